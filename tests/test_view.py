@@ -31,6 +31,7 @@ from ackclock.view import listing, recorded, recording
 from ackclock.view.columns import pack
 from ackclock.view.opening import Target, build
 from ackclock.view.serve import ENDED, Server, Watched
+from ackclock.why import Explanation
 from columns import unpack
 
 ROOT = Path(__file__).parents[1]
@@ -449,6 +450,10 @@ def seen(process: Any) -> dict[str, Any]:
     return found
 
 
+def expected_causes(scenario: Scenario) -> list[Explanation]:
+    return scenario.run(trace="ack", packets=True, causes=500).causes
+
+
 @in_a_browser
 def test_a_recorded_run_opens_in_a_browser(folder: Path) -> None:
     (folder / "mine.py").write_text(CONTROLLER)
@@ -462,7 +467,13 @@ def test_a_recorded_run_opens_in_a_browser(folder: Path) -> None:
     assert (look["problem"], look["steps"], found["requests"]) == ("", True, [])
     assert look["packets"] > 0
     assert look["table"] > 4
-    assert "written in Python (mine.py:Reno)" in look["why"]
+    assert "written in Python (mine.py:Reno)" in look["recorded"]
+    shown = re.search(r"Last fall before ([\d.]+) s", look["why"])
+    assert shown is not None
+    falls = [f for f in expected_causes(Scenario.load("mine.toml")) if f.time_s <= float(shown[1])]
+    assert falls[-1].cause.rstrip(".").lower() in look["why"].lower()
+    goodput = expected.outcome["flows"][1]["goodput_bps"] / 1e6
+    assert f"{goodput:.4g}" in look["differences"]
     assert f"{expected.outcome['links'][0]['delivered_packets']}" in look["outcome"]
 
 

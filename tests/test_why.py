@@ -8,9 +8,10 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from ackclock import Scenario
+from ackclock import Scenario, ScenarioError
 from ackclock.files import BadInput
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
@@ -320,7 +321,7 @@ def test_the_keys_of_the_json() -> None:
         "flow", "control", "time_s", "event", "phase", "cwnd", "ssthresh", "rtt_s", "in_flight", "acked", "cause",
     ]  # fmt: skip
     assert {"packet", "journey", "queue", "rule", "limit", "change", "lines"} <= set(found)
-    assert set(found["journey"][0]) == {"time_s", "link", "event", "reason", "waited_s"}
+    assert set(found["journey"][0]) == {"time_s", "link", "event", "reason", "waited_s", "others"}
     assert set(found["queue"]) == {"link", "time_s", "packets"}
 
 
@@ -345,3 +346,39 @@ def test_the_command(root: Path) -> None:
     assert " packets: " in done.stdout
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["flow"] == "reno"
+
+
+def test_a_wait_for_a_shared_channel_counts_the_transmissions_of_others() -> None:
+    scenario = Scenario.load("@wifi", ["duration=6s", "warmup=1s"])
+    found = explain(scenario, 5.0, flow="camera")
+    waits = [step for step in found.journey if step.others is not None]
+    assert waits
+    assert all(step.link.split()[0] in {"ap->camera", "camera->ap"} for step in waits)
+    assert [
+        step for step in found.journey if step.event == "transmitted" and "server" in step.link and step.others
+    ] == []
+    packets = scenario.run(packets=True).packets.filter(pl.col("event") == "depart")
+    for step in waits:
+        link = step.link.split()[0]
+        begin = step.time_s - (step.waited_s or 0.0)
+        meanwhile = packets.filter(
+            pl.col("time_s").is_between(begin, step.time_s, closed="both")
+            & (pl.col("link") != link)
+            & ~pl.col("link").str.contains("server")
+        )
+        assert step.others == meanwhile["time_s"].n_unique()
+    assert any("the channel carried" in line for line in found.lines)
+
+
+def test_a_run_keeps_the_causes_of_its_reductions() -> None:
+    scenario = Scenario.load("@dumbbell", ["duration=6s"])
+    result = scenario.run(trace="ack", packets=True, causes=1000)
+    assert result.causes
+    assert all(cause.cwnd[1] < cause.cwnd[0] for cause in result.causes)
+    assert [cause.time_s for cause in result.causes] == sorted(cause.time_s for cause in result.causes)
+    last = result.causes[-1]
+    asked = explain(scenario, last.time_s, flow=last.flow, cut=True)
+    assert (asked.time_s, asked.cause, asked.journey) == (last.time_s, last.cause, last.journey)
+    assert len(scenario.run(trace="ack", packets=True, causes=2).causes) == 2
+    with pytest.raises(ScenarioError, match="causes: needs trace"):
+        scenario.run(causes=1)

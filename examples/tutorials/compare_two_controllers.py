@@ -103,7 +103,7 @@ decide(goodputs("cubic", *SHORT), goodputs("reno", *SHORT))
 # %% [markdown]
 # ## Next
 #
-# A suite runs a controller in thirty-two situations and compares two results metric by metric
+# A suite runs a controller in thirty-four situations and compares two results metric by metric
 # ([suites](../../docs/suites.md)):
 #
 # ```sh

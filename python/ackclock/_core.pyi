@@ -265,6 +265,7 @@ class Finished:
     radio: dict[str, bytes]
     captured: list[bytes]
     qlogs: list[tuple[str, str, str]]
+    causes: list[str]
 
 def parse(source: Source, assignments: list[str], controllers: dict[str, type] | None = None) -> Scenario: ...
 def run(
@@ -278,6 +279,7 @@ def run(
     fingerprint: bool = False,
     radio: bool = False,
     qlog: bool = False,
+    causes: int = 0,
     until_s: float | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Finished: ...

@@ -264,6 +264,7 @@ class Scenario:
         captures: Sequence[str] = (),
         fingerprint: bool = False,
         qlog: bool = False,
+        causes: int = 0,
         until_s: float | None = None,
         progress: Callable[[float], object] | None = None,
     ) -> Result:
@@ -272,12 +273,15 @@ class Scenario:
         `trace` is "changes" (a row per change of a window) or "ack" (a row per ACK); `packets` keeps every packet
         event; `captures` names nodes and links (`a->b`; `a-b` for both directions) at which packets are captured, ""
         meaning all hosts that send data (`Result.captures`); `qlog` keeps the qlogs of QUIC flows (`Result.qlogs`);
+        `causes` explains so many reductions of windows (`Result.causes`; needs `trace="ack"` and `packets`);
         `audit` checks the run and fills `Result.violations`; `until_s` ends the run soon after that time (its traces
         are valid, its outcome is not); `progress` is called with the completed fraction.
         Raises ScenarioError if a place does not exist, and ControllerError if a controller written in Python raises
         an exception; the error has `flow`, `time_s` and that exception as its cause.
         """
         utf8(*captures)
+        if causes and not (packets and trace == "ack"):
+            raise refused("run", 'causes: needs trace="ack" and packets=True')
         if len(set(captures)) < len(captures):
             raise refused("run", "captures: a place is given twice")
         try:
@@ -290,6 +294,7 @@ class Scenario:
                 captures=list(captures),
                 fingerprint=fingerprint,
                 qlog=qlog,
+                causes=causes,
                 until_s=until_s,
                 progress=progress,
             )

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from ackclock.why import Explanation
+
 Trace = Literal["off", "changes", "ack"]
 
 
@@ -91,6 +93,16 @@ class Result:
     def qlogs(self) -> dict[str, tuple[str, str]]:
         """The qlogs of sender and receiver of each QUIC flow, JSON text sequences; empty without `qlog=True`."""
         return {flow: (sender, receiver) for flow, sender, receiver in self._finished.qlogs}
+
+    @cached_property
+    def causes(self) -> list[Explanation]:
+        """The first reductions of windows with their causes, in the order of time; of a recovery its begin alone.
+
+        Empty unless the run was made with `causes`.
+        """
+        from ackclock.why import Explanation
+
+        return [Explanation.from_json(text) for text in self._finished.causes]
 
     @cached_property
     def limits(self) -> list[dict[str, float]]:

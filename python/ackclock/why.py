@@ -35,6 +35,8 @@ class Step:
     event: str
     reason: str | None
     waited_s: float | None = None
+    others: int | None = None
+    """Of a transmission over a shared channel: the number of other links' transmissions while it waited."""
 
 
 @dataclass(frozen=True)

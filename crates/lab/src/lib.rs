@@ -34,7 +34,7 @@ pub use simulation::{
 pub use study::{Axis, Done, Job, Pool, Step, Study};
 pub use view::{
     Curves, Explanation, Flights, PacketFate, PathSample, Question, SatelliteSnapshot, SatelliteView, Series,
-    Unanswered, explain,
+    Unanswered, explain, reductions,
 };
 
 /// Names of the limits in [`FlowOutcome::limited_s`].

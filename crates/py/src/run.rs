@@ -52,6 +52,9 @@ pub(crate) struct Finished {
     /// The qlogs of QUIC flows: name of the flow, the sender's and the receiver's file.
     #[pyo3(get)]
     qlogs: Vec<(String, String, String)>,
+    /// Explanations of reductions of windows, as JSON.
+    #[pyo3(get)]
+    causes: Vec<String>,
 }
 
 pub(crate) fn trace_mode(name: &str) -> PyResult<TraceMode> {
@@ -61,7 +64,7 @@ pub(crate) fn trace_mode(name: &str) -> PyResult<TraceMode> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, qlog=false, until_s=None, progress=None))]
+#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, qlog=false, causes=0, until_s=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -74,6 +77,7 @@ pub(crate) fn run(
     fingerprint: bool,
     radio: bool,
     qlog: bool,
+    causes: usize,
     until_s: Option<f64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Finished> {
@@ -86,7 +90,7 @@ pub(crate) fn run(
         audit,
         fingerprint,
         radio,
-        rules: false,
+        rules: causes > 0,
         qlog,
     };
     let settings = Settings { seed, recording, ..Settings::default() };
@@ -99,17 +103,18 @@ pub(crate) fn run(
     let advance =
         |run: &mut Run| run.advance(chunk) || until_s.is_some_and(|until| run.progress() * duration > until);
     drive(py, &mut run, advance, progress.as_ref())?;
-    finished(py, run)
+    finished(py, run, causes)
 }
 
-/// What a run has recorded, after its end.
-pub(crate) fn finished(py: Python<'_>, mut run: Run) -> PyResult<Finished> {
+/// What a run has recorded, after its end, with the causes of so many reductions of windows.
+pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<Finished> {
     let recording = run.recording();
     let (violations, violation_count) = if recording.audit { run.audit() } else { Default::default() };
     let captured = run.captured().iter().map(|file| PyBytes::new(py, file).unbind()).collect();
     let qlogs = run.qlogs().into_iter().map(|(name, [sender, receiver])| (name, sender, receiver)).collect();
     let outcome = run.outcome();
     let fingerprint = if recording.fingerprint { run.fingerprint() } else { String::new() };
+    let causes = if causes > 0 { lab::reductions(&run, causes) } else { Vec::new() };
     let (windows, packets) = run.take_logs();
     Ok(Finished {
         limited_s: outcome.flows.iter().map(|flow| flow.limited_s).collect(),
@@ -126,6 +131,7 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run) -> PyResult<Finished> {
         radio: radio_columns(py, &run)?,
         captured,
         qlogs,
+        causes: causes.iter().map(lab::to_json).collect(),
     })
 }
 

@@ -98,7 +98,7 @@ impl World {
     fn finish(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Finished> {
         self.with(|run| drive(py, run, |run: &mut Run| run.advance(FEW), progress.as_ref()))?;
         let run = self.lock().take().ok_or_else(|| PyRuntimeError::new_err("this run is finished"))?;
-        finished(py, run)
+        finished(py, run, 0)
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -24,6 +25,8 @@ MOST_TEXT = 24_000_000
 """Characters that the columns of a recording may take in a page."""
 MOST_MEMORY = 400_000_000
 """Bytes that its columns may take in the memory of a browser."""
+MOST_CAUSES = 500
+"""Maximum number of reductions of windows whose causes a recording has: each takes about a kilobyte."""
 NUMBERS = ("time_s", "cwnd", "ssthresh", "in_flight", "rtt_s", "ack")
 """Columns of the window trace that the page draws; also the internal values of controllers."""
 NOT_DRAWN = {"flow", "event", "phase", "cause", *NUMBERS}
@@ -68,6 +71,8 @@ class Recording(TypedDict):
     windows: dict[str, Column]
     internals: dict[str, Column]
     packets: dict[str, Column] | None
+    causes: list[dict[str, Any]]
+    """Explanations of reductions of windows (`ackclock why --json`), in the order of time."""
 
 
 def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
@@ -133,7 +138,16 @@ def record(scenario: Scenario, seed: int | None, progress: Callable[[float], obj
 
     Raises BadInput if even the changes of the windows are too large.
     """
-    result = scenario.run(seed=seed, trace="ack", packets=True, fingerprint=True, progress=progress)
+    result = scenario.run(seed=seed, trace="ack", packets=True, fingerprint=True, causes=MOST_CAUSES, progress=progress)
+    made = _of_result(scenario, result, seed)
+    made["causes"] = [asdict(cause) for cause in result.causes]
+    if len(result.causes) == MOST_CAUSES:
+        last = result.causes[-1].time_s
+        made["notes"].append(f"Causes are those of the first {MOST_CAUSES} reductions of windows, until {last:.6g} s.")
+    return made
+
+
+def _of_result(scenario: Scenario, result: Result, seed: int | None) -> Recording:
     from ackclock import frames
 
     found = about(scenario, result, seed)
@@ -177,6 +191,7 @@ def recording(
         windows={},
         internals={},
         packets=None,
+        causes=[],
     )
     if windows is not None and named:
         found["windows"] = {name: pack(_numbers(windows[name])) for name in NUMBERS if name in windows.columns}

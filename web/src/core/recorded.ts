@@ -1,7 +1,7 @@
 /** A recorded run: the curves and packets of its columns, as the core gives those of a run of its own (crates/lab/src/view). */
 import { type Column, column, middle, small } from './columns';
 import { Decimator, type Range } from './decimator';
-import { FLIGHT, type Curves, type Flights, type Outcome, type PanelName, type SeriesInfo, type Shape } from './types';
+import { FLIGHT, type Curves, type Flights, type Outcome, type PanelName, type SeriesInfo, type Shape, type Why } from './types';
 import type { Shared } from '../share/link';
 
 export interface RunMetadata {
@@ -11,6 +11,8 @@ export interface RunMetadata {
 export interface Recording {
   v: number; about: RunMetadata; trace: 'ack' | 'changes' | 'off'; notes: string[]; codes: { packet_event: string[]; reason: string[]; kind: string[] };
   windows: Record<string, Column>; internals: Record<string, Column>; packets: Record<string, Column> | null;
+  /** Of reductions of windows, in the order of time. */
+  causes?: Why[];
 }
 interface Log { time: Float64Array; link: Uint32Array; event: Uint8Array; reason: Uint8Array; flow: Uint32Array; kind: Uint8Array; seq: Float64Array }
 /** For each packet that a queue takes, its row, and the times of its departure and its end; NaN without one. */
@@ -40,6 +42,12 @@ export class Recorded {
     const { about, internals } = this.recording;
     const ends = about.links.map((name): [string, string] => { const [a = '', b = ''] = name.split('->'); return [a, b]; });
     return { duration_s: about.duration_s, flows: about.flows, flow_ends: about.flow_ends, links: about.links, link_ends: ends, internals: Object.keys(internals) };
+  }
+  /** The cause of the last reduction that the recording has, up to a time. */
+  why({ at_s, flow }: { at_s: number; flow?: string }): Why {
+    const last = (this.recording.causes ?? []).findLast((why) => why.time_s <= at_s && (!flow || why.flow === flow));
+    if (!last) throw new Error(`no event reduced ${flow ? `${flow}'s window` : 'a window'} until ${at_s} s`);
+    return last;
   }
   /** Bytes of the columns in memory. */
   get bytes(): number {

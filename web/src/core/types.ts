@@ -54,7 +54,7 @@ export interface Curves { series: SeriesInfo[]; data: Float64Array }
 /** Rows of `FLIGHT.width` numbers; `arrive` is NaN for a packet that does not arrive. */
 export interface Flights { rows: number; left_out: number; data: Float64Array }
 export const FLIGHT = { link: 0, start: 1, depart: 2, arrive: 3, flow: 4, kind: 5, seq: 6, fate: 7, width: 8 } as const;
-export interface WhyStep { time_s: number; link: string; event: string; reason: string | null; waited_s: number | null }
+export interface WhyStep { time_s: number; link: string; event: string; reason: string | null; waited_s: number | null; others?: number | null }
 export interface WhyRule { kind: string; link: string; time_s: number; values: Record<string, number>; words: string }
 export interface Why {
   flow: string; control: string; time_s: number; event: string; phase: string; cwnd: [number, number]; ssthresh: [number | null, number | null];

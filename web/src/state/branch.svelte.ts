@@ -92,7 +92,7 @@ const GONE = ['aqm', 'handoff', 'route'];
 export async function prove(why: Why, at: number): Promise<void> {
   branch.proof = '';
   const step = why.journey.filter((s) => s.event === 'drop').at(-1), shown = engine(), base = run.outcome;
-  if (!step || why.packet === null || !shown || !base || branch.at !== null || branch.busy || GONE.includes(step.reason ?? '')) return;
+  if (!step || why.packet === null || !shown || !base || branch.at !== null || branch.busy || run.recordedRun || GONE.includes(step.reason ?? '')) return;
   const accepted = why.journey.filter((s) => s.event === 'enqueued' && s.link === step.link && s.time_s <= step.time_s).at(-1);
   const decided = step.reason === 'loss' && accepted ? accepted.time_s : step.time_s;
   const flow = run.shape!.flows.indexOf(why.flow);

@@ -7,24 +7,26 @@ import { resetTime } from './time.svelte';
 
 /** The element of a page that holds a recorded run; python/ackclock/view writes it. */
 export const RECORDING = 'ackclock-recording';
+/** The recorded run as text. */
+export const recordingText = (): string => document.getElementById(RECORDING)?.textContent ?? 'null';
 export const hasRecording = (): boolean => document.getElementById(RECORDING) !== null;
 
 function reasonOf(about: RunMetadata, computable: boolean): string {
-  if (about.python.length) return `a controller is written in Python (${about.python.join(', ')}), which this page cannot run; ackclock why gives causes on the command line`;
+  if (about.python.length) return `a controller is written in Python (${about.python.join(', ')}), which this page cannot run`;
   return computable ? 'a recording has no state of the simulator. The page can compute this run instead' : 'the recording does not have its scenario';
 }
 const requestOf = (shared: Shared): { file: string; text: string; set: string[]; seed?: number } => ({ file: FILE, text: shared.text, set: shared.set ?? [], ...(shared.seed === undefined ? {} : { seed: shared.seed }) });
 
 /** Opens the page's recorded run. */
 export async function showRecording(): Promise<void> {
-  const text = document.getElementById(RECORDING)?.textContent ?? 'null';
+  const text = recordingText();
   if (!run.catalog) await start();
   const client = engine();
   if (!client) return;
   try {
     const recording = JSON.parse(text) as Recording, { about } = recording;
     takeShared(about.shared.text ? checkShared(about.shared) : { v: 1, text: '' });
-    const notes: RecordingNotes = { source: about.title || about.file, notes: recording.notes, reason: '', packets: recording.packets !== null, computable: false };
+    const notes: RecordingNotes = { source: about.title || about.file, notes: recording.notes, reason: '', packets: recording.packets !== null, computable: false, causes: (recording.causes ?? []).length > 0, seed: about.seed };
     Object.assign(run, { recordedRun: notes, key: key() });
     const shape = await client.call('record', text);
     if (!shape) return;

@@ -35,7 +35,7 @@ class Run {
   recordedRun = $state.raw<RecordingNotes | null>(null);
 }
 /** What a recorded run cannot show here, and why. */
-export interface RecordingNotes { source: string; notes: string[]; reason: string; packets: boolean; computable: boolean }
+export interface RecordingNotes { source: string; notes: string[]; reason: string; packets: boolean; computable: boolean; causes: boolean; seed: number }
 export const run = new Run();
 
 let client: Client | null = null;

@@ -37,6 +37,19 @@ if (saved) {
   await page.getByRole('button', { name: 'Show values as a table' }).click();
   found[0].table = await page.locator('table.values tbody tr').count();
   found[0].steps = await page.getByRole('button', { name: 'Next packet event' }).isEnabled();
+  const falls = page.getByRole('button', { name: /^Last fall/ });
+  if (await falls.isEnabled()) {
+    await page.locator('.charts').focus();
+    await page.keyboard.press('End');
+    await falls.click();
+    await page.locator('.why, .empty[role=status]').first().waitFor();
+    found[0].why = (await look()).why;
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await page.locator('section.setup').getByRole('button', { name: 'Compare' }).click();
+    await page.locator('[data-testid=differences] tbody tr').first().waitFor();
+    found[0].differences = await page.locator('[data-testid=differences]').innerText();
+    if (process.env.SHOT) for (const width of [1440, 390]) { await page.setViewportSize({ width, height: 900 }); await page.waitForTimeout(400); await page.screenshot({ path: `${process.env.SHOT}-${width}.png`, fullPage: true }); }
+  }
 }
 const policy = await page.evaluate(() => document.querySelector('meta[http-equiv="Content-Security-Policy"]')?.content ?? '');
 console.log(JSON.stringify({ looks: found, requests, errors, policy }));

@@ -338,6 +338,16 @@ impl Run {
         each!(&self.inner, simulation => simulation.link_names())
     }
 
+    /// The number of the shared channel of each link, by number; `None` for a link with a transmitter of its own.
+    pub fn link_channels(&self) -> Vec<Option<usize>> {
+        let mut found = vec![None; self.link_names().len()];
+        let channels = each!(&self.inner, simulation => simulation.network.channels());
+        for (number, channel) in channels.iter().enumerate() {
+            channel.directions().for_each(|(link, _)| found[link as usize] = Some(number));
+        }
+        found
+    }
+
     /// Names of the flows, by the numbers in the logs.
     pub fn flow_names(&self) -> Vec<String> {
         each!(&self.inner, simulation => simulation.names.clone())

@@ -8,4 +8,4 @@ mod why;
 pub use curves::{Curves, Series};
 pub use flights::{Flights, PacketFate};
 pub use satellites::{PathSample, SatelliteSnapshot, SatelliteView};
-pub use why::{Explanation, Question, Unanswered, explain};
+pub use why::{Explanation, Question, Unanswered, explain, reductions};

@@ -42,19 +42,9 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
         unanswered("at", format!("no event {verb} {whose} until {} s", question.at_s))
     })?;
     let bounds = &bounds[log.flow[change.row] as usize];
-    let explained = |change: Change| {
-        let mut found = outline(log, change, &names, bounds);
-        let packets = Packets::new(run, &names, log.flow[change.row], found.time_s);
-        if bounds.quic {
-            cause::fill_quic(&mut found, &packets);
-        } else {
-            cause::fill(&mut found, &packets);
-        }
-        found
-    };
-    let mut found = explained(change);
+    let mut found = caused(run, &names, bounds, change);
     if let Some(begin) = recovery_begin(log, change) {
-        cause::follow(&mut found, explained(begin));
+        cause::follow(&mut found, caused(run, &names, bounds, begin));
     }
     if !question.cut {
         let exact = run.now() <= Time::ZERO + Span::from_seconds(question.at_s);
@@ -62,6 +52,42 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
     }
     found.lines = sentences::of(&found, question.at_s);
     Ok(found)
+}
+
+/// Explains reductions of windows in the order of time, at most `most` of them: every one, but of a recovery only the one
+/// that began it. The run is as for [`explain`].
+pub fn reductions(run: &Run, most: usize) -> Vec<Explanation> {
+    let (bounds, names, log) = (run.flow_bounds(), run.flow_names(), run.windows());
+    let mut latest: Vec<Option<usize>> = vec![None; bounds.len()];
+    let mut found = Vec::new();
+    for row in 0..log.time_s.len() {
+        let before = latest[log.flow[row] as usize].replace(row);
+        let fell = before.is_some_and(|before| log.cwnd[row] < log.cwnd[before]);
+        if found.len() < most && fell && cause_of(log, row) != Some(WindowCause::Recovery) {
+            let bounds = &bounds[log.flow[row] as usize];
+            let mut explanation = caused(run, &names, bounds, Change { row, before });
+            explanation.lines = sentences::of(&explanation, explanation.time_s);
+            found.push(explanation);
+        }
+    }
+    found
+}
+
+/// A change with its cause.
+fn caused(run: &Run, names: &[String], bounds: &FlowBounds, change: Change) -> Explanation {
+    let log = run.windows();
+    let mut found = outline(log, change, names, bounds);
+    let packets = Packets::new(run, names, log.flow[change.row], found.time_s);
+    if bounds.quic {
+        cause::fill_quic(&mut found, &packets);
+    } else {
+        cause::fill(&mut found, &packets);
+    }
+    found
+}
+
+fn cause_of(log: &WindowLog, row: usize) -> Option<WindowCause> {
+    WindowCause::ALL.get(log.cause[row] as usize).copied()
 }
 
 fn unanswered(part: &'static str, message: String) -> Unanswered {
@@ -106,14 +132,13 @@ fn last_change(
 
 /// The reduction that began the recovery which causes this change.
 fn recovery_begin(log: &WindowLog, change: Change) -> Option<Change> {
-    let cause = |row: usize| WindowCause::ALL.get(log.cause[row] as usize).copied();
     let Change { row, before } = change;
-    if cause(row) != Some(WindowCause::Recovery) {
+    if cause_of(log, row) != Some(WindowCause::Recovery) {
         return None;
     }
     let of_flow = |row: &usize| log.flow[*row] == log.flow[change.row];
     let begins = |row: &usize| {
-        matches!(cause(*row), Some(WindowCause::FastRetransmit | WindowCause::Ecn | WindowCause::Rto))
+        matches!(cause_of(log, *row), Some(WindowCause::FastRetransmit | WindowCause::Ecn | WindowCause::Rto))
     };
     let row = (0..=before?).rev().filter(of_flow).find(begins)?;
     Some(Change { row, before: (0..row).rev().find(of_flow) })
@@ -123,7 +148,7 @@ fn recovery_begin(log: &WindowLog, change: Change) -> Option<Change> {
 fn outline(log: &WindowLog, change: Change, names: &[String], bounds: &FlowBounds) -> Explanation {
     let Change { row, before } = change;
     let finite = |x: f64| x.is_finite().then_some(x);
-    let cause = WindowCause::ALL.get(log.cause[row] as usize);
+    let cause = cause_of(log, row);
     Explanation {
         flow: names[log.flow[row] as usize].clone(),
         control: bounds.control.clone(),

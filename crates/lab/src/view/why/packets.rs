@@ -12,6 +12,7 @@ pub(super) struct Packets<'a> {
     log: &'a PacketLog,
     rules: &'a [RuleRow],
     links: Vec<String>,
+    channels: Vec<Option<usize>>,
     names: &'a [String],
     flow: u32,
     /// Number of the events up to the time.
@@ -30,7 +31,7 @@ impl<'a> Packets<'a> {
     pub fn new(run: &'a Run, names: &'a [String], flow: u32, until_s: f64) -> Packets<'a> {
         let (log, rules) = (run.packets(), run.rules());
         let events = log.time.partition_point(|time| time.seconds() <= until_s);
-        Packets { log, rules, links: run.link_names(), names, flow, events }
+        Packets { log, rules, links: run.link_names(), channels: run.link_channels(), names, flow, events }
     }
 
     fn of_flow(&self, kind: u8) -> impl DoubleEndedIterator<Item = usize> + '_ {
@@ -127,16 +128,33 @@ impl<'a> Packets<'a> {
             if log.event[row] == PacketLog::ENQUEUE {
                 arrived.push((link, time_s));
             }
+            let sent = log.event[row] == PacketLog::DEPART;
             let remark = if log.kind[row] == ACK { " (its ACK)" } else { "" };
             steps.push(Step {
                 time_s,
                 link: format!("{}{remark}", self.links[link as usize]),
                 event: ["enqueued", "drop", "transmitted", "delivered"][log.event[row] as usize],
                 reason: log.drop_reason(row).map(DropReason::name),
-                waited_s: (log.event[row] == PacketLog::DEPART).then_some(time_s - since),
+                waited_s: sent.then_some(time_s - since),
+                others: if sent { self.others(row, since) } else { None },
             });
         }
         steps
+    }
+
+    /// Number of transmissions of other links over the channel of the link of `row`, from a time until that of the row.
+    fn others(&self, row: usize, since_s: f64) -> Option<usize> {
+        let log = self.log;
+        let channel = self.channels[log.link[row] as usize]?;
+        let begin = log.time[..row].partition_point(|time| time.seconds() < since_s);
+        // All packets of a transmission leave at its end, and only one transmission of a channel ends at a time.
+        let mut ends: Vec<_> = (begin..row)
+            .filter(|other| log.event[*other] == PacketLog::DEPART && log.link[*other] != log.link[row])
+            .filter(|other| self.channels[log.link[*other] as usize] == Some(channel))
+            .map(|other| log.time[other])
+            .collect();
+        ends.dedup();
+        Some(ends.len())
     }
 
     /// Packets of each flow that the link of a drop or mark holds at that time: enqueued, and neither sent nor dropped.
