@@ -212,3 +212,80 @@ fn mistakes_are_named() {
         assert!(error.contains(message), "{new}: {error}");
     }
 }
+
+/// An access point with a saturated link of 60.8 Mb/s to each of these stations; `more` are keys of its table.
+fn downlinks(stations: &[(&str, &str)], more: &str) -> String {
+    let mut text = format!("duration = \"4s\"\nwifi = [{{ name = \"cell\", ap = \"ap\", {VHT20}{more} }}]\n");
+    for (name, access) in stations {
+        let control = "rate_control = { kind = \"fixed\", mcs = 7 }";
+        text += &format!(
+            "[[link]]\nends = [\"ap\", \"{name}\"]\nqueue = {{ kind = \"droptail\", limit = \"300p\" }}\n"
+        );
+        text += &format!(
+            "rate = {{ kind = \"wifi\", medium = \"cell\", errors = 0, {control}, access = \"{access}\" }}\n"
+        );
+        text += &format!(
+            "[[flow]]\nname = \"d{name}\"\nfrom = \"ap\"\nto = \"{name}\"\nudp = {{ rate = \"100Mbps\" }}\n"
+        );
+    }
+    text
+}
+
+#[test]
+fn the_categories_of_a_node_do_not_collide_with_each_other() {
+    let found = outcome(&downlinks(&[("a", "vi"), ("b", "vo")], ""), &[]);
+    assert_eq!(found.wifi[0].collision_rate, Some(0.0));
+    assert!(found.flows.iter().all(|flow| flow.goodput_bps > 1e6), "{:?}", mbps(&found));
+}
+
+#[test]
+fn airtime_of_uploads_takes_no_turns_and_makes_no_debt_of_an_idle_station() {
+    let up = "[[flow]]\nname = \"up\"\nfrom = \"a\"\nto = \"ap\"\nudp = { rate = \"100Mbps\" }\n";
+    let stations = [("a", "be"), ("b", "be"), ("c", "be")];
+    let text = downlinks(&stations, ", scheduler = \"round_robin\", charge = \"both\"") + up;
+    let found = outcome(&text, &["duration=20s"]);
+    let rate = |name: &str| found.flows.iter().find(|flow| flow.name == name).unwrap().goodput_bps;
+    within(rate("da"), rate("db"), 0.1);
+    within(rate("dc"), rate("db"), 0.1);
+    // a uploads alone for two seconds, and then a and b have downloads too.
+    let text = downlinks(&stations[..2], ", charge = \"both\"") + up;
+    let found = outcome(&text, &["flow.up.stop=2s", "flow.da.start=2s", "flow.db.start=2s"]);
+    within(found.flows[0].goodput_bps, found.flows[1].goodput_bps, 0.1);
+}
+
+#[test]
+fn a_change_keeps_packets_that_a_full_queue_would_drop() {
+    let text = downlinks(&[("a", "be")], "");
+    let change = "[[change]]\nname = \"k\"\nat = \"1s\"\ndo = \"keep_next\"\nlink = \"ap->a\"\ncount = 50\n";
+    let queue = |text: &str| outcome(text, &["duration=1.005s"]).links[0].mean_queue_packets;
+    let (plain, kept) = (queue(&text), queue(&(text.clone() + change)));
+    assert!(kept > plain, "{plain} {kept}");
+}
+
+#[test]
+fn what_a_channel_cannot_do_is_refused() {
+    let text = downlinks(&[("a", "be")], "");
+    let stalled =
+        text.replace("[[flow]]", "loss = { kind = \"stall\", times = [[\"1s\", \"2s\"]] }\n[[flow]]");
+    let relay = text
+        .replace(
+            "wifi = [",
+            &format!("wifi = [{{ name = \"next\", ap = \"a\", channel = \"c\", {VHT20} }}, "),
+        )
+        .replace("name = \"cell\"", "name = \"cell\", channel = \"c\"");
+    for (text, words) in [
+        (stalled, "a stall needs a transmitter"),
+        (relay, "give the sets two channels"),
+        (downlinks(&[("a", "be")], ", window = 256"), "window"),
+        (downlinks(&[("a", "be")], ", scheduler = \"round_robin\", quantum = \"1ms\""), "has no effect"),
+        (
+            downlinks(&[("a", "be")], "")
+                .replace("standard = \"ac\"", "standard = \"n\"")
+                .replace("streams = 1", "streams = 8"),
+            "from 1 to 4",
+        ),
+    ] {
+        let error = Scenario::parse("wifi.toml", &text, &[]).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains(words), "{error} does not say {words}");
+    }
+}

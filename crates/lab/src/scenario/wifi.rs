@@ -1,7 +1,7 @@
 //! Reads `[[wifi]]`, the basic service sets, and `rate = { kind = "wifi", ... }` of links.
 
 use super::document::{TomlItem, TomlValue};
-use super::model::{Duplex, Queue, RateVariation};
+use super::model::{Duplex, Loss, Queue, RateVariation};
 use super::table::TableReader;
 use super::wifi_model::{Wifi, WifiQueue, WifiRate};
 use crate::error::{ScenarioError, nearest};
@@ -106,10 +106,14 @@ fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
         let all: Vec<String> = guards.iter().map(|tenths| format!("{}us", *tenths as f64 / 10.0)).collect();
         return Err(table.error("guard", format!("must be {} with this standard", all.join(" or "))));
     }
+    if standard == Standard::N && streams > 4 {
+        return Err(table.error("streams", "must be from 1 to 4 with standard = \"n\""));
+    }
     let mut phy =
         Phy::new(standard, width, streams, guard).map_err(|message| table.error("width", message))?;
     phy.control = word(table, "control_rate", &[("6Mbps", 6), ("12Mbps", 12), ("24Mbps", 24)], phy.control)?;
-    phy.window = table.integer("window", 1, 256)?.map_or(phy.window, |window| window as u32);
+    let most = if standard == Standard::Ax { 256 } else { 64 };
+    phy.window = table.integer("window", 1, most)?.map_or(phy.window, |window| window as u32);
     let longest: Option<Span> = table.quantity("max_ppdu", "5.484ms")?;
     if let Some(longest) = longest {
         if !(Span::from_ps(100_000_000)..=phy.longest).contains(&longest) {
@@ -138,12 +142,18 @@ fn read_queue(table: &TableReader<'_>) -> Result<WifiQueue> {
         return Err(table.error("quantum", "must be from 1us to 100ms"));
     }
     let airtime = word(table, "scheduler", &[("airtime", true), ("round_robin", false)], true)?;
+    if !airtime && table.get("quantum").is_some() {
+        return Err(table.error("quantum", "has no effect with scheduler = \"round_robin\"; leave it out"));
+    }
     let Some(queue) = table.table("ap_queue")? else {
         return Ok(if airtime { WifiQueue::Airtime(quantum) } else { WifiQueue::RoundRobin });
     };
     let shared = word(&queue, "kind", &[("per_station", false), ("shared", true)], false)?;
     let limit: Option<Limit> = queue.quantity("limit", "1000p")?;
     queue.finish()?;
+    if let Some(key) = ["scheduler", "quantum"].into_iter().find(|key| shared && table.get(key).is_some()) {
+        return Err(table.error(key, "has no effect with a shared queue; leave it out"));
+    }
     match (shared, limit) {
         (true, None) => Ok(WifiQueue::Shared(1000)),
         (true, Some(Limit::Packets(limit))) if limit > 0 => Ok(WifiQueue::Shared(limit)),
@@ -155,9 +165,30 @@ fn read_queue(table: &TableReader<'_>) -> Result<WifiQueue> {
     }
 }
 
+/// Refuses a node that is the access point of two sets on a channel, or a station there too: it would be one device with two
+/// queues.
+fn check_roles(items: &[TomlItem], links: &[Duplex], sets: &[Wifi]) -> Result<()> {
+    for (item, link) in items.iter().zip(links) {
+        let Some(rate) = link.directions[0].wifi() else { continue };
+        let Some(set) = sets.iter().find(|set| set.name == rate.medium) else { continue };
+        let other = sets.iter().find(|other| {
+            other.name != set.name && other.channel == set.channel && link.ends.contains(&other.ap)
+        });
+        if let Some(other) = other {
+            let message = format!(
+                "\"{}\" is the access point of \"{}\" on the same channel and has a part in \"{}\"; give the sets two \
+                 channels, or two nodes",
+                other.ap, other.name, set.name
+            );
+            return Err(TableReader::new(format!("link.{}", link.key()), item)?.error("ends", message));
+        }
+    }
+    Ok(())
+}
+
 /// Gives the Wi-Fi links the rates of their basic service sets. Fails if a link does not fit.
 pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -> Result<()> {
-    for (item, link) in items.iter().zip(links) {
+    for (item, link) in items.iter().zip(&mut *links) {
         let reader = TableReader::new(format!("link.{}", link.key()), item)?;
         let is_wifi = link.directions.each_ref().map(|direction| direction.wifi().is_some());
         match is_wifi {
@@ -192,8 +223,14 @@ pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -
                 );
                 return Err(reader.error("queue", message));
             }
-            if shared {
-                direction.queue = Queue::Unlimited;
+            if let (true, WifiQueue::Shared(limit)) = (shared, &set.queue) {
+                let limit = Limit::Packets(*limit);
+                direction.queue = Queue::DropTail { limit, departures_first: false };
+            }
+            if direction.losses.iter().any(|loss| matches!(loss, Loss::Stall { .. })) {
+                let message = "a stall needs a transmitter of the link, and a channel sends the packets of a Wi-Fi link; \
+                               write kind = \"blackout\"";
+                return Err(reader.error("loss", message));
             }
             let Some(RateVariation::Wifi(rate)) = &mut direction.variation else { continue };
             if rate.medium.is_empty() {
@@ -205,7 +242,7 @@ pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -
             direction.rate = peak_rate(&reader, &rate.phy(set), rate.control)?;
         }
     }
-    Ok(())
+    check_roles(items, links, sets)
 }
 
 /// The largest rate at which a direction transmits.

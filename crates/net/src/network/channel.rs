@@ -7,7 +7,9 @@ use crate::packet::{Packet, PacketKind};
 use crate::qdisc::scheduled::{Point, Waiting};
 use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
-use crate::wifi::{Category, Channel, ChannelOptions, DirectionOptions, Queues, Released, StationScheduler};
+use crate::wifi::{
+    Access, Category, Channel, ChannelOptions, DirectionOptions, Ppdu, Queues, Released, StationScheduler,
+};
 use engine::{EventQueue, Stream};
 use units::{Span, Time};
 
@@ -45,11 +47,12 @@ impl Network {
     pub fn add_channel_device(
         &mut self,
         channel: u32,
+        owner: (u32, Access),
         category: Category,
         scheduler: StationScheduler,
         backoff: Stream,
     ) -> u32 {
-        self.channels[channel as usize].add_device(category, scheduler, backoff)
+        self.channels[channel as usize].add_device(owner, category, scheduler, backoff)
     }
 
     /// A device of a channel transmits the packets of link `link`, whose transmitter is to be
@@ -88,7 +91,8 @@ impl Network {
     ) -> bool {
         let now = packet.arrived;
         let full = self.channels[channel as usize].refuses(direction);
-        if full || !service.scheduler.enqueue(*packet, false, &mut service.drops) {
+        let taken = !full && service.scheduler.enqueue(*packet, false, &mut service.drops);
+        if !taken && !self.accept_kept(service, id, *packet) {
             if T::PACKETS && !full {
                 let rule = || service.scheduler.rule(packet, now, Point::Arrival);
                 report(tap, (id, now, true), &packet.packet, rule);
@@ -125,9 +129,12 @@ impl Network {
         let channel = &mut channels[number as usize];
         channel.due = Time::NEVER;
         let mut queues = LinkQueues { network: self, tap, now };
-        let mut ppdus = Vec::new();
+        let mut ppdus: Vec<(u32, Option<Ppdu>, Span)> = Vec::new();
         let devices = channel.begin(now);
         for device in devices.iter().copied() {
+            if channel.gives_way(device, ppdus.iter().map(|(other, ..)| *other)) {
+                continue;
+            }
             if let Some(request) = channel.request(device) {
                 ppdus.push((device, None, request));
             } else if let Some(ppdu) = channel.build(device, now, &mut queues) {

@@ -129,7 +129,7 @@ impl Network {
 
     /// Has the discipline accept a packet that it has refused, if a change keeps the packet.
     #[cold]
-    fn accept_kept(&mut self, service: &mut Service, id: u32, packet: Waiting) -> bool {
+    pub(super) fn accept_kept(&mut self, service: &mut Service, id: u32, packet: Waiting) -> bool {
         let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
         // A queue in front of an idle transmitter takes a packet in any case.
         ingress.keeps(&packet.packet, DropReason::Queue)

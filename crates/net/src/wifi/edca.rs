@@ -22,8 +22,8 @@ pub struct Category {
     pub txop: Span,
 }
 
-/// An access category.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An access category, in the order of priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
     /// Background.
     Background,

@@ -71,12 +71,14 @@ pub(crate) trait Queues {
 #[derive(Clone, Debug)]
 struct Device {
     contender: u32,
+    /// The node that it is a part of, and its access category.
+    owner: (u32, Access),
     /// Its directions; the number within the device is that of the station.
     directions: Vec<u32>,
     stations: Stations,
     backoff: Stream,
-    /// A block ACK must be requested first.
-    owes_request: bool,
+    /// The direction and the MCS of a PPDU whose block ACK must be requested first.
+    owes_request: Option<(u32, u8)>,
     /// When its contention for the next access began.
     contends_since: Time,
 }
@@ -149,6 +151,8 @@ pub struct Channel {
     options: ChannelOptions,
     contenders: Contenders,
     devices: Vec<Device>,
+    /// The devices that give way to another one of their node in this access.
+    yielding: Vec<u32>,
     pub(crate) directions: Vec<ChannelDirection>,
     account: ChannelAccount,
     /// When the next access begins; `NEVER` if nobody contends.
@@ -165,6 +169,7 @@ impl Channel {
             options,
             contenders: Contenders::default(),
             devices: Vec::new(),
+            yielding: Vec::new(),
             directions: Vec::new(),
             account: ChannelAccount::default(),
             due: Time::NEVER,
@@ -173,9 +178,11 @@ impl Channel {
         }
     }
 
-    /// Adds a device with its access parameters; `scheduler` chooses among its directions. Returns its number.
+    /// Adds a device with its access parameters, the part of a node for an access category; `scheduler` chooses among its
+    /// directions. Returns its number.
     pub(crate) fn add_device(
         &mut self,
+        owner: (u32, Access),
         category: Category,
         scheduler: StationScheduler,
         backoff: Stream,
@@ -183,10 +190,11 @@ impl Channel {
         let contender = self.contenders.add(category);
         self.devices.push(Device {
             contender,
+            owner,
             directions: Vec::new(),
             stations: Stations::new(scheduler),
             backoff,
-            owes_request: false,
+            owes_request: None,
             contends_since: Time::ZERO,
         });
         self.devices.len() as u32 - 1
@@ -251,9 +259,23 @@ impl Channel {
         self.contenders.next()
     }
 
-    /// The devices that transmit now.
+    /// The devices whose turn is now; of a node the highest category first.
     pub(crate) fn begin(&mut self, now: Time) -> Vec<u32> {
-        self.contenders.begin(now) // contenders and devices have the same numbers
+        let mut devices = self.contenders.begin(now); // contenders and devices have the same numbers
+        devices.sort_by_key(|device| std::cmp::Reverse(self.devices[*device as usize].owner.1));
+        devices
+    }
+
+    /// A device whose turn it is gives way to another one of its node that transmits: it draws a new backoff as after a failure.
+    /// Returns whether it does.
+    pub(crate) fn gives_way(&mut self, device: u32, transmitting: impl Iterator<Item = u32>) -> bool {
+        let node = |device: u32| self.devices[device as usize].owner.0;
+        let mut of_node = transmitting.filter(|other| node(*other) == node(device));
+        let gives_way = of_node.next().is_some();
+        if gives_way {
+            self.yielding.push(device);
+        }
+        gives_way
     }
 
     /// None of them had anything to send.
@@ -282,7 +304,13 @@ impl Channel {
         } else {
             phy.longest
         };
-        let fits = |bytes: u32| bytes <= phy.longest_ampdu() && phy.ppdu(mcs, bytes) <= longest;
+        let protection =
+            |bytes: u32| if bytes >= options.rts_threshold { phy.protection(mcs).0 } else { Span::ZERO };
+        let within_txop =
+            |bytes: u32| txop == Span::ZERO || protection(bytes) + phy.ppdu(mcs, bytes) <= longest;
+        let fits = |bytes: u32| {
+            bytes <= phy.longest_ampdu() && phy.ppdu(mcs, bytes) <= longest && within_txop(bytes)
+        };
         let mut mpdus: Vec<Mpdu> = Vec::new();
         let (mut bytes, mut fresh) = (0, 0);
         while (mpdus.len() as u32) < phy.window {
@@ -317,16 +345,14 @@ impl Channel {
         if mpdus.is_empty() {
             return None;
         }
-        let protected = bytes >= options.rts_threshold;
-        let protection = if protected { phy.protection(mcs).0 } else { Span::ZERO };
+        let protection = protection(bytes);
         Some(Ppdu { direction: number, mcs, duration: phy.ppdu(mcs, bytes), mpdus, protection })
     }
 
     /// The device owes a request for a block ACK: its duration.
     pub(crate) fn request(&self, device: u32) -> Option<Span> {
-        let owner = &self.devices[device as usize];
-        let phy = &self.directions[*owner.directions.first()? as usize].phy;
-        owner.owes_request.then(|| phy.request(0))
+        let (direction, mcs) = self.devices[device as usize].owes_request?;
+        Some(self.directions[direction as usize].phy.request(mcs))
     }
 
     /// An access at `now` with these PPDUs; a device without one sent a request of that duration. Appends the packets that
@@ -351,13 +377,11 @@ impl Channel {
                     answered |= arrived;
                     used
                 }
-                None if alone => {
+                None => {
                     // The receiver answers with what it has.
-                    answered = true;
-                    self.devices[device as usize].owes_request = false;
-                    request + SIFS + self.any_answer(device)
+                    answered |= alone;
+                    self.requested(device, request, alone, usage)
                 }
-                None => request,
             };
             idle = idle.max(now + used);
         }
@@ -375,6 +399,26 @@ impl Channel {
             }
             self.contenders.draw(*contender, |cw| draw(backoff, cw));
         }
+        for device in std::mem::take(&mut self.yielding) {
+            let Device { contender, backoff, .. } = &mut self.devices[device as usize];
+            self.contenders.failed(*contender, self.options.retry_limit);
+            self.contenders.draw(*contender, |cw| draw(backoff, cw));
+        }
+    }
+
+    /// A device has requested a block ACK, `alone` or in a collision. Returns how long it uses the channel.
+    fn requested(&mut self, device: u32, request: Span, alone: bool, usage: &mut Vec<(u32, Span)>) -> Span {
+        let owner = &mut self.devices[device as usize];
+        let Some((number, mcs)) = owner.owes_request else { return request };
+        let direction = &mut self.directions[number as usize];
+        let used = if alone { request + SIFS + direction.phy.answer(mcs) } else { request };
+        if alone {
+            owner.owes_request = None;
+        }
+        direction.account.airtime = direction.account.airtime + used;
+        usage.push((direction.link, used));
+        owner.stations.charge(direction.station, used);
+        used
     }
 
     /// A device transmits a PPDU at `now`, `alone` or in a collision. Returns how long it uses the channel, with the answer,
@@ -389,11 +433,14 @@ impl Channel {
         usage: &mut Vec<(u32, Span)>,
     ) -> (Span, bool) {
         let waited = now.since(self.devices[device as usize].contends_since);
-        let direction = &mut self.directions[ppdu.direction as usize];
+        let number = ppdu.direction;
+        let direction = &mut self.directions[number as usize];
         direction.account.access_delay = direction.account.access_delay + waited;
-        direction.account.transmitted(ppdu.mpdus.len() as u32, ppdu.mcs);
         direction.account.collisions += u64::from(!alone);
         let protected = ppdu.protection > Span::ZERO;
+        if alone || !protected {
+            direction.account.transmitted(ppdu.mpdus.len() as u32, ppdu.mcs);
+        }
         // In a collision there is no CTS, so an RTS is all that is lost.
         let length = match (alone, protected) {
             (false, true) => direction.phy.protection(ppdu.mcs).1,
@@ -408,18 +455,20 @@ impl Channel {
         };
         let answer = if good > 0 { SIFS + direction.phy.answer(mcs) } else { Span::ZERO };
         if good == 0 && self.options.request && !protected && direction.phy.window > 1 {
-            self.devices[device as usize].owes_request = true;
+            self.devices[device as usize].owes_request = Some((number, mcs));
         }
         let used = length + answer;
         direction.account.airtime = direction.account.airtime + used;
         usage.push((direction.link, used));
         let (station, back) = (direction.station, direction.back);
-        self.devices[device as usize].stations.charge(station, used);
+        let stations = &mut self.devices[device as usize].stations;
+        stations.charge(station, used);
+        stations.served(station);
         if self.options.charge_both
             && let Some(down) = back
         {
             let ChannelDirection { device, station, .. } = self.directions[down as usize];
-            self.devices[device as usize].stations.charge(station, used);
+            self.devices[device as usize].stations.charge_waiting(station, used);
         }
         (used, good > 0)
     }
@@ -431,7 +480,7 @@ impl Channel {
             let direction = &self.directions[*number as usize];
             direction.held.is_some() || direction.block_ack.has_again() || queues.waits(direction.link)
         };
-        if owner.directions.iter().any(pending) || owner.owes_request {
+        if owner.directions.iter().any(pending) || owner.owes_request.is_some() {
             owner.contends_since = self.contenders.idle_from();
             self.contenders.enter(owner.contender);
         }
@@ -443,12 +492,6 @@ impl Channel {
             (direction.link, direction.block_ack.outstanding() + u64::from(direction.held.is_some()))
         };
         self.directions.iter().map(of)
-    }
-
-    /// An answer of the receivers of a device.
-    fn any_answer(&self, device: u32) -> Span {
-        let first = self.devices[device as usize].directions.first();
-        first.map_or(Span::ZERO, |number| self.directions[*number as usize].phy.answer(0))
     }
 
     /// Its name.

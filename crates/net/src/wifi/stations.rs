@@ -127,19 +127,27 @@ impl Stations {
 
     /// A station has used the channel for `airtime`.
     pub fn charge(&mut self, station: u32, airtime: Span) {
-        match self.scheduler {
-            StationScheduler::Airtime { .. } => {
-                self.stations[station as usize].deficit -= airtime.ps() as i64
+        if matches!(self.scheduler, StationScheduler::Airtime { .. }) {
+            self.stations[station as usize].deficit -= airtime.ps() as i64;
+        }
+    }
+
+    /// The same, if packets for the station wait: one that only receives gets no debt for a time in which it asks for nothing.
+    pub fn charge_waiting(&mut self, station: u32, airtime: Span) {
+        if self.stations[station as usize].list != List::None {
+            self.charge(station, airtime);
+        }
+    }
+
+    /// A station has had its turn.
+    pub fn served(&mut self, station: u32) {
+        if matches!(self.scheduler, StationScheduler::RoundRobin) {
+            let queue = if self.new.front() == Some(&station) { &mut self.new } else { &mut self.old };
+            if queue.front() == Some(&station) {
+                queue.pop_front();
+                self.old.push_back(station);
+                self.stations[station as usize].list = List::Old;
             }
-            StationScheduler::RoundRobin => {
-                let queue = if self.new.front() == Some(&station) { &mut self.new } else { &mut self.old };
-                if queue.front() == Some(&station) {
-                    queue.pop_front();
-                    self.old.push_back(station);
-                    self.stations[station as usize].list = List::Old;
-                }
-            }
-            StationScheduler::Shared { .. } => {}
         }
     }
 }

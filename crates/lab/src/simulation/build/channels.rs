@@ -40,7 +40,13 @@ impl Channels {
             let entity = format!("{} {access}", topology.node_name(from));
             let backoff = Stream::new(plan.seed, "wifi-backoff", &entity);
             let category = rate.access.category(downlink);
-            network.add_channel_device(channel, category, scheduler(set, downlink), backoff)
+            network.add_channel_device(
+                channel,
+                (from.0, rate.access),
+                category,
+                scheduler(set, downlink),
+                backoff,
+            )
         });
         let options = DirectionOptions {
             phy: rate.phy(set),
