@@ -1,6 +1,6 @@
 //! Changes during a run.
 
-use super::build::links::{audited_limit, impairment_of, longer};
+use super::build::links::{audited_limit, impairment_of, longer, permit_losses};
 use super::build::plan::named_stream;
 use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::event_loop::Simulation;
@@ -181,6 +181,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             let stream =
                 || named_stream(self.seed, &self.topology, LinkId(link), &format!("loss/{name}/{index}"));
             impairments.extend(impairment_of(loss, flow, stream));
+        }
+        if let Some(auditor) = &mut self.recorder.auditor {
+            auditor.change_link(link, |link| permit_losses(link, losses));
         }
         self.network.change_impairments(LinkId(link), impairments)
     }

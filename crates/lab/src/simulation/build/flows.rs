@@ -113,9 +113,9 @@ fn empty_path_delay(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> 
 /// whose acknowledgement is lost.
 fn copies_arrive(path: &FlowPath, directions: &[&Direction]) -> bool {
     if path.is_wired() {
-        return path.links().any(|link| copies(directions[link.0 as usize]));
+        return path.links().any(|link| copies(&directions[link.0 as usize].losses));
     }
-    path.has_radio() || directions.iter().any(|direction| copies(direction))
+    path.has_radio() || directions.iter().any(|direction| copies(&direction.losses))
 }
 
 /// Whether every router of a path processes Quick-Start requests; the first link is the host's own.

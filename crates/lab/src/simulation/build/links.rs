@@ -164,23 +164,6 @@ fn audited_link(
     };
     let rate = direction.mean_rate(plan.end);
     let served = plan.scenario.prepared.serves(link.0);
-    // A scripted delay is added to that of the link; during a stall the transmitter pauses.
-    let (mut delay, mut pause) = (known.delay, known.pause);
-    for loss in &direction.losses {
-        match loss {
-            Loss::Scripted { action: Action::Delay(by), .. } | Loss::Reorder { by, .. } => {
-                delay.1 = delay.1 + *by;
-            }
-            Loss::Delay { steps, .. } => {
-                delay.1 = delay.1 + steps.steps.iter().map(|step| step.1).max().unwrap_or(Span::ZERO);
-            }
-            Loss::Jitter { distribution, .. } => delay.1 = delay.1 + distribution.longest(),
-            Loss::Stall { times } => {
-                pause = times.iter().fold(pause, |sum, (begin, end)| sum + (*end - *begin));
-            }
-            _ => {}
-        }
-    }
     let limit_before = direction.queue.limits_before();
     let mut limit = audited_limit(&direction.queue, rate, rtt);
     if let Some(wifi) = direction.wifi() {
@@ -194,18 +177,38 @@ fn audited_link(
             .any(|set| set.name == wifi.medium && matches!(set.queue, WifiQueue::Shared(_)));
         limit = limit.filter(|_| !shared).map(|limit| longer(limit, window + 2));
     }
-    AuditedLink {
+    let mut link = AuditedLink {
         rate,
         limit,
         limit_before,
-        delay,
-        pause,
         scheduled: is_scheduled(direction) || served,
         keeps_flow_order: !matches!(direction.queue, Queue::DualPi2 { .. }),
         varies: direction.variation.is_some() || served,
-        copies: copies(direction),
         ..known
+    };
+    permit_losses(&mut link, &direction.losses);
+    link
+}
+
+/// What impairments permit on a link: a delay is added to that of the link, and during a stall the transmitter pauses.
+pub(in crate::simulation) fn permit_losses(link: &mut AuditedLink, losses: &[Loss]) {
+    let longest = &mut link.delay.1;
+    for loss in losses {
+        match loss {
+            Loss::Scripted { action: Action::Delay(by), .. } | Loss::Reorder { by, .. } => {
+                *longest = *longest + *by;
+            }
+            Loss::Delay { steps, .. } => {
+                *longest = *longest + steps.steps.iter().map(|step| step.1).max().unwrap_or(Span::ZERO);
+            }
+            Loss::Jitter { distribution, .. } => *longest = *longest + distribution.longest(),
+            Loss::Stall { times } => {
+                link.pause = times.iter().fold(link.pause, |sum, (begin, end)| sum + (*end - *begin));
+            }
+            _ => {}
+        }
     }
+    link.copies |= copies(losses);
 }
 
 /// The largest number of packets or bytes that wait in a queue.
@@ -219,11 +222,11 @@ pub(in crate::simulation) fn audited_limit(queue: &Queue, rate: Rate, rtt: Span)
 }
 
 /// Whether a link sends copies of packets.
-pub(super) fn copies(direction: &Direction) -> bool {
+pub(super) fn copies(losses: &[Loss]) -> bool {
     let copies = |loss: &Loss| {
         matches!(loss, Loss::Duplicate { .. } | Loss::Scripted { action: Action::Duplicate, .. })
     };
-    direction.losses.iter().any(copies)
+    losses.iter().any(copies)
 }
 
 /// None if a scripted loss names a flow that is not of this run.
