@@ -25,9 +25,10 @@ from ackclock import papers, stats, view
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.html import value
-from ackclock.papers.calibration import ControlCell, Fit, fit
-from ackclock.papers.folder import Claim, Paper
+from ackclock.papers.calibration import ControlCell, Fit, fit, in_order
+from ackclock.papers.folder import Candidate, Claim, Paper
 from ackclock.papers.judge import DIRECTIONS, SIZES, ClaimResult, _one_size, _swept, direction, size
+from ackclock.papers.parallel import _expected as expected_runs
 from ackclock.papers.readings import EQUIVALENT, Reading, check, combination, others
 from ackclock.papers.results import Results, Shared
 from ackclock.study import Store, Study, sweep
@@ -533,3 +534,23 @@ def test_a_run_that_two_studies_have_is_run_once(tmp_path: Path) -> None:
     (tmp_path / "first" / "runs.sqlite").write_bytes(b"damaged" * 1000)
     with Store.create(tmp_path / "third") as store:
         assert sweep(study, store, Shared(NotNeeded(), tmp_path)).done == 2
+
+
+def test_the_quick_form_leaves_out_what_no_claim_needs(tmp_path: Path) -> None:
+    paper = papers.find("bic-iridium")
+    [handoffs] = [study for study in paper.studies if study.name == "handoffs"]
+    assert (handoffs.quick, handoffs.seeds) == (0, 20)
+    assert [extra.id for extra in paper.extras if extra.full_only] == ["freeze"]
+    assert "handoffs" not in expected_runs([paper], None, True)["bic-iridium"]
+    assert "handoffs" in expected_runs([paper], None, False)["bic-iridium"]
+    with pytest.raises(BadInput, match="handoffs has quick = 0, so what uses it needs full_only"):
+        Results(paper, tmp_path, Local(1), quick=True).study("handoffs")
+
+
+def test_candidates_with_numbers_are_listed_by_their_numbers() -> None:
+    def candidates(*labels: str) -> list[Candidate]:
+        return [Candidate(label) for label in labels]
+
+    numbers = in_order(candidates("25 segments", "20 segments", "9.5 segments"))
+    assert [c.label for c in numbers] == ["9.5 segments", "20 segments", "25 segments"]
+    assert [c.label for c in in_order(candidates("plain", "20 segments"))] == ["plain", "20 segments"]

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -452,6 +453,20 @@ def seen(process: Any) -> dict[str, Any]:
 
 def expected_causes(scenario: Scenario) -> list[Explanation]:
     return scenario.run(trace="ack", packets=True, causes=500).causes
+
+
+def test_a_recording_has_as_many_causes_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = Scenario.parse(SCENARIO, file="two.toml")
+    whole = recording.record(scenario, None)
+    assert whole["causes"] == [asdict(cause) for cause in expected_causes(scenario)] != []
+    assert (whole["causes_until_s"], whole["notes"]) == (scenario.duration_s, [])
+    monkeypatch.setattr(recording, "MOST_CAUSES", 2)
+    few = recording.record(scenario, None)
+    assert few["causes"] == whole["causes"][:2]
+    assert whole["causes"][1]["time_s"] <= few["causes_until_s"] < whole["causes"][2]["time_s"]
+    assert few["notes"] == [f"The causes of reductions of windows are recorded up to {few['causes_until_s']:.6g} s."]
+    monkeypatch.setattr(recording, "MOST_CAUSES_TEXT", 10)
+    assert recording.record(scenario, None)["causes"] == []
 
 
 @in_a_browser

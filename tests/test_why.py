@@ -367,7 +367,7 @@ def test_a_wait_for_a_shared_channel_counts_the_transmissions_of_others() -> Non
             & ~pl.col("link").str.contains("server")
         )
         assert step.others == meanwhile["time_s"].n_unique()
-    assert any("the channel carried" in line for line in found.lines)
+    assert any("of other links delivered packets" in line for line in found.lines)
 
 
 def test_a_run_keeps_the_causes_of_its_reductions() -> None:

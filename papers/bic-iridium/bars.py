@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from ackclock import plot as common
 
-MEGA = 1e-6
+TO_MEGABYTES = 1e-6
 
 
 def draw(results, columns: str) -> Figure:
@@ -17,7 +17,7 @@ def draw(results, columns: str) -> Figure:
     for axis, column in zip(axes, names, strict=True):
         for i, name in enumerate(measures.KINDS.values()):
             value, unit = printed[name, column]
-            factor = MEGA if unit == "bytes" else 1.0
+            factor = TO_MEGABYTES if unit == "bytes" else 1.0
             axis.bar(i, factor * value, 0.8, color="#dcdcdc", label="printed (one run)" if i == 0 else None)
             for j, place in enumerate(measures.PLACES):
                 cell = cells[name, column, place]

@@ -266,6 +266,7 @@ class Finished:
     captured: list[bytes]
     qlogs: list[tuple[str, str, str]]
     causes: list[str]
+    causes_until_s: float
 
 def parse(source: Source, assignments: list[str], controllers: dict[str, type] | None = None) -> Scenario: ...
 def run(

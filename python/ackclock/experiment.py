@@ -76,6 +76,10 @@ def read_source(path: str | Path, *, allow_code: bool = False) -> Source:
     return Source(file, read_text(file), "anywhere" if allow_code else "folder")
 
 
+MOST_CAUSES = 100_000
+"""Maximum number of reductions of windows that a run explains."""
+
+
 class Scenario:
     """An experiment, read from a TOML file, a TOML text or a dictionary of the same structure.
 
@@ -280,6 +284,8 @@ class Scenario:
         an exception; the error has `flow`, `time_s` and that exception as its cause.
         """
         utf8(*captures)
+        if not 0 <= causes <= MOST_CAUSES:
+            raise refused("run", f"causes: must be from 0 to {MOST_CAUSES}")
         if causes and not (packets and trace == "ack"):
             raise refused("run", 'causes: needs trace="ack" and packets=True')
         if len(set(captures)) < len(captures):

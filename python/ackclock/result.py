@@ -98,11 +98,16 @@ class Result:
     def causes(self) -> list[Explanation]:
         """The first reductions of windows with their causes, in the order of time; of a recovery its begin alone.
 
-        Empty unless the run was made with `causes`.
+        Empty unless the run was made with `causes`; complete up to `causes_until_s`.
         """
         from ackclock.why import Explanation
 
         return [Explanation.from_json(text) for text in self._finished.causes]
+
+    @property
+    def causes_until_s(self) -> float:
+        """The time up to which `causes` has all reductions, seconds."""
+        return self._finished.causes_until_s
 
     @cached_property
     def limits(self) -> list[dict[str, float]]:

@@ -36,7 +36,7 @@ class Step:
     reason: str | None
     waited_s: float | None = None
     others: int | None = None
-    """Of a transmission over a shared channel: the number of other links' transmissions while it waited."""
+    """Over a shared channel: the number of other links' transmissions that delivered packets meanwhile."""
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,9 @@ pub(crate) struct Finished {
     /// Explanations of reductions of windows, as JSON.
     #[pyo3(get)]
     causes: Vec<String>,
+    /// The time up to which all reductions are explained, seconds.
+    #[pyo3(get)]
+    causes_until_s: f64,
 }
 
 pub(crate) fn trace_mode(name: &str) -> PyResult<TraceMode> {
@@ -114,7 +117,10 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
     let qlogs = run.qlogs().into_iter().map(|(name, [sender, receiver])| (name, sender, receiver)).collect();
     let outcome = run.outcome();
     let fingerprint = if recording.fingerprint { run.fingerprint() } else { String::new() };
-    let causes = if causes > 0 { lab::reductions(&run, causes) } else { Vec::new() };
+    let explained = |run: &mut Run| lab::reductions(run, causes);
+    let whole = &mut run;
+    let (causes, causes_until_s) =
+        if causes > 0 { py.detach(move || guarded(|| explained(whole)))? } else { (Vec::new(), 0.0) };
     let (windows, packets) = run.take_logs();
     Ok(Finished {
         limited_s: outcome.flows.iter().map(|flow| flow.limited_s).collect(),
@@ -132,6 +138,7 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
         captured,
         qlogs,
         causes: causes.iter().map(lab::to_json).collect(),
+        causes_until_s,
     })
 }
 

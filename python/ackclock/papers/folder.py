@@ -20,7 +20,7 @@ Where = dict[str, str]
 
 @dataclass(frozen=True)
 class StudySpec:
-    """A study of the paper, `studies/NAME.toml`: it is run with seeds 1 to `seeds` (with --quick, 1 to `quick`).
+    """A study of the paper, `studies/NAME.toml`, run with seeds 1 to `seeds` (with --quick, 1 to `quick`; 0: not run).
 
     Every other reading of the paper is run with `readings` seeds (with --quick, `quick_readings`), at the points whose
     axis labels are in `keep`: those that the claims need. Zero means that no claim uses the study.

@@ -91,7 +91,7 @@ def render(
         first_seed=FIRST_SEED,
         networks=networks,
         summary=summary,
-        studies=[(s, results.study(s.name), results.seeds(s.name)) for s in paper.studies],
+        studies=[(s, results.study(s.name), results.seeds(s.name)) for s in paper.studies if results.seeds(s.name)],
         engine=engine,
         runs=results.runs,
         failed=results.failed,

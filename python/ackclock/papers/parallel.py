@@ -8,8 +8,9 @@ import os
 import queue
 import signal
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -79,15 +80,15 @@ def reproduce_all(
     at once; finished runs are kept.
     """
     # A process reproduces several papers. Without these limits of glibc it keeps the memory of the largest tables.
-    os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", "1000000")
-    os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", "1000000")
+    limits = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), "1000000")
     context = multiprocessing.get_context("spawn")
     reports = context.Queue()
     counts = _Counts(_expected(papers, comparison, options.quick), progress)
     count = 1 if options.engine == "ray" else AT_ONCE  # a local Ray would otherwise be started twice
     with ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(reports,)) as pool:
-        made = [pool.submit(_reproduce, one, options) for one in papers]
-        compared = [pool.submit(_compare, comparison, options)] if comparison is not None else []
+        with _environment(limits):  # the processes start when they get their first tasks
+            made = [pool.submit(_reproduce, one, options) for one in papers]
+            compared = [pool.submit(_compare, comparison, options)] if comparison is not None else []
         names: dict[Future[Any], str] = {future: one.key for future, one in zip(made, papers, strict=True)}
         names |= dict.fromkeys(compared, "comparison")
         try:
@@ -108,6 +109,18 @@ def reproduce_all(
     good = [future.result() for future in made if names[future] not in errors]
     whole = compared[0].result() if compared and "comparison" not in errors else None
     return AllResults(good, whole, [f"{name}: {error}" for name, error in errors.items()])
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Variables of the environment for processes that start within this context; variables that are set stay."""
+    added = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
 
 
 def _bad_input(future: Future[Any]) -> str | None:
@@ -161,7 +174,8 @@ def _expected(papers: Sequence[Paper], comparison: Path | None, quick: bool) -> 
     names: dict[str, set[str]] = {}
     for paper in papers:
         again = {s.name for s in paper.studies if (s.quick_readings if quick else s.readings)}
-        names[paper.key] = {s.name for s in paper.studies} | {f"{name}.readings" for name in again}
+        run = {s.name for s in paper.studies if s.quick or not quick}
+        names[paper.key] = run | {f"{name}.readings" for name in again}
     if comparison is not None:
         names["comparison"] = {entry["name"] for entry in models("controllers")}
     return names

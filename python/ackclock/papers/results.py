@@ -213,7 +213,12 @@ class Results:
     def study(self, name: str) -> Study:
         """A study of the paper under this reading, with its seeds."""
         if name not in self._studies:
-            self._studies[name] = self.load(name, self.reading, self.seeds(name))
+            seeds = self.seeds(name)
+            if not seeds and self.is_calibrated:
+                raise BadInput(
+                    f"{self.paper.folder}: study {name} has quick = 0, so what uses it needs full_only = true"
+                )
+            self._studies[name] = self.load(name, self.reading, seeds)
         return self._studies[name]
 
     def load(self, name: str, reading: Reading, seeds: int) -> Study:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -26,7 +27,9 @@ MOST_TEXT = 24_000_000
 MOST_MEMORY = 400_000_000
 """Bytes that its columns may take in the memory of a browser."""
 MOST_CAUSES = 500
-"""Maximum number of reductions of windows whose causes a recording has: each takes about a kilobyte."""
+"""Maximum number of reductions of windows whose causes a recording has."""
+MOST_CAUSES_TEXT = 4_000_000
+"""Maximum number of characters that they take."""
 NUMBERS = ("time_s", "cwnd", "ssthresh", "in_flight", "rtt_s", "ack")
 """Columns of the window trace that the page draws; also the internal values of controllers."""
 NOT_DRAWN = {"flow", "event", "phase", "cause", *NUMBERS}
@@ -71,8 +74,10 @@ class Recording(TypedDict):
     windows: dict[str, Column]
     internals: dict[str, Column]
     packets: dict[str, Column] | None
-    causes: list[dict[str, Any]]
-    """Explanations of reductions of windows (`ackclock why --json`), in the order of time."""
+    causes: list[dict[str, Any]] | None
+    """Explanations of reductions of windows (`ackclock why --json`), in the order of time; None: not recorded."""
+    causes_until_s: float
+    """The time up to which `causes` has all of them, seconds."""
 
 
 def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
@@ -140,10 +145,14 @@ def record(scenario: Scenario, seed: int | None, progress: Callable[[float], obj
     """
     result = scenario.run(seed=seed, trace="ack", packets=True, fingerprint=True, causes=MOST_CAUSES, progress=progress)
     made = _of_result(scenario, result, seed)
-    made["causes"] = [asdict(cause) for cause in result.causes]
-    if len(result.causes) == MOST_CAUSES:
-        last = result.causes[-1].time_s
-        made["notes"].append(f"Causes are those of the first {MOST_CAUSES} reductions of windows, until {last:.6g} s.")
+    causes, until_s = [asdict(cause) for cause in result.causes], result.causes_until_s
+    sizes = list(accumulate(len(json.dumps(cause)) for cause in causes))
+    fitting = sum(size <= MOST_CAUSES_TEXT for size in sizes)
+    if fitting < len(causes):
+        until_s = causes[fitting]["time_s"] - 1e-12
+    made["causes"], made["causes_until_s"] = causes[:fitting], until_s
+    if until_s < scenario.duration_s:
+        made["notes"].append(f"The causes of reductions of windows are recorded up to {until_s:.6g} s.")
     return made
 
 
@@ -191,7 +200,8 @@ def recording(
         windows={},
         internals={},
         packets=None,
-        causes=[],
+        causes=None,
+        causes_until_s=0.0,
     )
     if windows is not None and named:
         found["windows"] = {name: pack(_numbers(windows[name])) for name in NUMBERS if name in windows.columns}

@@ -12,7 +12,8 @@ export interface Recording {
   v: number; about: RunMetadata; trace: 'ack' | 'changes' | 'off'; notes: string[]; codes: { packet_event: string[]; reason: string[]; kind: string[] };
   windows: Record<string, Column>; internals: Record<string, Column>; packets: Record<string, Column> | null;
   /** Of reductions of windows, in the order of time. */
-  causes?: Why[];
+  causes?: Why[] | null;
+  causes_until_s?: number;
 }
 interface Log { time: Float64Array; link: Uint32Array; event: Uint8Array; reason: Uint8Array; flow: Uint32Array; kind: Uint8Array; seq: Float64Array }
 /** For each packet that a queue takes, its row, and the times of its departure and its end; NaN without one. */
@@ -43,10 +44,13 @@ export class Recorded {
     const ends = about.links.map((name): [string, string] => { const [a = '', b = ''] = name.split('->'); return [a, b]; });
     return { duration_s: about.duration_s, flows: about.flows, flow_ends: about.flow_ends, links: about.links, link_ends: ends, internals: Object.keys(internals) };
   }
-  /** The cause of the last reduction that the recording has, up to a time. */
-  why({ at_s, flow }: { at_s: number; flow?: string }): Why {
+  /** The cause of the last reduction up to a time; of a recovery, that of its begin. */
+  why({ at_s, flow, cut }: { at_s: number; flow?: string; cut: boolean }): Why {
+    const until = this.recording.causes_until_s ?? 0;
+    if (!cut) throw new Error('The recording has the causes of falls of the window alone: click a fall.');
+    if (at_s > until && until < this.recording.about.duration_s) throw new Error(`The recording has the causes of falls up to ${until.toPrecision(6)} s.`);
     const last = (this.recording.causes ?? []).findLast((why) => why.time_s <= at_s && (!flow || why.flow === flow));
-    if (!last) throw new Error(`no event reduced ${flow ? `${flow}'s window` : 'a window'} until ${at_s} s`);
+    if (!last) throw new Error(`No event reduced ${flow ? `${flow}'s window` : 'a window'} until ${at_s.toPrecision(6)} s.`);
     return last;
   }
   /** Bytes of the columns in memory. */

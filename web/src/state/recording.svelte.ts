@@ -26,7 +26,7 @@ export async function showRecording(): Promise<void> {
   try {
     const recording = JSON.parse(text) as Recording, { about } = recording;
     takeShared(about.shared.text ? checkShared(about.shared) : { v: 1, text: '' });
-    const notes: RecordingNotes = { source: about.title || about.file, notes: recording.notes, reason: '', packets: recording.packets !== null, computable: false, causes: (recording.causes ?? []).length > 0, seed: about.seed };
+    const notes: RecordingNotes = { source: about.title || about.file, notes: recording.notes, reason: '', packets: recording.packets !== null, computable: false, causes: recording.causes != null, seed: about.seed };
     Object.assign(run, { recordedRun: notes, key: key() });
     const shape = await client.call('record', text);
     if (!shape) return;
@@ -50,6 +50,7 @@ async function readNetwork(about: RunMetadata): Promise<void> {
   const network = about.geometry ?? about.shared;
   scenario.checked = null;
   scenario.places = about.geometry ? requestOf(about.geometry) : null;
+  scenario.placesFiles = about.geometry?.files ?? {};
   if (!network.text || (about.python.length && !about.geometry)) return;
   try {
     await engine()?.call('files', network.files ?? {});

@@ -25,6 +25,8 @@ export const scenario = $state({
   problem: null as Problem | null,
   /** For a recorded run whose scenario the core cannot run: one with the same network, which it can. */
   places: null as ScenarioRequest | null,
+  /** The files of that one. */
+  placesFiles: {} as Files,
 });
 
 export function load(name: string): void {

@@ -47,7 +47,8 @@ pub struct Step {
     pub reason: Option<&'static str>,
     /// Of a transmission: the time since the arrival at the link.
     pub waited_s: Option<f64>,
-    /// Of a transmission over a shared channel: the number of other links' transmissions that ended in that time.
+    /// Of a transmission over a shared channel: the number of other links' transmissions that delivered
+    /// packets in that time.
     pub others: Option<usize>,
 }
 

@@ -8,7 +8,7 @@ mod packets;
 mod sentences;
 
 use crate::simulation::{FlowBounds, Run, WindowLog};
-use packets::Packets;
+use packets::{Names, Packets};
 
 pub use explanation::{Explanation, Question, Unanswered};
 use transport::WindowCause;
@@ -29,8 +29,8 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
     if !(0.0..=end).contains(&question.at_s) {
         return Err(unanswered("at", format!("the run lasts from 0 to {end} s")));
     }
-    let (bounds, names) = (run.flow_bounds(), run.flow_names());
-    let flow = question.flow.map(|name| number_of(name, &names[..bounds.len()])).transpose()?;
+    let (bounds, names) = (run.flow_bounds(), Names::of(run));
+    let flow = question.flow.map(|name| number_of(name, &names.flows[..bounds.len()])).transpose()?;
     if bounds.is_empty() {
         let message = "the scenario has no TCP or QUIC flow and so no congestion window";
         return Err(unanswered("", message.into()));
@@ -54,29 +54,41 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
     Ok(found)
 }
 
-/// Explains reductions of windows in the order of time, at most `most` of them: every one, but of a recovery only the one
-/// that began it. The run is as for [`explain`].
-pub fn reductions(run: &Run, most: usize) -> Vec<Explanation> {
-    let (bounds, names, log) = (run.flow_bounds(), run.flow_names(), run.windows());
+/// Rows of the packet log that [`reductions`] may look at: some seconds.
+const MOST_ROWS: usize = 2_000_000_000;
+
+/// Explains reductions of windows in the order of time: every one, but of a recovery only the one that began it. The run
+/// is as for [`explain`]. Returns the time up to which all are explained, seconds: there are at most `most`, and fewer if the
+/// packet log is long.
+pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
+    let (bounds, names, log) = (run.flow_bounds(), Names::of(run), run.windows());
     let mut latest: Vec<Option<usize>> = vec![None; bounds.len()];
     let mut found = Vec::new();
+    let mut left = MOST_ROWS;
     for row in 0..log.time_s.len() {
         let before = latest[log.flow[row] as usize].replace(row);
         let fell = before.is_some_and(|before| log.cwnd[row] < log.cwnd[before]);
-        if found.len() < most && fell && cause_of(log, row) != Some(WindowCause::Recovery) {
-            let bounds = &bounds[log.flow[row] as usize];
-            let mut explanation = caused(run, &names, bounds, Change { row, before });
-            explanation.lines = sentences::of(&explanation, explanation.time_s);
-            found.push(explanation);
+        if !fell || cause_of(log, row) == Some(WindowCause::Recovery) {
+            continue;
         }
+        // The packets of a reduction are looked for from the beginning of the log, for its cause, its path and its queue.
+        let rows = 3 * run.packets().time.partition_point(|time| time.seconds() <= log.time_s[row]);
+        if found.len() == most || rows > left {
+            return (found, log.time_s[before.unwrap_or(row)]);
+        }
+        left -= rows;
+        let bounds = &bounds[log.flow[row] as usize];
+        let mut explanation = caused(run, &names, bounds, Change { row, before });
+        explanation.lines = sentences::of(&explanation, explanation.time_s);
+        found.push(explanation);
     }
-    found
+    (found, run.end().seconds())
 }
 
 /// A change with its cause.
-fn caused(run: &Run, names: &[String], bounds: &FlowBounds, change: Change) -> Explanation {
+fn caused(run: &Run, names: &Names, bounds: &FlowBounds, change: Change) -> Explanation {
     let log = run.windows();
-    let mut found = outline(log, change, names, bounds);
+    let mut found = outline(log, change, &names.flows, bounds);
     let packets = Packets::new(run, names, log.flow[change.row], found.time_s);
     if bounds.quic {
         cause::fill_quic(&mut found, &packets);

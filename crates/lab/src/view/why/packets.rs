@@ -7,13 +7,25 @@ use net::DropReason;
 const DATA: u8 = 0;
 const ACK: u8 = 1;
 
+/// What the numbers of a run stand for.
+pub(super) struct Names {
+    pub flows: Vec<String>,
+    links: Vec<String>,
+    /// The shared channel of each link.
+    channels: Vec<Option<usize>>,
+}
+
+impl Names {
+    pub fn of(run: &Run) -> Names {
+        Names { flows: run.flow_names(), links: run.link_names(), channels: run.link_channels() }
+    }
+}
+
 /// The packet events of a run, seen from one flow at one time.
 pub(super) struct Packets<'a> {
     log: &'a PacketLog,
     rules: &'a [RuleRow],
-    links: Vec<String>,
-    channels: Vec<Option<usize>>,
-    names: &'a [String],
+    names: &'a Names,
     flow: u32,
     /// Number of the events up to the time.
     events: usize,
@@ -28,10 +40,10 @@ pub(super) struct Signal {
 }
 
 impl<'a> Packets<'a> {
-    pub fn new(run: &'a Run, names: &'a [String], flow: u32, until_s: f64) -> Packets<'a> {
+    pub fn new(run: &'a Run, names: &'a Names, flow: u32, until_s: f64) -> Packets<'a> {
         let (log, rules) = (run.packets(), run.rules());
         let events = log.time.partition_point(|time| time.seconds() <= until_s);
-        Packets { log, rules, links: run.link_names(), channels: run.link_channels(), names, flow, events }
+        Packets { log, rules, names, flow, events }
     }
 
     fn of_flow(&self, kind: u8) -> impl DoubleEndedIterator<Item = usize> + '_ {
@@ -39,7 +51,7 @@ impl<'a> Packets<'a> {
     }
 
     pub fn link(&self, signal: Signal) -> &str {
-        &self.links[self.log.link[signal.row] as usize]
+        &self.names.links[self.log.link[signal.row] as usize]
     }
 
     pub fn time_s(&self, signal: Signal) -> f64 {
@@ -103,7 +115,7 @@ impl<'a> Packets<'a> {
         })?;
         Some(RuleView {
             kind: found.rule.name(),
-            link: self.links[link as usize].clone(),
+            link: self.names.links[link as usize].clone(),
             time_s: found.time.seconds(),
             values: found.rule.values(),
             words: found.rule.to_string(),
@@ -132,7 +144,7 @@ impl<'a> Packets<'a> {
             let remark = if log.kind[row] == ACK { " (its ACK)" } else { "" };
             steps.push(Step {
                 time_s,
-                link: format!("{}{remark}", self.links[link as usize]),
+                link: format!("{}{remark}", self.names.links[link as usize]),
                 event: ["enqueued", "drop", "transmitted", "delivered"][log.event[row] as usize],
                 reason: log.drop_reason(row).map(DropReason::name),
                 waited_s: sent.then_some(time_s - since),
@@ -142,15 +154,16 @@ impl<'a> Packets<'a> {
         steps
     }
 
-    /// Number of transmissions of other links over the channel of the link of `row`, from a time until that of the row.
+    /// Number of transmissions of other links over the channel of the link of `row` that delivered packets, from a time until
+    /// that of the row.
     fn others(&self, row: usize, since_s: f64) -> Option<usize> {
         let log = self.log;
-        let channel = self.channels[log.link[row] as usize]?;
+        let channel = self.names.channels[log.link[row] as usize]?;
         let begin = log.time[..row].partition_point(|time| time.seconds() < since_s);
         // All packets of a transmission leave at its end, and only one transmission of a channel ends at a time.
         let mut ends: Vec<_> = (begin..row)
             .filter(|other| log.event[*other] == PacketLog::DEPART && log.link[*other] != log.link[row])
-            .filter(|other| self.channels[log.link[*other] as usize] == Some(channel))
+            .filter(|other| self.names.channels[log.link[*other] as usize] == Some(channel))
             .map(|other| log.time[other])
             .collect();
         ends.dedup();
@@ -176,9 +189,11 @@ impl<'a> Packets<'a> {
         }
         let waiting = counts.into_iter().filter(|(_, count)| *count > 0);
         Some(QueueState {
-            link: self.links[link as usize].clone(),
+            link: self.names.links[link as usize].clone(),
             time_s: time.seconds(),
-            packets: waiting.map(|(flow, count)| (self.names[flow as usize].clone(), count as u64)).collect(),
+            packets: waiting
+                .map(|(flow, count)| (self.names.flows[flow as usize].clone(), count as u64))
+                .collect(),
         })
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn of(found: &Explanation, at_s: f64) -> Vec<String> {
             step.waited_s.map_or(String::new(), |s| format!(" {:.3} ms after its arrival", 1e3 * s));
         if let Some(others) = step.others {
             let s = if others == 1 { "" } else { "s" };
-            waited += &format!("; the channel carried {others} other transmission{s} in that time");
+            waited += &format!("; {others} transmission{s} of other links delivered packets in that time");
         }
         let what = step.reason.map_or(step.event.into(), |reason| format!("dropped ({reason})"));
         lines.push(format!("    {:.6} s  {}: {what}{waited}", step.time_s, step.link));
