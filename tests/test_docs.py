@@ -212,7 +212,7 @@ def test_every_module_has_a_page(site: Path) -> None:
         "stats": ("stats.ratio", "stats.mean"),
         "study": ("study.Study", "study.sweep.sweep", "study.results.table"),
         "suite": ("suite.difference.changes_between",),
-        "why": ("why.explain", "why.Explanation"),
+        "why": ("why.explain", "explanation.Explanation"),
         "arima": ("arima.Identification", "arima.identify.identify"),
         "satellites": ("satellites.SatelliteView",),
         "radio_map": ("radio_map.RadioRecording",),

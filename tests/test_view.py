@@ -22,6 +22,7 @@ import pytest
 from ackclock import _core, control, view
 from ackclock.cli.app import main
 from ackclock.experiment import Scenario
+from ackclock.explanation import Explanation
 from ackclock.files import BadInput
 from ackclock.papers import find
 from ackclock.papers.results import Results
@@ -32,7 +33,6 @@ from ackclock.view import listing, recorded, recording
 from ackclock.view.columns import pack
 from ackclock.view.opening import Target, build
 from ackclock.view.serve import ENDED, Server, Watched
-from ackclock.why import Explanation
 from columns import unpack
 
 ROOT = Path(__file__).parents[1]

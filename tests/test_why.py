@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 
 from ackclock import Scenario, ScenarioError
+from ackclock.explanation import Explanation
 from ackclock.files import BadInput
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
-from ackclock.why import Explanation, explain
+from ackclock.why import explain
 
 TEXT = """
 duration = "20s"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from ackclock.why import Explanation
+    from ackclock.explanation import Explanation
 
 Trace = Literal["off", "changes", "ack"]
 
@@ -100,7 +100,7 @@ class Result:
 
         Empty unless the run was made with `causes`; complete up to `causes_until_s`.
         """
-        from ackclock.why import Explanation
+        from ackclock.explanation import Explanation
 
         return [Explanation.from_json(text) for text in self._finished.causes]
 

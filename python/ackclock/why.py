@@ -2,114 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from ackclock import _core
 from ackclock.experiment import Scenario
+from ackclock.explanation import Explanation
 from ackclock.files import BadInput
-
-
-@dataclass(frozen=True)
-class Queue:
-    """The packets of each flow at a link at one time, including the packet in transmission."""
-
-    link: str
-    time_s: float
-    packets: dict[str, int]
-
-    @property
-    def total(self) -> int:
-        """Packets of all flows."""
-        return sum(self.packets.values())
-
-
-@dataclass(frozen=True)
-class Step:
-    """One event of a packet at a link."""
-
-    time_s: float
-    link: str
-    event: str
-    reason: str | None
-    waited_s: float | None = None
-    others: int | None = None
-    """Over a shared channel: the number of other links' transmissions that delivered packets meanwhile."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The rule of a queue or an impairment that dropped or marked a packet."""
-
-    kind: str
-    """full, longest_queue, red, codel, ce_threshold, pie, dualpi2, low_latency, policer, loss, blackout, scripted."""
-    link: str
-    time_s: float
-    values: dict[str, float]
-    """The values that decided, such as `average` and `probability` of RED; times end in `_s`."""
-    words: str
-    """One sentence."""
-
-
-@dataclass(frozen=True)
-class Limit:
-    """What limits a flow while its window does not change."""
-
-    kind: str
-    """handshake, complete, no_acks, recovery, application, receive_window, max_cwnd, pacing, window, other."""
-    unchanged_s: float
-    """Time since the last change of the window."""
-    words: str
-    """One sentence."""
-
-
-@dataclass
-class Explanation:
-    """A change of a window and its cause. Windows are in segments, times in simulated seconds."""
-
-    flow: str
-    control: str
-    time_s: float
-    event: str
-    phase: str
-    cwnd: tuple[float, float]
-    ssthresh: tuple[float | None, float | None]
-    """None for infinite."""
-    rtt_s: float | None
-    in_flight: float
-    acked: int
-    cause: str
-    """One sentence."""
-    change: str | None = None
-    """The cause of a reduction or its undo, as in the column `cause` of the window trace; None for growth."""
-    packet: int | None = None
-    """The packet that caused the change: the one acknowledged, lost, or marked."""
-    journey: list[Step] = field(default_factory=list)
-    """The events of that packet, of all its copies, up to the change."""
-    rule: Rule | None = None
-    """The rule that dropped or marked it."""
-    queue: Queue | None = None
-    """The queue that dropped or marked it."""
-    limit: Limit | None = None
-    """What limits the flow since, if the window has not changed for longer than a round trip."""
-    lines: list[str] = field(default_factory=list)
-    """All of it in words."""
-
-    @classmethod
-    def from_json(cls, text: str) -> Explanation:
-        """Create an explanation from the core's JSON."""
-        found: dict[str, Any] = json.loads(text)
-        for key, kind in {"rule": Rule, "queue": Queue, "limit": Limit}.items():
-            found[key] = None if found[key] is None else kind(**found[key])
-        found["journey"] = [Step(**step) for step in found["journey"]]
-        found["cwnd"], found["ssthresh"] = tuple(found["cwnd"]), tuple(found["ssthresh"])
-        return cls(**found)
-
-    def sentences(self) -> Iterator[str]:
-        """The explanation, line by line, from the change back to its cause."""
-        yield from self.lines
 
 
 @dataclass(frozen=True)

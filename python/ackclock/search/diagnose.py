@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ackclock import ControllerError, ScenarioError, why
+from ackclock.explanation import Explanation
 from ackclock.files import BadInput
 from ackclock.result import Result
 from ackclock.search.evaluate import Evaluator, Value
@@ -53,7 +54,7 @@ class Signature:
         return {"limit": self.limit, "phase": self.phase, "reference_fails": self.reference_fails}
 
 
-Explained = tuple[Signature, why.Explanation | None, float | None]
+Explained = tuple[Signature, Explanation | None, float | None]
 """A signature, the explanation that it is taken from, and the time of the explanation, seconds."""
 
 
