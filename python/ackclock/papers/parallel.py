@@ -80,7 +80,7 @@ def reproduce_all(
     at once; finished runs are kept.
     """
     # A process reproduces several papers. Without these limits of glibc it keeps the memory of the largest tables.
-    limits = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), "1000000")
+    limits = {"MALLOC_MMAP_THRESHOLD_": "262144", "MALLOC_TRIM_THRESHOLD_": "262144", "MALLOC_ARENA_MAX": "2"}
     context = multiprocessing.get_context("spawn")
     reports = context.Queue()
     counts = _Counts(_expected(papers, comparison, options.quick), progress)
