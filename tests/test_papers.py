@@ -30,7 +30,7 @@ from ackclock.papers.folder import Candidate, Claim, Paper
 from ackclock.papers.judge import DIRECTIONS, SIZES, ClaimResult, _one_size, _swept, direction, size
 from ackclock.papers.parallel import _expected as expected_runs
 from ackclock.papers.readings import EQUIVALENT, Reading, check, combination, others
-from ackclock.papers.results import Results, Shared
+from ackclock.papers.results import Results, SharedRuns
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
 from ackclock.study.plan import Run, StudyPlan
@@ -529,11 +529,11 @@ def test_a_run_that_two_studies_have_is_run_once(tmp_path: Path) -> None:
         sweep(study, store, Local(1))
         before = store.texts()
     with Store.create(tmp_path / "second") as store:
-        summary = sweep(study, store, Shared(NotNeeded(), tmp_path))
+        summary = sweep(study, store, SharedRuns(NotNeeded(), tmp_path))
         assert (summary.done, store.texts()) == (2, before)
     (tmp_path / "first" / "runs.sqlite").write_bytes(b"damaged" * 1000)
     with Store.create(tmp_path / "third") as store:
-        assert sweep(study, store, Shared(NotNeeded(), tmp_path)).done == 2
+        assert sweep(study, store, SharedRuns(NotNeeded(), tmp_path)).done == 2
 
 
 def test_the_quick_form_leaves_out_what_no_claim_needs(tmp_path: Path) -> None:

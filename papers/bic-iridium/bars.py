@@ -7,6 +7,13 @@ from ackclock import plot as common
 TO_MEGABYTES = 1e-6
 
 
+def label(column: str, unit: str) -> str:
+    """The label of an axis; bytes are drawn as megabytes."""
+    if unit == "bytes":
+        return f"data {column.removeprefix('bytes ')} (MB)"
+    return f"{column} ({unit})" if unit else column
+
+
 def draw(results, columns: str) -> Figure:
     """Bars: printed. Points: means with 95 % intervals for each pair of terminals; dots: single runs."""
     measures = results.paper.code("measures")
@@ -29,10 +36,7 @@ def draw(results, columns: str) -> Figure:
                 style = {"color": common.COLOURS[j], "markersize": 5, "capsize": 2, "fmt": common.MARKERS[j]}
                 axis.errorbar(at, e.value, e.half_width or 0, **style, label=place if i == 0 else None)
         axis.set_xticks(range(3), measures.KINDS.values())
-        what = (
-            column.replace("bytes ", "data ") + " (MB)" if unit == "bytes" else f"{column} ({unit})" if unit else column
-        )
-        axis.set_ylabel(what)
+        axis.set_ylabel(label(column, unit))
         if column == "packet delivery ratio":
             axis.set_ylim(97, 100)
     common.legend(figure, axes[:1])

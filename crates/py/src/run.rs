@@ -117,11 +117,8 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
     let qlogs = run.qlogs().into_iter().map(|(name, [sender, receiver])| (name, sender, receiver)).collect();
     let outcome = run.outcome();
     let fingerprint = if recording.fingerprint { run.fingerprint() } else { String::new() };
-    let explained = |run: &mut Run| lab::reductions(run, causes);
-    let whole = &mut run;
-    let (causes, causes_until_s) =
-        if causes > 0 { py.detach(move || guarded(|| explained(whole)))? } else { (Vec::new(), 0.0) };
-    let (windows, packets) = run.take_logs();
+    let (causes, causes_until_s) = reductions(py, &mut run, causes)?;
+    let (windows, packets, radio) = run.take_logs();
     Ok(Finished {
         limited_s: outcome.flows.iter().map(|flow| flow.limited_s).collect(),
         outcome: outcome.to_json(),
@@ -134,12 +131,20 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
         fingerprint,
         windows: window_columns(py, windows)?,
         packets: packet_columns(py, packets, recording.packets)?,
-        radio: radio_columns(py, &run)?,
+        radio: radio_columns(py, radio)?,
         captured,
         qlogs,
         causes: causes.iter().map(lab::to_json).collect(),
         causes_until_s,
     })
+}
+
+/// The causes of at most `most` reductions of windows, and the time up to which they are all; other threads go on meanwhile.
+fn reductions(py: Python<'_>, run: &mut Run, most: usize) -> PyResult<(Vec<lab::Explanation>, f64)> {
+    if most == 0 {
+        return Ok((Vec::new(), 0.0));
+    }
+    py.detach(move || guarded(move || lab::reductions(run, most)))
 }
 
 /// Builds a run; signals interrupt it.
@@ -224,17 +229,14 @@ fn packet_columns(py: Python<'_>, log: lab::PacketLog, wanted: bool) -> PyResult
     Ok(columns.unbind())
 }
 
-pub(crate) fn radio_columns(py: Python<'_>, run: &Run) -> PyResult<Py<PyDict>> {
-    let log = run.radio_log();
+fn radio_columns(py: Python<'_>, log: lab::RadioLog) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
-    let bytes = |column: &[u8]| PyBytes::new(py, column);
-    let times: Vec<f64> = log.time.iter().map(|t| t.seconds()).collect();
-    columns.set_item("time_s", bytes(bytemuck::cast_slice(&times)))?;
-    columns.set_item("node", bytes(bytemuck::cast_slice(&log.node)))?;
-    columns.set_item("to", bytes(bytemuck::cast_slice(&log.to)))?;
-    columns.set_item("step", bytes(&log.step))?;
-    columns.set_item("flow", bytes(bytemuck::cast_slice(&log.flow)))?;
-    columns.set_item("airtime_s", bytes(bytemuck::cast_slice(&log.airtime_s)))?;
+    put(&columns, "time_s", log.time.into_iter().map(Time::seconds).collect())?;
+    put(&columns, "node", log.node)?;
+    put(&columns, "to", log.to)?;
+    put(&columns, "step", log.step)?;
+    put(&columns, "flow", log.flow)?;
+    put(&columns, "airtime_s", log.airtime_s)?;
     Ok(columns.unbind())
 }
 

@@ -198,10 +198,10 @@ def _reporting(paper: str) -> Callable[[str], Progress]:
 
 def _reproduce(paper: Paper, options: Options) -> Reproduction:
     executor = ENGINES[options.engine](options.jobs)
-    made = reproduce(paper, options.out, executor, quick=options.quick, progress=_reporting(paper.key))
-    made.paper.forget_code()
+    reproduction = reproduce(paper, options.out, executor, quick=options.quick, progress=_reporting(paper.key))
+    paper.forget_code()
     gc.collect()  # the tables of this paper, before the next one has its own
-    return made
+    return reproduction
 
 
 def _compare(folder: Path, options: Options) -> ControllerComparison:

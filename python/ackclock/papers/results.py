@@ -78,7 +78,7 @@ class StudyUse:
     where: tuple[tuple[str, str], ...] = ()
 
 
-class Shared:
+class SharedRuns:
     """An executor that takes a run from another store of the paper if one has it, and else has it run."""
 
     def __init__(self, executor: Executor, stores: Path) -> None:
@@ -89,11 +89,11 @@ class Shared:
         """See Executor."""
         missing = {run.run_id: run for run in runs}
         for file in sorted(self._stores.glob(f"*/{FILE}")):
-            there: list[Finished] = []
+            kept_runs: list[Finished] = []
             with suppress(BadInput), Store.open(file.parent) as store:  # a damaged store is repaired when it is written
-                there = store.outcomes_of(missing)
-            yield there
-            for finished in there:
+                kept_runs = store.outcomes_of(missing)
+            yield kept_runs
+            for finished in kept_runs:
                 del missing[finished.run_id]
         yield from self._executor.run(study, list(missing.values()))
 
@@ -137,7 +137,7 @@ class Results:
         self.paper = paper
         self.quick = quick
         self.reading = reading or Reading(AS_FILED)
-        self._shared = _ResultsContext(paper, folder, Shared(executor, folder / "studies"), quick, progress)
+        self._shared = _ResultsContext(paper, folder, SharedRuns(executor, folder / "studies"), quick, progress)
         self._calibrated: Results = self
         self._own_seeds: int | None = None
         self._tables: dict[str, dict[str, pl.DataFrame]] = {}
@@ -452,9 +452,9 @@ class Results:
         if packets:  # too large to be kept
             return scenario.run(seed=seed, packets=True)
         self._shared.last_trace = None
-        made = scenario.run(seed=seed, trace=trace)
-        self._shared.last_trace = key, made
-        return made
+        result = scenario.run(seed=seed, trace=trace)
+        self._shared.last_trace = key, result
+        return result
 
 
 def each_seed(rows: pl.DataFrame, column: str) -> list[float]:

@@ -144,16 +144,16 @@ def record(scenario: Scenario, seed: int | None, progress: Callable[[float], obj
     Raises BadInput if even the changes of the windows are too large.
     """
     result = scenario.run(seed=seed, trace="ack", packets=True, fingerprint=True, causes=MOST_CAUSES, progress=progress)
-    made = _of_result(scenario, result, seed)
+    recorded = _of_result(scenario, result, seed)
     causes, until_s = [asdict(cause) for cause in result.causes], result.causes_until_s
     sizes = list(accumulate(len(json.dumps(cause)) for cause in causes))
     fitting = sum(size <= MOST_CAUSES_TEXT for size in sizes)
     if fitting < len(causes):
         until_s = causes[fitting]["time_s"] - 1e-12
-    made["causes"], made["causes_until_s"] = causes[:fitting], until_s
+    recorded["causes"], recorded["causes_until_s"] = causes[:fitting], until_s
     if until_s < scenario.duration_s:
-        made["notes"].append(f"The causes of reductions of windows are recorded up to {until_s:.6g} s.")
-    return made
+        recorded["notes"].append(f"The causes of reductions of windows are recorded up to {until_s:.6g} s.")
+    return recorded
 
 
 def _of_result(scenario: Scenario, result: Result, seed: int | None) -> Recording:

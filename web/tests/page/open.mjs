@@ -48,7 +48,6 @@ if (saved) {
     await page.locator('section.setup').getByRole('button', { name: 'Compare' }).click();
     await page.locator('[data-testid=differences] tbody tr').first().waitFor();
     found[0].differences = await page.locator('[data-testid=differences]').innerText();
-    if (process.env.SHOT) for (const width of [1440, 390]) { await page.setViewportSize({ width, height: 900 }); await page.waitForTimeout(400); await page.screenshot({ path: `${process.env.SHOT}-${width}.png`, fullPage: true }); }
   }
 }
 const policy = await page.evaluate(() => document.querySelector('meta[http-equiv="Content-Security-Policy"]')?.content ?? '');

@@ -165,30 +165,15 @@ fn read_queue(table: &TableReader<'_>) -> Result<WifiQueue> {
     }
 }
 
-/// Refuses a node that is the access point of two sets on a channel, or a station there too: it would be one device with two
-/// queues.
-fn check_roles(items: &[TomlItem], links: &[Duplex], sets: &[Wifi]) -> Result<()> {
-    for (item, link) in items.iter().zip(links) {
-        let Some(rate) = link.directions[0].wifi() else { continue };
-        let Some(set) = sets.iter().find(|set| set.name == rate.medium) else { continue };
-        let other = sets.iter().find(|other| {
-            other.name != set.name && other.channel == set.channel && link.ends.contains(&other.ap)
-        });
-        if let Some(other) = other {
-            let message = format!(
-                "\"{}\" is the access point of \"{}\" on the same channel and has a part in \"{}\"; give the sets two \
-                 channels, or two nodes",
-                other.ap, other.name, set.name
-            );
-            return Err(TableReader::new(format!("link.{}", link.key()), item)?.error("ends", message));
-        }
-    }
-    Ok(())
+/// Another set of the channel whose access point is an end of a link of `set`: the node would be one device with two queues.
+fn second_role<'a>(sets: &'a [Wifi], set: &Wifi, ends: &[String; 2]) -> Option<&'a Wifi> {
+    sets.iter()
+        .find(|other| other.name != set.name && other.channel == set.channel && ends.contains(&other.ap))
 }
 
 /// Gives the Wi-Fi links the rates of their basic service sets. Fails if a link does not fit.
 pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -> Result<()> {
-    for (item, link) in items.iter().zip(&mut *links) {
+    for (item, link) in items.iter().zip(links) {
         let reader = TableReader::new(format!("link.{}", link.key()), item)?;
         let is_wifi = link.directions.each_ref().map(|direction| direction.wifi().is_some());
         match is_wifi {
@@ -211,6 +196,14 @@ pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -
         if link.ends.iter().filter(|end| **end == set.ap).count() != 1 {
             let message =
                 format!("one end must be the access point of \"{medium}\", which is \"{}\"", set.ap);
+            return Err(reader.error("ends", message));
+        }
+        if let Some(other) = second_role(sets, set, &link.ends) {
+            let message = format!(
+                "\"{}\" is the access point of \"{}\" on the same channel and has a part in \"{medium}\"; give the sets \
+                 two channels, or two nodes",
+                other.ap, other.name
+            );
             return Err(reader.error("ends", message));
         }
         let ends = link.ends.clone();
@@ -242,7 +235,7 @@ pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -
             direction.rate = peak_rate(&reader, &rate.phy(set), rate.control)?;
         }
     }
-    check_roles(items, links, sets)
+    Ok(())
 }
 
 /// The largest rate at which a direction transmits.

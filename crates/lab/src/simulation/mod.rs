@@ -272,11 +272,12 @@ impl Run {
         each!(&self.inner, simulation => &simulation.recorder.packets)
     }
 
-    /// Window trace and packet events of a run that has ended. The run has none afterwards.
-    pub fn take_logs(&mut self) -> (WindowLog, PacketLog) {
+    /// Window trace, packet events and steps of the radio of a run that has ended. The run has none afterwards.
+    pub fn take_logs(&mut self) -> (WindowLog, PacketLog, RadioLog) {
+        use std::mem::take;
         each!(&mut self.inner, simulation => {
             let recorder = &mut simulation.recorder;
-            (std::mem::take(&mut recorder.windows), std::mem::take(&mut recorder.packets))
+            (take(&mut recorder.windows), take(&mut recorder.packets), take(&mut recorder.radio_log))
         })
     }
 
@@ -340,12 +341,12 @@ impl Run {
 
     /// The number of the shared channel of each link, by number; `None` for a link with a transmitter of its own.
     pub fn link_channels(&self) -> Vec<Option<usize>> {
-        let mut found = vec![None; self.link_names().len()];
+        let mut numbers = vec![None; self.link_names().len()];
         let channels = each!(&self.inner, simulation => simulation.network.channels());
         for (number, channel) in channels.iter().enumerate() {
-            channel.directions().for_each(|(link, _)| found[link as usize] = Some(number));
+            channel.directions().for_each(|(link, _)| numbers[link as usize] = Some(number));
         }
-        found
+        numbers
     }
 
     /// Names of the flows, by the numbers in the logs.

@@ -306,10 +306,9 @@ impl Channel {
         };
         let protection =
             |bytes: u32| if bytes >= options.rts_threshold { phy.protection(mcs).0 } else { Span::ZERO };
-        let within_txop =
-            |bytes: u32| txop == Span::ZERO || protection(bytes) + phy.ppdu(mcs, bytes) <= longest;
         let fits = |bytes: u32| {
-            bytes <= phy.longest_ampdu() && phy.ppdu(mcs, bytes) <= longest && within_txop(bytes)
+            let before = if txop > Span::ZERO { protection(bytes) } else { Span::ZERO };
+            bytes <= phy.longest_ampdu() && before + phy.ppdu(mcs, bytes) <= longest
         };
         let mut mpdus: Vec<Mpdu> = Vec::new();
         let (mut bytes, mut fresh) = (0, 0);
@@ -390,35 +389,37 @@ impl Channel {
             idle += eifs_without_aifs();
         }
         self.contenders.set_idle(idle);
-        for device in transmitters {
+        let yielding = std::mem::take(&mut self.yielding).into_iter().map(|device| (device, false));
+        for (device, succeeded) in transmitters.into_iter().map(|device| (device, answered)).chain(yielding) {
             let Device { contender, backoff, .. } = &mut self.devices[device as usize];
-            if answered {
+            if succeeded {
                 self.contenders.succeeded(*contender);
             } else {
                 self.contenders.failed(*contender, self.options.retry_limit);
             }
             self.contenders.draw(*contender, |cw| draw(backoff, cw));
         }
-        for device in std::mem::take(&mut self.yielding) {
-            let Device { contender, backoff, .. } = &mut self.devices[device as usize];
-            self.contenders.failed(*contender, self.options.retry_limit);
-            self.contenders.draw(*contender, |cw| draw(backoff, cw));
-        }
     }
 
     /// A device has requested a block ACK, `alone` or in a collision. Returns how long it uses the channel.
     fn requested(&mut self, device: u32, request: Span, alone: bool, usage: &mut Vec<(u32, Span)>) -> Span {
-        let owner = &mut self.devices[device as usize];
-        let Some((number, mcs)) = owner.owes_request else { return request };
-        let direction = &mut self.directions[number as usize];
-        let used = if alone { request + SIFS + direction.phy.answer(mcs) } else { request };
+        let owed = &mut self.devices[device as usize].owes_request;
+        let Some((number, mcs)) = *owed else { return request };
+        let mut used = request;
         if alone {
-            owner.owes_request = None;
+            *owed = None;
+            used = request + SIFS + self.directions[number as usize].phy.answer(mcs);
         }
-        direction.account.airtime = direction.account.airtime + used;
-        usage.push((direction.link, used));
-        owner.stations.charge(direction.station, used);
+        self.charge(number, used, usage);
         used
+    }
+
+    /// A direction has used the channel for `airtime`: in its account, for its link, and for its station.
+    fn charge(&mut self, number: u32, airtime: Span, usage: &mut Vec<(u32, Span)>) {
+        let direction = &mut self.directions[number as usize];
+        direction.account.airtime = direction.account.airtime + airtime;
+        usage.push((direction.link, airtime));
+        self.devices[direction.device as usize].stations.charge(direction.station, airtime);
     }
 
     /// A device transmits a PPDU at `now`, `alone` or in a collision. Returns how long it uses the channel, with the answer,
@@ -458,12 +459,9 @@ impl Channel {
             self.devices[device as usize].owes_request = Some((number, mcs));
         }
         let used = length + answer;
-        direction.account.airtime = direction.account.airtime + used;
-        usage.push((direction.link, used));
         let (station, back) = (direction.station, direction.back);
-        let stations = &mut self.devices[device as usize].stations;
-        stations.charge(station, used);
-        stations.served(station);
+        self.charge(number, used, usage);
+        self.devices[device as usize].stations.served(station);
         if self.options.charge_both
             && let Some(down) = back
         {

@@ -63,7 +63,7 @@ const MOST_ROWS: usize = 2_000_000_000;
 pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
     let (bounds, names, log) = (run.flow_bounds(), Names::of(run), run.windows());
     let mut latest: Vec<Option<usize>> = vec![None; bounds.len()];
-    let mut found = Vec::new();
+    let mut explanations = Vec::new();
     let mut left = MOST_ROWS;
     for row in 0..log.time_s.len() {
         let before = latest[log.flow[row] as usize].replace(row);
@@ -73,16 +73,16 @@ pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
         }
         // The packets of a reduction are looked for from the beginning of the log, for its cause, its path and its queue.
         let rows = 3 * run.packets().time.partition_point(|time| time.seconds() <= log.time_s[row]);
-        if found.len() == most || rows > left {
-            return (found, log.time_s[before.unwrap_or(row)]);
+        if explanations.len() == most || rows > left {
+            return (explanations, log.time_s[before.unwrap_or(row)]);
         }
         left -= rows;
         let bounds = &bounds[log.flow[row] as usize];
         let mut explanation = caused(run, &names, bounds, Change { row, before });
         explanation.lines = sentences::of(&explanation, explanation.time_s);
-        found.push(explanation);
+        explanations.push(explanation);
     }
-    (found, run.end().seconds())
+    (explanations, run.end().seconds())
 }
 
 /// A change with its cause.
