@@ -5,8 +5,9 @@
 //! flows are QUIC flows.
 //! benches/ uses it (callgrind counts its instructions).
 
-use lab::{FlowKind, Queue, RedQueue, Run, Scenario, Settings, dumbbell};
-use net::qdisc::scheduled::CodelConfig;
+use lab::{FlowKind, Queue, Run, Scenario, Settings, dumbbell};
+use net::qdisc::disciplines;
+use params::Value;
 use std::sync::Arc;
 use transport::{Options, Recovery};
 use units::{Limit, Rate, Span};
@@ -19,19 +20,23 @@ fn main() {
     let queue = args.next();
     let mut scenario = dumbbell(flows, rate, Span::from_seconds(seconds));
     for direction in scenario.links.iter_mut().flat_map(|link| &mut link.directions) {
-        let limit = match direction.queue {
-            Queue::DropTail { limit, .. } => limit,
-            _ => Limit::Packets(1 << 40), // bounded all the same, so that both are asked
-        };
-        let bounded = matches!(direction.queue, Queue::DropTail { .. });
-        match queue.as_deref() {
+        let limit = direction.queue.limit(rate, Span::ZERO);
+        let bounded = limit.is_some();
+        // Bounded all the same, so that both are asked.
+        let limit = Value::Limit(limit.unwrap_or(Limit::Packets(1 << 40)));
+        let never = Value::Time(Span::from_ms(1_000_000_000));
+        let threshold = |packets| Value::Limit(Limit::Packets(packets));
+        let values = match queue.as_deref() {
             Some("codel") if bounded => {
-                direction.queue = Queue::Codel { limit, config: never_reached() };
+                vec![("limit", limit), ("target", never.clone()), ("interval", never)]
             }
-            Some("red") => direction.queue = Queue::Red(out_of_reach(limit)),
-            Some("droptail") => direction.queue = Queue::DropTail { limit, departures_first: false },
-            _ => {}
-        }
+            Some("red") => vec![("limit", limit), ("min", threshold(1 << 41)), ("max", threshold(1 << 42))],
+            Some("droptail") => vec![("limit", limit)],
+            _ => continue,
+        };
+        let discipline = disciplines().find(|discipline| Some(discipline.name()) == queue.as_deref());
+        let discipline = discipline.expect("the three names are those of disciplines");
+        direction.queue = Queue::with(discipline, &values).expect("the values go together");
     }
     match queue.as_deref() {
         Some("sack") => set_recovery(&mut scenario, Recovery::Sack),
@@ -70,29 +75,5 @@ fn set_recovery(scenario: &mut Scenario, recovery: Recovery) {
                 ..Options::linux()
             };
         }
-    }
-}
-
-fn never_reached() -> CodelConfig {
-    let never = Span::from_ms(1_000_000_000);
-    CodelConfig { target: never, interval: never, ecn: false, ce_threshold: Span::ZERO, largest: 1514 }
-}
-
-fn out_of_reach(limit: Limit) -> RedQueue {
-    RedQueue {
-        limit,
-        min: Some(1 << 41),
-        max: Some(1 << 42),
-        max_p: 0.1,
-        weight: Some(0.002),
-        gentle: true,
-        wait: true,
-        mean_packet: 1000,
-        ecn: false,
-        mark_p: 0.1,
-        adaptive: false,
-        feng: false,
-        ns2_gentle_slope: false,
-        count_in_service: false,
     }
 }

@@ -1,7 +1,7 @@
 //! The models that a scenario can name, as rows for lists: controllers, recoveries, queues, losses.
 
 use crate::scenario::{CongestionControl, FlowKind};
-use crate::schema::{Key, TABLES, Table, keys_of};
+use crate::schema::{Key, Table, tables};
 use cc::{CONTROLLERS, ParamKind, Signals};
 use serde::Serialize;
 use units::{Rate, Span};
@@ -114,18 +114,18 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
         |name: &str, summary: &str| Entry { name: name.into(), summary: summary.into(), ..Entry::default() };
     Some(match kind {
         "controllers" => CONTROLLERS.iter().map(controller).collect(),
-        "recoveries" => transport::Recovery::ALL.iter().map(|r| recovery(r.1, r.2)).collect(),
-        "queues" => net::qdisc::QDISCS.iter().map(model).collect(),
-        "losses" => net::impairment::IMPAIRMENTS.iter().map(model).collect(),
-        "keys" => TABLES.iter().map(table).collect(),
+        "recoveries" => transport::Recovery::ALL.iter().map(|r| recovery(r.1, r.0.summary())).collect(),
+        "queues" => net::qdisc::disciplines().map(|discipline| model(&discipline.model)).collect(),
+        "losses" => net::impairment::KINDS.iter().map(|kind| model(&kind.model)).collect(),
+        "keys" => tables().map(table).collect(),
         _ => return None,
     })
 }
 
-fn model(model: &net::Model) -> Entry {
-    let keys = keys_of(model.name).iter().filter(|key| key.name != "kind");
+fn model(model: &params::Model) -> Entry {
+    let keys = model.table.keys().filter(|key| key.name != "kind");
     Entry {
-        name: model.name.into(),
+        name: model.table.name.into(),
         summary: model.summary.into(),
         source: (!model.source.is_empty()).then(|| model.source.into()),
         params: keys.map(parameter).collect(),
@@ -149,7 +149,7 @@ fn table(table: &Table) -> Entry {
     Entry {
         name: table.name.into(),
         summary: table.place.replace('`', ""),
-        params: table.keys.iter().map(parameter).collect(),
+        params: table.keys().map(parameter).collect(),
         ..Entry::default()
     }
 }

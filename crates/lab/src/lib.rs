@@ -22,8 +22,8 @@ pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
     Action, Change, CongestionControl, Direction, DirectionDescription, Duplex, ExternalLoader,
     ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Loss, Mobility, NetworkDescription,
-    Queue, QuicFlow, RadioNetwork, RedQueue, Satellites, Scenario, ScenarioText, Sizes, TcpFlow, Traffic,
-    advised, cbrgen, dumbbell, set_external_loader,
+    Queue, QuicFlow, RadioNetwork, Satellites, Scenario, ScenarioText, Sizes, TcpFlow, Traffic, advised,
+    cbrgen, dumbbell, set_external_loader,
 };
 pub use simulation::{
     Attachment, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,

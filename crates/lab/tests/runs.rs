@@ -365,7 +365,7 @@ flow = [{{ name = "f", from = "a", to = "b" }}]
 "#
         )
     };
-    for (_, recovery, _) in transport::Recovery::ALL {
+    for (_, recovery) in transport::Recovery::ALL {
         let outcome = audited(&text(recovery));
         assert_eq!(outcome.links[0].dropped_packets[net::DropReason::List], 3, "{recovery}");
         assert!(outcome.flows[0].retransmitted_packets.unwrap() >= 3, "{recovery}");
@@ -520,14 +520,13 @@ flow = [{ from = "a", to = "b" }]
 "#;
     let parse = |set: &str| Scenario::parse("s.toml", text, &[set.to_string()]);
     let rates = |scenario: &Scenario| {
-        let rate = |loss: &lab::Loss| if let lab::Loss::Bernoulli { rate } = loss { *rate } else { f64::NAN };
-        scenario.links[0].directions[0].losses.iter().map(rate).collect::<Vec<_>>()
+        scenario.links[0].directions[0].losses.iter().map(lab::Loss::label).collect::<Vec<_>>()
     };
-    assert_eq!(rates(&parse("link.l.loss[1].rate=0.75").unwrap()), [0.5, 0.75]);
+    assert_eq!(rates(&parse("link.l.loss[1].rate=0.75").unwrap()), ["loss 50 %", "loss 75 %"]);
     let error = |set: &str| parse(set).unwrap_err().to_string();
     assert!(error("link.l.loss[2].rate=0.75").contains("\"loss\" has no element 2; it has 2"));
     assert!(error("link.l.loss.rate=0.75").contains("write loss[0] for its first"));
     let named = text.replace(r#"name = "l""#, r#"name = "l[1]""#);
     let set = r#"link."l[1]".loss[0].rate=0.75"#.to_string();
-    assert_eq!(rates(&Scenario::parse("s.toml", &named, &[set]).unwrap()), [0.75, 0.25]);
+    assert_eq!(rates(&Scenario::parse("s.toml", &named, &[set]).unwrap()), ["loss 75 %", "loss 25 %"]);
 }

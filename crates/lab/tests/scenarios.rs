@@ -72,7 +72,7 @@ fn errors_name_line_key_and_remedy() {
         (
             "kind = \"droptail\"",
             "kind = \"dualpi2\", scheduler = \"wr\"",
-            "s.toml:11: link.bottleneck.queue.scheduler: unknown scheduler \"wr\"; did you mean \"wrr\"?",
+            "s.toml:11: link.bottleneck.queue.scheduler: unknown value \"wr\"; did you mean \"wrr\"?",
         ),
         (
             "kind = \"droptail\"",

@@ -8,7 +8,6 @@
 mod ids;
 pub mod impairment;
 mod link;
-mod model;
 mod network;
 mod next_hop;
 mod packet;
@@ -27,8 +26,7 @@ pub mod wifi;
 mod xcp;
 
 pub use ids::{LinkId, NodeId};
-pub use link::{LinkAccount, LinkSpec, RouterConfig};
-pub use model::Model;
+pub use link::{LinkAccount, LinkSpec, ROUTERS, RouterConfig, RouterKind};
 pub use network::{Arrival, DatagramChanges, Network, NotPrepared};
 pub use next_hop::Segment;
 pub use packet::{Ecn, Packet, PacketKind, RateHeader, RouterReply, XcpHeader};
@@ -39,5 +37,5 @@ pub use satellites::{Ends, HandoffLoss, SatelliteNetwork};
 pub use sojourn::SojournTimes;
 pub use tap::{DropReason, NoTap, PacketEvent, PacketStep, Tap};
 pub use topology::{Route, RouteError, Topology};
-pub use transmitter::{DeliveryTrace, RateSteps, Steps, TokenBucket, TraceCursor, Transmitter};
+pub use transmitter::{DeliveryTrace, RATES, RateSteps, Steps, TokenBucket, TraceCursor, Transmitter};
 pub use xcp::{XcpConfig, XcpRouter};

@@ -1,6 +1,6 @@
 //! A unidirectional link: a queue, a transmitter, then propagation.
 
-use crate::impairment::{Effect, Impairment};
+use crate::impairment::{Effect, Impair, Impairment};
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use crate::qdisc::scheduled::LowLatency;
@@ -11,6 +11,7 @@ use crate::service::{Service, Unsent};
 use crate::tap::DropReason;
 use crate::xcp::{XcpConfig, XcpRouter};
 use engine::LaneHint;
+use params::{Model, Values};
 use units::{Rate, Span, Time};
 
 /// The configuration of a link.
@@ -37,6 +38,59 @@ pub enum RouterConfig {
     Xcp(XcpConfig),
     /// Quick-Start: the initial rate.
     QuickStart(QuickStartConfig),
+}
+
+/// A router that a link can have: its keys, its name in diagrams, and its configuration.
+#[derive(Debug)]
+pub struct RouterKind {
+    /// Its keys.
+    pub model: Model,
+    /// Its name in diagrams.
+    pub title: &'static str,
+    /// The configuration with these values.
+    pub config: fn(&Values) -> RouterConfig,
+}
+
+/// All routers.
+pub const ROUTERS: &[RouterKind] = &[
+    RouterKind {
+        model: params::model!("router", "rcp", "grants one rate to all flows", "", [RcpConfig::KEYS]),
+        title: "RCP",
+        config: |values| RouterConfig::Rcp(RcpConfig::new(values)),
+    },
+    RouterKind {
+        model: params::model!(
+            "router",
+            "xcp",
+            "changes the rate of each packet's flow",
+            "",
+            [XcpConfig::KEYS]
+        ),
+        title: "XCP",
+        config: |values| RouterConfig::Xcp(XcpConfig::new(values)),
+    },
+    RouterKind {
+        model: params::model!(
+            "router",
+            "quick_start",
+            "approves initial rates (RFC 4782)",
+            "",
+            [QuickStartConfig::KEYS]
+        ),
+        title: "Quick-Start",
+        config: |values| RouterConfig::QuickStart(QuickStartConfig::new(values)),
+    },
+];
+
+impl RouterConfig {
+    /// Its name in diagrams.
+    pub fn title(&self) -> &'static str {
+        match self {
+            RouterConfig::Rcp(_) => ROUTERS[0].title,
+            RouterConfig::Xcp(_) => ROUTERS[1].title,
+            RouterConfig::QuickStart(_) => ROUTERS[2].title,
+        }
+    }
 }
 
 /// The state of a router.
@@ -236,7 +290,7 @@ impl IngressState {
 
     /// Whether packets can overtake each other on the link.
     pub fn reorders(&self) -> bool {
-        self.impairments.iter().any(Impairment::reorders)
+        self.impairments.iter().any(Impair::reorders)
     }
 }
 

@@ -7,23 +7,19 @@
 //! Quick-Start TTL.
 
 use crate::packet::{Packet, RateHeader};
+use params::{Form, Unit};
 use units::{Rate, Span, Time};
 
 /// The smallest rate of a request: 80 kb/s (RFC 4782 section 3.1).
 pub const QUICK_START_LEAST: Rate = Rate::from_bps(80_000);
 
-/// The configuration of a Quick-Start router.
-#[derive(Clone, Debug, PartialEq)]
-pub struct QuickStartConfig {
-    /// Part of the capacity up to which the router approves rates, 0 to 1.
-    pub threshold: f64,
-    /// Period over which arrivals and approvals count.
-    pub window: Span,
-}
-
-impl Default for QuickStartConfig {
-    fn default() -> QuickStartConfig {
-        QuickStartConfig { threshold: 0.85, window: Span::from_ms(200) }
+params::options! {
+    /// The configuration of a Quick-Start router.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct QuickStartConfig {
+        threshold: f64 = Form::Number(0.0, 1.0), ["0.85"], "part of the capacity up to which rates are approved";
+        window: Span = Form::Range(Unit::Time, "200ms", "1ms", "1000000s"), ["\"200ms\""],
+            "time over which arrivals and approvals count";
     }
 }
 
@@ -86,7 +82,8 @@ mod tests {
 
     #[test]
     fn approves_what_is_left() {
-        let mut router = QuickStartRouter::new(QuickStartConfig::default(), Rate::from_bps(10_000_000));
+        let mut router =
+            QuickStartRouter::new(QuickStartConfig::with_defaults(0), Rate::from_bps(10_000_000));
         let at = Time::ZERO + Span::from_ms(1000);
         // 8.5 Mb/s are left: the header's next rate below is 40 kb/s times 2^7.
         let granted =
@@ -100,7 +97,7 @@ mod tests {
 
     #[test]
     fn data_counts_and_carries_nothing() {
-        let mut router = QuickStartRouter::new(QuickStartConfig::default(), Rate::from_bps(1_000_000));
+        let mut router = QuickStartRouter::new(QuickStartConfig::with_defaults(0), Rate::from_bps(1_000_000));
         let at = Time::ZERO + Span::from_ms(10);
         for seq in 1..30 {
             assert!(router.pass(at, &Packet::new(PacketKind::Data, 0, 0, seq, 1000, at)).is_none());

@@ -6,26 +6,19 @@
 //! ns-2 code of the author: the first period is not random, and the rate is written at enqueue, not at departure.
 
 use crate::packet::{Packet, RateHeader};
+use params::{Form, Unit};
 use units::{Rate, Span, Time};
 
-/// The parameters of an RCP router.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RcpConfig {
-    /// Gain of the spare capacity.
-    pub alpha: f64,
-    /// Gain of the queue.
-    pub beta: f64,
-    /// Target utilisation, as a part of the capacity.
-    pub gamma: f64,
-    /// Time between two updates of the rate.
-    pub period: Span,
-    /// The initial rate, as a part of the capacity.
-    pub initial: f64,
-}
-
-impl Default for RcpConfig {
-    fn default() -> RcpConfig {
-        RcpConfig { alpha: 0.4, beta: 0.4, gamma: 1.0, period: Span::from_ms(10), initial: 0.05 }
+params::options! {
+    /// The parameters of an RCP router.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RcpConfig {
+        alpha: f64 = Form::Number(0.0, 10.0), ["0.4"], "gain of the spare capacity";
+        beta: f64 = Form::Number(0.0, 10.0), ["0.4"], "gain of the queue";
+        gamma: f64 = Form::Number(0.01, 1.0), ["1"], "part of the capacity to use";
+        period: Span = Form::Range(Unit::Time, "10ms", "1ms", "200ms"), ["\"10ms\""],
+            "time between two updates of the rate";
+        initial: f64 = Form::Number(1e-6, 1.0), ["0.05"], "first rate, as a part of the capacity";
     }
 }
 
@@ -130,7 +123,7 @@ mod tests {
             (250_000.0, 0.0, 12_500.0),
             (300_000.0, 20_000.0, 12_000.0),
         ] {
-            let mut router = RcpRouter::new(RcpConfig::default(), Rate::from_bps(2_000_000));
+            let mut router = RcpRouter::new(RcpConfig::with_defaults(0), Rate::from_bps(2_000_000));
             assert_eq!(router.rate, 12_500.0);
             router.round_trip = 0.1;
             router.update(arriving, waiting);
@@ -140,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_packet_leaves_with_the_least_rate_of_its_path() {
-        let mut router = RcpRouter::new(RcpConfig::default(), Rate::from_bps(2_000_000));
+        let mut router = RcpRouter::new(RcpConfig::with_defaults(0), Rate::from_bps(2_000_000));
         let mut packet = Packet::new(PacketKind::Data, 0, 0, 0, 1000, Time::ZERO);
         assert_eq!(router.pass(Time::ZERO, Time::ZERO, &packet), None);
         packet.set_rate_header(RateHeader::request(Span::from_ms(100)));
@@ -156,7 +149,7 @@ mod tests {
 
     #[test]
     fn an_idle_link_grants_more_and_more() {
-        let mut router = RcpRouter::new(RcpConfig::default(), Rate::from_bps(2_000_000));
+        let mut router = RcpRouter::new(RcpConfig::with_defaults(0), Rate::from_bps(2_000_000));
         let late = Time::ZERO + Span::from_ms(60_000);
         router.pass(late, Time::ZERO, &Packet::new(PacketKind::Data, 0, 0, 0, 40, Time::ZERO));
         assert_eq!(router.rate(), Rate::from_bps(2_000_000));

@@ -6,22 +6,16 @@
 //! redistributed (shuffled), so that shares become equal. The feedback is written at enqueue, not at departure.
 
 use crate::packet::{Packet, XcpHeader};
+use params::Form;
 use units::{Rate, Span, Time};
 
-/// The parameters of an XCP router.
-#[derive(Clone, Debug, PartialEq)]
-pub struct XcpConfig {
-    /// Gain of the spare bandwidth.
-    pub alpha: f64,
-    /// Gain of the queue.
-    pub beta: f64,
-    /// Part of the traffic that is shuffled per control period.
-    pub gamma: f64,
-}
-
-impl Default for XcpConfig {
-    fn default() -> XcpConfig {
-        XcpConfig { alpha: 0.4, beta: 0.226, gamma: 0.1 }
+params::options! {
+    /// The parameters of an XCP router.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct XcpConfig {
+        alpha: f64 = Form::Number(0.0, 10.0), ["0.4"], "gain of the spare capacity";
+        beta: f64 = Form::Number(0.0, 10.0), ["0.226"], "gain of the queue";
+        gamma: f64 = Form::Number(0.0, 1.0), ["0.1"], "part of the traffic that is redistributed";
     }
 }
 
@@ -156,7 +150,7 @@ mod tests {
     /// in the next period, to each packet by its spacing.
     #[test]
     fn spare_capacity_is_given_by_spacing() {
-        let mut router = XcpRouter::new(XcpConfig::default(), Rate::from_bps(8_000_000));
+        let mut router = XcpRouter::new(XcpConfig::with_defaults(0), Rate::from_bps(8_000_000));
         for k in 0..10 {
             let at = Time::ZERO + Span::from_ms(5 * k);
             assert_eq!(router.pass(at, at, &packet(5, 100)).unwrap().feedback, 0);
@@ -175,7 +169,7 @@ mod tests {
 
     #[test]
     fn an_overloaded_link_takes_back() {
-        let mut router = XcpRouter::new(XcpConfig::default(), Rate::from_bps(800_000));
+        let mut router = XcpRouter::new(XcpConfig::with_defaults(0), Rate::from_bps(800_000));
         for k in 0..10 {
             let at = Time::ZERO + Span::from_ms(5 * k);
             router.pass(at, at + Span::from_ms(100), &packet(5, 100));

@@ -19,7 +19,7 @@ fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
         delay: Span::from_ms(5),
         ..LinkSpec::default()
     });
-    let queue = Qdisc::DropTail(DropTail::packets(1));
+    let queue = Qdisc::DropTail(DropTail::new(1, u64::MAX));
     let next = net.add_link(LinkSpec {
         rate: Rate::from_bps(1_000_000),
         delay: Span::from_ms(5),

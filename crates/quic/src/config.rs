@@ -1,90 +1,67 @@
 //! The settings of a connection.
 
+use params::Form::{Bytes, Integer, Number, Range, Switch, Word};
+use params::{Unit, named_values, options};
 use units::{Segments, Span};
 
-/// What spaces the packets of a sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pacing {
-    /// The token bucket of the stack: 1.25 windows per round-trip time, bursts of ten packets and more. The controller's
-    /// rate is not used.
-    #[default]
-    Stack,
-    /// Nothing: ACKs clock the packets.
-    None,
-    /// The driver of this crate: one packet at a time at the controller's rate, or, if it has none, at the window over the
-    /// round-trip time, times 2 in slow start and 1.2 after it. Controllers that need pacing always get it.
-    Driver,
-}
-
-impl Pacing {
-    /// All of them.
-    pub const ALL: [Pacing; 3] = [Pacing::Stack, Pacing::None, Pacing::Driver];
-    /// Its name in scenarios.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Pacing::Stack => "stack",
-            Pacing::None => "none",
-            Pacing::Driver => "driver",
-        }
+named_values! {
+    /// What spaces the packets of a sender.
+    Pacing {
+        /// The token bucket of the stack: 1.25 windows per round-trip time, bursts of ten packets and more. The controller's
+        /// rate is not used.
+        Stack = "stack",
+        /// Nothing: ACKs clock the packets.
+        None = "none",
+        /// The driver of this crate: one packet at a time at the controller's rate, or, if it has none, at the window over
+        /// the round-trip time, times 2 in slow start and 1.2 after it. Controllers that need pacing always get it.
+        Driver = "driver",
     }
 }
 
-/// The settings of a connection; both ends use the same.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Config {
-    /// Largest UDP payload, bytes, 1200 to 65527. It is the segment of windows: a window of 10 is 10 times as many bytes.
-    pub packet: u32,
-    /// Bytes that the receiver takes beyond what its application has read.
-    pub receive_window: u64,
-    /// What spaces packets.
-    pub pacing: Pacing,
-    /// Datagrams are ECN-capable, and the receiver reports marks.
-    pub ecn: bool,
-    /// The sender's datagrams carry ECT(1); needs `ecn`.
-    pub l4s: bool,
-    /// TLS 1.3 instead of the session without encryption; needs the cargo feature `tls`.
-    pub tls: bool,
-    /// Packets under TLS carry the clock of their sender in 8 bytes more: for controllers that need the receiver's clock. Both
-    /// ends must be of this crate. (Packets of the session without encryption always carry it, in their tag.)
-    pub tls_clock: bool,
-    /// Bytes of the server's certificate chain, without `tls`.
-    pub certificate: u32,
-    /// The window before the first ACK, segments; at least 2.
-    pub initial_window: Segments,
-    /// The receiver acknowledges every so many packets at the latest (draft-ietf-quic-ack-frequency); `None`: 2.
-    pub ack_every: Option<u32>,
-    /// The receiver delays an ACK for this time at the most; `None`: 25 ms.
-    pub max_ack_delay: Option<Span>,
-    /// A packet is lost if so many later ones were sent before one that is acknowledged (RFC 9002 section 6.1.1); at least
-    /// 3.
-    pub packet_threshold: u32,
-    /// A packet is lost if it is older than the round-trip time by this factor (RFC 9002 section 6.1.2).
-    pub time_threshold: f32,
-    /// The title of the qlog of each end, recorded in memory ([`crate::Endpoint::take_qlog`]); `None` for no qlog.
-    pub qlog: Option<String>,
-    /// Determines what is random: packet numbers left out, spin bits, key updates, the order of transport parameters.
-    pub seed: u64,
+options! {
+    /// The settings of a connection; both ends use the same.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Config {
+        packet ["max_datagram_size"]: u32 = Bytes(1200, 65_527), ["\"1472B\""],
+            "largest UDP payload, 1200 to 65,527 bytes; windows count datagrams of this size";
+        receive_window: u64 = Bytes(1200, 1 << 50), ["16777216"],
+            "bytes that the receiver takes beyond what its application has read";
+        initial_window: Segments = Number(2.0, 1e6), ["10, or the controller's"],
+            "window before the first ACK, datagrams; without it the controller may specify its own (`enhanced_rcp`: 4)",
+            else 10.0;
+        ecn: bool = Switch, ["false"],
+            "datagrams are ECN-capable and ACK frames count marks; on if the controller requires it";
+        l4s: bool = Switch, ["false"], "data carries ECT(1); on if the controller requires it";
+        pacing: Pacing = Word(Pacing::NAMES), ["\"stack\""],
+            "what spaces datagrams: `stack`: 1.25 windows per round trip, in bursts of 10 and more; `none`: ACKs alone; `driver`: one by one at the controller's rate, always used for controllers that need pacing";
+        tls: bool = Switch, ["false"],
+            "TLS 1.3 in place of a session without encryption whose packets have the same sizes";
+        certificate ["certificate_size"]: u32 = Bytes(0, 16_000), ["\"800B\""],
+            "the server's certificates in the handshake, without `tls`, at most 16,000 bytes";
+        ack_every: Option<u32> = Integer(1, 1 << 20), ["2 (RFC 9000)"],
+            "the receiver acknowledges so many packets at once, unless the delay passes before";
+        max_ack_delay: Option<Span> = Range(Unit::Time, "25ms", "1ms", "16s"), ["\"25ms\" (RFC 9000)"],
+            "longest delay of an ACK";
+        packet_threshold: u32 = Integer(3, 1 << 20), ["3"],
+            "a packet is lost if so many later ones were sent before one that is acknowledged (RFC 9002)";
+        time_threshold: f32 = Number(1.001, 100.0), ["1.125"],
+            "a packet is lost if it is older than so many round trips (RFC 9002)";
+    }
+    with {
+        /// Packets under TLS carry the clock of their sender in 8 bytes more: for controllers that need the receiver's
+        /// clock. Both ends must be of this crate. (Packets of the session without encryption always carry it, in their
+        /// tag.)
+        tls_clock: bool = |_| false;
+        /// The title of the qlog of each end, recorded in memory ([`crate::Endpoint::take_qlog`]); `None` for no qlog.
+        qlog: Option<String> = |_| None;
+        /// Determines what is random: packet numbers left out, spin bits, key updates, the order of transport parameters.
+        seed: u64 = |_| 1;
+    }
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config {
-            packet: 1472,
-            receive_window: 16 << 20,
-            pacing: Pacing::Stack,
-            ecn: false,
-            l4s: false,
-            tls: false,
-            tls_clock: false,
-            certificate: 800,
-            initial_window: 10.0,
-            ack_every: None,
-            max_ack_delay: None,
-            packet_threshold: 3,
-            time_threshold: 1.125,
-            qlog: None,
-            seed: 1,
-        }
+        Config::with_defaults(1)
     }
 }
 

@@ -33,7 +33,7 @@ struct Case {
 fn cases() -> impl Strategy<Value = Case> {
     let numbers = (any::<u64>(), 0..CONTROLLERS.len(), 0..80_u64, 0..200_u64, 0..50_u64, 3..60_usize);
     let rest = (prop::sample::select(Pacing::ALL.to_vec()), any::<bool>(), 1..400_000_u64);
-    (numbers, rest).prop_map(|((seed, name, drop, mark, late, queue), (pacing, ecn, bytes))| Case {
+    (numbers, rest).prop_map(|((seed, name, drop, mark, late, queue), ((pacing, _), ecn, bytes))| Case {
         seed,
         name,
         drop,

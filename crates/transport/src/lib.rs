@@ -24,8 +24,8 @@ pub use blocks::{AckOptionPool, AckOptions, Block, Blocks, MAX_BLOCKS};
 pub use change::WindowCause;
 pub use context::{FlowContext, FlowTimer, Trigger, WindowRow};
 pub use options::{
-    IdleRestart, Options, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator, StackProfile,
-    TimerClock, UndoBy, Validation,
+    EcnFeedback, IdleRestart, Options, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator,
+    StackProfile, TimerClock, UndoBy, Validation,
 };
 pub use rate::RateSampler;
 pub use receiver::{ArrivalDetail, PacketNumbers, Receiver, ReceiverStats};

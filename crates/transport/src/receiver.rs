@@ -6,7 +6,7 @@ mod window_growth;
 
 use crate::blocks::{AckOptions, Block, Blocks};
 use crate::context::{FlowContext, FlowTimer};
-use crate::options::{Options, Recovery, StackProfile};
+use crate::options::{EcnFeedback, Options, Recovery, StackProfile};
 use compression::Compression;
 use net::{Ecn, Packet, PacketKind, RouterReply};
 pub use stats::{ArrivalDetail, PacketNumbers, ReceiverStats};
@@ -288,7 +288,7 @@ impl Receiver {
     #[cold]
     fn take_mark<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) {
         let marked = packet.ecn == Ecn::Ce;
-        if !self.options.per_packet_echo {
+        if self.options.ecn_feedback == EcnFeedback::Classic {
             // CWR is processed before CE: a mark on the packet that carries CWR starts a new echo.
             self.echoing = (self.echoing && !packet.cwr) || marked;
         } else if marked != self.echoing {
@@ -502,7 +502,8 @@ mod tests {
             echoes.push(b.context.sent.pop().unwrap().0.ece);
         }
         assert_eq!(echoes, [false, true, true, false, true]);
-        let options = Options { ecn: true, per_packet_echo: true, quick_acks: 0, ..Options::linux() };
+        let options =
+            Options { ecn: true, ecn_feedback: EcnFeedback::PerPacket, quick_acks: 0, ..Options::linux() };
         let mut b = bench(options);
         for (seq, ce) in [(0, false), (1, false), (2, true), (3, true)] {
             b.context.now = ms(seq as u64);

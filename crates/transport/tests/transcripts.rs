@@ -30,7 +30,7 @@ fn paths() -> Vec<(&'static str, Path)> {
 /// Options that differ from a profile, by name.
 fn variants() -> Vec<(String, Options)> {
     let mut found = Vec::new();
-    for (recovery, name, _) in Recovery::ALL {
+    for (recovery, name) in Recovery::ALL.iter().copied() {
         for (profile, options) in [("ns2", Options::ns2()), ("linux", Options::linux())] {
             let plain = Options { recovery, window: 200, ecn: true, ..options };
             found.push((format!("{name} {profile}"), plain.clone()));

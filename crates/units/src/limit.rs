@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A queue limit. It bounds the packets that wait; the packet in transmission does not count.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub enum Limit {
     /// `"50p"`: packets.
     Packets(u64),

@@ -196,7 +196,7 @@ mod tests {
     /// Four nodes in a row, 200 m apart: each receives its neighbours and senses the nodes two hops away.
     fn auditor() -> RadioAuditor {
         let paths = (0..4).map(|n| Trajectory::new([200.0 * n as f64, 0.0])).collect();
-        RadioAuditor::new(paths, Propagation::default())
+        RadioAuditor::new(paths, Propagation::with_defaults(0))
     }
 
     /// `node` sends a frame to `to` from `at` for 1 ms, and reserves the medium for 2 ms after it.

@@ -2,7 +2,7 @@
 //! and what differs from the scenario before must be something that can change.
 
 use super::document::{TomlItem, TomlValue};
-use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Loss, Scenario, Wanted};
+use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Scenario, Wanted};
 use super::overrides::assign;
 use super::table::TableReader;
 use crate::error::{Origin, ScenarioError, nearest};
@@ -212,24 +212,14 @@ fn direction_actions(
     if old.queue != new.queue {
         actions.push(Action::Queue(link, new.queue.clone()));
     }
-    if !actions.is_empty() && (old.queue.decides_at_arrival() || new.queue.decides_at_arrival()) {
+    if !actions.is_empty() && (old.queue.needs_constant_rate() || new.queue.needs_constant_rate()) {
         return Err("RED and PIE decide at arrival: rate, delay and queue of their link cannot change; use \"droptail\", \"codel\", \"fq_codel\", \"fq_pie\" or \"dualpi2\"".into());
     }
     if !actions.is_empty() && old.router.is_some() {
         return Err("a link with a router cannot change".into());
     }
     if old.losses != new.losses {
-        let displaces = |loss: &Loss| {
-            matches!(
-                loss,
-                Loss::Jitter { .. }
-                    | Loss::Delay { .. }
-                    | Loss::Reorder { .. }
-                    | Loss::Duplicate { .. }
-                    | Loss::Stall { .. }
-            )
-        };
-        if old.losses.iter().chain(&new.losses).any(displaces) {
+        if !old.losses.iter().chain(&new.losses).all(|loss| loss.kind().can_change) {
             return Err("jitter, delays, reordering, duplicates and stalls cannot begin or end during a run; losses, blackouts, policers and scripts can".into());
         }
         actions.push(Action::Losses(link, new.losses.clone()));

@@ -1,8 +1,6 @@
 //! A description of the network of a scenario for drawings: nodes, links with rate, delay, queue and loss, flows.
 
-use super::model::{Direction, FlowKind, Loss, RateVariation, Scenario};
-use net::RouterConfig;
-use net::impairment::{Action, Distribution};
+use super::model::{Direction, FlowKind, RateVariation, Scenario};
 use serde::Serialize;
 
 /// The network of a scenario. Serialised as JSON.
@@ -118,57 +116,18 @@ pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription 
         rate_bps: direction.rate.bps(),
         delay_s: direction.delay.seconds(),
         queue: match &direction.variation {
-            None => direction.queue.describe(),
-            Some(RateVariation::Trace(_)) => format!("rate by a trace, {}", direction.queue.describe()),
-            Some(RateVariation::Steps(_)) => format!("rate in steps, {}", direction.queue.describe()),
+            None => direction.queue.label(),
+            Some(RateVariation::Trace(_)) => format!("rate by a trace, {}", direction.queue.label()),
+            Some(RateVariation::Steps(_)) => format!("rate in steps, {}", direction.queue.label()),
             Some(RateVariation::RandomSteps { min, max, .. }) => {
-                format!("{min} to {max} in random steps, {}", direction.queue.describe())
+                format!("{min} to {max} in random steps, {}", direction.queue.label())
             }
             Some(RateVariation::Wifi(rate)) => {
-                format!("Wi-Fi \"{}\", {}", rate.medium, direction.queue.describe())
+                format!("Wi-Fi \"{}\", {}", rate.medium, direction.queue.label())
             }
-            Some(RateVariation::Shaper { .. }) => format!("token bucket, {}", direction.queue.describe()),
+            Some(RateVariation::Shaper { .. }) => format!("token bucket, {}", direction.queue.label()),
         },
-        loss: describe_losses(&direction.losses),
-        router: match &direction.router {
-            None => "",
-            Some(RouterConfig::Rcp(_)) => "RCP",
-            Some(RouterConfig::Xcp(_)) => "XCP",
-            Some(RouterConfig::QuickStart(_)) => "Quick-Start",
-        },
+        loss: direction.losses.iter().map(|loss| loss.label()).collect::<Vec<_>>().join(", "),
+        router: direction.router.as_ref().map_or("", |router| router.title()),
     }
-}
-
-fn describe_losses(losses: &[Loss]) -> String {
-    let each = losses.iter().map(|loss| match loss {
-        Loss::Bernoulli { rate } => format!("loss {} %", 100.0 * rate),
-        Loss::GilbertElliott { p, r, .. } => format!("bursts of loss (p {p}, r {r})"),
-        Loss::Scripted { selection, action, .. } => {
-            let transmissions: u64 = selection.segments.iter().map(|s| (s.last - s.first) as u64 + 1).sum();
-            let listed = (selection.packets.len() + selection.acks.len()) as u64 + transmissions;
-            let what = match action {
-                Action::Drop => "losses",
-                Action::Mark => "marks",
-                Action::Delay(_) => "delays",
-                Action::Duplicate => "duplicates",
-            };
-            format!("{listed} scripted {what}")
-        }
-        Loss::Policer { rate, burst } => format!("policer {rate}, {burst} B"),
-        Loss::Jitter { distribution: Distribution::Uniform { min, max }, .. } => {
-            format!("jitter {min} to {max}")
-        }
-        Loss::Jitter { distribution: Distribution::Normal { mean, deviation, .. }, .. } => {
-            format!("jitter {mean} ± {deviation}, normal")
-        }
-        Loss::Jitter { distribution: Distribution::Pareto { mean, deviation }, .. } => {
-            format!("jitter {mean} ± {deviation}, Pareto")
-        }
-        Loss::Delay { steps, .. } => format!("{} steps of delay", steps.steps.len()),
-        Loss::Reorder { rate, by } => format!("{} % later by {by}", 100.0 * rate),
-        Loss::Duplicate { rate } => format!("{} % duplicates", 100.0 * rate),
-        Loss::Blackout { times } => format!("{} blackouts", times.len()),
-        Loss::Stall { times } => format!("{} stalls", times.len()),
-    });
-    each.collect::<Vec<_>>().join(", ")
 }

@@ -1,9 +1,9 @@
 //! The speed benchmark: a dumbbell topology with N flows, built without a file.
 
-use super::model::Queue;
 use super::model::{CongestionControl, Prepared};
 use super::model::{Direction, Duplex, Flow, FlowKind, Scenario};
 use super::model::{GivenOptions, TcpFlow};
+use net::qdisc::Queue;
 use std::sync::Arc;
 use transport::{Options, Recovery};
 use units::{Limit, Rate, Span};
@@ -13,8 +13,7 @@ use units::{Limit, Rate, Span};
 /// starts spread over 100 ms.
 pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
     let link = |a: String, b: String, rate: Rate, limit: Option<Limit>| {
-        let queue =
-            limit.map_or(Queue::Unlimited, |limit| Queue::DropTail { limit, departures_first: false });
+        let queue = limit.map_or(Queue::UNLIMITED, Queue::droptail);
         let forward = Direction {
             rate,
             delay: Span::from_ms(10),
@@ -23,7 +22,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
             router: None,
             variation: None,
         };
-        let back = Direction { queue: Queue::Unlimited, ..forward.clone() };
+        let back = Direction { queue: Queue::UNLIMITED, ..forward.clone() };
         Duplex { name: None, ends: [a, b], directions: [forward, back] }
     };
     let access = Rate::from_bps(1_000_000_000);

@@ -2,12 +2,14 @@
 
 use super::document::{TomlItem, TomlValue};
 use super::loss::read_losses;
-use super::model::{Direction, Duplex, Queue, RateVariation};
+use super::model::{Direction, Duplex, RateVariation};
+use super::queue::read_queue;
 use super::rate::{self, read_delay_key};
 use super::router::read_router;
 use super::table::TableReader;
 use super::wifi;
 use crate::error::ScenarioError;
+use net::qdisc::Queue;
 use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -34,12 +36,12 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     let (rate, variation) = reader.need("rate", rate::read(&reader)?, "such as rate = \"10Mbps\"")?;
     let is_wifi = matches!(variation, Some(RateVariation::Wifi(_)));
     let delay = read_delay_key(&reader, "delay")?.or(is_wifi.then_some(Span::ZERO));
-    let default_queue = if is_wifi { wifi::default_queue() } else { Queue::Unlimited };
+    let default_queue = if is_wifi { wifi::default_queue() } else { Queue::UNLIMITED };
     let forward = Direction {
         rate,
         variation,
         delay: reader.need("delay", delay, "such as delay = \"10ms\"")?,
-        queue: Queue::read(&reader)?.unwrap_or(default_queue),
+        queue: read_queue(&reader)?.unwrap_or(default_queue),
         losses: read_losses(&reader)?.unwrap_or_default(),
         router: read_router(&reader)?,
     };
@@ -49,7 +51,7 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
             (back.rate, back.variation) = (rate, variation);
         }
         back.delay = read_delay_key(&differs, "delay")?.unwrap_or(back.delay);
-        back.queue = Queue::read(&differs)?.unwrap_or(back.queue);
+        back.queue = read_queue(&differs)?.unwrap_or(back.queue);
         back.losses = read_losses(&differs)?.unwrap_or(back.losses);
         back.router = read_router(&differs)?.or(back.router);
         check_queue(&differs, &back)?;
@@ -63,14 +65,14 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
 /// Fails if the queue of a direction does not go with its rate or its router.
 pub(super) fn check_queue(reader: &TableReader<'_>, direction: &Direction) -> Result<()> {
     let varies = direction.variation.is_some();
-    if varies && direction.queue.decides_at_arrival() {
+    if varies && direction.queue.needs_constant_rate() {
         let message = "RED and PIE need a constant rate; use \"droptail\", \"codel\", \"fq_codel\", \"fq_pie\" or \"dualpi2\"";
         return Err(reader.error("queue", message));
     }
-    if varies && matches!(direction.queue, Queue::DropTail { departures_first: true, .. }) {
+    if varies && direction.queue.departures_first() {
         return Err(reader.error("queue", "departures_first needs a constant rate"));
     }
-    if direction.router.is_some() && (varies || direction.queue.scheduled()) {
+    if direction.router.is_some() && (varies || direction.queue.is_scheduled()) {
         let message =
             "needs a constant rate, and a queue that decides at arrival: \"droptail\", \"red\" or \"pie\"";
         return Err(reader.error("router", message));

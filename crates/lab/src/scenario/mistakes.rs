@@ -11,10 +11,9 @@ use super::nodes::Nodes;
 use super::table::{TableReader, quantity};
 use super::transports::Defaults;
 use crate::error::{ErrorKind, ScenarioError, meant};
-use crate::schema::{Form, Key, keys_of};
+use crate::schema::{Form, Key, keys_of, table_of};
 use cc::{CONTROLLERS, ParamKind};
-use std::str::FromStr;
-use units::{Angle, ByteCount, Length, Limit, Rate, Span, Speed};
+use units::Rate;
 
 /// The most mistakes that are collected.
 const MOST: usize = 50;
@@ -105,7 +104,7 @@ impl Walk {
         }
     }
 
-    fn keys(&mut self, reader: &TableReader<'_>, keys: &'static [Key]) {
+    fn keys(&mut self, reader: &TableReader<'_>, keys: impl Iterator<Item = &'static Key>) {
         for key in keys {
             self.value(reader, key);
         }
@@ -117,24 +116,6 @@ impl Walk {
         let Some(item) = reader.get(name) else { return };
         let path = reader.path(name);
         match key.form {
-            Form::Text | Form::Word(_) => drop(self.note(reader.text(name))),
-            Form::Number(min, max) => drop(self.note(reader.number(name, min, max))),
-            Form::NumberOrNone(min, max) => drop(self.note(reader.number_or_none(name, min, max))),
-            Form::Integer(min, max) => drop(self.note(reader.integer(name, min, max))),
-            Form::Switch => drop(self.note(reader.switch(name))),
-            Form::Quantity(example) => self.quantity(item, &path, example),
-            Form::Bytes => drop(self.note(reader.bytes(name, 0, u64::MAX))),
-            Form::QuantityOr(example, words) => {
-                let word = matches!(&item.value, TomlValue::Text(text) if words.contains(&text.as_str()));
-                if !word {
-                    self.quantity(item, &path, example);
-                }
-            }
-            Form::PartOr(min, _) => {
-                if !matches!(item.value, TomlValue::Text(_)) {
-                    self.note(reader.number(name, min, 1.0));
-                }
-            }
             Form::Table(table) => self.table(&path, item, table),
             Form::Tables(table) => {
                 for (i, item) in self.note(reader.list(name)).flatten().unwrap_or(&[]).iter().enumerate() {
@@ -149,14 +130,14 @@ impl Walk {
                 }
                 _ => self.model(&path, item),
             },
-            Form::Queue => self.model(&path, item),
+            Form::Queue | Form::Router => self.model(&path, item),
             Form::Controller => self.controller(&path, item),
-            Form::Rate => match &item.value {
+            Form::LinkRate => match &item.value {
                 TomlValue::Table(_) => self.model(&path, item),
-                _ => self.quantity(item, &path, "10Mbps"),
+                _ => drop(self.note(quantity::<Rate>(item, &path, "10Mbps"))),
             },
-            Form::Array(_) => drop(self.note(reader.list(name))),
             Form::TextOrTexts | Form::Any(_) => {}
+            _ => drop(self.note(reader.value(key))),
         }
     }
 
@@ -165,7 +146,7 @@ impl Walk {
         let Some(reader) = self.note(TableReader::new(path, item)) else { return };
         let Some(Some(kind)) = self.note(reader.text("kind")) else { return };
         let kind = if kind == "list" { "scripted" } else { kind };
-        if !keys_of(kind).is_empty() {
+        if table_of(kind).is_some() {
             self.keys(&reader, keys_of(kind));
         }
     }
@@ -192,29 +173,6 @@ impl Walk {
         }
         self.found.extend(reader.unknown_keys());
     }
-
-    /// Checks a quantity of the same kind as `example`.
-    fn quantity(&mut self, item: &TomlItem, path: &str, example: &str) {
-        let checks = [
-            check::<Span>,
-            check::<Rate>,
-            check::<ByteCount>,
-            check::<Limit>,
-            check::<Length>,
-            check::<Angle>,
-            check::<Speed>,
-        ];
-        self.found.extend(checks.iter().find_map(|check| check(item, path, example)).flatten());
-    }
-}
-
-/// The error of a value that is no `T`; `None` if not even the example is one.
-fn check<T: FromStr>(item: &TomlItem, path: &str, example: &str) -> Option<Option<ScenarioError>>
-where
-    T::Err: std::fmt::Display,
-{
-    example.parse::<T>().ok()?;
-    Some(quantity::<T>(item, path, example).err())
 }
 
 /// The name of a table in an array of tables in messages, as the readers write it.

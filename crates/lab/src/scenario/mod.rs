@@ -4,7 +4,6 @@
 //! tables fill the types of [`model`].
 
 mod advice;
-mod aqm;
 mod cbrgen;
 mod change;
 mod control;
@@ -50,14 +49,14 @@ pub(crate) use describe::describe_direction;
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
 pub use dumbbell::dumbbell;
 pub use model::{
-    Action, Change, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Loss, Mobility,
-    Prepared, PreparedLink, Queue, QuicFlow, RadioNetwork, RateVariation, RedQueue, Satellites, Scenario,
-    Sizes, TcpFlow, Traffic, Wanted,
+    Action, Change, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Mobility, Prepared,
+    PreparedLink, QuicFlow, RadioNetwork, RateVariation, Satellites, Scenario, Sizes, TcpFlow, Traffic,
+    Wanted,
 };
+pub use net::impairment::Loss;
+pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
 pub(crate) use renamed::old_names;
 #[cfg(test)]
 pub(crate) use table::read_keys;
-#[cfg(test)]
-pub(crate) use tcp::{RACK_KEYS, SACK_KEYS};
 pub use wifi_model::{Wifi, WifiQueue, WifiRate};

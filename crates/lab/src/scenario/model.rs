@@ -3,18 +3,17 @@
 use super::wifi_model::{Wifi, WifiRate};
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params, Signals};
-use net::impairment::{self, Distribution, Selection};
-use net::qdisc::PieConfig;
-use net::qdisc::scheduled::{CodelConfig, DualPi2Config, FairConfig};
+use net::impairment::Loss;
+use net::qdisc::Queue;
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
-use net::{DeliveryTrace, HandoffLoss, RateSteps, RouterConfig, Steps};
+use net::{DeliveryTrace, HandoffLoss, RateSteps, RouterConfig};
 use orbit::{Rules, SatelliteSystem};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use transport::Options;
-use units::{Limit, Rate, Span, Time};
+use units::{Rate, Span, Time};
 
 /// A scenario that can run with any seed.
 #[derive(Clone, Debug)]
@@ -128,157 +127,6 @@ pub enum RateVariation {
     },
     /// The transmitter is a Wi-Fi channel.
     Wifi(WifiRate),
-}
-
-/// A cause of packet loss on a link besides its queue.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Loss {
-    /// Independent losses.
-    Bernoulli {
-        /// Probability per packet.
-        rate: f64,
-    },
-    /// Losses in bursts.
-    GilbertElliott {
-        /// Good to bad, per packet.
-        p: f64,
-        /// Bad to good, per packet.
-        r: f64,
-        /// Probability of loss in the good state.
-        loss_good: f64,
-        /// Probability of loss in the bad state.
-        loss_bad: f64,
-    },
-    /// Listed packets are dropped, marked, delayed or duplicated.
-    Scripted {
-        /// Of this flow.
-        flow: String,
-        /// These packets; segments without the SYN.
-        selection: Selection,
-        /// What happens to them.
-        action: impairment::Action,
-    },
-    /// Packets that arrive in these intervals are dropped.
-    Blackout {
-        /// Begin and end of each.
-        times: Vec<(Span, Span)>,
-    },
-    /// Packets without tokens are dropped before the queue.
-    Policer {
-        /// Rate of the tokens.
-        rate: Rate,
-        /// Largest number of tokens, bytes.
-        burst: u64,
-    },
-    /// Packets arrive later by a random time.
-    Jitter {
-        /// Its distribution.
-        distribution: Distribution,
-        /// Whether packets keep their order.
-        ordered: bool,
-    },
-    /// Packets arrive later by a time that changes at given times.
-    Delay {
-        /// The times and the delays, by the arrival of a packet at the link.
-        steps: Steps<Span>,
-        /// Whether packets keep their order.
-        ordered: bool,
-    },
-    /// A part of the packets arrives later, so that others overtake them.
-    Reorder {
-        /// Probability per packet.
-        rate: f64,
-        /// The delay.
-        by: Span,
-    },
-    /// Copies follow data packets.
-    Duplicate {
-        /// Probability per packet.
-        rate: f64,
-    },
-    /// No transmission begins in these intervals.
-    Stall {
-        /// Begin and end of each.
-        times: Vec<(Span, Span)>,
-    },
-}
-
-/// The queue of a link.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Queue {
-    /// Without a limit.
-    Unlimited,
-    /// First in, first out, up to a limit.
-    DropTail {
-        /// What may wait, without the packet in transmission.
-        limit: Limit,
-        /// At one instant a departure precedes an arrival; otherwise what was scheduled first comes first.
-        departures_first: bool,
-    },
-    /// Random early detection.
-    Red(RedQueue),
-    /// Controlled delay (RFC 8289).
-    Codel {
-        /// What may wait.
-        limit: Limit,
-        /// Its parameters.
-        config: CodelConfig,
-    },
-    /// Proportional integral controller enhanced (RFC 8033).
-    Pie {
-        /// What may wait.
-        limit: Limit,
-        /// Its parameters.
-        config: PieConfig,
-    },
-    /// One queue for each flow: FQ-CoDel (RFC 8290), FQ-PIE.
-    Fair {
-        /// What may wait in all queues.
-        limit: Limit,
-        /// Its parameters; `packets` is set from the limit.
-        config: FairConfig,
-    },
-    /// Coupled queues for classic and low-latency traffic (RFC 9332).
-    DualPi2 {
-        /// What may wait in both queues.
-        limit: Limit,
-        /// Its parameters; `packets` and `bytes` are set from the limit.
-        config: DualPi2Config,
-    },
-}
-
-/// A RED queue in a scenario. Thresholds are in packets, or in bytes if the limit is; `None` for ns-2's automatic
-/// settings.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RedQueue {
-    /// Queue limit.
-    pub limit: Limit,
-    /// Average below which no packet is dropped or marked.
-    pub min: Option<u64>,
-    /// Average at which the probability is `max_p`.
-    pub max: Option<u64>,
-    /// Probability at `max`.
-    pub max_p: f64,
-    /// Weight of the newest length in the average.
-    pub weight: Option<f64>,
-    /// See [`RedConfig`].
-    pub gentle: bool,
-    /// See [`RedConfig`].
-    pub wait: bool,
-    /// Bytes of a typical packet.
-    pub mean_packet: u32,
-    /// Mark instead of dropping.
-    pub ecn: bool,
-    /// Above this probability ECN does not save a packet.
-    pub mark_p: f64,
-    /// Move `max_p` so that the average stays between the thresholds.
-    pub adaptive: bool,
-    /// See [`RedConfig`].
-    pub feng: bool,
-    /// See [`RedConfig`].
-    pub ns2_gentle_slope: bool,
-    /// See [`RedConfig`].
-    pub count_in_service: bool,
 }
 
 /// A flow.

@@ -4,12 +4,11 @@ use super::control;
 use super::document::TomlItem;
 use super::model::{CongestionControl, QuicFlow};
 use super::table::TableReader;
-use crate::error::{ScenarioError, nearest};
+use crate::error::ScenarioError;
 use crate::schema;
-use ::quic::{Config, Pacing, missing_signal};
+use ::quic::{Config, missing_signal};
 use cc::{FlowInfo, Signals};
 use transport::Options;
-use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -151,7 +150,7 @@ fn key_of(field: &'static str) -> &'static str {
 fn refuse_tcp_options(layer: &TableReader<'_>) -> Result<()> {
     for error in layer.unknown_keys() {
         let key = error.key.rsplit('.').next().unwrap_or("").to_string();
-        if schema::keys_of("tcp").iter().any(|known| known.name == key) {
+        if schema::keys_of("tcp").any(|known| known.name == key) {
             let instead = match key.as_str() {
                 "mss" => "write max_datagram_size",
                 "delayed_ack" | "ack_delay" | "quick_acks" => "write ack_every and max_ack_delay",
@@ -176,29 +175,14 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut QuicFlow, given: &mut Given) -
             flow.default_initial_window = None;
         }
     }
-    let c = &mut flow.config;
-    c.packet = layer.bytes("max_datagram_size", 1200, 65_527)?.map_or(c.packet, |n| n as u32);
+    for key in Config::KEYS {
+        if let Some(value) = layer.value(key)? {
+            flow.config.set(key.name, &value);
+        }
+    }
     flow.header = layer.bytes("header", 0, 500)?.map_or(flow.header, |n| n as u32);
-    c.receive_window = layer.bytes("receive_window", 1200, 1 << 50)?.unwrap_or(c.receive_window);
-    c.initial_window = layer.number("initial_window", 2.0, 1e6)?.unwrap_or(c.initial_window);
     flow.initial_ssthresh = layer.number("initial_ssthresh", 2.0, 1e9)?.unwrap_or(flow.initial_ssthresh);
     flow.max_cwnd = layer.number_or_none("max_cwnd", 1.0, 1e9)?.unwrap_or(flow.max_cwnd);
-    for (key, into) in [("ecn", &mut c.ecn), ("l4s", &mut c.l4s), ("tls", &mut c.tls), ("abe", &mut flow.abe)]
-    {
-        *into = layer.switch(key)?.unwrap_or(*into);
-    }
-    if let Some(name) = layer.text("pacing")? {
-        let found = Pacing::ALL.into_iter().find(|pacing| pacing.name() == name);
-        c.pacing = found.ok_or_else(|| {
-            let near = nearest(name, Pacing::ALL.iter().map(|pacing| pacing.name()));
-            layer.error("pacing", format!("unknown value \"{name}\"; {near}"))
-        })?;
-    }
-    c.certificate = layer.bytes("certificate_size", 0, 16_000)?.map_or(c.certificate, |n| n as u32);
-    c.ack_every = layer.integer("ack_every", 1, 1 << 20)?.map(|n| n as u32).or(c.ack_every);
-    c.max_ack_delay = layer.quantity::<Span>("max_ack_delay", "25ms")?.or(c.max_ack_delay);
-    c.packet_threshold =
-        layer.integer("packet_threshold", 3, 1 << 20)?.map_or(c.packet_threshold, |n| n as u32);
-    c.time_threshold = layer.number("time_threshold", 1.001, 100.0)?.map_or(c.time_threshold, |n| n as f32);
+    flow.abe = layer.switch("abe")?.unwrap_or(flow.abe);
     Ok(())
 }

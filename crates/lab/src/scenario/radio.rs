@@ -4,14 +4,13 @@ use super::cbrgen::cbrgen;
 use super::document::{TomlItem, TomlValue};
 use super::model::{Flow, FlowKind, Mobility, RadioNetwork};
 use super::movement;
-use super::rate::read_rate_key;
 use super::table::TableReader;
 use super::tcp::TcpLayers;
 use crate::error::{ScenarioError, nearest};
+use crate::schema::MAC;
 use engine::Stream;
 use net::radio::{
-    AodvConfig, Capture, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, RoutingConfig, Start,
-    Trajectory,
+    AodvConfig, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, RoutingConfig, Start, Trajectory,
 };
 use std::sync::Arc;
 use units::{Length, Limit, Rate, Span, Speed, Time};
@@ -197,8 +196,7 @@ fn read_place(inner: &TableReader<'_>, item: &TomlItem) -> Result<[f64; 2]> {
 }
 
 fn read_propagation(table: &TableReader<'_>) -> Result<Propagation> {
-    let usual = Propagation::default();
-    let Some(inner) = table.table("propagation")? else { return Ok(usual) };
+    let Some(inner) = table.table("propagation")? else { return Ok(Propagation::with_defaults(0)) };
     let model = match word(&inner, "kind", &["two_ray", "friis", "shadowing"])? {
         None | Some("two_ray") => Model::TwoRay,
         Some("friis") => Model::Friis,
@@ -208,21 +206,12 @@ fn read_propagation(table: &TableReader<'_>) -> Result<Propagation> {
             reference: inner.number("reference_distance", 0.01, 1000.0)?.unwrap_or(1.0),
         },
     };
-    let value = |key: &'static str, min: f64, max: f64, usual: f64| -> Result<f64> {
-        Ok(inner.number(key, min, max)?.unwrap_or(usual))
-    };
-    let read = Propagation {
-        model,
-        power: value("power", 1e-12, 1e6, usual.power)?,
-        frequency: value("frequency", 1e3, 1e12, usual.frequency)?,
-        gain: value("gain", 1e-3, 1e6, usual.gain)?,
-        loss: value("system_loss", 1.0, 1e6, usual.loss)?,
-        height: value("height", 1e-3, 1e5, usual.height)?,
-        receive_threshold: value("receive_threshold", 1e-20, 1.0, usual.receive_threshold)?,
-        sense_threshold: value("carrier_sense_threshold", 1e-20, 1.0, usual.sense_threshold)?,
-        capture_ratio: value("capture_ratio", 1.0, 1e6, usual.capture_ratio)?,
-        noise: value("noise", 0.0, 1.0, usual.noise)?,
-    };
+    let mut read = Propagation { model, ..Propagation::with_defaults(0) };
+    for key in Propagation::KEYS {
+        if let Some(value) = inner.value(key)? {
+            read.set(key.name, &value);
+        }
+    }
     if read.range() > FARTHEST {
         let message = format!(
             "the range is {:.0} m; a reply would arrive later than SIFS; the maximum range is {FARTHEST} m",
@@ -245,50 +234,20 @@ fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
         Some(inner) => inner,
         None => TableReader::new(table.path("mac"), &empty)?,
     };
-    let rate = |key: &'static str| -> Result<Rate> {
-        let rate = read_rate_key(&inner, key)?.unwrap_or(Rate::from_bps(1_000_000));
+    let read = MacConfig::new(&inner.values(&MAC, if ns2 { 0 } else { 1 })?);
+    for (key, rate) in [("rate", read.rate), ("basic_rate", read.basic_rate)] {
         if ![1_000_000, 2_000_000, 5_500_000, 11_000_000].contains(&rate.bps()) {
             return Err(
                 inner.error(key, format!("{rate} is not an 802.11b rate; write 1, 2, 5.5 or 11 Mbps"))
             );
         }
-        Ok(rate)
-    };
-    let retries = |key: &'static str, usual: u8| -> Result<u8> {
-        Ok(inner.integer(key, 1, 255)?.map_or(usual, |n| n as u8))
-    };
-    let or = |ns2: bool| if ns2 { "ns2" } else { "std" };
-    let header = word(&inner, "header", &["std", "ns2"])?.unwrap_or(or(ns2));
-    let backoff = word(&inner, "backoff", &["std", "ns2"])?.unwrap_or(or(ns2));
-    let capture = match word(&inner, "capture", &["ns2", "sinr", "none"])? {
-        Some("sinr") => Capture::Sinr,
-        Some("none") => Capture::None,
-        Some(_) => Capture::Ns2,
-        None if ns2 => Capture::Ns2,
-        None => Capture::Sinr,
-    };
-    let preamble = match word(&inner, "preamble", &["long", "short"])? {
-        Some("short") => 96,
-        _ => 192,
-    };
-    let (fast, basic) = (rate("rate")?, rate("basic_rate")?);
-    if preamble == 96 && fast.min(basic).bps() == 1_000_000 {
+    }
+    if read.preamble < Span::from_ps(192_000_000) && read.rate.min(read.basic_rate).bps() == 1_000_000 {
         return Err(inner.error(
             "preamble",
             "a short preamble needs at least 2 Mbps; write rate and basic_rate = \"2Mbps\" or more",
         ));
     }
-    let read = MacConfig {
-        rate: fast,
-        basic_rate: basic,
-        rts_threshold: inner.integer("rts_threshold", 0, 100_000)?.unwrap_or(0) as u32,
-        preamble: Span::from_ps(preamble * 1_000_000),
-        header: if header == "ns2" { 34 } else { 28 },
-        ns2_backoff: backoff == "ns2",
-        capture,
-        short_retries: retries("short_retry_limit", 7)?,
-        long_retries: retries("long_retry_limit", 4)?,
-    };
     inner.finish()?;
     Ok(read)
 }
@@ -296,7 +255,7 @@ fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
 fn read_queue(table: &TableReader<'_>) -> Result<usize> {
     let Some(inner) = table.table("queue")? else { return Ok(49) };
     if let Some(kind) = inner.text("kind")?.filter(|kind| *kind != "droptail")
-        && net::qdisc::QDISCS.iter().any(|known| known.name == kind)
+        && net::qdisc::disciplines().any(|known| known.name() == kind)
     {
         let message = format!(
             "the interface queue of a station is \"droptail\"; put \"{kind}\" on a [[link]] behind a gateway"
@@ -314,9 +273,14 @@ fn read_queue(table: &TableReader<'_>) -> Result<usize> {
     Ok(limit)
 }
 
+/// The constants of AODV in ns-2 or in RFC 3561.
+fn aodv(ns2: bool) -> AodvConfig {
+    AodvConfig::with_defaults(if ns2 { 0 } else { 1 }).of_variant(ns2)
+}
+
 fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<RoutingConfig> {
     let Some(inner) = table.table("routing")? else {
-        return Ok(RoutingConfig::Aodv(if ns2 { AodvConfig::ns2() } else { AodvConfig::rfc() }));
+        return Ok(RoutingConfig::Aodv(aodv(ns2)));
     };
     if word(&inner, "kind", &["aodv", "static"])? == Some("static") {
         inner.finish()?;
@@ -326,41 +290,11 @@ fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<RoutingConfig> {
         None => ns2,
         Some(variant) => variant == "ns2",
     };
-    let mut aodv = if ns2 { AodvConfig::ns2() } else { AodvConfig::rfc() };
-    let spans = [
-        ("active_route", &mut aodv.active_route),
-        ("my_route", &mut aodv.my_route),
-        ("reverse_route", &mut aodv.reverse_route),
-        ("node_traversal", &mut aodv.node_traversal),
-        ("max_wait", &mut aodv.max_wait),
-        ("buffer_time", &mut aodv.buffer_time),
-        ("jitter", &mut aodv.jitter),
-        ("release_gap", &mut aodv.release_gap),
-    ];
-    for (key, into) in spans {
-        if let Some(span) = inner.quantity::<Span>(key, "3s")? {
-            if span > Span::from_ms(100_000_000) {
-                return Err(inner.error(key, format!("{span} is longer than a day")));
-            }
-            *into = span;
+    let mut aodv = aodv(ns2);
+    for key in AodvConfig::KEYS {
+        if let Some(value) = inner.value(key)? {
+            aodv.set(key.name, &value);
         }
-    }
-    for (key, into) in [
-        ("net_diameter", &mut aodv.net_diameter),
-        ("ttl_start", &mut aodv.ttl_start),
-        ("ttl_increment", &mut aodv.ttl_increment),
-        ("ttl_threshold", &mut aodv.ttl_threshold),
-    ] {
-        *into = inner.integer(key, 1, 200)?.map_or(*into, |n| n as u8);
-    }
-    aodv.retries = inner.integer("retries", 0, 100)?.map_or(aodv.retries, |n| n as u32);
-    aodv.rate_limit = inner.integer("rate_limit", 0, 100_000)?.map_or(aodv.rate_limit, |n| n as u32);
-    aodv.buffer = inner.integer("buffer", 1, 1_000_000)?.map_or(aodv.buffer, |n| n as usize);
-    aodv.local_repair = inner.switch("local_repair")?.unwrap_or(aodv.local_repair);
-    aodv.link_layer_detection = inner.switch("link_layer_detection")?.unwrap_or(aodv.link_layer_detection);
-    aodv.hello = inner.quantity("hello", "1s")?;
-    if aodv.hello.is_some_and(|every| every < Span::from_ms(10)) {
-        return Err(inner.error("hello", "must be at least 10 ms; leave it out for none"));
     }
     if aodv.hello.is_none() && !aodv.link_layer_detection {
         return Err(inner.error(
@@ -368,8 +302,6 @@ fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<RoutingConfig> {
             "without it hello messages must detect broken links; write hello = \"1s\"",
         ));
     }
-    let losses = inner.integer("allowed_hello_loss", 1, 100)?;
-    aodv.allowed_hello_loss = losses.map_or(aodv.allowed_hello_loss, |n| n as u32);
     inner.finish()?;
     Ok(RoutingConfig::Aodv(aodv))
 }

@@ -3,7 +3,7 @@
 use super::document::TomlItem;
 use super::flows::read_flow;
 use super::links::read_link;
-use super::model::{Duplex, Flow, Loss, MOST_FLOWS, Prepared, RadioNetwork, Satellites, Scenario, Traffic};
+use super::model::{Duplex, Flow, MOST_FLOWS, Prepared, RadioNetwork, Satellites, Scenario, Traffic};
 use super::nodes::Nodes;
 use super::overrides::ScenarioText;
 use super::paths::Routers;
@@ -218,11 +218,11 @@ fn check_names(
         }
         let losses = link.directions.iter().flat_map(|direction| &direction.losses);
         for loss in losses {
-            let Loss::Scripted { flow, .. } = loss else { continue };
+            let Some(flow) = loss.flow() else { continue };
             if !seen.contains(flow.as_str()) {
                 let path = format!("link.{}", link.key());
                 let message =
-                    format!("names the flow \"{flow}\", which does not exist; {}", nearest(flow, seen));
+                    format!("names the flow \"{flow}\", which does not exist; {}", nearest(&flow, seen));
                 return Err(TableReader::new(path, item)?.error("loss", message));
             }
         }

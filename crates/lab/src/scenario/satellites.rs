@@ -3,11 +3,13 @@
 use super::document::{TomlItem, TomlValue};
 use super::links::check_queue;
 use super::loss::read_losses;
-use super::model::{Direction, Loss, Queue, RateVariation, Satellites};
+use super::model::{Direction, RateVariation, Satellites};
+use super::queue::read_queue;
 use super::table::TableReader;
 use super::tle;
 use crate::error::{ScenarioError, nearest};
 use net::HandoffLoss;
+use net::qdisc::Queue;
 use orbit::{Constellation, Rule, Rules, SatelliteSystem, Terminal, Walker};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -166,7 +168,7 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
         rate: Rate::from_bps(rate.unwrap_or_default()),
         variation: None,
         delay: Span::ZERO,
-        queue: Queue::DropTail { limit: Limit::Packets(49), departures_first: false },
+        queue: Queue::droptail(Limit::Packets(49)),
         losses: Vec::new(),
         router: None,
     };
@@ -180,9 +182,9 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
     if let Some(RateVariation::Wifi(_)) = variation {
         return Err(inner.error("rate", "a satellite link has no Wi-Fi; write a rate such as \"25Mbps\""));
     }
-    let queue = Queue::read(&inner)?.unwrap_or(usual.queue);
+    let queue = read_queue(&inner)?.unwrap_or(usual.queue);
     let losses = read_losses(&inner)?.unwrap_or_default();
-    if !losses.iter().all(|loss| matches!(loss, Loss::Bernoulli { .. } | Loss::GilbertElliott { .. })) {
+    if !losses.iter().all(|loss| loss.kind().is_random_loss) {
         return Err(inner.error(
             "loss",
             "only \"bernoulli\" and \"gilbert_elliott\" work here; the other kinds are for [[link]]",

@@ -3,6 +3,7 @@
 
 use super::document::{TomlItem, TomlValue};
 use crate::error::{ErrorKind, Origin, ScenarioError, nearest};
+use params::{FormError, Key, Mistake, Raw, Table, Value, Values};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -157,6 +158,52 @@ impl<'a> TableReader<'a> {
         quantity(item, &self.path(key), example).map(Some)
     }
 
+    /// The values of the keys of `table`, of which this is one; defaults under profile number `profile`. Fails with the
+    /// first wrong value, missing key or unknown key.
+    pub fn values(&self, table: &Table, profile: usize) -> Result<Values> {
+        let values = Values::new(table, profile, |key| match self.value(key)? {
+            None if key.name == "kind" => Ok(None),
+            None if key.is_required() => {
+                let error = ScenarioError::new(self.origin, &self.path(key.name), key.missing());
+                Err(error.of_kind(ErrorKind::MissingKey))
+            }
+            value => Ok(value),
+        })?;
+        #[cfg(test)]
+        read_keys::note(&self.path, &self.read.borrow());
+        self.unknown_keys().into_iter().next().map_or(Ok(values), Err)
+    }
+
+    /// The model that `kind` names among `models`, which are called `what` in messages.
+    pub fn kind<M>(&self, what: &str, models: impl Iterator<Item = (&'static str, M)> + Clone) -> Result<M> {
+        let example = models.clone().next().map_or("", |model| model.0);
+        let name = self.need("kind", self.text("kind")?, &format!("such as kind = \"{example}\""))?;
+        let names = models.clone().map(|model| model.0);
+        let unknown = || self.error("kind", format!("unknown {what} \"{name}\"; {}", nearest(name, names)));
+        models.into_iter().find(|model| model.0 == name).map(|model| model.1).ok_or_else(unknown)
+    }
+
+    /// An error about values that do not go together.
+    pub fn mistake(&self, (key, message): Mistake) -> ScenarioError {
+        match message.starts_with("is missing") {
+            true => self.error(key, message).of_kind(ErrorKind::MissingKey),
+            false => self.error(key, message),
+        }
+    }
+
+    /// The value of `key`, checked against its form; none if the table does not have it, if its form is a table, and for
+    /// `kind`, which [`TableReader::kind`] reads.
+    pub fn value(&self, key: &'static Key) -> Result<Option<Value>> {
+        let Some(item) = self.get(key.name).filter(|_| key.name != "kind") else { return Ok(None) };
+        key.form.value(&raw(&item.value)).map_err(|FormError { element, message }| {
+            let element = match (&item.value, element) {
+                (TomlValue::List(items), Some(index)) => items.get(index),
+                _ => None,
+            };
+            ScenarioError::new(&element.unwrap_or(item).origin, &self.path(key.name), message)
+        })
+    }
+
     pub fn table(&self, key: &'static str) -> Result<Option<TableReader<'a>>> {
         self.get(key).map(|item| TableReader::new(self.path(key), item)).transpose()
     }
@@ -169,34 +216,6 @@ impl<'a> TableReader<'a> {
                 })
             })
             .transpose()
-    }
-
-    /// An array of texts.
-    pub fn texts(&self, key: &'static str) -> Result<Option<Vec<&'a str>>> {
-        let Some(items) = self.list(key)? else { return Ok(None) };
-        let text = |item: &'a TomlItem| {
-            self.typed(key, item, "an array of text", |v| {
-                if let TomlValue::Text(t) = v { Some(t.as_str()) } else { None }
-            })
-        };
-        items.iter().map(text).collect::<Result<Vec<_>>>().map(Some)
-    }
-
-    /// An array of numbers between `min` and `max`, both included.
-    pub fn numbers(&self, key: &'static str, min: f64, max: f64) -> Result<Option<Vec<f64>>> {
-        let Some(items) = self.list(key)? else { return Ok(None) };
-        let number = |item: &'a TomlItem| {
-            let n = self.typed(key, item, "an array of numbers", |v| match v {
-                TomlValue::Integer(n) => Some(*n as f64),
-                TomlValue::Float(n) => Some(*n),
-                _ => None,
-            })?;
-            if (min..=max).contains(&n) {
-                return Ok(n);
-            }
-            Err(self.error(key, format!("{n} is not between {min} and {max}")))
-        };
-        items.iter().map(number).collect::<Result<Vec<_>>>().map(Some)
     }
 
     /// The value of `key`, which must be there. The message says the key once, before `remedy`.
@@ -233,6 +252,18 @@ impl<'a> TableReader<'a> {
         #[cfg(test)]
         read_keys::note(&self.path, &self.read.borrow());
         self.unknown_keys().into_iter().next().map_or(Ok(()), Err)
+    }
+}
+
+/// A value as forms check it.
+fn raw(value: &TomlValue) -> Raw<'_> {
+    match value {
+        TomlValue::Text(text) => Raw::Text(text),
+        TomlValue::Integer(n) => Raw::Integer(*n),
+        TomlValue::Float(n) => Raw::Float(*n),
+        TomlValue::Switch(on) => Raw::Switch(*on),
+        TomlValue::List(items) => Raw::List(items.iter().map(|item| raw(&item.value)).collect()),
+        TomlValue::Table(_) => Raw::Table,
     }
 }
 

@@ -6,40 +6,10 @@ use super::table::TableReader;
 use super::{advice, control};
 use crate::error::{ScenarioError, nearest};
 use cc::{FlowInfo, Signals};
-use net::{QUICK_START_LEAST, RouterConfig};
-use transport::{
-    IdleRestart, Options, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator, TimerClock,
-    UndoBy, Validation,
-};
-use units::{Rate, Span};
+use net::RouterConfig;
+use transport::{EcnFeedback, IdleRestart, Options, Recovery, Validation};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
-
-/// The keys that only recovery `rack` uses.
-pub(crate) const RACK_KEYS: &[&str] = &[
-    "reordering_window",
-    "tail_loss_probe",
-    "reduction",
-    "reduce_from",
-    "undo",
-    "rto_estimator",
-    "timer",
-    "validation",
-    "idle_restart",
-    "ack_delay_max",
-];
-
-const RACK_NEEDED: &str = "recovery = \"rack\"";
-
-/// The keys that need SACK blocks.
-pub(crate) const SACK_KEYS: &[&str] = &["dsack", "sack_blocks", "ack_compression"];
-const SACK_NEEDED: &str = "recovery = \"sack\" or \"rack\" with sack = true";
-
-/// Maximum number of segments that a flow may send at one time.
-const MOST_AT_ONCE: f64 = 1e6;
-
-/// Maximum number of segments that are acknowledged at once at the start.
-const MOST_QUICK_ACKS: u64 = 1 << 20;
 
 impl TcpFlow {
     /// The signals that its controller requires.
@@ -71,7 +41,7 @@ impl TcpFlow {
     /// What its controller misses among its own options.
     fn missing_option(&self) -> Option<&'static str> {
         let needs = self.needs();
-        let per_packet = self.options.ecn && self.options.per_packet_echo;
+        let per_packet = self.options.ecn && self.options.ecn_feedback == EcnFeedback::PerPacket;
         if needs.has(Signals::ECN_PER_PACKET) && !per_packet {
             return Some("marks per packet: write ecn = true and ecn_feedback = \"per_packet\"");
         }
@@ -141,22 +111,23 @@ impl TcpLayers<'_> {
             given: GivenOptions::default(),
         };
         flow.default_initial_window = Some(flow.options.initial_window);
-        let mut given = ExplicitOptions::default();
+        let mut given: Vec<&str> = Vec::new();
         for layer in [defaults, own].into_iter().flatten() {
-            read_layer(&layer, &mut flow, &mut given)?;
+            read_layer(&layer, &mut flow)?;
+            given.extend(layer.keys());
             flow.given.0.extend(layer.keys().map(str::to_string));
             layer.finish()?;
         }
         // Three defaults depend on other options: in ns-2 the initial threshold on the window, and the header size on
         // the timestamps; in Linux the number of SACK blocks on the timestamps.
-        if ns2 && !given.ssthresh {
+        if ns2 && !given.contains(&"initial_ssthresh") {
             flow.options.initial_ssthresh = flow.options.window as f64;
         }
-        if ns2 && !given.header && flow.options.timestamps {
+        if ns2 && !given.contains(&"header") && flow.options.timestamps {
             flow.options.header += 10;
         }
         // 40 bytes of options hold four SACK blocks, or three and a timestamp.
-        if !ns2 && !given.sack_blocks {
+        if !ns2 && !given.contains(&"sack_blocks") {
             flow.options.sack_blocks = if flow.options.timestamps { 3 } else { 4 };
         }
         set_required_ecn(&mut flow, &given);
@@ -171,7 +142,7 @@ impl TcpLayers<'_> {
     /// Fails if an option of ECN is set without ECN.
     fn check_ecn(&self, flow: &TcpFlow) -> Result<()> {
         let o = &flow.options;
-        if o.ecn || !(o.l4s || o.per_packet_echo) {
+        if o.ecn || !(o.l4s || o.ecn_feedback == EcnFeedback::PerPacket) {
             return Ok(());
         }
         let key = if o.l4s { "l4s" } else { "ecn_feedback" };
@@ -185,23 +156,22 @@ impl TcpLayers<'_> {
         let own = self.own_keys()?;
         let own_recovery = own.iter().any(|key| ["recovery", "profile"].contains(key));
         let rack = o.recovery == Recovery::Rack;
-        let unused = [(RACK_KEYS, rack, RACK_NEEDED), (SACK_KEYS, o.reports(), SACK_NEEDED)];
-        let with = match o.recovery {
-            Recovery::Sack | Recovery::Rack => "sack = false".to_string(),
-            other => format!("recovery = \"{}\"", other.name()),
+        let used = |needs: &str| match needs.starts_with("recovery = \"rack\"") {
+            true => rack,
+            false => o.reports(),
         };
-        for (keys, _, needed) in unused.into_iter().filter(|(_, used, _)| !used) {
-            for key in keys.iter().filter(|key| own.contains(key) || !own_recovery) {
-                let Some(layer) = self.layer_with(key)? else { continue };
-                let with = if needed == RACK_NEEDED {
-                    format!("recovery = \"{}\"", o.recovery.name())
-                } else {
-                    with
-                };
-                return Err(
-                    layer.error(key, format!("has no effect with {with}: remove it, or write {needed}"))
-                );
-            }
+        let unused = Options::KEYS.iter().filter(|key| !key.needs.is_empty() && !used(key.needs));
+        for key in unused.filter(|key| own.contains(&key.name) || !own_recovery) {
+            let Some(layer) = self.layer_with(key.name)? else { continue };
+            let recovery = format!("recovery = \"{}\"", o.recovery.name());
+            let has_sack = matches!(o.recovery, Recovery::Sack | Recovery::Rack);
+            let with = if has_sack && !key.needs.starts_with("recovery = \"rack\"") {
+                "sack = false".into()
+            } else {
+                recovery
+            };
+            let message = format!("has no effect with {with}: remove it, or write {}", key.needs);
+            return Err(layer.error(key.name, message));
         }
         let restarts = o.idle_restart != IdleRestart::None;
         if rack && restarts && o.validation == Validation::Rfc7661 {
@@ -258,28 +228,18 @@ impl TcpLayers<'_> {
 }
 
 /// Sets the ECN options that the controller requires and that the scenario does not give.
-fn set_required_ecn(flow: &mut TcpFlow, given: &ExplicitOptions) {
+fn set_required_ecn(flow: &mut TcpFlow, given: &[&str]) {
     let needs = flow.needs();
     if needs.has(Signals::ECN_PER_PACKET) {
-        flow.options.ecn |= !given.ecn;
-        flow.options.per_packet_echo |= !given.ecn_feedback;
+        flow.options.ecn |= !given.contains(&"ecn");
+        if !given.contains(&"ecn_feedback") {
+            flow.options.ecn_feedback = EcnFeedback::PerPacket;
+        }
     }
-    flow.options.l4s |= needs.has(Signals::L4S) && !given.l4s;
+    flow.options.l4s |= needs.has(Signals::L4S) && !given.contains(&"l4s");
 }
 
-#[derive(Default)]
-struct ExplicitOptions {
-    ssthresh: bool,
-    header: bool,
-    sack_blocks: bool,
-    ecn: bool,
-    ecn_feedback: bool,
-    l4s: bool,
-}
-
-const LONGEST: Span = Span::from_ms(1_000_000_000);
-
-fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitOptions) -> Result<()> {
+fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow) -> Result<()> {
     layer.text("profile")?;
     if let Some(control) = control::read(layer)? {
         flow.control = control;
@@ -288,214 +248,22 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow, given: &mut ExplicitO
         flow.default_initial_window = None;
     }
     let o = &mut flow.options;
-    if let Some(name) = layer.text("recovery")? {
-        let known = Recovery::ALL.iter().map(|r| r.1);
-        o.recovery = Recovery::from_name(name).ok_or_else(|| {
-            layer.error("recovery", format!("unknown recovery \"{name}\"; {}", nearest(name, known)))
-        })?;
-    }
-    for key in layer.keys() {
-        given.ecn |= key == "ecn";
-        given.ecn_feedback |= key == "ecn_feedback";
-        given.l4s |= key == "l4s";
-    }
-    o.per_packet_echo = match layer.text("ecn_feedback")? {
-        None => o.per_packet_echo,
-        Some("classic") => false,
-        Some("per_packet") => true,
-        Some(other) => {
-            let near = nearest(other, ["classic", "per_packet"]);
-            return Err(layer.error("ecn_feedback", format!("unknown feedback \"{other}\"; {near}")));
-        }
-    };
-    read_windows(layer, o, given)?;
-    read_switches(layer, o)?;
-    read_timers(layer, o)?;
-    read_sender(layer, o)?;
-    read_receiver(layer, o, given)?;
-    read_quick_start(layer, o)
-}
-
-/// Reads the name of one of `known`, if the table has it.
-fn named<T: Copy>(
-    layer: &TableReader<'_>,
-    key: &'static str,
-    known: &[(T, &'static str)],
-    into: &mut T,
-) -> Result<()> {
-    let Some(name) = layer.text(key)? else { return Ok(()) };
-    match known.iter().find(|value| value.1 == name) {
-        Some(value) => *into = value.0,
-        None => {
-            let names = known.iter().map(|value| value.1);
-            return Err(layer.error(key, format!("unknown value \"{name}\"; {}", nearest(name, names))));
+    for key in Options::KEYS {
+        if let Some(value) = layer.value(key)? {
+            o.set(key.name, &value);
         }
     }
-    Ok(())
-}
-
-/// Options of the recovery `rack`.
-fn read_sender(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
-    named(layer, "reordering_window", ReorderingWindow::ALL, &mut o.reordering_window)?;
-    named(layer, "reduction", ReductionKind::ALL, &mut o.reduction)?;
-    named(layer, "reduce_from", ReduceFrom::ALL, &mut o.reduce_from)?;
-    named(layer, "rto_estimator", RtoEstimator::ALL, &mut o.rto_estimator)?;
-    named(layer, "timer", TimerClock::ALL, &mut o.timer)?;
-    named(layer, "validation", Validation::ALL, &mut o.validation)?;
-    named(layer, "idle_restart", IdleRestart::ALL, &mut o.idle_restart)?;
-    if let Some(words) = layer.texts("undo")? {
-        o.undo = UndoBy { dsack: false, timestamps: false, frto: false };
-        for word in words {
-            match word {
-                "dsack" => o.undo.dsack = true,
-                "timestamps" => o.undo.timestamps = true,
-                "frto" => o.undo.frto = true,
-                other => {
-                    let known = ["dsack", "timestamps", "frto"];
-                    let message = format!("unknown value \"{other}\"; {}", nearest(other, known));
-                    return Err(layer.error("undo", message));
-                }
-            }
-        }
-    }
-    if let Some(gains) = layer.numbers("pacing_gain", 0.01, 100.0)? {
-        o.pacing_gain = gains.try_into().map_err(|_| {
-            layer.error("pacing_gain", "must be two numbers, in slow start and after it, such as [2.0, 1.2]")
-        })?;
-    }
-    Ok(())
-}
-
-/// Options of the receiver.
-fn read_receiver(layer: &TableReader<'_>, o: &mut Options, given: &mut ExplicitOptions) -> Result<()> {
-    for (key, min, max, into) in [
-        ("quick_acks", 0, MOST_QUICK_ACKS, &mut o.quick_acks),
-        ("ack_every", 1, MOST_QUICK_ACKS, &mut o.ack_every),
-        ("sack_blocks", 1, 4, &mut o.sack_blocks),
-    ] {
-        *into = layer.integer(key, min, max)?.map_or(*into, |n| n as u32);
-    }
-    given.sack_blocks |= layer.keys().any(|key| key == "sack_blocks");
-    span(layer, "ack_delay_max", &mut o.ack_delay_max)?;
-    let keys: Vec<_> = layer.keys().collect();
-    if keys.contains(&"ack_delay") && !keys.contains(&"ack_delay_max") {
+    let has = |key: &str| layer.keys().any(|other| other == key);
+    if has("ack_delay") && !has("ack_delay_max") {
         o.ack_delay_max = o.ack_delay_max.max(o.ack_delay);
     }
     if o.ack_delay_max < o.ack_delay {
         let message = format!("must be at least ack_delay, which is {}", o.ack_delay);
         return Err(layer.error("ack_delay_max", message));
     }
-    Ok(())
-}
-
-/// Reads a time of at most [`LONGEST`], if the table has it.
-fn span(layer: &TableReader<'_>, key: &'static str, into: &mut Span) -> Result<()> {
-    if let Some(span) = layer.quantity::<Span>(key, "200ms")? {
-        if span > LONGEST {
-            return Err(layer.error(key, format!("{span} is more than {LONGEST}")));
-        }
-        *into = span;
-    }
-    Ok(())
-}
-
-/// Reads a number of at least `min`. Returns whether the table has it.
-fn number(layer: &TableReader<'_>, key: &'static str, min: f64, into: &mut f64) -> Result<bool> {
-    let n = layer.number(key, min, 1e9)?;
-    *into = n.unwrap_or(*into);
-    Ok(n.is_some())
-}
-
-/// Sizes of packets, bytes, and windows, segments.
-fn read_windows(layer: &TableReader<'_>, o: &mut Options, given: &mut ExplicitOptions) -> Result<()> {
-    for (key, min, max, into) in [
-        ("mss", 1, 65_000, &mut o.packet),
-        ("header", 0, 500, &mut o.header),
-        ("ack_size", 1, 65_000, &mut o.ack_size),
-    ] {
-        *into = layer.bytes(key, min, max)?.map_or(*into, |n| n as u32);
-    }
-    given.header |= layer.keys().any(|key| key == "header");
-    for (key, min, max, into) in [
-        ("receive_window", 1, 1 << 30, &mut o.window),
-        ("max_burst", 0, 1 << 30, &mut o.max_burst),
-        ("gso_max_segs", 1, 65_535, &mut o.gso_max_segs),
-    ] {
-        *into = layer.integer(key, min, max)?.map_or(*into, |n| n as u32);
-    }
-    number(layer, "initial_window", 1.0, &mut o.initial_window)?;
-    if o.initial_window > MOST_AT_ONCE {
-        return Err(layer.error("initial_window", format!("must be at most {MOST_AT_ONCE}")));
-    }
-    given.ssthresh |= number(layer, "initial_ssthresh", 1.0, &mut o.initial_ssthresh)?;
-    o.max_cwnd = layer.number_or_none("max_cwnd", 1.0, 1e9)?.unwrap_or(o.max_cwnd);
-    Ok(())
-}
-
-fn read_switches(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
-    for (key, into) in [
-        ("syn", &mut o.syn),
-        ("delayed_ack", &mut o.delayed_ack),
-        ("limited_transmit", &mut o.limited_transmit),
-        ("integer_windows", &mut o.integer_windows),
-        ("impatient", &mut o.impatient),
-        ("partial_deflation", &mut o.partial_deflation),
-        ("timestamps", &mut o.timestamps),
-        ("ecn", &mut o.ecn),
-        ("l4s", &mut o.l4s),
-        ("abe", &mut o.abe),
-        ("pacing", &mut o.pacing),
-        ("delay_growth", &mut o.delay_growth),
-        ("fast_retransmit_after_rto", &mut o.fast_retransmit_after_rto),
-        ("clock_rtt", &mut o.clock_rtt),
-        ("sack", &mut o.sack),
-        ("dsack", &mut o.dsack),
-        ("tail_loss_probe", &mut o.tail_loss_probe),
-        ("ack_compression", &mut o.ack_compression),
-        ("moderate_rcvbuf", &mut o.moderate_rcvbuf),
-    ] {
-        *into = layer.switch(key)?.unwrap_or(*into);
-    }
-    Ok(())
-}
-
-/// Retransmission timeouts, delays of ACKs, clocks.
-fn read_timers(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
-    let mut phase = o.clock_phase.unwrap_or(Span::ZERO);
-    for (key, into) in [
-        ("ack_delay", &mut o.ack_delay),
-        ("min_rto", &mut o.min_rto),
-        ("max_rto", &mut o.max_rto),
-        ("initial_rto", &mut o.initial_rto),
-        ("clock_tick", &mut o.clock_tick),
-        ("clock_phase", &mut phase),
-        ("timestamp_quantum", &mut o.timestamp_quantum),
-    ] {
-        span(layer, key, into)?;
-    }
-    if layer.keys().any(|key| key == "clock_phase") {
-        o.clock_phase = Some(phase);
-    }
-    if o.max_rto == Span::ZERO || o.max_rto < o.min_rto {
+    if o.max_rto < o.min_rto {
         return Err(layer.error("max_rto", format!("must be at least min_rto, which is {}", o.min_rto)));
     }
-    for (key, rto) in [("initial_rto", o.initial_rto), ("max_rto", o.max_rto)] {
-        if rto < Span::from_ms(1) {
-            return Err(layer.error(key, format!("{rto} is less than a millisecond")));
-        }
-    }
-    Ok(())
-}
-
-fn read_quick_start(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
-    if let Some(rate) = layer.quantity::<Rate>("quick_start", "1Mbps")? {
-        if rate < QUICK_START_LEAST {
-            let message = format!("{rate} is less than {QUICK_START_LEAST}, the least request");
-            return Err(layer.error("quick_start", message));
-        }
-        o.quick_start = rate;
-    }
-    number(layer, "quick_start_window", 1.0, &mut o.quick_start_window)?;
     Ok(())
 }
 

@@ -1,10 +1,12 @@
 //! Reads `[[topology]]`, which stands for many links: leaf-spine and fat-tree networks.
 
 use super::document::TomlItem;
-use super::model::{Direction, Duplex, Queue};
+use super::model::{Direction, Duplex};
+use super::queue::read_queue;
 use super::rate::{read_delay_key, read_rate_key};
 use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
+use net::qdisc::Queue;
 use units::{Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -30,7 +32,7 @@ fn read_links(table: &TableReader<'_>) -> Result<Vec<Duplex>> {
     let (host, fabric) = (rate("host_rate")?, rate("fabric_rate")?);
     let delay =
         table.need("delay", read_delay_key(table, "delay")?, "of each link, such as delay = \"1us\"")?;
-    let queue = Queue::read(table)?.unwrap_or(Queue::Unlimited);
+    let queue = read_queue(table)?.unwrap_or_default();
     let count = |key: &'static str| -> Result<u64> {
         table.need(key, table.integer(key, 1, 100_000)?, &format!("a number, such as {key} = 4"))
     };

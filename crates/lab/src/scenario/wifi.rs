@@ -1,40 +1,40 @@
 //! Reads `[[wifi]]`, the basic service sets, and `rate = { kind = "wifi", ... }` of links.
 
 use super::document::{TomlItem, TomlValue};
-use super::model::{Duplex, Loss, Queue, RateVariation};
+use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
 use super::wifi_model::{Wifi, WifiQueue, WifiRate};
 use crate::error::{ScenarioError, nearest};
-use net::qdisc::scheduled::{CodelConfig, FairConfig, PerFlow};
+use net::qdisc::Queue;
+use net::qdisc::scheduled::FQ_CODEL;
 use net::wifi::{Access, ChannelOptions, Phy, RateControl, Standard};
+use params::Value;
 use units::{Limit, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// The default queue of a Wi-Fi link: FQ-CoDel with mac80211's values.
 pub(super) fn default_queue() -> Queue {
-    let codel = CodelConfig {
-        target: Span::from_ms(20),
-        interval: Span::from_ms(100),
-        ecn: true,
-        ce_threshold: Span::ZERO,
-        largest: 1514,
-    };
-    let inner = PerFlow::Codel(codel);
-    let config = FairConfig { queues: 4096, quantum: 300, packets: u64::MAX, bytes: 16_000_000, inner };
-    Queue::Fair { limit: Limit::Packets(8192), config }
+    let values = [
+        ("limit", Value::Limit(Limit::Packets(8192))),
+        ("flows", Value::Integer(4096)),
+        ("quantum", Value::Integer(300)),
+        ("memory", Value::Integer(16_000_000)),
+        ("target", Value::Time(Span::from_ms(20))),
+    ];
+    Queue::with(&FQ_CODEL, &values).unwrap_or_else(|_| unreachable!("the values go together"))
 }
 
 /// One of several words.
 fn word<T: Copy>(
     table: &TableReader<'_>,
     key: &'static str,
-    known: &[(&'static str, T)],
+    known: &[(T, &'static str)],
     default: T,
 ) -> Result<T> {
     let Some(text) = table.text(key)? else { return Ok(default) };
-    known.iter().find(|(name, _)| *name == text).map(|(_, value)| *value).ok_or_else(|| {
-        let names = known.iter().map(|(name, _)| *name);
+    known.iter().find(|(_, name)| *name == text).map(|(value, _)| *value).ok_or_else(|| {
+        let names = known.iter().map(|(_, name)| *name);
         table.error(key, format!("unknown word \"{text}\"; {}", nearest(text, names)))
     })
 }
@@ -47,13 +47,13 @@ pub(super) fn read_rate(table: &TableReader<'_>) -> Result<WifiRate> {
             let Some(fixed) = table.table("rate_control")? else {
                 return Err(table.missing("rate_control", ""));
             };
-            word(&fixed, "kind", &[("fixed", ())], ())?;
+            word(&fixed, "kind", &[((), "fixed")], ())?;
             let mcs = fixed.need("mcs", fixed.integer("mcs", 0, 11)?, "such as mcs = 7")?;
             fixed.finish()?;
             RateControl::Fixed(mcs as u8)
         }
         _ => {
-            let known = [("minstrel", RateControl::Minstrel), ("ideal", RateControl::Ideal)];
+            let known = [(RateControl::Minstrel, "minstrel"), (RateControl::Ideal, "ideal")];
             word(table, "rate_control", &known, RateControl::Minstrel)?
         }
     };
@@ -64,7 +64,7 @@ pub(super) fn read_rate(table: &TableReader<'_>) -> Result<WifiRate> {
         streams: table.integer("streams", 1, 8)?.map(|streams| streams as u32),
         control,
         weight: table.number("weight", 0.01, 100.0)?.unwrap_or(1.0),
-        access: word(table, "access", &Access::NAMED, Access::BestEffort)?,
+        access: word(table, "access", Access::ALL, Access::BestEffort)?,
     })
 }
 
@@ -95,9 +95,9 @@ pub(super) fn read_all(items: &[TomlItem]) -> Result<Vec<Wifi>> {
 fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
     let name = table.need("name", table.text("name")?, "such as name = \"home\"")?.to_string();
     let ap = table.need("ap", table.text("ap")?, "the node of the access point, such as ap = \"ap\"")?;
-    let standard = word(table, "standard", &Standard::NAMED, Standard::Ac)?;
+    let standard = word(table, "standard", Standard::ALL, Standard::Ac)?;
     let default_width = if standard == Standard::N { 20 } else { 80 };
-    let widths = [("20MHz", 20), ("40MHz", 40), ("80MHz", 80), ("160MHz", 160)];
+    let widths = [(20, "20MHz"), (40, "40MHz"), (80, "80MHz"), (160, "160MHz")];
     let width = word(table, "width", &widths, default_width)?;
     let streams = table.integer("streams", 1, 8)?.unwrap_or(2) as u32;
     let guard: Span = table.quantity("guard", "0.8us")?.unwrap_or(Span::from_ps(800_000));
@@ -111,7 +111,7 @@ fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
     }
     let mut phy =
         Phy::new(standard, width, streams, guard).map_err(|message| table.error("width", message))?;
-    phy.control = word(table, "control_rate", &[("6Mbps", 6), ("12Mbps", 12), ("24Mbps", 24)], phy.control)?;
+    phy.control = word(table, "control_rate", &[(6, "6Mbps"), (12, "12Mbps"), (24, "24Mbps")], phy.control)?;
     let most = if standard == Standard::Ax { 256 } else { 64 };
     phy.window = table.integer("window", 1, most)?.map_or(phy.window, |window| window as u32);
     let longest: Option<Span> = table.quantity("max_ppdu", "5.484ms")?;
@@ -130,7 +130,7 @@ fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
         request: table.switch("bar")?.unwrap_or(false),
         retry_limit: table.integer("retry_limit", 0, 255)?.unwrap_or(7) as u32,
         rts_threshold,
-        charge_both: word(table, "charge", &[("down", false), ("both", true)], false)?,
+        charge_both: word(table, "charge", &[(false, "down"), (true, "both")], false)?,
     };
     let channel = table.text("channel")?.map_or(format!("of {name}"), str::to_string);
     Ok(Wifi { ap: ap.to_string(), phy, channel, options, queue: read_queue(table)?, name })
@@ -141,14 +141,14 @@ fn read_queue(table: &TableReader<'_>) -> Result<WifiQueue> {
     if !(Span::from_ps(1_000_000)..=Span::from_ms(100)).contains(&quantum) {
         return Err(table.error("quantum", "must be from 1us to 100ms"));
     }
-    let airtime = word(table, "scheduler", &[("airtime", true), ("round_robin", false)], true)?;
+    let airtime = word(table, "scheduler", &[(true, "airtime"), (false, "round_robin")], true)?;
     if !airtime && table.get("quantum").is_some() {
         return Err(table.error("quantum", "has no effect with scheduler = \"round_robin\"; leave it out"));
     }
     let Some(queue) = table.table("ap_queue")? else {
         return Ok(if airtime { WifiQueue::Airtime(quantum) } else { WifiQueue::RoundRobin });
     };
-    let shared = word(&queue, "kind", &[("per_station", false), ("shared", true)], false)?;
+    let shared = word(&queue, "kind", &[(false, "per_station"), (true, "shared")], false)?;
     let limit: Option<Limit> = queue.quantity("limit", "1000p")?;
     queue.finish()?;
     if let Some(key) = ["scheduler", "quantum"].into_iter().find(|key| shared && table.get(key).is_some()) {
@@ -218,9 +218,9 @@ pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -
             }
             if let (true, WifiQueue::Shared(limit)) = (shared, &set.queue) {
                 let limit = Limit::Packets(*limit);
-                direction.queue = Queue::DropTail { limit, departures_first: false };
+                direction.queue = Queue::droptail(limit);
             }
-            if direction.losses.iter().any(|loss| matches!(loss, Loss::Stall { .. })) {
+            if direction.losses.iter().any(|loss| loss.kind().name() == "stall") {
                 let message = "a stall needs a transmitter of the link, and a channel sends the packets of a Wi-Fi link; \
                                write kind = \"blackout\"";
                 return Err(reader.error("loss", message));

@@ -1,24 +1,24 @@
 //! The descriptions as JSON Schema (draft 2020-12).
 
-use super::form::{Form, Key, Table};
-use super::tables::{TABLES, keys_of};
+use super::tables::{keys_of, tables};
 use crate::simulation::Outcome;
 use cc::{CONTROLLERS, ParamKind};
+use params::{Form, Key, Table};
 use serde_json::{Map, Value, json};
 
 /// The JSON Schema of a scenario file. A file that extends another one may lack required keys.
 pub fn scenario_schema() -> Value {
-    let mut defs: Map<String, Value> =
-        TABLES.iter().map(|table| (table.name.into(), object(table))).collect();
+    let mut defs: Map<String, Value> = tables().map(|table| (table.name.into(), object(table))).collect();
     defs.insert("controller".into(), controller());
-    defs.insert("queue".into(), any_of("A queue discipline.", models("queues")));
-    defs.insert("loss".into(), any_of("A cause of loss besides the queue.", models("losses")));
+    defs.insert("queue".into(), any_of("A queue discipline.", "queues"));
+    defs.insert("loss".into(), any_of("A cause of loss besides the queue.", "losses"));
+    defs.insert("router".into(), any_of("A router.", "routers"));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Ackclock scenario",
         "$ref": "#/$defs/scenario",
         "if": { "not": { "required": ["extends"] } },
-        "then": requirements(keys_of("scenario")),
+        "then": requirements("scenario"),
         "$defs": defs,
     })
 }
@@ -62,7 +62,7 @@ fn require_all(object: &mut Value) {
 
 fn object(table: &Table) -> Value {
     let mut properties: Map<String, Value> =
-        table.keys.iter().map(|key| (key.name.to_string(), described(key))).collect();
+        table.keys().map(|key| (key.name.to_string(), described(key))).collect();
     for (old, new) in crate::scenario::old_names(table.name) {
         let mut form = properties[new].clone();
         form["deprecated"] = true.into();
@@ -98,14 +98,18 @@ fn reference(table: &str) -> Value {
     json!({ "$ref": format!("#/$defs/{table}") })
 }
 
-fn any_of(description: &str, models: &[net::Model]) -> Value {
-    let each: Vec<Value> = models.iter().map(|model| reference(model.name)).collect();
+fn any_of(description: &str, list: &str) -> Value {
+    let each: Vec<Value> = models(list).map(|table| reference(table.name)).collect();
     json!({ "description": description, "anyOf": each })
 }
 
 /// The models of a list of `ackclock list`.
-fn models(list: &str) -> &'static [net::Model] {
-    if list == "queues" { net::qdisc::QDISCS } else { net::impairment::IMPAIRMENTS }
+fn models(list: &str) -> Box<dyn Iterator<Item = &'static Table>> {
+    match list {
+        "queues" => Box::new(net::qdisc::disciplines().map(|discipline| &discipline.model.table)),
+        "losses" => Box::new(net::impairment::KINDS.iter().map(|kind| &kind.model.table)),
+        _ => Box::new(net::ROUTERS.iter().map(|router| &router.model.table)),
+    }
 }
 
 fn value(form: &Form) -> Value {
@@ -118,9 +122,11 @@ fn value(form: &Form) -> Value {
         }
         Form::Integer(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Form::Switch => json!({ "type": "boolean" }),
-        Form::Quantity(example) => json!({ "type": "string", "examples": [example] }),
-        Form::Bytes => json!({ "type": ["string", "integer"], "examples": ["1000B"] }),
-        Form::QuantityOr(example, words) => {
+        Form::Quantity(_, example) | Form::Range(_, example, ..) => {
+            json!({ "type": "string", "examples": [example] })
+        }
+        Form::Bytes(..) => json!({ "type": ["string", "integer"], "examples": ["1000B"] }),
+        Form::QuantityOr(_, example, words) => {
             let examples: Vec<&str> = words.iter().copied().chain([example]).collect();
             json!({ "type": "string", "examples": examples })
         }
@@ -134,7 +140,8 @@ fn value(form: &Form) -> Value {
         }
         Form::Controller => reference("controller"),
         Form::Queue => reference("queue"),
-        Form::Rate => {
+        Form::Router => reference("router"),
+        Form::LinkRate => {
             let text = json!({ "type": "string", "examples": ["10Mbps"] });
             let kinds = ["trace", "steps", "random_steps", "file", "wifi"].map(reference);
             let either: Vec<Value> = [text].into_iter().chain(kinds).collect();
@@ -143,31 +150,34 @@ fn value(form: &Form) -> Value {
         Form::TextOrTexts => {
             json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
         }
-        Form::Array(example) => json!({ "type": "array", "examples": [example] }),
+        Form::Array(example) | Form::List(_, example) | Form::Row(_, example) => {
+            json!({ "type": "array", "examples": [example] })
+        }
         Form::Any(example) => json!({ "examples": [example] }),
     }
 }
 
-/// The keys that these keys, and the tables in them, must have.
-fn requirements(keys: &[Key]) -> Value {
-    let required: Vec<&str> =
-        keys.iter().filter(|key| key.defaults[0].is_empty()).map(|key| key.name).collect();
-    let inner = keys.iter().filter_map(|key| Some((key.name.to_string(), inner_requirements(&key.form)?)));
+/// The keys that a table, and the tables in it, must have.
+fn requirements(table: &str) -> Value {
+    let keys = keys_of(table);
+    let required: Vec<&str> = keys.clone().filter(|key| key.is_required()).map(|key| key.name).collect();
+    let inner = keys.filter_map(|key| Some((key.name.to_string(), inner_requirements(&key.form)?)));
     json!({ "required": required, "properties": inner.collect::<Map<_, _>>() })
 }
 
 fn inner_requirements(form: &Form) -> Option<Value> {
     let of_models = |list| {
-        let each = models(list).iter().map(|model| {
-            let words = keys_of(model.name).iter().find(|key| key.name == "kind").map(|key| value(&key.form));
-            json!({ "if": { "properties": { "kind": words } }, "then": requirements(keys_of(model.name)) })
+        let each = models(list).map(|table| {
+            let words = table.key("kind").map(|key| value(&key.form));
+            json!({ "if": { "properties": { "kind": words } }, "then": requirements(table.name) })
         });
         json!({ "required": ["kind"], "allOf": each.collect::<Vec<_>>() })
     };
     match *form {
-        Form::Table(name) => Some(requirements(keys_of(name))),
-        Form::Tables(name) => Some(json!({ "items": requirements(keys_of(name)) })),
+        Form::Table(name) => Some(requirements(name)),
+        Form::Tables(name) => Some(json!({ "items": requirements(name) })),
         Form::Queue => Some(of_models("queues")),
+        Form::Router => Some(of_models("routers")),
         Form::Losses => {
             let one = of_models("losses");
             Some(json!({ "if": { "type": "array" }, "then": { "items": one }, "else": one }))

@@ -1,18 +1,16 @@
-//! The keys of scenarios and of outcomes, described once: JSON Schemas, `ackclock list keys` and the reference pages come
-//! from here. Tests hold the descriptions to the readers and to the profiles.
+//! The keys of scenarios and of outcomes: JSON Schemas, `ackclock list keys` and the reference pages come from here. Models
+//! and options are described beside their code (crate `params`), the other tables here.
 
-mod aqm;
-mod form;
 mod json;
-mod keys;
-mod quic;
+mod network;
 mod radio;
-mod rate;
+mod satellites;
 mod tables;
-mod tcp;
 #[cfg(test)]
 mod tests;
+mod transport;
+mod wifi;
 
-pub use form::{Form, Key, Table};
 pub use json::{outcome_schema, scenario_schema};
-pub use tables::{TABLES, keys_of};
+pub use params::{Form, Key, Table};
+pub use tables::{MAC, keys_of, table_of, tables};

@@ -1,83 +1,75 @@
 //! All tables of a scenario.
 
-use super::aqm::{CODEL, DUALPI2, FQ_CODEL, FQ_PIE, PIE};
-use super::form::{Key, Table};
-use super::keys::{
-    BACK, BERNOULLI, BLACKOUT, CHANGE, CONSTELLATION, DROPTAIL, FLOW, GILBERT_ELLIOTT, HANDOFF, LINK,
-    NO_LOSS, RED, ROUTER, SCRIPTED, STALL, TERMINAL, TOP, TOPOLOGY, TRAFFIC, TRANSMITTER, UDP,
-};
-use super::quic::QUIC;
-use super::radio::{AODV, MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, RADIO_TRAFFIC};
-use super::rate::{
-    DELAY, DUPLICATE, JITTER, POLICER, RANDOM_STEPS, RATE_FILE, REORDER, SHAPER, STEPS, TRACE, WIFI,
-    WIFI_RATE,
-};
-use super::tcp::TCP;
+use super::{network, radio, satellites, transport, wifi};
+use net::impairment::KINDS;
+use net::qdisc::disciplines;
+use net::radio::{AodvConfig, MacConfig, Propagation};
+use net::{RATES, ROUTERS, TokenBucket};
+use params::{Key, Table};
 
-/// Every table of a scenario.
-pub const TABLES: &[Table] = &[
-    Table { name: "scenario", place: "top level", keys: TOP },
-    Table { name: "link", place: "`[[link]]`", keys: LINK },
-    Table { name: "back", place: "`[link.back]`: the reverse direction of a link", keys: BACK },
-    Table { name: "droptail", place: "`queue = { kind = \"droptail\", ... }`", keys: DROPTAIL },
-    Table { name: "red", place: "`queue = { kind = \"red\", ... }`", keys: RED },
-    Table { name: "codel", place: "`queue = { kind = \"codel\", ... }`", keys: CODEL },
-    Table { name: "fq_codel", place: "`queue = { kind = \"fq_codel\", ... }`", keys: FQ_CODEL },
-    Table { name: "pie", place: "`queue = { kind = \"pie\", ... }`", keys: PIE },
-    Table { name: "fq_pie", place: "`queue = { kind = \"fq_pie\", ... }`", keys: FQ_PIE },
-    Table { name: "dualpi2", place: "`queue = { kind = \"dualpi2\", ... }`", keys: DUALPI2 },
-    Table { name: "trace", place: "`rate = { kind = \"trace\", ... }` of a link", keys: TRACE },
-    Table { name: "steps", place: "`rate = { kind = \"steps\", ... }` of a link", keys: STEPS },
-    Table {
-        name: "random_steps",
-        place: "`rate = { kind = \"random_steps\", ... }` of a link",
-        keys: RANDOM_STEPS,
-    },
-    Table { name: "file", place: "`rate = { kind = \"file\", ... }` of a link", keys: RATE_FILE },
-    Table { name: "wifi", place: "`rate = { kind = \"wifi\", ... }` of a link", keys: WIFI_RATE },
-    Table { name: "wifi_set", place: "`[[wifi]]`: a basic service set", keys: WIFI },
-    Table { name: "shaper", place: "`shaper` of a link", keys: SHAPER },
-    Table { name: "router", place: "`router` of a link", keys: ROUTER },
-    Table { name: "topology", place: "`[[topology]]`", keys: TOPOLOGY },
-    Table { name: "flow", place: "`[[flow]]`", keys: FLOW },
-    Table { name: "udp", place: "`udp` of a flow", keys: UDP },
-    Table { name: "tcp", place: "`[tcp]` for all flows, and `tcp` of a flow or of traffic", keys: TCP },
-    Table {
-        name: "quic",
-        place: "`[quic]` for all QUIC flows, and `quic` of a flow or of traffic",
-        keys: QUIC,
-    },
-    Table { name: "traffic", place: "`[[traffic]]`", keys: TRAFFIC },
-    Table { name: "change", place: "`[[change]]`", keys: CHANGE },
-    Table { name: "constellation", place: "`[constellation]`", keys: CONSTELLATION },
-    Table { name: "transmitter", place: "`isl`, `up` and `down` of a constellation", keys: TRANSMITTER },
-    Table { name: "handoff", place: "`handoff` of a constellation", keys: HANDOFF },
-    Table { name: "terminal", place: "`[[terminal]]`", keys: TERMINAL },
-    Table { name: "radio", place: "`[radio]`", keys: RADIO },
-    Table { name: "mobility", place: "`mobility` of a radio network", keys: MOBILITY },
-    Table { name: "propagation", place: "`propagation` of a radio network", keys: PROPAGATION },
-    Table { name: "mac", place: "`mac` of a radio network", keys: MAC },
-    Table { name: "routing", place: "`routing` of a radio network", keys: AODV },
-    Table { name: "radio_traffic", place: "`traffic` of a radio network", keys: RADIO_TRAFFIC },
-    Table { name: "radio_queue", place: "`queue` of a radio network", keys: RADIO_QUEUE },
-    Table { name: "none", place: "`loss = { kind = \"none\" }`", keys: NO_LOSS },
-    Table { name: "bernoulli", place: "`loss = { kind = \"bernoulli\", ... }`", keys: BERNOULLI },
-    Table {
-        name: "gilbert_elliott",
-        place: "`loss = { kind = \"gilbert_elliott\", ... }`",
-        keys: GILBERT_ELLIOTT,
-    },
-    Table { name: "blackout", place: "`loss = { kind = \"blackout\", ... }`", keys: BLACKOUT },
-    Table { name: "stall", place: "`loss = { kind = \"stall\", ... }`", keys: STALL },
-    Table { name: "policer", place: "`loss = { kind = \"policer\", ... }`", keys: POLICER },
-    Table { name: "jitter", place: "`loss = { kind = \"jitter\", ... }`", keys: JITTER },
-    Table { name: "delay", place: "`loss = { kind = \"delay\", ... }`", keys: DELAY },
-    Table { name: "reorder", place: "`loss = { kind = \"reorder\", ... }`", keys: REORDER },
-    Table { name: "duplicate", place: "`loss = { kind = \"duplicate\", ... }`", keys: DUPLICATE },
-    Table { name: "scripted", place: "`loss = { kind = \"scripted\", ... }`", keys: SCRIPTED },
+const fn table(name: &'static str, place: &'static str, groups: &'static [&'static [Key]]) -> Table {
+    Table { name, place, groups }
+}
+
+#[cfg(feature = "quic")]
+const QUIC: &[Key] = ::quic::Config::KEYS;
+#[cfg(not(feature = "quic"))]
+const QUIC: &[Key] = &[];
+
+const NETWORK: &[Table] = &[
+    table("scenario", "top level", &[network::TOP]),
+    table("link", "`[[link]]`", &[network::LINK]),
+    table("back", "`[link.back]`: the reverse direction of a link", &[network::BACK]),
 ];
 
-/// The keys of a model of a list, such as a queue or a loss.
-pub fn keys_of(model: &str) -> &'static [Key] {
-    TABLES.iter().find(|table| table.name == model).map_or(&[], |table| table.keys)
+const OTHERS: &[Table] = &[
+    table("wifi_set", "`[[wifi]]`: a basic service set", &[wifi::WIFI]),
+    table("shaper", "`shaper` of a link", &[TokenBucket::KEYS]),
+    table("topology", "`[[topology]]`", &[network::TOPOLOGY]),
+    table("flow", "`[[flow]]`", &[network::FLOW]),
+    table("udp", "`udp` of a flow", &[network::UDP]),
+    table(
+        "tcp",
+        "`[tcp]` for all flows, and `tcp` of a flow or of traffic",
+        &[transport::TCP, ::transport::Options::KEYS],
+    ),
+    table(
+        "quic",
+        "`[quic]` for all QUIC flows, and `quic` of a flow or of traffic",
+        &[transport::QUIC, QUIC],
+    ),
+    table("traffic", "`[[traffic]]`", &[network::TRAFFIC]),
+    table("change", "`[[change]]`", &[network::CHANGE]),
+    table("constellation", "`[constellation]`", &[satellites::CONSTELLATION]),
+    table("transmitter", "`isl`, `up` and `down` of a constellation", &[satellites::TRANSMITTER]),
+    table("handoff", "`handoff` of a constellation", &[satellites::HANDOFF]),
+    table("terminal", "`[[terminal]]`", &[satellites::TERMINAL]),
+    table("radio", "`[radio]`", &[radio::RADIO]),
+    table("mobility", "`mobility` of a radio network", &[radio::MOBILITY]),
+    table("propagation", "`propagation` of a radio network", &[radio::PROPAGATION, Propagation::KEYS]),
+    table("routing", "`routing` of a radio network", &[radio::AODV, AodvConfig::KEYS]),
+    table("radio_traffic", "`traffic` of a radio network", &[radio::RADIO_TRAFFIC]),
+    table("radio_queue", "`queue` of a radio network", &[radio::RADIO_QUEUE]),
+];
+
+/// The MAC of radio nodes.
+pub static MAC: Table = table("mac", "`mac` of a radio network", &[MacConfig::KEYS, MacConfig::VARIANTS]);
+
+/// Every table of a scenario.
+pub fn tables() -> impl Iterator<Item = &'static Table> {
+    let rates = RATES.iter().chain([&wifi::WIFI_RATE]).map(|model| &model.table);
+    let routers = ROUTERS.iter().map(|router| &router.model.table);
+    let queues = disciplines().map(|discipline| &discipline.model.table);
+    let losses = KINDS.iter().map(|kind| &kind.model.table);
+    NETWORK.iter().chain(queues).chain(rates).chain(routers).chain(OTHERS).chain([&MAC]).chain(losses)
+}
+
+/// The table called `name`: that of a model too, such as a queue discipline.
+pub fn table_of(name: &str) -> Option<&'static Table> {
+    tables().find(|table| table.name == name)
+}
+
+/// The keys of a table.
+pub fn keys_of(name: &str) -> impl Iterator<Item = &'static Key> + Clone {
+    table_of(name).into_iter().flat_map(Table::keys).collect::<Vec<_>>().into_iter()
 }

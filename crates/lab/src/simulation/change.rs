@@ -1,12 +1,13 @@
 //! Changes during a run.
 
-use super::build::links::{audited_limit, impairment_of, longer, permit_losses};
+use super::build::links::{audited_limit, longer, permit_losses};
 use super::build::plan::named_stream;
 use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::event_loop::Simulation;
 use super::{Inner, Run, each};
 use crate::scenario::{Action, Change, FlowKind, Loss, Queue, Scenario, Wanted};
 use net::impairment::PacketsOf;
+use net::impairment::Place;
 use net::{LinkId, NotPrepared};
 use transport::FlowTimer;
 use units::{Span, Time};
@@ -152,14 +153,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn change_queue(&mut self, name: &str, link: u32, queue: &Queue) -> Result<(), NotPrepared> {
         let id = LinkId(link);
         let (rate, rtt) = (self.network.rate(id), self.round_trips[link as usize]);
-        let purpose = format!("{}/{name}", queue.purpose());
-        let stream = || named_stream(self.seed, &self.topology, id, &purpose);
-        let scheduler = queue.build_scheduled(rate, rtt, stream);
+        let stream =
+            |purpose: &str| named_stream(self.seed, &self.topology, id, &format!("{purpose}/{name}"));
+        let scheduler = queue.at_departure(rate, rtt, &stream);
         if let Some(auditor) = &mut self.recorder.auditor {
             auditor.change_link(link, |link| {
                 link.limit = audited_limit(queue, rate, rtt).map(|limit| longer(limit, link.kept));
                 link.limit_before = queue.limits_before();
-                link.keeps_flow_order &= !matches!(queue, Queue::DualPi2 { .. });
+                link.keeps_flow_order &= queue.keeps_flow_order();
             });
         }
         self.network.change_queue(&self.event_queue, &mut self.recorder, id, scheduler)
@@ -180,7 +181,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         for (index, loss) in losses.iter().enumerate() {
             let stream =
                 || named_stream(self.seed, &self.topology, LinkId(link), &format!("loss/{name}/{index}"));
-            impairments.extend(impairment_of(loss, flow, stream));
+            impairments.extend(loss.build(&Place { flow: &flow, stream: &stream }));
         }
         if let Some(auditor) = &mut self.recorder.auditor {
             auditor.change_link(link, |link| permit_losses(link, losses));

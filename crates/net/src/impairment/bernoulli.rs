@@ -1,6 +1,22 @@
 //! Independent losses.
 
+use super::kind::{Kind, RATE};
+use super::{Impair, Impairment};
+use crate::packet::Packet;
+use crate::rule::{LossProcess, Rule};
+use crate::tap::DropReason;
 use engine::Stream;
+use units::Time;
+
+/// Independent losses.
+pub(super) const BERNOULLI: Kind = Kind {
+    model: params::model!("loss", "bernoulli", "independent losses, after the queue", "", [&[RATE]]),
+    build: |values, place| Some(Impairment::Bernoulli(Bernoulli::new(values.read("rate"), (place.stream)()))),
+    label: |values| format!("loss {} %", 100.0 * values.read::<f64>("rate")),
+    stream: "loss",
+    is_random_loss: true,
+    ..Kind::PLAIN
+};
 
 /// Loses each packet with the same probability. The n-th packet that the queue accepts takes the n-th number of the
 /// stream.
@@ -15,14 +31,22 @@ impl Bernoulli {
     pub fn new(rate: f64, stream: Stream) -> Bernoulli {
         Bernoulli { rate, stream }
     }
-    /// The probability of a loss.
-    pub(crate) fn rate(&self) -> f64 {
-        self.rate
-    }
     /// Whether the next packet is lost.
     #[inline]
     pub fn loses(&mut self) -> bool {
         self.stream.uniform() < self.rate
+    }
+}
+
+impl Impair for Bernoulli {
+    #[inline]
+    fn after(&mut self) -> bool {
+        self.loses()
+    }
+
+    fn rule(&self, _now: Time, _packet: &Packet, reason: DropReason) -> Option<Rule> {
+        let process = LossProcess { name: "bernoulli", probability: self.rate, bad: None };
+        (reason == DropReason::Loss).then(|| Rule::Loss(vec![process]))
     }
 }
 

@@ -1,6 +1,47 @@
 //! Losses in bursts: a two-state Markov chain stepped by packets (Gilbert 1960, Elliott 1963).
 
+use super::kind::Kind;
+use super::{Impair, Impairment};
+use crate::packet::Packet;
+use crate::rule::{LossProcess, Rule};
+use crate::tap::DropReason;
 use engine::Stream;
+use params::{Form, key};
+use units::Time;
+
+/// Losses in bursts.
+pub(super) const GILBERT_ELLIOTT: Kind = Kind {
+    model: params::model!(
+        "loss",
+        "gilbert_elliott",
+        "losses in bursts, after the queue; starts in the good state",
+        "Gilbert 1960, Elliott 1963",
+        [&[
+            key(
+                "p",
+                Form::Number(0.0, 1.0),
+                "",
+                "probability of a change from the good to the bad state, per packet"
+            ),
+            key(
+                "r",
+                Form::Number(0.0, 1.0),
+                "",
+                "probability of a change from the bad to the good state, per packet"
+            ),
+            key("loss_good", Form::Number(0.0, 1.0), "0", "probability of loss in the good state"),
+            key("loss_bad", Form::Number(0.0, 1.0), "1", "probability of loss in the bad state"),
+        ]]
+    ),
+    build: |values, place| {
+        let [p, r, good, bad] = ["p", "r", "loss_good", "loss_bad"].map(|key| values.read(key));
+        Some(Impairment::GilbertElliott(GilbertElliott::new(p, r, good, bad, (place.stream)())))
+    },
+    label: |values| format!("bursts of loss (p {}, r {})", values.read::<f64>("p"), values.read::<f64>("r")),
+    stream: "loss",
+    is_random_loss: true,
+    ..Kind::PLAIN
+};
 
 /// A chain of a good and a bad state, each with a loss probability.
 #[derive(Clone, Debug)]
@@ -19,16 +60,25 @@ impl GilbertElliott {
     pub fn new(p: f64, r: f64, loss_good: f64, loss_bad: f64, stream: Stream) -> GilbertElliott {
         GilbertElliott { p, r, loss_good, loss_bad, bad: false, stream }
     }
-    /// Whether the chain is in the bad state, and the probability of a loss there.
-    pub(crate) fn state(&self) -> (bool, f64) {
-        (self.bad, if self.bad { self.loss_bad } else { self.loss_good })
-    }
     /// Whether the next packet is lost. Two draws a packet: the state first, then the loss.
     #[inline]
     pub fn loses(&mut self) -> bool {
         let turn = self.stream.uniform();
         self.bad = if self.bad { turn >= self.r } else { turn < self.p };
         self.stream.uniform() < if self.bad { self.loss_bad } else { self.loss_good }
+    }
+}
+
+impl Impair for GilbertElliott {
+    #[inline]
+    fn after(&mut self) -> bool {
+        self.loses()
+    }
+
+    fn rule(&self, _now: Time, _packet: &Packet, reason: DropReason) -> Option<Rule> {
+        let probability = if self.bad { self.loss_bad } else { self.loss_good };
+        let process = LossProcess { name: "gilbert_elliott", probability, bad: Some(self.bad) };
+        (reason == DropReason::Loss).then(|| Rule::Loss(vec![process]))
     }
 }
 

@@ -1,7 +1,99 @@
 //! Random delays after the transmission, and random duplicates.
 
+use super::delay::ORDER;
+use super::kind::{Kind, Permits, RATE};
+use super::{Effect, Impair, Impairment};
+use crate::packet::Packet;
+use crate::tap::DropReason;
 use engine::Stream;
-use units::Span;
+use params::{Form, Mistake, Values, key};
+use units::{Span, Time};
+
+/// Random delays.
+pub(super) const JITTER: Kind = Kind {
+    model: params::model!(
+        "loss",
+        "jitter",
+        "delays packets after their transmission, at random",
+        "",
+        [
+            &[
+                key(
+                    "distribution",
+                    Form::Word(&["uniform", "normal", "pareto"]),
+                    "\"uniform\"",
+                    "distribution of the delays; `\"normal\"` is cut at zero and at 9 deviations above the mean, `\"pareto\"` (shape 3) at zero and at 30",
+                ),
+                key("min", Form::delay("0ms"), "\"0ms\"", "`\"uniform\"`: least delay"),
+                key(
+                    "max",
+                    Form::delay("10ms"),
+                    "none; needed with `\"uniform\"`",
+                    "`\"uniform\"`: largest delay",
+                ),
+                key(
+                    "mean",
+                    Form::delay("10ms"),
+                    "none; needed with the others",
+                    "`\"normal\"`, `\"pareto\"`: mean delay",
+                ),
+                key(
+                    "deviation",
+                    Form::delay("2ms"),
+                    "none; needed with the others",
+                    "`\"normal\"`, `\"pareto\"`: standard deviation",
+                ),
+                key(
+                    "correlation",
+                    Form::Number(0.0, 1.0),
+                    "0 with `\"normal\"`",
+                    "`\"normal\"`: correlation of the delays of two successive packets",
+                ),
+            ],
+            &[ORDER],
+        ]
+    ),
+    check: |values| Distribution::read(values).map(|_| ()),
+    build: |values, place| {
+        let distribution = Distribution::read(values).ok()?;
+        Some(Impairment::Jitter(Jitter::new(distribution, values.read("order"), (place.stream)())))
+    },
+    label: |values| match Distribution::read(values) {
+        Ok(Distribution::Uniform { min, max }) => format!("jitter {min} to {max}"),
+        Ok(Distribution::Normal { mean, deviation, .. }) => format!("jitter {mean} ± {deviation}, normal"),
+        Ok(Distribution::Pareto { mean, deviation }) => format!("jitter {mean} ± {deviation}, Pareto"),
+        Err(_) => String::new(),
+    },
+    stream: "jitter",
+    permits: |values| {
+        let delay = Distribution::read(values).map_or(Span::ZERO, |distribution| distribution.longest());
+        Permits { delay, ..Permits::NOTHING }
+    },
+    can_change: false,
+    ..Kind::PLAIN
+};
+
+/// Delays of a part of the packets.
+pub(super) const REORDER: Kind = Kind {
+    model: params::model!(
+        "loss",
+        "reorder",
+        "delays a part of the packets, so that others overtake them",
+        "",
+        [&[RATE, key("by", Form::delay("5ms"), "", "the delay")]]
+    ),
+    build: |values, place| {
+        let jitter = Jitter::reorder(values.read("rate"), values.read("by"), (place.stream)());
+        Some(Impairment::Jitter(jitter))
+    },
+    label: |values| {
+        format!("{} % later by {}", 100.0 * values.read::<f64>("rate"), values.read::<Span>("by"))
+    },
+    stream: "reorder",
+    permits: |values| Permits { delay: values.read("by"), ..Permits::NOTHING },
+    can_change: false,
+    ..Kind::PLAIN
+};
 
 /// The distribution of a delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +128,38 @@ const LONGEST_NORMAL: f64 = 9.0;
 const LONGEST_PARETO: f64 = 30.0;
 
 impl Distribution {
+    /// The distribution that the values of a table name. Fails if they do not go with it.
+    fn read(values: &Values) -> Result<Distribution, Mistake> {
+        let name: &str = values.read("distribution");
+        let keys: &[&'static str] = match name {
+            "uniform" => &["min", "max"],
+            "normal" => &["mean", "deviation", "correlation"],
+            _ => &["mean", "deviation"],
+        };
+        let all = ["min", "max", "mean", "deviation", "correlation"];
+        if let Some(key) = all.into_iter().find(|key| values.is_written(key) && !keys.contains(key)) {
+            return Err((key, format!("has no effect with distribution = \"{name}\"; it has {keys:?}")));
+        }
+        let need = |key: &'static str, what: &str| -> Result<Span, Mistake> {
+            values
+                .optional(key)
+                .ok_or_else(|| (key, format!("is missing: the {what}, such as {key} = \"10ms\"")))
+        };
+        if name == "uniform" {
+            let (min, max) = (values.read("min"), need("max", "largest delay")?);
+            if min > max {
+                return Err(("min", format!("must not be above max, which is {max}")));
+            }
+            return Ok(Distribution::Uniform { min, max });
+        }
+        let (mean, deviation) = (need("mean", "mean delay")?, need("deviation", "deviation")?);
+        let correlation = values.optional("correlation").unwrap_or(0.0);
+        Ok(match name {
+            "normal" => Distribution::Normal { mean, deviation, correlation },
+            _ => Distribution::Pareto { mean, deviation },
+        })
+    }
+
     /// The largest delay.
     pub fn longest(&self) -> Span {
         match *self {
@@ -75,11 +199,6 @@ impl Jitter {
         Jitter { rate, ..Jitter::new(Distribution::Uniform { min: by, max: by }, false, stream) }
     }
 
-    /// Whether packets keep their order.
-    pub fn ordered(&self) -> bool {
-        self.ordered
-    }
-
     /// The delay of the next packet.
     pub fn delay(&mut self) -> Span {
         if self.rate < 1.0 && self.stream.uniform() >= self.rate {
@@ -111,6 +230,23 @@ impl Jitter {
     fn normal(&mut self) -> f64 {
         let (radius, angle) = (1.0 - self.stream.uniform(), self.stream.uniform());
         (-2.0 * libm::log(radius)).sqrt() * libm::cos(2.0 * std::f64::consts::PI * angle)
+    }
+}
+
+impl Impair for Jitter {
+    #[inline]
+    fn before(&mut self, _now: Time, _packet: &Packet, effect: &mut Effect) -> Option<DropReason> {
+        let delay = self.delay();
+        if self.ordered {
+            (effect.jitter, effect.ordered) = (effect.jitter + delay, true);
+        } else {
+            effect.delay = effect.delay + delay;
+        }
+        None
+    }
+
+    fn reorders(&self) -> bool {
+        !self.ordered
     }
 }
 

@@ -1,6 +1,9 @@
 //! Packets that a change of the scenario drops or keeps: the next ones of a link.
 
+use super::{Effect, Impair};
 use crate::packet::{Packet, PacketKind};
+use crate::rule::Rule;
+use crate::tap::DropReason;
 use units::Time;
 
 /// Which packets are meant; each property that is `None` can have any value.
@@ -53,10 +56,6 @@ impl OnDemand {
         OnDemand { reorders, ..OnDemand::default() }
     }
 
-    pub(crate) fn reorders(&self) -> bool {
-        self.reorders
-    }
-
     /// The next `count` of these packets that arrive are dropped.
     pub fn drop_next(&mut self, packets: PacketsOf, count: u32) {
         self.drops.push(Demand { packets, left: count });
@@ -74,7 +73,7 @@ impl OnDemand {
     }
 
     /// Whether `packet`, which arrives at `now`, is dropped.
-    pub(crate) fn drops(&mut self, now: Time, packet: &Packet) -> bool {
+    fn drops(&mut self, now: Time, packet: &Packet) -> bool {
         let dropped = now < self.dark_until || self.drops.iter_mut().any(|demand| demand.takes(packet));
         if dropped {
             self.last = Some((now, packet.flow, packet.seq));
@@ -83,12 +82,31 @@ impl OnDemand {
     }
 
     /// Whether it has just dropped `packet`.
-    pub(crate) fn dropped(&self, now: Time, packet: &Packet) -> bool {
+    fn dropped(&self, now: Time, packet: &Packet) -> bool {
         self.last == Some((now, packet.flow, packet.seq))
     }
 
     pub(crate) fn keep(&mut self, packet: &Packet) -> bool {
         self.kept.iter_mut().any(|demand| demand.takes(packet))
+    }
+}
+
+impl Impair for OnDemand {
+    #[inline]
+    fn before(&mut self, now: Time, packet: &Packet, _effect: &mut Effect) -> Option<DropReason> {
+        self.drops(now, packet).then_some(DropReason::List)
+    }
+
+    fn rule(&self, now: Time, packet: &Packet, reason: DropReason) -> Option<Rule> {
+        (reason == DropReason::List && self.dropped(now, packet)).then_some(Rule::Change)
+    }
+
+    fn serves_changes(&self) -> bool {
+        true
+    }
+
+    fn reorders(&self) -> bool {
+        self.reorders
     }
 }
 

@@ -1,6 +1,40 @@
 //! Times at which a link does not work.
 
-use units::Time;
+use super::kind::{Kind, Permits, TIMES, check_times, intervals};
+use super::{Effect, Impair, Impairment};
+use crate::packet::Packet;
+use crate::rule::Rule;
+use crate::tap::DropReason;
+use units::{Span, Time};
+
+/// Packets that arrive during an outage are dropped.
+pub(super) const BLACKOUT: Kind = Kind {
+    model: params::model!("loss", "blackout", "drops packets that arrive at given times", "", [&[TIMES]]),
+    check: check_times,
+    build: |values, _| Some(Impairment::Blackout(Blackout(Outages::new(intervals(values))))),
+    label: |values| format!("{} blackouts", intervals(values).len()),
+    ..Kind::PLAIN
+};
+
+/// No transmission begins during an outage.
+pub(super) const STALL: Kind = Kind {
+    model: params::model!(
+        "loss",
+        "stall",
+        "begins no transmission at given times; packets wait",
+        "",
+        [&[TIMES]]
+    ),
+    check: check_times,
+    build: |values, _| Some(Impairment::Stall(Stall(Outages::new(intervals(values))))),
+    label: |values| format!("{} stalls", intervals(values).len()),
+    permits: |values| {
+        let lengths = intervals(values).into_iter().map(|(begin, end)| end.since(begin));
+        Permits { pause: lengths.fold(Span::ZERO, |sum, length| sum + length), ..Permits::NOTHING }
+    },
+    can_change: false,
+    ..Kind::PLAIN
+};
 
 /// Intervals in the order of time; each begins at its first time and ends before its second.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +57,33 @@ impl Outages {
     pub fn end(&self, now: Time) -> Option<Time> {
         let after = self.0.partition_point(|(begin, _)| *begin <= now);
         self.0[..after].last().map(|(_, end)| *end).filter(|end| now < *end)
+    }
+}
+
+/// Packets that arrive during an outage are dropped.
+#[derive(Clone, Debug)]
+pub struct Blackout(Outages);
+
+impl Impair for Blackout {
+    #[inline]
+    fn before(&mut self, now: Time, _packet: &Packet, _effect: &mut Effect) -> Option<DropReason> {
+        self.0.end(now).map(|_| DropReason::List)
+    }
+
+    fn rule(&self, now: Time, _packet: &Packet, reason: DropReason) -> Option<Rule> {
+        let until = self.0.end(now).filter(|_| reason == DropReason::List)?;
+        Some(Rule::Blackout { until })
+    }
+}
+
+/// No transmission begins during an outage; packets wait.
+#[derive(Clone, Debug)]
+pub struct Stall(Outages);
+
+impl Impair for Stall {
+    #[inline]
+    fn stalled_until(&self, start: Time) -> Option<Time> {
+        self.0.end(start)
     }
 }
 

@@ -1,7 +1,79 @@
 //! Scripted impairments: listed packets of a flow are dropped, marked, delayed or duplicated.
 
-use crate::packet::Packet;
-use units::Span;
+use super::kind::{Kind, Permits};
+use super::{Effect, Impair, Impairment};
+use crate::packet::{Packet, PacketKind};
+use crate::rule::Rule;
+use crate::tap::DropReason;
+use params::{Form, Mistake, Values, key};
+use units::{Span, Time};
+
+const NUMBER: Form = Form::Integer(0, u32::MAX as u64);
+
+/// Listed packets.
+pub(super) const SCRIPTED: Kind = Kind {
+    model: params::model!(
+        "loss",
+        "scripted",
+        "drops (before the queue), marks, delays or duplicates listed packets of a flow at this link",
+        "",
+        [&[
+            key("flow", Form::Text, "", "name of the flow"),
+            key(
+                "action",
+                Form::Word(&["drop", "mark", "delay", "duplicate"]),
+                "\"drop\"",
+                "what happens to the packets: dropped before the queue, marked (CE) if they are ECN-capable, delayed, or followed by a copy (data only)",
+            ),
+            key("by", Form::delay("45ms"), "none", "additional delay, with `action = \"delay\"`"),
+            key(
+                "packets",
+                Form::List(&Form::Integer(0, i64::MAX as u64), "[14, 26]"),
+                "none",
+                "positions of its data packets by arrival at the link, from 0, the SYN included",
+            ),
+            key(
+                "segments",
+                Form::List(&Form::List(&NUMBER, "[300, 2]"), "[[300, 2]]"),
+                "none",
+                "numbers of its data segments, from 0 without the SYN, each with the number of its transmissions, from the first one on, or with the first and the last of them (the original is 1): `[300, 2, 2]` is the second alone",
+            ),
+            key(
+                "acks",
+                Form::List(&Form::Integer(0, i64::MAX as u64), "[3, 4]"),
+                "none",
+                "positions of its ACKs by arrival at the link, from 0, the ACK of the SYN included",
+            ),
+        ]]
+    ),
+    check: |values| Selection::read(values).and(Action::read(values)).map(|_| ()),
+    build: |values, place| {
+        let (flow, syn) = (place.flow)(&values.read::<String>("flow"))?;
+        let (mut selection, action) = (Selection::read(values).ok()?, Action::read(values).ok()?);
+        for segment in &mut selection.segments {
+            segment.seq = segment.seq.saturating_add(syn);
+        }
+        Some(Impairment::Scripted(Scripted::new(flow, selection, action)))
+    },
+    label: |values| {
+        let selection = Selection::read(values).unwrap_or_default();
+        let transmissions: u64 = selection.segments.iter().map(|s| (s.last - s.first) as u64 + 1).sum();
+        let listed = (selection.packets.len() + selection.acks.len()) as u64 + transmissions;
+        let what = match values.read("action") {
+            "drop" => "losses",
+            "mark" => "marks",
+            "delay" => "delays",
+            _ => "duplicates",
+        };
+        format!("{listed} scripted {what}")
+    },
+    permits: |values| Permits {
+        delay: values.optional("by").unwrap_or(Span::ZERO),
+        copies: values.read::<&str>("action") == "duplicate",
+        ..Permits::NOTHING
+    },
+    ..Kind::PLAIN
+};
 
 /// What happens to a listed packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +86,24 @@ pub enum Action {
     Delay(Span),
     /// A copy follows it. ACKs are not duplicated.
     Duplicate,
+}
+
+impl Action {
+    /// The action that the values of a table name. Fails if `by` does not go with it.
+    fn read(values: &Values) -> Result<Action, Mistake> {
+        let by: Option<Span> = values.optional("by");
+        let action = match (values.read("action"), by) {
+            ("delay", Some(by)) => return Ok(Action::Delay(by)),
+            ("delay", None) => {
+                return Err(("by", "is missing: the additional delay, such as by = \"45ms\"".into()));
+            }
+            (_, Some(_)) => return Err(("by", "is for action = \"delay\" only".into())),
+            ("drop", None) => Action::Drop,
+            ("mark", None) => Action::Mark,
+            _ => Action::Duplicate,
+        };
+        Ok(action)
+    }
 }
 
 /// Transmissions of one segment, as they arrive at the link: from number `first` to number `last`; the original is 1.
@@ -39,6 +129,34 @@ pub struct Selection {
     pub acks: Vec<u64>,
 }
 
+impl Selection {
+    /// The packets that the values of a table list. Fails if they list none.
+    fn read(values: &Values) -> Result<Selection, Mistake> {
+        if !["packets", "segments", "acks"].into_iter().any(|key| values.is_written(key)) {
+            let message =
+                "is missing: packet numbers from 0, such as packets = [14, 26]; or segments or acks";
+            return Err(("packets", message.into()));
+        }
+        let rows: Vec<Vec<u32>> = values.optional("segments").unwrap_or_default();
+        let segment = |row: &Vec<u32>| {
+            let (seq, first, last) = match row[..] {
+                [seq, last] => (seq, 1, last),
+                [seq, first, last] => (seq, first, last),
+                _ => return None,
+            };
+            (1..=last).contains(&first).then_some(Transmissions { seq, first, last })
+        };
+        let message = "must be a segment with the number of its transmissions, such as [[300, 2]], \
+                       or with the first and the last of them, such as [[300, 2, 2]]";
+        let segments = rows.iter().map(segment).collect::<Option<_>>();
+        Ok(Selection {
+            packets: values.optional("packets").unwrap_or_default(),
+            segments: segments.ok_or_else(|| ("segments", message.to_string()))?,
+            acks: values.optional("acks").unwrap_or_default(),
+        })
+    }
+}
+
 /// Applies an action to the listed packets of a flow.
 #[derive(Clone, Debug)]
 pub struct Scripted {
@@ -60,13 +178,8 @@ impl Scripted {
         Scripted { flow, selection, action, seen: 0, seen_acks: 0, seen_segments }
     }
 
-    /// Whether it delays or duplicates packets, which then do not leave the link in the order of their arrival.
-    pub fn displaces(&self) -> bool {
-        matches!(self.action, Action::Delay(_) | Action::Duplicate)
-    }
-
     /// Whether it lists `packet`, the last packet of its flow that it counted, for `action`.
-    pub(crate) fn listed(&self, packet: &Packet, action: Action) -> bool {
+    fn listed(&self, packet: &Packet, action: Action) -> bool {
         if packet.flow != self.flow || self.action != action {
             return false;
         }
@@ -81,7 +194,7 @@ impl Scripted {
     }
 
     /// The action for `packet`, if it is listed. Counts the packets of the flow.
-    pub fn action(&mut self, packet: &Packet) -> Option<Action> {
+    fn action(&mut self, packet: &Packet) -> Option<Action> {
         if packet.flow != self.flow {
             return None;
         }
@@ -101,6 +214,27 @@ impl Scripted {
             by_order || by_segment
         };
         listed.then_some(self.action)
+    }
+}
+
+impl Impair for Scripted {
+    #[inline]
+    fn before(&mut self, _now: Time, packet: &Packet, effect: &mut Effect) -> Option<DropReason> {
+        match self.action(packet)? {
+            Action::Drop => return Some(DropReason::List),
+            Action::Mark => effect.mark = packet.ecn.capable(),
+            Action::Delay(by) => effect.delay = effect.delay + by,
+            Action::Duplicate => effect.duplicate = packet.kind != PacketKind::Ack,
+        }
+        None
+    }
+
+    fn rule(&self, _now: Time, packet: &Packet, reason: DropReason) -> Option<Rule> {
+        (reason == DropReason::List && self.listed(packet, Action::Drop)).then_some(Rule::Script)
+    }
+
+    fn reorders(&self) -> bool {
+        matches!(self.action, Action::Delay(_) | Action::Duplicate)
     }
 }
 

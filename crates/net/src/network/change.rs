@@ -4,7 +4,7 @@
 
 use super::Network;
 use crate::ids::LinkId;
-use crate::impairment::{Impairment, OnDemand};
+use crate::impairment::{Impair, Impairment, OnDemand};
 use crate::link::IngressState;
 use crate::packet::Packet;
 use crate::qdisc::scheduled::Scheduler;
@@ -55,10 +55,10 @@ impl Network {
             return Err(NotPrepared);
         }
         let place = ingress.impairments.iter_mut().rev().find_map(|impairment| match impairment {
-            Impairment::Delay(_, keeps) => Some(keeps),
+            Impairment::Delay(delay) => Some(delay),
             _ => None,
         });
-        *place.ok_or(NotPrepared)? = ordered;
+        place.ok_or(NotPrepared)?.set_ordered(ordered);
         self.links[link.0 as usize].delay = delay;
         Ok(())
     }
@@ -101,7 +101,7 @@ impl Network {
         if !present.iter().any(|i| matches!(i, Impairment::OnDemand(_))) {
             return Err(NotPrepared);
         }
-        let first = present.iter().position(Impairment::serves_changes).unwrap_or(present.len());
+        let first = present.iter().position(Impair::serves_changes).unwrap_or(present.len());
         present.splice(..first, impairments);
         Ok(())
     }

@@ -94,7 +94,7 @@ impl Network {
         let taken = !full && service.scheduler.enqueue(*packet, false, &mut service.drops);
         if !taken && !self.accept_kept(service, id, *packet) {
             if T::PACKETS && !full {
-                let rule = || service.scheduler.rule(packet, now, Point::Arrival);
+                let rule = || service.scheduler.discipline().rule(packet, now, Point::Arrival);
                 report(tap, (id, now, true), &packet.packet, rule);
             }
             self.drop_packet(tap, id, now, &packet.packet, DropReason::Queue);
@@ -105,7 +105,9 @@ impl Network {
         if T::PACKETS {
             let step = PacketStep::Enqueue;
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
-            report(tap, (id, now, false), &packet.packet, || service.scheduler.mark_at_arrival(packet));
+            report(tap, (id, now, false), &packet.packet, || {
+                service.scheduler.discipline().mark_at_arrival(packet)
+            });
         }
         if !service.drops.is_empty() {
             self.discard(tap, service, id, now, true);
@@ -211,7 +213,7 @@ impl Network {
             self.count_sojourn(id, next.arrived, now);
             self.ingress[ingress as usize].marked += next.marked as u64;
             if T::PACKETS && next.marked {
-                let rule = || service.scheduler.rule(next, now, Point::Mark);
+                let rule = || service.scheduler.discipline().rule(next, now, Point::Mark);
                 report(tap, (id, now, false), &next.packet, rule);
             }
         }

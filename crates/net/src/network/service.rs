@@ -100,7 +100,7 @@ impl Network {
             && !self.accept_kept(service, id, packet)
         {
             if T::PACKETS {
-                let rule = || service.scheduler.rule(&packet, now, Point::Arrival);
+                let rule = || service.scheduler.discipline().rule(&packet, now, Point::Arrival);
                 report(tap, (id, now, true), &packet.packet, rule);
             }
             self.drop_packet(tap, id, now, &packet.packet, DropReason::Queue);
@@ -111,7 +111,9 @@ impl Network {
         if T::PACKETS {
             let step = PacketStep::Enqueue;
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
-            report(tap, (id, now, false), &packet.packet, || service.scheduler.mark_at_arrival(&packet));
+            report(tap, (id, now, false), &packet.packet, || {
+                service.scheduler.discipline().mark_at_arrival(&packet)
+            });
         }
         if !service.drops.is_empty() {
             self.discard(tap, service, id, now, true);
@@ -154,7 +156,7 @@ impl Network {
                 let later = last - index as u32;
                 let point =
                     if at_arrival { Point::Limit { others: last } } else { Point::Departure { later } };
-                let rule = || service.scheduler.rule(dropped, now, point);
+                let rule = || service.scheduler.discipline().rule(dropped, now, point);
                 report(tap, (id, now, true), &dropped.packet, rule);
             }
         }
@@ -258,7 +260,7 @@ impl Network {
         self.count_sojourn(id, next.arrived, begin);
         if T::PACKETS {
             if next.marked {
-                let rule = || service.scheduler.rule(&next, now, Point::Mark);
+                let rule = || service.scheduler.discipline().rule(&next, now, Point::Mark);
                 report(tap, (id, now, false), &next.packet, rule);
             }
             let step = PacketStep::Depart;

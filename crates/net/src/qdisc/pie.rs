@@ -1,36 +1,68 @@
 //! PIE (RFC 8033): drops at arrival with a probability that a proportional-integral controller sets from the delay.
 
+use super::discipline::{Discipline, ecn, limit};
 use super::fifo::Fifo;
 use super::offer::{Admission, Offer};
-use crate::rule::{Rule, limit};
+use super::{AtArrival, Qdisc};
+use crate::rule::{self, Rule};
 use engine::Stream;
+use params::Form::{Bytes, Number, Quantity, Range, Switch, Word};
+use params::{Unit, key};
 use std::collections::VecDeque;
 use units::{Span, Time};
 
-/// The configuration of PIE.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PieConfig {
-    /// Delay at which the controller aims.
-    pub target: Span,
-    /// Time between two updates of the probability.
-    pub update_interval: Span,
-    /// Gains for the distance of the delay from the target and for its change, 1/s.
-    pub alpha: f64,
-    /// See `alpha`.
-    pub beta: f64,
-    /// Time after an empty queue in which nothing is dropped.
-    pub max_burst: Span,
-    /// Bytes of a typical packet; up to two of them in the queue are never dropped.
-    pub mean_packet: u32,
-    /// Mark ECN-capable packets instead of dropping them.
-    pub ecn: bool,
-    /// Above this probability ECN-capable packets are dropped too.
-    pub mark_p: f64,
-    /// Spread the drops evenly (RFC 8033 section 5.4).
-    pub derandomise: bool,
-    /// The delay is the backlog over a measured departure rate (RFC 8033 section 5.2), not the waiting time of the head.
-    pub by_rate: bool,
+params::options! {
+    /// The configuration of PIE.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PieConfig {
+        target: Span = Range(Unit::Time, "15ms", "1us", "10000s"), ["\"15ms\""],
+            "delay at which the controller aims";
+        update_interval: Span = Range(Unit::Time, "15ms", "1us", "10000s"), ["\"15ms\""],
+            "time between two updates of the probability";
+        alpha: f64 = Number(0.0, 100.0), ["0.125"], "gain for the distance of the delay from `target`, 1/s";
+        beta: f64 = Number(0.0, 100.0), ["1.25"], "gain for the change of the delay, 1/s";
+        max_burst: Span = Quantity(Unit::Time, "150ms"), ["\"150ms\""],
+            "time after an empty queue in which nothing is dropped";
+        mean_packet: u32 = Bytes(1, 65_535), ["\"1000B\""],
+            "size of a typical packet; behind no more than two of them no packet is dropped";
+        mark_p: f64 = Number(0.0, 1.0), ["0.1"],
+            "above this drop probability ECN-capable packets are dropped too";
+        derandomise: bool = Switch, ["false"], "drops are spread evenly (RFC 8033 section 5.4)";
+    }
+    with {
+        /// Mark ECN-capable packets instead of dropping them.
+        ecn: bool = |values| values.read("ecn");
+        /// The delay is the backlog over a measured departure rate (RFC 8033 section 5.2), not the waiting time of the
+        /// head.
+        by_rate: bool = |values| values.optional("delay") == Some("rate");
+    }
 }
+
+/// PIE.
+pub const PIE: Discipline = Discipline {
+    model: params::model!(
+        "queue",
+        "pie",
+        "proportional integral controller enhanced: drops by a probability from the delay",
+        "RFC 8033",
+        [
+            &[limit("\"1000p\""), ecn("false")],
+            PieConfig::KEYS,
+            &[key(
+                "delay",
+                Word(&["timestamp", "rate"]),
+                "\"timestamp\"",
+                "the delay that the controller holds: `\"timestamp\"`: the waiting time of the packet at the head; `\"rate\"`: the backlog over the measured departure rate (RFC 8033 section 5.2)",
+            )],
+        ]
+    ),
+    title: "PIE",
+    at_arrival: Some(|values, place| {
+        let config = PieConfig::new(values);
+        Qdisc::Pie(Box::new(Pie::new(config, place.packets, place.bytes, (place.stream)())))
+    }),
+    ..Discipline::PLAIN
+};
 
 /// Bytes over which the departure rate is measured, and the weight of a measurement in its average (RFC 8033 section 5.2).
 const MEASURED_BYTES: u64 = 1 << 14;
@@ -195,9 +227,10 @@ impl Pie {
             stream,
         }
     }
+}
 
-    /// Decides on a packet; `ect` is true if it is ECN-capable.
-    pub fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
+impl AtArrival for Pie {
+    fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
         let Pie { control, queue, arrivals, rate, config, .. } = self;
         control.catch_up(config, offer.now, |at| {
             if config.by_rate {
@@ -232,8 +265,7 @@ impl Pie {
         decision
     }
 
-    /// Accepts a packet that it has just refused.
-    pub(crate) fn accept(&mut self, offer: &Offer) {
+    fn accept(&mut self, offer: &Offer) {
         let idle = self.queue.settle(offer);
         self.queue.take(offer, idle);
         if !idle {
@@ -241,13 +273,13 @@ impl Pie {
         }
     }
 
-    /// Why it has just marked a packet of `size` bytes, or `dropped` it.
-    pub(crate) fn rule(&self, size: u32, dropped: bool) -> Rule {
+    fn rule(&self, size: u32, dropped: bool) -> Option<Rule> {
         let (packets, bytes) = (self.queue.packets(), self.queue.bytes());
         if !dropped || packets < self.packets && bytes + size as u64 <= self.bytes {
-            return self.control.rule(&self.config);
+            return Some(self.control.rule(&self.config));
         }
-        Rule::Full { packets, packet_limit: limit(self.packets), bytes, byte_limit: limit(self.bytes), size }
+        let (packet_limit, byte_limit) = (rule::limit(self.packets), rule::limit(self.bytes));
+        Some(Rule::Full { packets, packet_limit, bytes, byte_limit, size })
     }
 }
 

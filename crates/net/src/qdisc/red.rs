@@ -4,48 +4,149 @@
 //! The decision on a packet is made at its arrival and the service is first in, first out, so its departure is known
 //! at its arrival.
 
+use super::discipline::{Discipline, Place, limit};
 use super::fifo::Fifo;
 use super::offer::{Admission, Offer};
+use super::{AtArrival, Qdisc};
 use crate::rule::Rule;
 use engine::Stream;
-use units::{Span, Time};
+use params::Form::{Bytes, Number, PartOr, QuantityOr, Switch};
+use params::{Key, Mistake, Unit, Value, Values, key};
+use units::{Limit, Span, Time};
 
-/// The configuration of a RED queue. Thresholds, average and limit are in packets, or in bytes in byte mode.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RedConfig {
-    /// Average below which no packet is dropped or marked.
-    pub min: f64,
-    /// Average at which the drop probability is `max_p`.
-    pub max: f64,
-    /// Queue limit; a packet is dropped if at least this much waits at its arrival.
-    pub limit: u64,
-    /// Drop probability at `max`.
-    pub max_p: f64,
-    /// Weight of the current queue length in the average.
-    pub weight: f64,
-    /// Gentle mode: between `max` and twice `max` the probability rises to one; otherwise it jumps to one at `max`.
-    pub gentle: bool,
-    /// Wait between drops (ns-2's `wait_`).
-    pub wait: bool,
-    /// Count bytes, and drop long packets more often (ns-2's `queue_in_bytes_` and `bytes_`).
-    pub bytes: bool,
-    /// Bytes of a typical packet: the unit of byte mode, and the clock of an idle queue.
-    pub mean_packet: u32,
-    /// Packets of `mean_packet` bytes that the link sends in a second.
-    pub packets_per_s: f64,
-    /// Mark ECN-capable packets instead of dropping them.
-    pub ecn: bool,
-    /// Above this probability ECN-capable packets are dropped too (ns-2's `mark_p_`).
-    pub mark_p: f64,
-    /// Lower bound of `max_p` in Adaptive RED; `None`: `max_p` is constant.
-    pub adaptive_bottom: Option<f64>,
-    /// `max_p` is divided by three when the average falls below `min` and doubled when it rises above `max` (Feng et
-    /// al., INFOCOM 1999).
-    pub feng: bool,
-    /// The gentle slope keeps the initial `max_p`, as in ns-2.
-    pub ns2_gentle_slope: bool,
-    /// The length includes the packet in transmission.
-    pub count_in_service: bool,
+params::options! {
+    /// The configuration of a RED queue. Thresholds, average and limit are in packets, or in bytes in byte mode.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RedConfig {
+        max_p: f64 = Number(1e-6, 1.0), ["0.1"], "drop probability at `max`";
+        gentle: bool = Switch, ["true"], "above `max` the probability rises to 1 at twice `max`";
+        wait: bool = Switch, ["true"], "drops and marks are spaced evenly";
+        mean_packet: u32 = Bytes(1, 65_535), ["\"1000B\""],
+            "packet size for byte mode, idle time and the automatic settings";
+        ecn: bool = Switch, ["false"], "ECN-capable packets are marked instead of dropped";
+        mark_p: f64 = Number(0.0, 2.0), ["0.1"],
+            "above this drop probability ECN-capable packets are dropped too";
+        adaptive: bool = Switch, ["false"], "adapts `max_p` (Floyd, Gummadi and Shenker 2001)";
+        feng: bool = Switch, ["false"], "adapts `max_p` (Feng et al. 1999)";
+        ns2_gentle_slope: bool = Switch, ["false"], "the slope above `max` follows the initial `max_p`";
+        count_in_service: bool = Switch, ["false"], "the averaged length includes the packet in transmission";
+    }
+    with {
+        /// Average below which no packet is dropped or marked.
+        min: f64 = |_| 0.0;
+        /// Average at which the drop probability is `max_p`.
+        max: f64 = |_| 0.0;
+        /// Queue limit; a packet is dropped if at least this much waits at its arrival.
+        limit: u64 = |_| 0;
+        /// Weight of the current queue length in the average.
+        weight: f64 = |_| 0.0;
+        /// Count bytes, and drop long packets more often (ns-2's `queue_in_bytes_` and `bytes_`).
+        bytes: bool = |_| false;
+        /// Packets of `mean_packet` bytes that the link sends in a second.
+        packets_per_s: f64 = |_| 0.0;
+        /// Lower bound of `max_p` in Adaptive RED.
+        bottom: f64 = |_| 0.0;
+    }
+}
+
+const KEYS: &[Key] = &[
+    limit(""),
+    key(
+        "min",
+        QuantityOr(Unit::Limit, "5p", &["auto"]),
+        "\"5p\"",
+        "lower threshold of the average queue, in the unit of the limit; `\"auto\"`: ns-2's",
+    ),
+    key(
+        "max",
+        QuantityOr(Unit::Limit, "15p", &["auto"]),
+        "\"15p\"",
+        "upper threshold; three times `min` if that alone is given",
+    ),
+    key(
+        "weight",
+        PartOr(1e-9, &["auto"]),
+        "0.002",
+        "weight of the newest length in the average; `\"auto\"`: ns-2's",
+    ),
+];
+
+/// RED.
+pub const RED: Discipline = Discipline {
+    model: params::model!(
+        "queue",
+        "red",
+        "random early detection, gentle, adaptive, with ECN marks",
+        "Floyd and Jacobson 1993; as in ns-2.35",
+        [KEYS, RedConfig::KEYS]
+    ),
+    title: "RED",
+    at_arrival: Some(|values, place| {
+        Qdisc::Red(Box::new(Red::new(RedConfig::at(values, place), (place.stream)())))
+    }),
+    check,
+    packet_key: Some("mean_packet"),
+    limits_before: true,
+    stream: "red",
+    ..Discipline::PLAIN
+};
+
+/// Brings the thresholds into the unit of the limit.
+fn check(values: &mut Values) -> Result<(), Mistake> {
+    let in_bytes = matches!(values.read("limit"), Limit::Bytes(_));
+    let mean_packet: u64 = values.read("mean_packet");
+    let (min_alone, mut thresholds) = (values.is_written("min") && !values.is_written("max"), [None, None]);
+    for ((key, packets), threshold) in [("min", 5), ("max", 15)].into_iter().zip(&mut thresholds) {
+        *threshold = match values.optional(key) {
+            None => None,
+            Some(_) if !values.is_written(key) && in_bytes => Some(packets * mean_packet),
+            Some(Limit::Packets(n)) if !in_bytes && n > 0 => Some(n),
+            Some(Limit::Bytes(n)) if in_bytes && n > 0 => Some(n),
+            Some(_) => {
+                let message = "must be above zero and in the unit of the limit, packets or bytes";
+                return Err((key, message.into()));
+            }
+        };
+    }
+    let [min, max] = thresholds;
+    let max = max.filter(|_| !min_alone);
+    if let (Some(min), Some(max)) = (min, max)
+        && max <= min
+    {
+        return Err(("max", format!("must be above min, which is {min}")));
+    }
+    for (key, threshold) in [("min", min), ("max", max)] {
+        values.set(key, threshold.map_or(Value::Word("auto"), Value::Integer));
+    }
+    Ok(())
+}
+
+/// Target delay of ns-2's automatic thresholds.
+const TARGET_DELAY_S: f64 = 0.005;
+
+impl RedConfig {
+    /// The configuration on a link; ns-2's automatic settings follow from its rate and delay.
+    fn at(values: &Values, place: &Place<'_>) -> RedConfig {
+        let config = RedConfig::new(values);
+        let packets_per_s = place.rate.bps() as f64 / (8.0 * config.mean_packet as f64);
+        let bytes = place.bytes != u64::MAX;
+        let unit = if bytes { config.mean_packet as f64 } else { 1.0 };
+        let automatic = unit * (TARGET_DELAY_S * packets_per_s / 2.0).max(5.0);
+        let threshold = |key| values.optional::<u64>(key).map(|value| value as f64);
+        let min = threshold("min").unwrap_or(automatic);
+        let rtt = (3.0 * (place.delay.seconds() + 1.0 / packets_per_s)).max(0.1);
+        let weight = values.optional("weight");
+        RedConfig {
+            min,
+            max: threshold("max").unwrap_or(3.0 * min),
+            limit: if bytes { place.bytes } else { place.packets },
+            weight: weight.unwrap_or_else(|| 1.0 - libm::exp(-1.0 / (10.0 * rtt * packets_per_s))),
+            bytes,
+            packets_per_s,
+            bottom: (80_000.0 / place.rate.bps() as f64).min(0.01),
+            ..config
+        }
+    }
 }
 
 /// The range of the last average, for Feng's rule.
@@ -136,73 +237,6 @@ impl Red {
         }
     }
 
-    /// Decides on a packet; `ect` is true if it is ECN-capable.
-    #[inline]
-    pub fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
-        let idle = self.queue.settle(offer);
-        let waiting = if self.config.bytes { self.queue.bytes() } else { self.queue.packets() };
-        let length = if self.config.count_in_service && !idle {
-            waiting + if self.config.bytes { self.queue.serving() as u64 } else { 1 }
-        } else {
-            waiting
-        };
-        self.estimate(offer, idle, length);
-        if self.config.adaptive_bottom.is_some() {
-            self.adapt(offer.now);
-        }
-        if self.config.feng {
-            self.adapt_by_bands();
-        }
-        self.count += 1;
-        self.count_bytes += offer.size as u64;
-        let mut verdict = Admission::Take;
-        if self.average >= self.config.min && length > 1 {
-            if self.above {
-                verdict = self.judge(offer.size, ect);
-            } else {
-                // The packet with which the average exceeds the threshold is accepted.
-                self.count = 1;
-                self.count_bytes = offer.size as u64;
-                self.above = true;
-            }
-        } else {
-            self.above = false;
-        }
-        if waiting >= self.config.limit && !idle && verdict != Admission::Refuse {
-            self.count = 0;
-            self.count_bytes = 0;
-            self.decided = None;
-            verdict = Admission::Refuse;
-        }
-        if verdict != Admission::Refuse {
-            self.queue.take(offer, idle);
-        }
-        verdict
-    }
-
-    /// Accepts a packet that it has just refused.
-    pub(crate) fn accept(&mut self, offer: &Offer) {
-        let idle = self.queue.settle(offer);
-        self.queue.take(offer, idle);
-    }
-
-    /// Why it has just refused or marked a packet of `size` bytes.
-    pub(crate) fn rule(&self, size: u32) -> Rule {
-        let RedConfig { min, max, bytes, limit, .. } = self.config;
-        match self.decided {
-            Some((probability, spread)) => {
-                Rule::Red { average: self.average, min, max, bytes, probability, spread }
-            }
-            None => Rule::Full {
-                packets: self.queue.packets(),
-                packet_limit: (!bytes).then_some(limit),
-                bytes: self.queue.bytes(),
-                byte_limit: bytes.then_some(limit),
-                size,
-            },
-        }
-    }
-
     /// Updates the average with the queue length. An idle period counts as a number of arrivals at an empty queue.
     #[inline]
     fn estimate(&mut self, offer: &Offer, idle: bool, length: u64) {
@@ -235,7 +269,7 @@ impl Red {
         self.adapted = now;
         let c = &self.config;
         let part = 0.4 * (c.max - c.min);
-        let bottom = c.adaptive_bottom.unwrap_or(0.0);
+        let bottom = c.bottom;
         if self.average < c.min + part && self.max_p > bottom {
             self.max_p *= 0.9;
         } else if self.average > c.max - part && self.max_p < TOP {
@@ -262,6 +296,72 @@ impl Red {
     }
 }
 
+impl AtArrival for Red {
+    #[inline]
+    fn admit(&mut self, offer: &Offer, ect: bool) -> Admission {
+        let idle = self.queue.settle(offer);
+        let waiting = if self.config.bytes { self.queue.bytes() } else { self.queue.packets() };
+        let length = if self.config.count_in_service && !idle {
+            waiting + if self.config.bytes { self.queue.serving() as u64 } else { 1 }
+        } else {
+            waiting
+        };
+        self.estimate(offer, idle, length);
+        if self.config.adaptive {
+            self.adapt(offer.now);
+        }
+        if self.config.feng {
+            self.adapt_by_bands();
+        }
+        self.count += 1;
+        self.count_bytes += offer.size as u64;
+        let mut verdict = Admission::Take;
+        if self.average >= self.config.min && length > 1 {
+            if self.above {
+                verdict = self.judge(offer.size, ect);
+            } else {
+                // The packet with which the average exceeds the threshold is accepted.
+                self.count = 1;
+                self.count_bytes = offer.size as u64;
+                self.above = true;
+            }
+        } else {
+            self.above = false;
+        }
+        if waiting >= self.config.limit && !idle && verdict != Admission::Refuse {
+            self.count = 0;
+            self.count_bytes = 0;
+            self.decided = None;
+            verdict = Admission::Refuse;
+        }
+        if verdict != Admission::Refuse {
+            self.queue.take(offer, idle);
+        }
+        verdict
+    }
+
+    fn accept(&mut self, offer: &Offer) {
+        let idle = self.queue.settle(offer);
+        self.queue.take(offer, idle);
+    }
+
+    fn rule(&self, size: u32, _dropped: bool) -> Option<Rule> {
+        let RedConfig { min, max, bytes, limit, .. } = self.config;
+        Some(match self.decided {
+            Some((probability, spread)) => {
+                Rule::Red { average: self.average, min, max, bytes, probability, spread }
+            }
+            None => Rule::Full {
+                packets: self.queue.packets(),
+                packet_limit: (!bytes).then_some(limit),
+                bytes: self.queue.bytes(),
+                byte_limit: bytes.then_some(limit),
+                size,
+            },
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -280,7 +380,8 @@ mod tests {
             packets_per_s: 312.5,
             ecn: false,
             mark_p: f64::INFINITY,
-            adaptive_bottom: None,
+            adaptive: false,
+            bottom: 0.0,
             feng: false,
             ns2_gentle_slope: false,
             count_in_service: false,
@@ -371,7 +472,7 @@ mod tests {
         assert_eq!(verdicts[..4], [Admission::Take; 4]); // one in transmission, three wait
         assert_eq!(verdicts[4..], [Admission::Refuse; 2]);
 
-        let mut queue = red(RedConfig { adaptive_bottom: Some(0.01), ..config() });
+        let mut queue = red(RedConfig { adaptive: true, bottom: 0.01, ..config() });
         queue.average = 14.0;
         queue.adapt(Time::ZERO + Span::from_ms(501));
         assert!((queue.max_p - 0.11).abs() < 1e-12);

@@ -5,6 +5,7 @@ use super::clock::{Clock, RadioTimer};
 use super::events::{FrameKind, RadioCounts};
 use super::station::{CW_MIN, Capture, Current, ExchangeState, Frame, Signal, Station, Timing};
 use super::store::{BROADCAST, QueuedFrame};
+use params::{Form, Key, Unit, by_profile, key, options};
 use units::{Rate, Span, Time};
 
 /// An output of a station, carried out in order after the call that produced it.
@@ -41,28 +42,51 @@ impl MacContext<'_> {
     }
 }
 
-/// The MAC's settings.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MacConfig {
-    /// Rate of unicast data.
-    pub rate: Rate,
-    /// Rate of all other frames.
-    pub basic_rate: Rate,
-    /// The station sends an RTS before unicast data of at least this size (header included), bytes.
-    pub rts_threshold: u32,
-    /// Preamble and PLCP header: 192 microseconds, 96 with the short preamble.
-    pub preamble: Span,
-    /// Bytes that the MAC adds to data: 28 in 802.11, 34 in ns-2.
-    pub header: u32,
-    /// Variant of ns-2: the station draws a backoff from 0 to window - 1 before every frame, EIFS is a reservation, and
-    /// the station doubles the window if the medium is busy after a CTS.
-    pub ns2_backoff: bool,
-    /// Reception of packets that overlap at the receiver.
-    pub capture: Capture,
-    /// Maximum number of attempts of an RTS, or of data without an RTS.
-    pub short_retries: u8,
-    /// Maximum number of attempts of data after an RTS.
-    pub long_retries: u8,
+const RATE: Form = Form::Range(Unit::Rate, "2Mbps", "1Mbps", "11Mbps");
+
+options! {
+    /// The MAC's settings, under the profiles `ns2` and `std`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct MacConfig {
+        rate: Rate = RATE, ["\"1Mbps\""], "rate of data frames: 1, 2, 5.5 or 11 Mb/s";
+        basic_rate: Rate = RATE, ["\"1Mbps\""], "rate of control and broadcast frames";
+        rts_threshold: u32 = Form::Integer(0, 100_000), ["0"],
+            "frames of at least this size use RTS and CTS, bytes";
+        capture: Capture = Form::Word(Capture::NAMES), ["\"ns2\"", "\"sinr\""],
+            "reception of overlapping frames";
+        short_retries ["short_retry_limit"]: u8 = Form::Integer(1, 255), ["7"], "attempts of short frames";
+        long_retries ["long_retry_limit"]: u8 = Form::Integer(1, 255), ["4"], "attempts of long frames";
+    }
+    with {
+        /// Preamble and PLCP header: 192 microseconds, 96 with the short preamble.
+        preamble: Span = |values| {
+            Span::from_ps(if values.optional("preamble") == Some("short") { 96_000_000 } else { 192_000_000 })
+        };
+        /// Bytes that the MAC adds to data: 28 in 802.11, 34 in ns-2.
+        header: u32 = |values| if values.optional("header") == Some("ns2") { 34 } else { 28 };
+        /// Variant of ns-2: the station draws a backoff from 0 to window - 1 before every frame, EIFS is a reservation, and
+        /// the station doubles the window if the medium is busy after a CTS.
+        ns2_backoff: bool = |values| values.optional("backoff") == Some("ns2");
+    }
+}
+
+impl MacConfig {
+    /// The keys that choose what the others do not say.
+    pub const VARIANTS: &'static [Key] = &[
+        key("preamble", Form::Word(&["long", "short"]), "\"long\"", "preamble: 192 or 96 microseconds"),
+        by_profile(
+            "header",
+            Form::Word(&["std", "ns2"]),
+            ["\"ns2\"", "\"std\""],
+            "MAC header of 28 bytes, or of 34",
+        ),
+        by_profile(
+            "backoff",
+            Form::Word(&["std", "ns2"]),
+            ["\"ns2\"", "\"std\""],
+            "backoff as in the standard, or before every frame",
+        ),
+    ];
 }
 
 const SLOT: Span = Span::from_ps(20_000_000);
@@ -480,18 +504,7 @@ mod tests {
 
     impl Bench {
         fn new(rts_threshold: u32) -> Bench {
-            let rate = Rate::from_bps(1_000_000);
-            let config = MacConfig {
-                rate,
-                basic_rate: rate,
-                rts_threshold,
-                preamble: Span::from_ps(192_000_000),
-                header: 28,
-                ns2_backoff: false,
-                capture: Capture::Sinr,
-                short_retries: 7,
-                long_retries: 4,
-            };
+            let config = MacConfig { rts_threshold, ..MacConfig::with_defaults(1) };
             let timing = config.timing(1e-10, 10.0, 0.0);
             let station = Station::new(Stream::new(1, "backoff", "test"));
             Bench { station, config, timing, clock: Clock::new(2), counts: RadioCounts::default() }

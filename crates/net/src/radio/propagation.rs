@@ -1,6 +1,7 @@
 //! Radio propagation: the received power of a transmission (docs/specs/manet.md section 2).
 
 use engine::Stream;
+use params::Form::Number;
 
 /// How power falls with distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,46 +21,27 @@ pub enum Model {
     },
 }
 
-/// The radio of every node.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Propagation {
-    /// How power falls with distance.
-    pub model: Model,
-    /// Transmitted power, W.
-    pub power: f64,
-    /// Carrier frequency, Hz.
-    pub frequency: f64,
-    /// Gain of each antenna, a factor.
-    pub gain: f64,
-    /// System loss, a factor of at least 1.
-    pub loss: f64,
-    /// Height of each antenna, m.
-    pub height: f64,
-    /// Minimum power at which a station can decode a frame, W.
-    pub receive_threshold: f64,
-    /// Minimum power at which a station senses a signal, W.
-    pub sense_threshold: f64,
-    /// Minimum ratio of the power of a packet to that of an overlapping packet for reception, a factor.
-    pub capture_ratio: f64,
-    /// Noise power, W. Only [`super::Capture::Sinr`] uses it.
-    pub noise: f64,
-}
-
-impl Default for Propagation {
-    /// Defaults of ns-2: WaveLAN at 914 MHz, reception up to 250 m, and carrier sense up to 550 m.
-    fn default() -> Propagation {
-        Propagation {
-            model: Model::TwoRay,
-            power: 0.281_838_15,
-            frequency: 914e6,
-            gain: 1.0,
-            loss: 1.0,
-            height: 1.5,
-            receive_threshold: 3.652e-10,
-            sense_threshold: 1.559e-11,
-            capture_ratio: 10.0,
-            noise: 0.0,
-        }
+params::options! {
+    /// The radio of every node. The defaults are those of ns-2: WaveLAN at 914 MHz, reception up to 250 m, and carrier sense
+    /// up to 550 m.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Propagation {
+        power: f64 = Number(1e-12, 1e6), ["0.28183815"], "transmitted power, W";
+        frequency: f64 = Number(1e3, 1e12), ["914e6"], "frequency, Hz";
+        gain: f64 = Number(1e-3, 1e6), ["1"], "gain of each antenna, a factor";
+        loss ["system_loss"]: f64 = Number(1.0, 1e6), ["1"], "system loss, a factor";
+        height: f64 = Number(1e-3, 1e5), ["1.5"], "height of the antennas, m";
+        receive_threshold: f64 = Number(1e-20, 1.0), ["3.652e-10"],
+            "smallest power that can be received, W";
+        sense_threshold ["carrier_sense_threshold"]: f64 = Number(1e-20, 1.0), ["1.559e-11"],
+            "smallest power that is sensed, W";
+        capture_ratio: f64 = Number(1.0, 1e6), ["10"],
+            "ratio of powers at which the stronger frame is received";
+        noise: f64 = Number(0.0, 1.0), ["0"], "power of the noise, W; with `capture = \"sinr\"`";
+    }
+    with {
+        /// How power falls with distance.
+        model: Model = |_| Model::TwoRay;
     }
 }
 
@@ -189,7 +171,7 @@ mod tests {
 
     #[test]
     fn powers_are_those_of_the_spec() {
-        let p = Propagation::default();
+        let p = Propagation::with_defaults(0);
         assert!((p.crossover() - 86.1425).abs() < 1e-3);
         let fast = Attenuation::new(&p);
         let mut stream = Stream::new(1, "shadowing", "test");
@@ -208,7 +190,7 @@ mod tests {
     #[test]
     fn shadowing_deviates_by_its_decibels() {
         let model = Model::Shadowing { exponent: 3.0, deviation: 4.0, reference: 1.0 };
-        let p = Propagation { model, ..Propagation::default() };
+        let p = Propagation { model, ..Propagation::with_defaults(0) };
         let (fast, mut stream) = (Attenuation::new(&p), Stream::new(1, "shadowing", "test"));
         let n = 20_000;
         let db: Vec<f64> =

@@ -7,19 +7,20 @@
 use super::events::FrameKind;
 use super::store::QueuedFrame;
 use engine::Stream;
+use params::named_values;
 use std::collections::BTreeMap;
 use units::{Span, Time};
 
-/// Reception of packets that overlap at the receiver.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Capture {
-    /// ns-2: the receiver ignores a later packet that is weaker by the capture ratio. Otherwise, both are lost.
-    #[default]
-    Ns2,
-    /// A packet is received if its power exceeds the sum of the noise and all other signals by the capture ratio.
-    Sinr,
-    /// All packets that overlap are lost.
-    None,
+named_values! {
+    /// Reception of packets that overlap at the receiver.
+    Capture {
+        /// ns-2: the receiver ignores a later packet that is weaker by the capture ratio. Otherwise, both are lost.
+        Ns2 = "ns2",
+        /// A packet is received if its power exceeds the sum of the noise and all other signals by the capture ratio.
+        Sinr = "sinr",
+        /// All packets that overlap are lost.
+        None = "none",
+    }
 }
 
 /// A frame that a station transmits.

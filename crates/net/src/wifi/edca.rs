@@ -5,6 +5,7 @@
 //! slots, so that equal times are equal integers.
 
 use super::phy::{SIFS, SLOT};
+use params::named_values;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::{Span, Time};
@@ -22,28 +23,21 @@ pub struct Category {
     pub txop: Span,
 }
 
-/// An access category, in the order of priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
-    /// Background.
-    Background,
-    /// Best effort.
-    BestEffort,
-    /// Video.
-    Video,
-    /// Voice.
-    Voice,
+named_values! {
+    /// An access category.
+    Access {
+        /// Background.
+        Background = "bk",
+        /// Best effort.
+        BestEffort = "be",
+        /// Video.
+        Video = "vi",
+        /// Voice.
+        Voice = "vo",
+    }
 }
 
 impl Access {
-    /// All with their names.
-    pub const NAMED: [(&'static str, Access); 4] = [
-        ("bk", Access::Background),
-        ("be", Access::BestEffort),
-        ("vi", Access::Video),
-        ("vo", Access::Voice),
-    ];
-
     /// The default parameters of a station, or of an access point.
     pub const fn category(self, access_point: bool) -> Category {
         let (aifsn, cw_min, cw_max, txop) = match (self, access_point) {
@@ -285,7 +279,7 @@ mod tests {
     #[test]
     fn accesses_equal_those_of_a_count_slot_by_slot() {
         let mut contenders = Contenders::default();
-        let categories: Vec<Category> = (0..8).map(|n| Access::NAMED[n % 4].1.category(n < 4)).collect();
+        let categories: Vec<Category> = (0..8).map(|n| Access::ALL[n % 4].0.category(n < 4)).collect();
         let mut stream = Stream::new(1, "test", "edca");
         let mut backoffs: Vec<u64> = Vec::new();
         for category in &categories {

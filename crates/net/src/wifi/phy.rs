@@ -1,5 +1,6 @@
 //! Airtimes of 802.11n, ac and ax (IEEE 802.11-2020, 802.11ax). All times are whole picoseconds.
 
+use params::named_values;
 use units::Span;
 
 const fn us(tenths: u64) -> Span {
@@ -36,22 +37,19 @@ const MCS: [(u32, u32, u32); 12] = [
     (10, 5, 6),
 ];
 
-/// A generation of the standard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standard {
-    /// 802.11n, high throughput.
-    N,
-    /// 802.11ac, very high throughput.
-    Ac,
-    /// 802.11ax, high efficiency.
-    Ax,
+named_values! {
+    /// A generation of the standard.
+    Standard {
+        /// 802.11n, high throughput.
+        N = "n",
+        /// 802.11ac, very high throughput.
+        Ac = "ac",
+        /// 802.11ax, high efficiency.
+        Ax = "ax",
+    }
 }
 
 impl Standard {
-    /// All with their names.
-    pub const NAMED: [(&'static str, Standard); 3] =
-        [("n", Standard::N), ("ac", Standard::Ac), ("ax", Standard::Ax)];
-
     /// The highest MCS of a stream.
     pub const fn highest_mcs(self) -> u8 {
         match self {
@@ -114,7 +112,7 @@ impl Phy {
     /// Fails if the standard has no such width or no rate at it.
     pub fn new(standard: Standard, width: u32, streams: u32, guard: Span) -> Result<Phy, String> {
         let Some(carriers) = standard.carriers(width) else {
-            return Err(format!("802.11{} has no width of {width} MHz", name(standard)));
+            return Err(format!("802.11{} has no width of {width} MHz", standard.name()));
         };
         let mut bits = [0; 12];
         for (mcs, (of_carrier, above, below)) in MCS.iter().enumerate() {
@@ -222,10 +220,6 @@ impl Phy {
 /// VHT combinations that the standard leaves out besides those without whole bits.
 fn excluded(width: u32, streams: u32, mcs: usize) -> bool {
     matches!((width, streams, mcs), (80, 3 | 7, 6) | (80, 6, 9) | (160, 3, 9))
-}
-
-fn name(standard: Standard) -> &'static str {
-    Standard::NAMED.iter().find(|(_, other)| *other == standard).map_or("", |(name, _)| name)
 }
 
 /// Duration of a non-HT frame.

@@ -11,7 +11,7 @@ fn options(recovery: Recovery) -> Options {
 
 #[test]
 fn data_is_sent_as_the_application_writes_it() {
-    for (recovery, _, _) in Recovery::ALL {
+    for (recovery, _) in Recovery::ALL.iter().copied() {
         let mut d = Driver::start({
             let mut sender = sender(&options(recovery), "reno", None);
             sender.write_in_portions();

@@ -3,7 +3,7 @@
 use super::plan::{Plan, named_stream};
 use crate::scenario::{Wifi, WifiQueue, WifiRate};
 use engine::Stream;
-use net::wifi::{Access, DirectionOptions, StationScheduler};
+use net::wifi::{DirectionOptions, StationScheduler};
 use net::{LinkId, Network, Topology, Transmitter};
 use std::collections::BTreeMap;
 
@@ -34,8 +34,7 @@ impl Channels {
         self.channels.insert(set.channel.clone(), channel);
         let from = topology.ends(link).0;
         let downlink = topology.node_name(from) == set.ap;
-        let access =
-            Access::NAMED.iter().find(|(_, access)| *access == rate.access).map_or("be", |(name, _)| name);
+        let access = rate.access.name();
         let device = *self.devices.entry((channel, from.0, access)).or_insert_with(|| {
             let entity = format!("{} {access}", topology.node_name(from));
             let backoff = Stream::new(plan.seed, "wifi-backoff", &entity);

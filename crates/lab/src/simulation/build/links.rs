@@ -6,12 +6,9 @@ use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation, WifiQueue};
 use engine::Stream;
-use net::impairment::{
-    Action, Bernoulli, GilbertElliott, Impairment, Jitter, OnDemand, Outages, Scripted, Selection,
-    Transmissions,
-};
+use net::impairment::{Delay, Impairment, OnDemand, Place};
 use net::qdisc::Qdisc;
-use net::{LinkId, LinkSpec, Network, RateSteps, Steps, TokenBucket, TraceCursor, Transmitter};
+use net::{LinkId, LinkSpec, Network, RateSteps, TokenBucket, TraceCursor, Transmitter};
 use units::{Limit, Rate, Span, Time};
 
 /// The network with its links, and what the auditor is to know of each if the run is audited.
@@ -38,22 +35,22 @@ pub(super) fn add_links(
         let (rate, delay) = (direction.mean_rate(plan.end), direction.delay);
         let qdisc = match scheduled {
             true => Qdisc::Unlimited, // replaced by its scheduler
-            false => direction.queue.build(rate, delay, rtt, || stream(direction.queue.purpose())),
+            false => direction.queue.at_arrival(rate, delay, rtt, &stream),
         };
         // Each random process has its own stream of random numbers. The first has the same name as if it were the only one.
         let mut impairments = Vec::new();
         let mut used: Vec<&str> = Vec::new();
         for loss in &direction.losses {
-            let kind = purpose(loss);
+            let kind = loss.kind().stream;
             used.push(kind);
             let count = used.iter().filter(|other| **other == kind).count();
             let name = if count <= 1 { kind.to_string() } else { format!("{kind} {count}") };
-            impairments.extend(impairment(plan, loss, || stream(&name)));
+            let flow = |name: &str| flow_of(plan, name);
+            impairments.extend(loss.build(&Place { flow: &flow, stream: &|| stream(&name) }));
         }
         if let Some(prepared) = prepared {
             if prepared.delayed {
-                let no_delay = Steps { steps: vec![(Time::ZERO, Span::ZERO)], period: Span::ZERO };
-                impairments.push(Impairment::Delay(no_delay, true));
+                impairments.push(Impairment::Delay(Delay::none()));
             }
             impairments.push(Impairment::OnDemand(OnDemand::new(prepared.reorders)));
         }
@@ -61,11 +58,11 @@ pub(super) fn add_links(
             LinkSpec { rate: direction.rate, delay, qdisc, impairments, router: direction.router.clone() };
         network.add_link(spec);
         if let Some(wifi) = direction.wifi() {
-            let scheduler = direction.queue.build_scheduled(rate, rtt, || stream(direction.queue.purpose()));
+            let scheduler = direction.queue.at_departure(rate, rtt, &stream);
             let transmitter = channels.add(plan, topology, &mut network, link, wifi);
             network.set_scheduler(link, scheduler, transmitter);
         } else if scheduled {
-            let scheduler = direction.queue.build_scheduled(rate, rtt, || stream(direction.queue.purpose()));
+            let scheduler = direction.queue.at_departure(rate, rtt, &stream);
             let steps = || stream("rate");
             let transmitter = match served && direction.variation.is_none() {
                 true => Transmitter::Changing(vec![(Time::ZERO, rate)]),
@@ -82,7 +79,7 @@ pub(super) fn add_links(
 
 /// Whether the queue of a direction is asked at each departure.
 fn is_scheduled(direction: &Direction) -> bool {
-    direction.queue.scheduled() || direction.variation.is_some()
+    direction.queue.is_scheduled() || direction.variation.is_some()
 }
 
 /// The transmitter of a scheduled link of mean rate `rate` until `end`. `stream` is called only if it needs random numbers.
@@ -109,17 +106,6 @@ fn random_steps(interval: Span, [min, max]: [Rate; 2], end: Time, mut stream: St
     let mut rate = || Rate::from_bps(min.bps() + (stream.uniform() * width) as u64);
     let steps = times.take_while(|at| *at <= end).map(|at| (at, rate())).collect();
     RateSteps { steps, period: Span::ZERO }
-}
-
-/// The name of the random stream of an impairment.
-fn purpose(loss: &Loss) -> &'static str {
-    match loss {
-        Loss::Jitter { .. } => "jitter",
-        Loss::Reorder { .. } => "reorder",
-        Loss::Duplicate { .. } => "duplicate",
-        Loss::Bernoulli { .. } | Loss::GilbertElliott { .. } => "loss",
-        _ => "",
-    }
 }
 
 /// For each link, the longest round-trip propagation delay of the flows over it; without a flow, that of its own two
@@ -182,7 +168,7 @@ fn audited_link(
         limit,
         limit_before,
         scheduled: is_scheduled(direction) || served,
-        keeps_flow_order: !matches!(direction.queue, Queue::DualPi2 { .. }),
+        keeps_flow_order: direction.queue.keeps_flow_order(),
         varies: direction.variation.is_some() || served,
         ..known
     };
@@ -192,88 +178,31 @@ fn audited_link(
 
 /// What impairments permit on a link: a delay is added to that of the link, and during a stall the transmitter pauses.
 pub(in crate::simulation) fn permit_losses(link: &mut AuditedLink, losses: &[Loss]) {
-    let longest = &mut link.delay.1;
-    for loss in losses {
-        match loss {
-            Loss::Scripted { action: Action::Delay(by), .. } | Loss::Reorder { by, .. } => {
-                *longest = *longest + *by;
-            }
-            Loss::Delay { steps, .. } => {
-                *longest = *longest + steps.steps.iter().map(|step| step.1).max().unwrap_or(Span::ZERO);
-            }
-            Loss::Jitter { distribution, .. } => *longest = *longest + distribution.longest(),
-            Loss::Stall { times } => {
-                link.pause = times.iter().fold(link.pause, |sum, (begin, end)| sum + (*end - *begin));
-            }
-            _ => {}
-        }
+    for permits in losses.iter().map(Loss::permits) {
+        link.delay.1 = link.delay.1 + permits.delay;
+        link.pause = link.pause + permits.pause;
+        link.copies |= permits.copies;
     }
-    link.copies |= copies(losses);
+}
+
+/// The number of a flow of this run, and how many segments come before its data.
+fn flow_of(plan: &Plan<'_>, name: &str) -> Option<(u32, u32)> {
+    let index = plan.scenario.flows.iter().position(|flow| flow.name == name)?;
+    let syn = match &plan.scenario.flows[index].kind {
+        FlowKind::Tcp(tcp) => tcp.options.syn as u32,
+        FlowKind::Quic(_) | FlowKind::Udp { .. } => 0,
+    };
+    Some((plan.order[index], syn))
 }
 
 /// The largest number of packets or bytes that wait in a queue.
 pub(in crate::simulation) fn audited_limit(queue: &Queue, rate: Rate, rtt: Span) -> Option<Limit> {
     // A fair queue accepts a packet before it drops others.
-    match (queue, queue.limit(rate, rtt)) {
-        (Queue::Fair { .. }, Some(Limit::Packets(n))) => Some(Limit::Packets(n + 1)),
-        (Queue::Fair { .. }, _) => None,
-        (_, limit) => limit,
+    match (queue.drops_after(), queue.limit(rate, rtt)) {
+        (true, Some(Limit::Packets(n))) => Some(Limit::Packets(n + 1)),
+        (true, _) => None,
+        (false, limit) => limit,
     }
-}
-
-/// Whether a link sends copies of packets.
-pub(super) fn copies(losses: &[Loss]) -> bool {
-    let copies = |loss: &Loss| {
-        matches!(loss, Loss::Duplicate { .. } | Loss::Scripted { action: Action::Duplicate, .. })
-    };
-    losses.iter().any(copies)
-}
-
-/// None if a scripted loss names a flow that is not of this run.
-fn impairment(plan: &Plan<'_>, loss: &Loss, stream: impl FnOnce() -> Stream) -> Option<Impairment> {
-    let flow = |name: &str| {
-        let index = plan.scenario.flows.iter().position(|f| f.name == name)?;
-        let syn = match &plan.scenario.flows[index].kind {
-            FlowKind::Tcp(tcp) => tcp.options.syn as u32,
-            FlowKind::Quic(_) | FlowKind::Udp { .. } => 0,
-        };
-        Some((plan.order[index], syn))
-    };
-    impairment_of(loss, flow, stream)
-}
-
-/// The same; `flow` gives the number of a flow, and how many segments come before its data.
-pub(in crate::simulation) fn impairment_of(
-    loss: &Loss,
-    flow_of: impl Fn(&str) -> Option<(u32, u32)>,
-    stream: impl FnOnce() -> Stream,
-) -> Option<Impairment> {
-    Some(match loss {
-        Loss::Bernoulli { rate } => Impairment::Bernoulli(Bernoulli::new(*rate, stream())),
-        Loss::GilbertElliott { p, r, loss_good, loss_bad } => {
-            Impairment::GilbertElliott(GilbertElliott::new(*p, *r, *loss_good, *loss_bad, stream()))
-        }
-        Loss::Scripted { flow, selection, action } => {
-            let (number, syn) = flow_of(flow)?;
-            let segments =
-                selection.segments.iter().map(|s| Transmissions { seq: s.seq.saturating_add(syn), ..*s });
-            let selection = Selection { segments: segments.collect(), ..selection.clone() };
-            Impairment::Scripted(Scripted::new(number, selection, *action))
-        }
-        Loss::Policer { rate, burst } => Impairment::Policer(TokenBucket::new(*rate, *burst)),
-        Loss::Jitter { distribution, ordered } => {
-            Impairment::Jitter(Jitter::new(*distribution, *ordered, stream()))
-        }
-        Loss::Delay { steps, ordered } => Impairment::Delay(steps.clone(), *ordered),
-        Loss::Reorder { rate, by } => Impairment::Jitter(Jitter::reorder(*rate, *by, stream())),
-        Loss::Duplicate { rate } => Impairment::Duplicate(Bernoulli::new(*rate, stream())),
-        Loss::Blackout { times } => Impairment::Blackout(outages(times)),
-        Loss::Stall { times } => Impairment::Stall(outages(times)),
-    })
-}
-
-fn outages(times: &[(Span, Span)]) -> Outages {
-    Outages::new(times.iter().map(|(begin, end)| (Time::ZERO + *begin, Time::ZERO + *end)).collect())
 }
 
 /// A limit with room for `count` packets more.
@@ -283,4 +212,9 @@ pub(in crate::simulation) fn longer(limit: Limit, count: u32) -> Limit {
         Limit::Bytes(bytes) => Limit::Bytes(bytes + 65_535 * count as u64),
         Limit::Bdp(_) => limit,
     }
+}
+
+/// Whether a link sends copies of packets.
+pub(super) fn copies(losses: &[Loss]) -> bool {
+    losses.iter().any(|loss| loss.permits().copies)
 }

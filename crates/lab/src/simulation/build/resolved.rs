@@ -136,11 +136,7 @@ fn resolve_link(
         round_trip_s: round_trip.seconds(),
         limit_packets: if let Some(Limit::Packets(n)) = limit { Some(n) } else { None },
         limit_bytes: if let Some(Limit::Bytes(n)) = limit { Some(n) } else { None },
-        random_loss: direction.losses.iter().any(|loss| match loss {
-            Loss::Bernoulli { rate } => *rate > 0.0,
-            Loss::GilbertElliott { .. } => true,
-            _ => false,
-        }),
+        random_loss: direction.losses.iter().any(Loss::loses_at_random),
     }
 }
 

@@ -1,23 +1,46 @@
 //! CoDel (RFC 8289): drops at the head of the queue while packets wait longer than a target for a whole interval.
 
-use super::{Point, TailDrop, Waiting};
+use super::{Point, Scheduled, Scheduler, TailDrop, Waiting};
+use crate::qdisc::discipline::{Discipline, ecn, limit};
 use crate::rule::Rule;
+use params::Form::{Quantity, Range};
+use params::Unit;
 use units::{Span, Time};
 
-/// The configuration of CoDel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CodelConfig {
-    /// Acceptable waiting time.
-    pub target: Span,
-    /// Time for which packets wait longer than the target before the first drop.
-    pub interval: Span,
-    /// Mark ECN-capable packets instead of dropping them.
-    pub ecn: bool,
-    /// Mark ECN-capable packets that wait longer than this; none if it is zero.
-    pub ce_threshold: Span,
-    /// Largest packet, bytes: with no more than this in the queue nothing is dropped.
-    pub largest: u64,
+params::options! {
+    /// The configuration of CoDel.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CodelConfig {
+        target: Span = Range(Unit::Time, "5ms", "1us", "10000s"), ["\"5ms\""], "acceptable waiting time";
+        interval: Span = Range(Unit::Time, "100ms", "1us", "10000s"), ["\"100ms\""],
+            "time for which packets wait longer than `target` before the first drop; about the largest round-trip time";
+        ce_threshold: Span = Quantity(Unit::Time, "1ms"), ["\"0ms\""],
+            "ECN-capable packets that wait longer are marked, besides CoDel's marks; `\"0ms\"`: none";
+    }
+    with {
+        /// Mark ECN-capable packets instead of dropping them.
+        ecn: bool = |values| values.read("ecn");
+    }
 }
+
+/// CoDel.
+pub const CODEL: Discipline = Discipline {
+    model: params::model!(
+        "queue",
+        "codel",
+        "controlled delay: drops at the head while packets wait too long",
+        "RFC 8289",
+        [&[limit("\"1000p\""), ecn("false")], CodelConfig::KEYS]
+    ),
+    title: "CoDel",
+    at_departure: Some(|values, place| {
+        Scheduler::Codel(Codel::new(CodelConfig::new(values), place.packets, place.bytes))
+    }),
+    ..Discipline::PLAIN
+};
+
+/// Largest packet, bytes: with no more than this in the queue nothing is dropped.
+pub(super) const LARGEST: u64 = 1514;
 
 /// Intervals after which CoDel forgets how fast it dropped (RFC 8289 section 5.5).
 const RESUME: u64 = 16;
@@ -61,11 +84,11 @@ impl ControlLaw {
     /// Removes the head of the queue. Returns it, and whether it may be dropped.
     fn pop(&mut self, control: Control<'_>, queue: &mut TailDrop) -> (Option<Waiting>, bool) {
         let Control { config, others, now } = control;
-        let Some(packet) = queue.dequeue() else {
+        let Some(packet) = queue.pop() else {
             self.first_above = Time::ZERO;
             return (None, false);
         };
-        if packet.sojourn(now) < config.target || queue.bytes() + others <= config.largest {
+        if packet.sojourn(now) < config.target || queue.bytes() + others <= LARGEST {
             self.first_above = Time::ZERO;
             return (Some(packet), false);
         }
@@ -124,11 +147,11 @@ impl ControlLaw {
             return None;
         };
         let Control { config, others, now } = control;
-        let short = queue.bytes() + others - head.packet.size as u64 <= config.largest;
+        let short = queue.bytes() + others - head.packet.size as u64 <= LARGEST;
         if !self.dropping && config.ce_threshold == Span::ZERO && (short || head.sojourn(now) < config.target)
         {
             self.first_above = Time::ZERO;
-            return queue.dequeue();
+            return queue.pop();
         }
         self.control(control, queue, drops)
     }
@@ -223,28 +246,26 @@ impl Codel {
     pub fn new(config: CodelConfig, packets: u64, bytes: u64) -> Codel {
         Codel { config, queue: TailDrop::new(packets, bytes), law: ControlLaw::default() }
     }
+}
 
-    /// Accepts the packet if there is room for it; if the transmitter is `idle`, in any case.
+impl Scheduled for Codel {
     #[inline]
-    pub fn enqueue(&mut self, packet: Waiting, idle: bool) -> bool {
-        self.queue.enqueue(packet, idle)
+    fn enqueue(&mut self, packet: Waiting, idle: bool, _drops: &mut Vec<Waiting>) -> bool {
+        self.queue.push(packet, idle)
     }
 
-    /// Removes all packets.
-    pub(crate) fn drain(&mut self) -> Vec<Waiting> {
-        self.queue.drain().collect()
-    }
-
-    /// Removes the packet that leaves now, and what is dropped before it.
     #[inline]
-    pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
         self.law.dequeue(Control { config: &self.config, others: 0, now }, &mut self.queue, drops)
     }
 
-    /// Why it has just signalled to `packet` at this `point`.
-    pub(crate) fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
+    fn drain(&mut self) -> Vec<Waiting> {
+        self.queue.drain()
+    }
+
+    fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
         match point {
-            Point::Arrival => Some(self.queue.rule(packet.packet.size)),
+            Point::Arrival => Some(self.queue.full(packet.packet.size)),
             Point::Departure { later } => Some(self.law.rule(&self.config, packet, now, true, later)),
             Point::Mark => Some(self.law.rule(&self.config, packet, now, false, 0)),
             Point::Limit { .. } => None,
@@ -262,13 +283,7 @@ mod tests {
     }
 
     fn config(ecn: bool) -> CodelConfig {
-        CodelConfig {
-            target: Span::from_ms(5),
-            interval: Span::from_ms(100),
-            ecn,
-            ce_threshold: Span::ZERO,
-            largest: 1514,
-        }
+        CodelConfig { target: Span::from_ms(5), interval: Span::from_ms(100), ecn, ce_threshold: Span::ZERO }
     }
 
     fn packet(arrived: Time, seq: u32, ecn: Ecn) -> Waiting {
@@ -283,7 +298,7 @@ mod tests {
         let mut arrivals = (0u64..).map(|n| n * 2000 / 3).peekable();
         for ms in 0..=650u64 {
             while let Some(at) = arrivals.next_if(|at| *at <= ms * 1000) {
-                queue.enqueue(packet(us(at), at as u32, ecn), false);
+                queue.enqueue(packet(us(at), at as u32, ecn), false, &mut drops);
             }
             let sent = queue.dequeue(us(ms * 1000), &mut drops);
             dropped.extend(drops.drain(..).map(|_| ms));
@@ -310,7 +325,7 @@ mod tests {
         for (drop_next, count) in [(10_000, 8), (8_000, 1)] {
             let mut queue = Codel::new(config(false), 1000, u64::MAX);
             (0..9).for_each(|n| {
-                queue.enqueue(packet(us(10_000_000), n, Ecn::NotEct), false);
+                queue.enqueue(packet(us(10_000_000), n, Ecn::NotEct), false, &mut Vec::new());
             });
             let law = &mut queue.law;
             (law.count, law.last_count, law.drop_next) = (12, 4, us(drop_next * 1000));
@@ -325,8 +340,8 @@ mod tests {
         let mut queue = Codel::new(config(false), 1000, u64::MAX);
         let mut drops = Vec::new();
         for n in 0..10u64 {
-            queue.enqueue(packet(us(n * 1_000_000), 2 * n as u32, Ecn::NotEct), false);
-            queue.enqueue(packet(us(n * 1_000_000), 2 * n as u32 + 1, Ecn::NotEct), false);
+            queue.enqueue(packet(us(n * 1_000_000), 2 * n as u32, Ecn::NotEct), false, &mut Vec::new());
+            queue.enqueue(packet(us(n * 1_000_000), 2 * n as u32 + 1, Ecn::NotEct), false, &mut Vec::new());
             (0..2).for_each(|_| {
                 queue.dequeue(us(n * 1_000_000 + 900_000), &mut drops);
             });
@@ -339,7 +354,7 @@ mod tests {
         let threshold = CodelConfig { ce_threshold: Span::from_ms(1), ..config(false) };
         let mut queue = Codel::new(threshold, 1000, u64::MAX);
         for (seq, ecn) in [(0, Ecn::Ect1), (1, Ecn::NotEct)] {
-            queue.enqueue(packet(us(0), seq, ecn), false);
+            queue.enqueue(packet(us(0), seq, ecn), false, &mut Vec::new());
         }
         let marks: Vec<bool> =
             (0..2).map(|_| queue.dequeue(us(1001), &mut Vec::new()).unwrap().marked).collect();

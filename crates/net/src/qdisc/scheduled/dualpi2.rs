@@ -1,21 +1,15 @@
 //! DualPI2 (RFC 9332): a queue for classic traffic and one for low-latency traffic (L4S), coupled so that flows of both
 //! kinds have about the same rate.
 
-use super::{Point, TailDrop, Waiting};
+use super::{Point, Scheduled, Scheduler, TailDrop, Waiting};
+use crate::qdisc::discipline::{Discipline, limit};
 use crate::qdisc::pie::first_after;
-use crate::rule::{Rule, limit};
+use crate::rule::{self, Rule};
 use crate::sojourn::SojournTimes;
 use engine::Stream;
+use params::Form::{Number, Quantity, Range, Word};
+use params::{Unit, key};
 use units::{Span, Time};
-
-/// The marking of the low-latency queue by its own delay.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ramp {
-    /// Delay below which no packet is marked.
-    pub min: Span,
-    /// Width of the range above `min` in which the probability rises from 0 to 1; zero: a step.
-    pub range: Span,
-}
 
 /// How the two queues share the link.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,28 +20,81 @@ pub enum DualPi2Scheduler {
     TimeShiftedFifo(Span),
 }
 
-/// The configuration of DualPI2.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DualPi2Config {
-    /// Packets that may wait in both queues.
-    pub packets: u64,
-    /// Bytes that may wait in both queues.
-    pub bytes: u64,
-    /// Delay at which the controller aims.
-    pub target: Span,
-    /// Time between two updates of the probability.
-    pub update_interval: Span,
-    /// Gain for the distance of the delay from the target, 1/s.
-    pub alpha: f64,
-    /// Gain for the change of the delay, 1/s.
-    pub beta: f64,
-    /// Ratio of the low-latency marking probability to the square root of the classic one.
-    pub coupling: f64,
-    /// Marking of the low-latency queue by its own delay.
-    pub ramp: Ramp,
-    /// How the two queues share the link.
-    pub scheduler: DualPi2Scheduler,
+params::options! {
+    /// The configuration of DualPI2.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct DualPi2Config {
+        target: Span = Range(Unit::Time, "15ms", "1us", "10000s"), ["\"15ms\""],
+            "delay of the classic queue at which the controller aims";
+        update_interval: Span = Range(Unit::Time, "16ms", "1us", "10000s"), ["\"16ms\""],
+            "time between two updates of the probability";
+        alpha: f64 = Number(0.0, 100.0), ["0.16"], "gain for the distance of the delay from `target`, 1/s";
+        beta: f64 = Number(0.0, 100.0), ["3.2"], "gain for the change of the delay, 1/s";
+        coupling: f64 = Number(0.0, 100.0), ["2"],
+            "ratio of the marking probability of low-latency packets to the square root of the classic one";
+        step: Span = Quantity(Unit::Time, "1ms"), ["\"1ms\""], "low-latency packets that wait longer are marked";
+        ramp: Span = Quantity(Unit::Time, "0.4ms"), ["\"0ms\""],
+            "range above `step` in which the probability of these marks rises from 0 to 1";
+    }
+    with {
+        /// How the two queues share the link.
+        scheduler: DualPi2Scheduler = |values| match values.read("scheduler") {
+            "tsfifo" => DualPi2Scheduler::TimeShiftedFifo(values.read("shift")),
+            _ => DualPi2Scheduler::WeightedRoundRobin(values.read("classic_share")),
+        };
+    }
 }
+
+/// DualPI2.
+pub const DUALPI2: Discipline = Discipline {
+    model: params::model!(
+        "queue",
+        "dualpi2",
+        "coupled queues for classic and low-latency (L4S) traffic",
+        "RFC 9332; as in Linux",
+        [
+            &[limit("\"10000p\"")],
+            DualPi2Config::KEYS,
+            &[
+                key(
+                    "scheduler",
+                    Word(&["wrr", "tsfifo"]),
+                    "\"wrr\"",
+                    "`\"wrr\"`: weighted round robin as in Linux; `\"tsfifo\"`: time-shifted first in, first out as in RFC 9332",
+                ),
+                key(
+                    "classic_share",
+                    Number(0.0, 1.0),
+                    "0.1",
+                    "`\"wrr\"`: part of the link for the classic queue if both have packets",
+                ),
+                key(
+                    "shift",
+                    Quantity(Unit::Time, "30ms"),
+                    "\"30ms\"",
+                    "`\"tsfifo\"`: time by which low-latency packets are preferred",
+                ),
+            ],
+        ]
+    ),
+    title: "DualPI2",
+    at_departure: Some(|values, place| {
+        let config = DualPi2Config::new(values);
+        Scheduler::DualPi2(DualPi2::new(config, place.packets, place.bytes, (place.stream)()))
+    }),
+    check: |values| {
+        let (without, scheduler) = match values.read("scheduler") {
+            "tsfifo" => ("classic_share", "wrr"),
+            _ => ("shift", "tsfifo"),
+        };
+        match values.is_written(without) {
+            true => Err((without, format!("is for scheduler = \"{scheduler}\" only"))),
+            false => Ok(()),
+        }
+    },
+    keeps_flow_order: false,
+    ..Discipline::PLAIN
+};
 
 /// Counters of the low-latency queue.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,6 +125,8 @@ impl LowLatency {
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
     config: DualPi2Config,
+    packets: u64,
+    bytes: u64,
     classic: TailDrop,
     low: TailDrop,
     /// p': the output of the controller.
@@ -109,11 +158,13 @@ fn first_credit(scheduler: DualPi2Scheduler) -> f64 {
 const OVERLOAD: f64 = 0.25;
 
 impl DualPi2 {
-    /// An empty dual queue with random numbers from `stream`.
-    pub fn new(config: DualPi2Config, stream: Stream) -> DualPi2 {
+    /// A dual queue in which at most `packets` packets and `bytes` bytes wait, with random numbers from `stream`.
+    pub fn new(config: DualPi2Config, packets: u64, bytes: u64, stream: Stream) -> DualPi2 {
         let unlimited = || TailDrop::new(u64::MAX, u64::MAX);
         DualPi2 {
             config,
+            packets,
+            bytes,
             classic: unlimited(),
             low: unlimited(),
             base: 0.0,
@@ -125,15 +176,6 @@ impl DualPi2 {
             counts: LowLatency::default(),
             marked_low: false,
         }
-    }
-
-    /// What the low-latency queue has done.
-    pub fn low_latency(&self) -> &LowLatency {
-        &self.counts
-    }
-
-    pub(super) fn record_sojourns(&mut self, from: Time) {
-        self.counts.times = Some((from, SojournTimes::default()));
     }
 
     fn update(&mut self, delay: Span) {
@@ -158,18 +200,6 @@ impl DualPi2 {
         }
     }
 
-    /// Accepts the packet into the queue of its kind if there is room for it.
-    pub fn enqueue(&mut self, packet: Waiting, idle: bool) -> bool {
-        self.catch_up(packet.arrived);
-        let packets = (self.classic.len() + self.low.len()) as u64;
-        let bytes = self.classic.bytes() + self.low.bytes() + packet.packet.size as u64;
-        if (packets >= self.config.packets || bytes > self.config.bytes) && !idle {
-            return false;
-        }
-        let queue = if packet.packet.ecn.l4s() { &mut self.low } else { &mut self.classic };
-        queue.enqueue(packet, true)
-    }
-
     /// Whether the low-latency queue goes next; both have packets.
     fn low_goes_first(&self, now: Time, low: &Waiting, classic: &Waiting) -> bool {
         match self.config.scheduler {
@@ -185,36 +215,6 @@ impl DualPi2 {
         }
     }
 
-    /// Removes all packets.
-    pub(crate) fn drain(&mut self) -> Vec<Waiting> {
-        self.classic.drain().chain(self.low.drain()).collect()
-    }
-
-    /// Removes the packet that leaves now, and what is dropped before it.
-    pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
-        self.catch_up(now);
-        loop {
-            let low = match (self.low.head(), self.classic.head()) {
-                (Some(low), Some(classic)) => self.low_goes_first(now, low, classic),
-                (low, _) => low.is_some(),
-            };
-            let contended = self.low.len() > 0 && self.classic.len() > 0;
-            let packet = if low { self.low.dequeue() } else { self.classic.dequeue() };
-            let Some(packet) = packet else {
-                self.credit = first_credit(self.config.scheduler);
-                return None;
-            };
-            if contended {
-                self.charge(low, packet.packet.size);
-            }
-            let signalled = if low { self.signal_low(now, packet) } else { self.signal_classic(packet) };
-            match signalled {
-                Ok(packet) => return Some(packet),
-                Err(dropped) => drops.push(dropped),
-            }
-        }
-    }
-
     /// Whether `packet` left no more than two full packets, itself included: then the controller signals nothing, as in
     /// Linux.
     fn short(&self, packet: &Waiting) -> bool {
@@ -227,7 +227,7 @@ impl DualPi2 {
 
     /// The probability of a mark by the own delay of the low-latency queue.
     fn ramp(&self, delay: Span) -> f64 {
-        let Ramp { min, range } = self.config.ramp;
+        let (min, range) = (self.config.step, self.config.ramp);
         if delay <= min {
             0.0
         } else if delay >= min + range {
@@ -251,23 +251,6 @@ impl DualPi2 {
         let coupled = if self.short(packet) { 0.0 } else { (self.config.coupling * self.base).min(1.0) };
         // A packet alone in its queue is not marked for its delay (RFC 9332: Th_len).
         (if self.low.len() > 0 { self.ramp(delay) } else { 0.0 }, coupled)
-    }
-
-    /// Why it has just dropped or marked `packet` at this `point`.
-    pub(crate) fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
-        if let Point::Arrival = point {
-            let packets = (self.classic.len() + self.low.len()) as u64;
-            let (packet_limit, byte_limit) = (limit(self.config.packets), limit(self.config.bytes));
-            let (bytes, size) = (self.classic.bytes() + self.low.bytes(), packet.packet.size);
-            return Some(Rule::Full { packets, packet_limit, bytes, byte_limit, size });
-        }
-        let sojourn = packet.sojourn(now);
-        if let (Point::Mark, true) = (point, self.marked_low) {
-            let (own, coupled) = self.mark_probabilities(packet, sojourn);
-            return Some(Rule::LowLatency { sojourn, own, coupled });
-        }
-        let (probability, target) = (self.base * self.base, self.config.target);
-        Some(Rule::DualPi2 { delay: self.last_delay, target, probability, overload: self.overloaded() })
     }
 
     /// A low-latency packet: marked by the coupled probability or its own delay; in overload it can be dropped. `Err`: it
@@ -296,6 +279,71 @@ impl DualPi2 {
     }
 }
 
+impl Scheduled for DualPi2 {
+    fn enqueue(&mut self, packet: Waiting, idle: bool, _drops: &mut Vec<Waiting>) -> bool {
+        self.catch_up(packet.arrived);
+        let packets = (self.classic.len() + self.low.len()) as u64;
+        let bytes = self.classic.bytes() + self.low.bytes() + packet.packet.size as u64;
+        if (packets >= self.packets || bytes > self.bytes) && !idle {
+            return false;
+        }
+        let queue = if packet.packet.ecn.l4s() { &mut self.low } else { &mut self.classic };
+        queue.push(packet, true)
+    }
+
+    fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
+        self.catch_up(now);
+        loop {
+            let low = match (self.low.head(), self.classic.head()) {
+                (Some(low), Some(classic)) => self.low_goes_first(now, low, classic),
+                (low, _) => low.is_some(),
+            };
+            let contended = self.low.len() > 0 && self.classic.len() > 0;
+            let packet = if low { self.low.pop() } else { self.classic.pop() };
+            let Some(packet) = packet else {
+                self.credit = first_credit(self.config.scheduler);
+                return None;
+            };
+            if contended {
+                self.charge(low, packet.packet.size);
+            }
+            let signalled = if low { self.signal_low(now, packet) } else { self.signal_classic(packet) };
+            match signalled {
+                Ok(packet) => return Some(packet),
+                Err(dropped) => drops.push(dropped),
+            }
+        }
+    }
+
+    fn drain(&mut self) -> Vec<Waiting> {
+        [self.classic.drain(), self.low.drain()].concat()
+    }
+
+    fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
+        if let Point::Arrival = point {
+            let packets = (self.classic.len() + self.low.len()) as u64;
+            let (packet_limit, byte_limit) = (rule::limit(self.packets), rule::limit(self.bytes));
+            let (bytes, size) = (self.classic.bytes() + self.low.bytes(), packet.packet.size);
+            return Some(Rule::Full { packets, packet_limit, bytes, byte_limit, size });
+        }
+        let sojourn = packet.sojourn(now);
+        if let (Point::Mark, true) = (point, self.marked_low) {
+            let (own, coupled) = self.mark_probabilities(packet, sojourn);
+            return Some(Rule::LowLatency { sojourn, own, coupled });
+        }
+        let (probability, target) = (self.base * self.base, self.config.target);
+        Some(Rule::DualPi2 { delay: self.last_delay, target, probability, overload: self.overloaded() })
+    }
+
+    fn record_sojourns(&mut self, from: Time) {
+        self.counts.times = Some((from, SojournTimes::default()));
+    }
+
+    fn low_latency(&self) -> Option<&LowLatency> {
+        Some(&self.counts)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -303,27 +351,26 @@ mod tests {
 
     fn config() -> DualPi2Config {
         DualPi2Config {
-            packets: 1000,
-            bytes: u64::MAX,
             target: Span::from_ms(15),
             update_interval: Span::from_ms(16),
             alpha: 0.16,
             beta: 3.2,
             coupling: 2.0,
-            ramp: Ramp { min: Span::from_ms(1), range: Span::ZERO },
+            step: Span::from_ms(1),
+            ramp: Span::ZERO,
             scheduler: DualPi2Scheduler::WeightedRoundRobin(0.1),
         }
     }
 
     fn queue(config: DualPi2Config) -> DualPi2 {
-        DualPi2::new(config, Stream::new(1, "dualpi2", "test"))
+        DualPi2::new(config, 1000, u64::MAX, Stream::new(1, "dualpi2", "test"))
     }
 
     /// With some packets in the low-latency queue.
     fn filled(config: DualPi2Config, base: f64) -> DualPi2 {
         let mut queue = DualPi2 { base, ..queue(config) };
         (0..5).for_each(|_| {
-            queue.low.enqueue(packet(ms(0), Ecn::Ect1), false);
+            queue.low.push(packet(ms(0), Ecn::Ect1), false);
         });
         queue
     }
@@ -351,8 +398,8 @@ mod tests {
 
     #[test]
     fn marks_follow_the_ramp_and_come_at_even_distances() {
-        let ramp = Ramp { min: Span::from_ps(800_000_000), range: Span::from_ps(400_000_000) };
-        let q = queue(DualPi2Config { ramp, ..config() });
+        let (step, ramp) = (Span::from_ps(800_000_000), Span::from_ps(400_000_000));
+        let q = queue(DualPi2Config { step, ramp, ..config() });
         let at = |us: u64| q.ramp(Span::from_ps(us * 1_000_000));
         assert_eq!([800, 1000, 1200, 2000].map(at), [0.0, 0.5, 1.0, 1.0]);
         let mut q = filled(config(), 0.15);
@@ -399,10 +446,10 @@ mod tests {
         let served = |scheduler, classic_waits: u64| {
             let mut q = queue(DualPi2Config { scheduler, ..config() });
             for _ in 0..200 {
-                q.enqueue(packet(ms(100 - classic_waits), Ecn::NotEct), false);
+                q.enqueue(packet(ms(100 - classic_waits), Ecn::NotEct), false, &mut Vec::new());
             }
             for _ in 0..200 {
-                q.enqueue(packet(ms(100), Ecn::Ect1), false);
+                q.enqueue(packet(ms(100), Ecn::Ect1), false, &mut Vec::new());
             }
             q.next_update = Time::NEVER; // the probabilities stay zero
             let mut drops = Vec::new();

@@ -1,11 +1,14 @@
 //! One queue for each flow, served in deficit round robin, with CoDel or PIE in each: FQ-CoDel (RFC 8290), FQ-PIE.
 
 use super::codel::{CodelConfig, Control, ControlLaw};
-use super::{Point, TailDrop, Waiting};
+use super::{Point, Scheduled, Scheduler, TailDrop, Waiting};
+use crate::qdisc::discipline::{Discipline, Place, ecn, limit};
 use crate::qdisc::offer::Admission;
 use crate::qdisc::pie::{PieConfig, PieControl};
-use crate::rule::{Rule, limit};
+use crate::rule::{self, Rule};
 use engine::Stream;
+use params::Form::{Bytes, Integer};
+use params::{Key, Values, key};
 use std::collections::VecDeque;
 use units::{Span, Time};
 
@@ -32,6 +35,55 @@ pub struct FairConfig {
     /// The discipline inside each queue.
     pub inner: PerFlow,
 }
+
+const KEYS: &[Key] = &[
+    limit("\"10240p\""),
+    key(
+        "flows",
+        Integer(0, 65_536),
+        "1024",
+        "number of queues, to which flows are hashed; 0: one for each flow",
+    ),
+    key("quantum", Bytes(1, 1_000_000), "\"1514B\"", "bytes that a queue may send in its turn"),
+    key("memory", Bytes(1, u64::MAX >> 1), "\"32000000B\"", "bytes that may wait in all queues"),
+];
+
+fn build(values: &Values, place: &Place<'_>, inner: PerFlow) -> Scheduler {
+    let bytes = place.bytes.min(values.read("memory"));
+    let (queues, quantum) = (values.read("flows"), values.read("quantum"));
+    let config = FairConfig { queues, quantum, packets: place.packets, bytes, inner };
+    Scheduler::Fair(FairQueue::new(config, (place.stream)()))
+}
+
+/// FQ-CoDel.
+pub const FQ_CODEL: Discipline = Discipline {
+    model: params::model!(
+        "queue",
+        "fq_codel",
+        "one CoDel queue for each flow, served in turns",
+        "RFC 8290",
+        [KEYS, &[ecn("true")], CodelConfig::KEYS]
+    ),
+    title: "FQ-CoDel",
+    at_departure: Some(|values, place| build(values, place, PerFlow::Codel(CodelConfig::new(values)))),
+    drops_after: true,
+    ..Discipline::PLAIN
+};
+
+/// FQ-PIE.
+pub const FQ_PIE: Discipline = Discipline {
+    model: params::model!(
+        "queue",
+        "fq_pie",
+        "one PIE queue for each flow, served in turns",
+        "RFC 8033 and RFC 8290; as in Linux",
+        [KEYS, &[ecn("false")], PieConfig::KEYS]
+    ),
+    title: "FQ-PIE",
+    at_departure: Some(|values, place| build(values, place, PerFlow::Pie(PieConfig::new(values)))),
+    drops_after: true,
+    ..Discipline::PLAIN
+};
 
 /// Largest number of packets dropped at once if the limit is exceeded (RFC 8290 section 4.1).
 const BATCH: usize = 64;
@@ -102,8 +154,29 @@ impl FairQueue {
         index
     }
 
+    /// Drops packets at the head of the longest queue, until half of its bytes or a batch is gone.
+    fn drop_from_longest(&mut self, drops: &mut Vec<Waiting>) {
+        let Some(queue) = self.queues.iter_mut().rev().max_by_key(|queue| queue.waiting.bytes()) else {
+            return;
+        };
+        let half = queue.waiting.bytes().div_ceil(2);
+        let mut gone = 0;
+        for _ in 0..BATCH {
+            let Some(packet) = queue.waiting.pop() else { break };
+            gone += packet.packet.size as u64;
+            self.packets -= 1;
+            drops.push(packet);
+            if gone >= half {
+                break;
+            }
+        }
+        self.bytes -= gone;
+    }
+}
+
+impl Scheduled for FairQueue {
     /// Accepts the packet; above the limit, packets of the longest queue are dropped. With PIE it can be refused.
-    pub fn enqueue(&mut self, mut packet: Waiting, idle: bool, drops: &mut Vec<Waiting>) -> bool {
+    fn enqueue(&mut self, mut packet: Waiting, idle: bool, drops: &mut Vec<Waiting>) -> bool {
         let (index, now, size) = (self.index(&packet), packet.arrived, packet.packet.size as u64);
         let queue = &mut self.queues[index as usize];
         if let (PerFlow::Pie(config), State::Pie(control)) = (&self.config.inner, &mut queue.state) {
@@ -117,7 +190,7 @@ impl FairQueue {
                 Admission::Refuse => return false,
             }
         }
-        queue.waiting.enqueue(packet, idle);
+        queue.waiting.push(packet, idle);
         if queue.list == List::None {
             (queue.list, queue.deficit) = (List::New, self.config.quantum as i64);
             self.new.push_back(index);
@@ -130,32 +203,8 @@ impl FairQueue {
         true
     }
 
-    /// Removes all packets, queue by queue. An empty fair queue takes its place.
-    pub(crate) fn drain(&mut self) -> Vec<Waiting> {
-        self.queues.iter_mut().flat_map(|queue| queue.waiting.drain().collect::<Vec<_>>()).collect()
-    }
-
-    /// Drops packets at the head of the longest queue, until half of its bytes or a batch is gone.
-    fn drop_from_longest(&mut self, drops: &mut Vec<Waiting>) {
-        let Some(queue) = self.queues.iter_mut().rev().max_by_key(|queue| queue.waiting.bytes()) else {
-            return;
-        };
-        let half = queue.waiting.bytes().div_ceil(2);
-        let mut gone = 0;
-        for _ in 0..BATCH {
-            let Some(packet) = queue.waiting.dequeue() else { break };
-            gone += packet.packet.size as u64;
-            self.packets -= 1;
-            drops.push(packet);
-            if gone >= half {
-                break;
-            }
-        }
-        self.bytes -= gone;
-    }
-
     /// Removes the next packet: new queues first, each up to its deficit.
-    pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
+    fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
         loop {
             let from_new = !self.new.is_empty();
             let list = if from_new { &mut self.new } else { &mut self.old };
@@ -177,7 +226,7 @@ impl FairQueue {
                 }
                 (PerFlow::Pie(config), State::Pie(control)) => {
                     catch_up(control, config, &queue.waiting, now);
-                    queue.waiting.dequeue()
+                    queue.waiting.pop()
                 }
                 _ => None,
             };
@@ -197,18 +246,20 @@ impl FairQueue {
             }
         }
     }
-}
 
-impl FairQueue {
-    /// Why it has just dropped or marked `packet` at this `point`.
-    pub(crate) fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
+    /// Removes all packets, queue by queue. An empty fair queue takes its place.
+    fn drain(&mut self) -> Vec<Waiting> {
+        self.queues.iter_mut().flat_map(|queue| queue.waiting.drain()).collect()
+    }
+
+    fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
         let queue = self.queues.get(self.number(packet) as usize)?;
         match (point, &self.config.inner, &queue.state) {
             (Point::Limit { others }, ..) => Some(Rule::Longest {
                 packets: self.packets + others as u64 + 1,
-                packet_limit: limit(self.config.packets),
+                packet_limit: rule::limit(self.config.packets),
                 bytes: self.bytes,
-                byte_limit: limit(self.config.bytes),
+                byte_limit: rule::limit(self.config.bytes),
             }),
             (Point::Arrival, PerFlow::Pie(config), State::Pie(control)) => Some(control.rule(config)),
             (Point::Departure { later }, PerFlow::Codel(config), State::Codel(law)) => {
@@ -221,8 +272,7 @@ impl FairQueue {
         }
     }
 
-    /// Why PIE has marked `packet` at its arrival, if it has.
-    pub(crate) fn mark_at_arrival(&self, packet: &Waiting) -> Option<Rule> {
+    fn mark_at_arrival(&self, packet: &Waiting) -> Option<Rule> {
         let queue = self.queues.get(self.number(packet) as usize)?;
         match (&self.config.inner, &queue.state) {
             (PerFlow::Pie(config), State::Pie(control)) if queue.waiting.last()?.marked => {
@@ -258,7 +308,6 @@ mod tests {
             interval: Span::from_ms(100),
             ecn: true,
             ce_threshold: Span::ZERO,
-            largest: 1514,
         };
         FairConfig {
             queues: 0,

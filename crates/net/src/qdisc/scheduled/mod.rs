@@ -8,10 +8,11 @@ mod fair;
 mod tail;
 
 pub use codel::{Codel, CodelConfig};
-pub use dualpi2::{DualPi2, DualPi2Config, DualPi2Scheduler, LowLatency, Ramp};
-pub use fair::{FairConfig, FairQueue, PerFlow};
+pub use dualpi2::{DualPi2, DualPi2Config, DualPi2Scheduler, LowLatency};
+pub use fair::{FQ_CODEL, FairConfig, FairQueue, PerFlow};
 pub use tail::TailDrop;
 
+use super::discipline::Discipline;
 use crate::impairment::Effect;
 use crate::packet::{Ecn, Packet};
 use crate::rule::Rule;
@@ -59,79 +60,103 @@ pub(crate) enum Point {
     Mark,
 }
 
-/// The discipline of a scheduled link.
-#[derive(Clone, Debug)]
-pub enum Scheduler {
-    /// First in, first out, with a limit.
-    TailDrop(TailDrop),
-    /// CoDel (RFC 8289).
-    Codel(Codel),
-    /// One queue for each flow, served in deficit round robin (RFC 8290).
-    Fair(FairQueue),
-    /// A queue for classic and one for low-latency traffic (RFC 9332).
-    DualPi2(DualPi2),
-}
-
-impl Scheduler {
+/// A discipline that decides at departures.
+pub(crate) trait Scheduled {
     /// Offers a packet at its arrival, to a transmitter that is `idle` or not. Returns whether the queue has accepted it.
     /// `drops` receives packets that were accepted before and are dropped now; the packet itself can be among them.
-    #[inline(always)] // or a packet pays a call and a copy for it
-    pub fn enqueue(&mut self, packet: Waiting, idle: bool, drops: &mut Vec<Waiting>) -> bool {
-        match self {
-            Scheduler::TailDrop(queue) => queue.enqueue(packet, idle),
-            Scheduler::Codel(queue) => queue.enqueue(packet, idle),
-            Scheduler::Fair(queue) => queue.enqueue(packet, idle, drops),
-            Scheduler::DualPi2(queue) => queue.enqueue(packet, idle),
-        }
-    }
+    fn enqueue(&mut self, packet: Waiting, idle: bool, drops: &mut Vec<Waiting>) -> bool;
 
     /// Removes the packet whose transmission starts now. `drops` receives the packets that are dropped before it.
-    #[inline(always)] // or a packet pays a call and a copy for it
-    pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
-        match self {
-            Scheduler::TailDrop(queue) => queue.dequeue(),
-            Scheduler::Codel(queue) => queue.dequeue(now, drops),
-            Scheduler::Fair(queue) => queue.dequeue(now, drops),
-            Scheduler::DualPi2(queue) => queue.dequeue(now, drops),
-        }
-    }
+    fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting>;
 
-    /// Removes all packets, in the order of their arrival, for a discipline that takes its place.
-    pub(crate) fn drain(&mut self) -> Vec<Waiting> {
-        let mut packets: Vec<Waiting> = match self {
-            Scheduler::TailDrop(queue) => queue.drain().collect(),
-            Scheduler::Codel(queue) => queue.drain(),
-            Scheduler::Fair(queue) => queue.drain(),
-            Scheduler::DualPi2(queue) => queue.drain(),
-        };
-        packets.sort_by_key(|packet| packet.arrived);
-        packets
-    }
+    /// Removes all packets, for a discipline that takes its place.
+    fn drain(&mut self) -> Vec<Waiting>;
 
     /// Why it has just dropped or marked `packet` at this `point`.
-    pub(crate) fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule> {
-        match self {
-            Scheduler::TailDrop(queue) => Some(queue.rule(packet.packet.size)),
-            Scheduler::Codel(queue) => queue.rule(packet, now, point),
-            Scheduler::Fair(queue) => queue.rule(packet, now, point),
-            Scheduler::DualPi2(queue) => queue.rule(packet, now, point),
-        }
-    }
+    fn rule(&self, packet: &Waiting, now: Time, point: Point) -> Option<Rule>;
 
     /// Why it has marked `packet` at its arrival, if it has.
-    pub(crate) fn mark_at_arrival(&self, packet: &Waiting) -> Option<Rule> {
-        if let Scheduler::Fair(queue) = self { queue.mark_at_arrival(packet) } else { None }
+    fn mark_at_arrival(&self, _packet: &Waiting) -> Option<Rule> {
+        None
     }
 
     /// Records the waiting times of low-latency packets that arrive from `from` on, if there is a queue for them.
-    pub(crate) fn record_sojourns(&mut self, from: Time) {
-        if let Scheduler::DualPi2(queue) = self {
-            queue.record_sojourns(from);
-        }
-    }
+    fn record_sojourns(&mut self, _from: Time) {}
 
     /// What the low-latency queue has done, if there is one.
-    pub fn low_latency(&self) -> Option<&LowLatency> {
-        if let Scheduler::DualPi2(queue) = self { Some(queue.low_latency()) } else { None }
+    fn low_latency(&self) -> Option<&LowLatency> {
+        None
     }
+}
+
+/// The disciplines that decide at departures, each with its descriptions.
+macro_rules! disciplines {
+    ($($(#[$doc:meta])* $name:ident($queue:ty): [$($discipline:path),*];)*) => {
+        /// The discipline of a scheduled link.
+        #[derive(Clone, Debug)]
+        pub enum Scheduler {
+            $($(#[$doc])* $name($queue),)*
+        }
+
+        impl Scheduler {
+            /// Offers a packet at its arrival, to a transmitter that is `idle` or not. Returns whether the queue has accepted
+            /// it. `drops` receives packets that were accepted before and are dropped now; the packet itself can be among
+            /// them.
+            #[inline(always)] // or a packet pays a call and a copy for it
+            pub fn enqueue(&mut self, packet: Waiting, idle: bool, drops: &mut Vec<Waiting>) -> bool {
+                match self {
+                    $(Scheduler::$name(queue) => queue.enqueue(packet, idle, drops),)*
+                }
+            }
+
+            /// Removes the packet whose transmission starts now. `drops` receives the packets that are dropped before it.
+            #[inline(always)] // or a packet pays a call and a copy for it
+            pub fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
+                match self {
+                    $(Scheduler::$name(queue) => queue.dequeue(now, drops),)*
+                }
+            }
+
+            /// Removes all packets, in the order of their arrival, for a discipline that takes its place.
+            pub(crate) fn drain(&mut self) -> Vec<Waiting> {
+                let mut packets = match self {
+                    $(Scheduler::$name(queue) => Scheduled::drain(queue),)*
+                };
+                packets.sort_by_key(|packet| packet.arrived);
+                packets
+            }
+
+            /// Its rules, for what happens rarely.
+            pub(crate) fn discipline(&self) -> &dyn Scheduled {
+                match self {
+                    $(Scheduler::$name(queue) => queue,)*
+                }
+            }
+
+            /// Records the waiting times of low-latency packets that arrive from `from` on, if there is a queue for them.
+            pub(crate) fn record_sojourns(&mut self, from: Time) {
+                match self {
+                    $(Scheduler::$name(queue) => queue.record_sojourns(from),)*
+                }
+            }
+
+            /// What the low-latency queue has done, if there is one.
+            pub fn low_latency(&self) -> Option<&LowLatency> {
+                self.discipline().low_latency()
+            }
+        }
+
+        pub(super) const AT_DEPARTURE: &[&Discipline] = &[$($(&$discipline,)*)*];
+    };
+}
+
+disciplines! {
+    /// First in, first out, with a limit.
+    TailDrop(TailDrop): [];
+    /// CoDel (RFC 8289).
+    Codel(Codel): [codel::CODEL];
+    /// One queue for each flow, served in deficit round robin (RFC 8290).
+    Fair(FairQueue): [fair::FQ_CODEL, fair::FQ_PIE];
+    /// A queue for classic and one for low-latency traffic (RFC 9332).
+    DualPi2(DualPi2): [dualpi2::DUALPI2];
 }

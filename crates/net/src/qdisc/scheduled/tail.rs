@@ -1,8 +1,9 @@
 //! Drop-tail on a scheduled link: for links whose rate follows a trace.
 
-use super::Waiting;
+use super::{Point, Scheduled, Waiting};
 use crate::rule::{Rule, limit};
 use std::collections::VecDeque;
+use units::Time;
 
 /// A first-in-first-out queue with a limit on the waiting packets; the packet in transmission does not count.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ impl TailDrop {
 
     /// Accepts the packet if there is room for it; if the transmitter is `idle`, in any case.
     #[inline]
-    pub fn enqueue(&mut self, packet: Waiting, idle: bool) -> bool {
+    pub fn push(&mut self, packet: Waiting, idle: bool) -> bool {
         let size = packet.packet.size as u64;
         let full = self.waiting.len() as u64 >= self.most_packets
             || self.bytes.saturating_add(size) > self.most_bytes;
@@ -47,7 +48,7 @@ impl TailDrop {
     }
 
     /// Why it has just refused a packet of `size` bytes.
-    pub(crate) fn rule(&self, size: u32) -> Rule {
+    pub(crate) fn full(&self, size: u32) -> Rule {
         Rule::Full {
             packets: self.waiting.len() as u64,
             packet_limit: limit(self.most_packets),
@@ -63,16 +64,36 @@ impl TailDrop {
     }
 
     /// Removes all packets, the oldest first.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Waiting> + '_ {
+    pub(crate) fn drain(&mut self) -> Vec<Waiting> {
         self.bytes = 0;
-        self.waiting.drain(..)
+        self.waiting.drain(..).collect()
     }
 
     /// Removes the oldest packet.
     #[inline]
-    pub fn dequeue(&mut self) -> Option<Waiting> {
+    pub fn pop(&mut self) -> Option<Waiting> {
         let packet = self.waiting.pop_front()?;
         self.bytes -= packet.packet.size as u64;
         Some(packet)
+    }
+}
+
+impl Scheduled for TailDrop {
+    #[inline]
+    fn enqueue(&mut self, packet: Waiting, idle: bool, _drops: &mut Vec<Waiting>) -> bool {
+        self.push(packet, idle)
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _now: Time, _drops: &mut Vec<Waiting>) -> Option<Waiting> {
+        self.pop()
+    }
+
+    fn drain(&mut self) -> Vec<Waiting> {
+        TailDrop::drain(self)
+    }
+
+    fn rule(&self, packet: &Waiting, _now: Time, _point: Point) -> Option<Rule> {
+        Some(self.full(packet.packet.size))
     }
 }

@@ -405,7 +405,12 @@ mod tests {
     impl Node {
         fn new() -> Node {
             let stream = Stream::new(1, "aodv", "test");
-            Node { aodv: Aodv::new(AodvConfig::ns2()), store: Store::default(), stream, now: Time::ZERO }
+            Node {
+                aodv: Aodv::new(AodvConfig::with_defaults(0)),
+                store: Store::default(),
+                stream,
+                now: Time::ZERO,
+            }
         }
 
         fn call(&mut self, call: impl FnOnce(&mut Aodv, &mut RoutingContext<'_>)) -> Vec<RoutingOutput> {

@@ -1,0 +1,79 @@
+//! The keys of Wi-Fi.
+
+use net::wifi::{Access, Standard};
+use params::Form::{Any, Integer, Number, Quantity, Range, Switch, Text, Word};
+use params::{Key, Model, Unit, key};
+
+pub(super) static WIFI_RATE: Model = params::model!(
+    "rate",
+    "wifi",
+    "the transmitter is a Wi-Fi channel that several links share",
+    "",
+    [WIFI_RATE_KEYS]
+);
+
+const WIFI_RATE_KEYS: &[Key] = &[
+    key("medium", Text, "", "name of the `[[wifi]]`; in `back` that of the link"),
+    key("snr", Number(-20.0, 80.0), "40", "signal-to-noise ratio at the receiver, dB"),
+    key("streams", Integer(1, 8), "those of the `[[wifi]]`", "spatial streams of the station"),
+    key("errors", Number(0.0, 1.0), "by SNR", "error probability of each MPDU, in place of that by SNR"),
+    key(
+        "rate_control",
+        Any("\"minstrel\""),
+        "\"minstrel\"",
+        "`\"minstrel\"`, `\"ideal\"` (the MCS with the largest throughput at the SNR), or `{ kind = \"fixed\", mcs = 7 }`",
+    ),
+    key("weight", Number(0.01, 100.0), "1", "share of the station in the airtime scheduler"),
+    key(
+        "access",
+        Word(Access::NAMES),
+        "\"be\"",
+        "access category of the packets of this direction: background, best effort, video, voice",
+    ),
+];
+
+pub(super) const WIFI: &[Key] = &[
+    key("name", Text, "", "name for `medium` of links"),
+    key("ap", Text, "", "node of the access point"),
+    key("standard", Word(Standard::NAMES), "\"ac\"", "802.11n, ac or ax"),
+    key("width", Word(&["20MHz", "40MHz", "80MHz", "160MHz"]), "80 MHz; n: 20 MHz", "channel width"),
+    key("streams", Integer(1, 8), "2", "spatial streams"),
+    key(
+        "guard",
+        Quantity(Unit::Time, "0.8us"),
+        "\"0.8us\"",
+        "guard interval: 0.4 or 0.8 us; ax: 0.8, 1.6 or 3.2 us",
+    ),
+    key("channel", Text, "its own", "sets with the same text share the channel, and all hear all"),
+    key(
+        "scheduler",
+        Word(&["airtime", "round_robin"]),
+        "\"airtime\"",
+        "which station the access point serves next",
+    ),
+    key(
+        "ap_queue",
+        Any("{ kind = \"shared\", limit = \"1000p\" }"),
+        "{ kind = \"per_station\" }",
+        "one queue for each station, the queues of the links, or one for all",
+    ),
+    key(
+        "quantum",
+        Range(Unit::Time, "256us", "1us", "100ms"),
+        "\"256us\"",
+        "airtime of a station in a round",
+    ),
+    key("charge", Word(&["down", "both"]), "\"down\"", "whether a station also pays for what it sends"),
+    key("window", Integer(1, 256), "64; ax: 256", "block ACK window; 1: no aggregation"),
+    key("max_ppdu", Quantity(Unit::Time, "5.484ms"), "5.484ms", "longest transmission of data"),
+    key("control_rate", Word(&["6Mbps", "12Mbps", "24Mbps"]), "24Mbps", "largest rate of control frames"),
+    key(
+        "rts_threshold",
+        Any("\"none\""),
+        "\"none\"",
+        "bytes of data from which RTS and CTS come before them",
+    ),
+    key("eifs", Switch, "true", "after a collision everyone waits EIFS; otherwise AIFS, as in ns-3"),
+    key("bar", Switch, "false", "a missing block ACK is requested in an access of its own, as in ns-3"),
+    key("retry_limit", Integer(0, 255), "7", "repetitions of an MPDU; then it is lost"),
+];

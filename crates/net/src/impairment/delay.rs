@@ -1,0 +1,90 @@
+//! A delay that changes at given times.
+
+use super::kind::{Kind, Permits};
+use super::{Effect, Impair, Impairment};
+use crate::packet::Packet;
+use crate::tap::DropReason;
+use crate::transmitter::{REPEAT, Steps};
+use params::{Form, key};
+use units::{Span, Time};
+
+const STEP: Form = Form::Row(&[Form::delay("5s"), Form::delay("5ms")], "[\"5s\", \"5ms\"]");
+
+/// Whether packets keep their order.
+pub(super) const ORDER: params::Key =
+    key("order", Form::Switch, "true", "no packet arrives before the one in front of it");
+
+/// A delay in steps.
+pub(super) const DELAY: Kind = Kind {
+    model: params::model!(
+        "loss",
+        "delay",
+        "delays packets after their transmission by a time that changes at given times",
+        "",
+        [
+            &[key(
+                "steps",
+                Form::List(&STEP, "[[\"0s\", \"20ms\"], [\"5s\", \"5ms\"]]"),
+                "",
+                "times from the start, and the additional delay of the packets that arrive at the link from there on",
+            )],
+            REPEAT,
+            &[ORDER],
+        ]
+    ),
+    check: |values| Steps::<Span>::read(values).map(|_| ()),
+    build: |values, _| {
+        let steps = Steps::read(values).ok()?;
+        Some(Impairment::Delay(Delay { steps, ordered: values.read("order") }))
+    },
+    label: |values| format!("{} steps of delay", values.read::<Vec<(Span, Span)>>("steps").len()),
+    permits: |values| {
+        let steps: Vec<(Span, Span)> = values.read("steps");
+        let delay = steps.into_iter().map(|step| step.1).max().unwrap_or(Span::ZERO);
+        Permits { delay, ..Permits::NOTHING }
+    },
+    can_change: false,
+    ..Kind::PLAIN
+};
+
+/// Packets arrive later by a time that changes at given times.
+#[derive(Clone, Debug)]
+pub struct Delay {
+    steps: Steps<Span>,
+    /// No packet arrives before the one in front of it.
+    ordered: bool,
+}
+
+impl Delay {
+    /// From now on packets keep their order, or not.
+    pub(crate) fn set_ordered(&mut self, ordered: bool) {
+        self.ordered = ordered;
+    }
+
+    /// No delay: a place for a delay that changes, which keeps the order of the packets.
+    pub fn none() -> Delay {
+        Delay { steps: Steps { steps: vec![(Time::ZERO, Span::ZERO)], period: Span::ZERO }, ordered: true }
+    }
+}
+
+impl Impair for Delay {
+    #[inline]
+    fn before(&mut self, now: Time, _packet: &Packet, effect: &mut Effect) -> Option<DropReason> {
+        let delay = self.steps.at(now).0;
+        if self.ordered {
+            (effect.jitter, effect.ordered) = (effect.jitter + delay, true);
+        } else {
+            effect.delay = effect.delay + delay;
+        }
+        None
+    }
+
+    fn serves_changes(&self) -> bool {
+        // A delay that changes needs a place for the order of the packets; it has one step.
+        self.steps.steps == [(Time::ZERO, Span::ZERO)]
+    }
+
+    fn reorders(&self) -> bool {
+        !self.ordered
+    }
+}

@@ -1,0 +1,349 @@
+//! The values that a key takes, and the check of a value.
+
+use crate::nearest::nearest;
+use crate::value::{Raw, Value};
+use units::{Angle, ByteCount, Length, Limit, Rate, Span, Speed};
+
+/// The values that a key takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// Any text.
+    Text,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A number from the first to the second.
+    Number(f64, f64),
+    /// 0 for none, or a number from the first to the second.
+    NumberOrNone(f64, f64),
+    /// A whole number from the first to the second.
+    Integer(u64, u64),
+    /// `true` or `false`.
+    Switch,
+    /// Text with a unit, such as this.
+    Quantity(Unit, &'static str),
+    /// Text with a unit, such as the first, from the second to the third.
+    Range(Unit, &'static str, &'static str, &'static str),
+    /// Bytes from the first to the second: text with a unit, or a number.
+    Bytes(u64, u64),
+    /// A quantity such as the first, or one of these words.
+    QuantityOr(Unit, &'static str, &'static [&'static str]),
+    /// A number from the first to 1, or one of these words.
+    PartOr(f64, &'static [&'static str]),
+    /// A table of this name.
+    Table(&'static str),
+    /// An array of tables of this name.
+    Tables(&'static str),
+    /// A table with `kind` and the parameters of a loss, or an array of such tables.
+    Losses,
+    /// A controller: its name, or a table with its parameters.
+    Controller,
+    /// A table with `kind` and the parameters of a queue discipline.
+    Queue,
+    /// A table with `kind` and the parameters of a router.
+    Router,
+    /// A rate as text with a unit, or a table with `kind` for a rate that varies.
+    LinkRate,
+    /// Text, or an array of text.
+    TextOrTexts,
+    /// An array of such values; an example.
+    List(&'static Form, &'static str),
+    /// An array with one value of each form; an example.
+    Row(&'static [Form], &'static str),
+    /// An array of values that its reader checks; an example.
+    Array(&'static str),
+    /// Anything; an example.
+    Any(&'static str),
+}
+
+/// What a quantity measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A time span.
+    Time,
+    /// Bits per second.
+    Rate,
+    /// Bytes.
+    Size,
+    /// Packets, bytes or bandwidth-delay products.
+    Limit,
+    /// A length.
+    Length,
+    /// An angle.
+    Angle,
+    /// A speed.
+    Speed,
+}
+
+impl Unit {
+    /// The quantity that a text names. Fails with a message if it names none.
+    fn parse(self, text: &str) -> Result<Value, String> {
+        match self {
+            Unit::Time => text.parse::<Span>().map(Value::Time),
+            Unit::Rate => text.parse::<Rate>().map(Value::Rate),
+            Unit::Size => text.parse::<ByteCount>().map(|bytes| Value::Integer(bytes.0)),
+            Unit::Limit => text.parse::<Limit>().map(Value::Limit),
+            Unit::Length => text.parse::<Length>().map(Value::Length),
+            Unit::Angle => text.parse::<Angle>().map(Value::Angle),
+            Unit::Speed => text.parse::<Speed>().map(Value::Speed),
+        }
+        .map_err(|error| error.to_string())
+    }
+
+    fn read(self, raw: &Raw<'_>, example: &str) -> Result<Value, String> {
+        match raw {
+            Raw::Text(text) => self.parse(text),
+            Raw::Integer(n) => Err(format!("{n} has no unit: write it like \"{example}\"")),
+            Raw::Float(n) => Err(format!("{n} has no unit: write it like \"{example}\"")),
+            other => Err(format!("must be a quantity like \"{example}\", not {}", other.kind())),
+        }
+    }
+
+    fn within(self, raw: &Raw<'_>, example: &str, min: &str, max: &str) -> Result<Value, String> {
+        let value = self.read(raw, example)?;
+        let (Ok(least), Ok(most)) = (self.parse(min), self.parse(max)) else {
+            unreachable!("the range of a form is quantities")
+        };
+        match raw {
+            Raw::Text(text) if value < least || value > most => {
+                Err(format!("must be from {min} to {max}, not \"{text}\""))
+            }
+            _ => Ok(value),
+        }
+    }
+}
+
+fn not_a_list(raw: &Raw<'_>, example: &str) -> String {
+    format!("must be a list, such as {example}, not {}", raw.kind())
+}
+
+fn number(raw: &Raw<'_>, min: f64, max: f64) -> Result<f64, String> {
+    let n = match raw {
+        Raw::Integer(n) => *n as f64,
+        Raw::Float(n) => *n,
+        other => return Err(format!("must be a number, not {}", other.kind())),
+    };
+    if (min..=max).contains(&n) { Ok(n) } else { Err(format!("{n} is not between {min} and {max}")) }
+}
+
+fn integer(raw: &Raw<'_>, min: u64, max: u64) -> Result<u64, String> {
+    let Raw::Integer(n) = raw else { return Err(format!("must be a whole number, not {}", raw.kind())) };
+    match u64::try_from(*n) {
+        Ok(whole) if (min..=max).contains(&whole) => Ok(whole),
+        _ => Err(format!("{n} is not between {min} and {max}")),
+    }
+}
+
+fn bytes(raw: &Raw<'_>, min: u64, max: u64) -> Result<u64, String> {
+    let Raw::Text(text) = raw else { return integer(raw, min, max) };
+    match text.parse() {
+        Ok(ByteCount(bytes)) if (min..=max).contains(&bytes) => Ok(bytes),
+        Ok(_) => Err(format!("must be from {min} to {max} bytes, such as \"1000B\"")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn word(raw: &Raw<'_>, words: &'static [&'static str]) -> Result<&'static str, String> {
+    let Raw::Text(text) = raw else { return Err(format!("must be text, not {}", raw.kind())) };
+    let known = words.iter().find(|word| *word == text);
+    known
+        .copied()
+        .ok_or_else(|| format!("unknown value \"{text}\"; {}", nearest(text, words.iter().copied())))
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormError {
+    /// The element of an array that is wrong.
+    pub element: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl From<String> for FormError {
+    fn from(message: String) -> FormError {
+        FormError { element: None, message }
+    }
+}
+
+impl Form {
+    /// A delay of at most eleven days.
+    pub const fn delay(example: &'static str) -> Form {
+        Form::Range(Unit::Time, example, "0s", "1000000s")
+    }
+
+    /// A rate of at most one byte a picosecond.
+    pub const fn rate(example: &'static str) -> Form {
+        Form::Range(Unit::Rate, example, "1bps", "8000Gbps")
+    }
+
+    /// The value that `raw` is; none for a form that is a table or an array that its reader checks. Fails with what is
+    /// wrong with it.
+    pub fn value(&self, raw: &Raw<'_>) -> Result<Option<Value>, FormError> {
+        let value = match *self {
+            Form::List(form, example) => {
+                let Raw::List(items) = raw else { return Err(not_a_list(raw, example).into()) };
+                let element = |(index, item): (usize, &Raw<'_>)| {
+                    let error = |error: FormError| FormError { element: Some(index), message: error.message };
+                    form.value(item).map_err(error)
+                };
+                let values = items.iter().enumerate().map(element).collect::<Result<Option<_>, _>>()?;
+                return Ok(values.map(Value::List));
+            }
+            Form::Row(forms, example) => {
+                let wrong = || FormError::from(format!("must be an array such as {example}"));
+                let Raw::List(items) = raw else { return Err(wrong()) };
+                if items.len() != forms.len() {
+                    return Err(wrong());
+                }
+                let values = forms.iter().zip(items).map(|(form, item)| form.value(item));
+                return Ok(values.collect::<Result<Option<_>, _>>()?.map(Value::List));
+            }
+            Form::Array(example) => match raw {
+                Raw::List(_) => return Ok(None),
+                raw => return Err(not_a_list(raw, example).into()),
+            },
+            _ => self.single(raw)?,
+        };
+        Ok(value)
+    }
+
+    /// The value of a form that is no array.
+    fn single(&self, raw: &Raw<'_>) -> Result<Option<Value>, String> {
+        let one_of = |words: &'static [&str]| match raw {
+            Raw::Text(text) => words.iter().find(|word| *word == text).map(|word| Value::Word(word)),
+            _ => None,
+        };
+        Ok(Some(match *self {
+            Form::Text => match raw {
+                Raw::Text(text) => Value::Text((*text).into()),
+                other => return Err(format!("must be text, not {}", other.kind())),
+            },
+            Form::Word(words) => Value::Word(word(raw, words)?),
+            Form::Number(min, max) => Value::Number(number(raw, min, max)?),
+            Form::NumberOrNone(min, max) => match number(raw, 0.0, max)? {
+                n if n > 0.0 && n < min => {
+                    return Err(format!("{n} is not 0, for none, or between {min} and {max}"));
+                }
+                n => Value::Number(n),
+            },
+            Form::Integer(min, max) => Value::Integer(integer(raw, min, max)?),
+            Form::Switch => match raw {
+                Raw::Switch(on) => Value::Switch(*on),
+                other => return Err(format!("must be true or false, not {}", other.kind())),
+            },
+            Form::Quantity(unit, example) => unit.read(raw, example)?,
+            Form::Range(unit, example, min, max) => unit.within(raw, example, min, max)?,
+            Form::Bytes(min, max) => Value::Integer(bytes(raw, min, max)?),
+            Form::QuantityOr(unit, example, words) => match one_of(words) {
+                Some(word) => word,
+                None => unit.read(raw, example)?,
+            },
+            Form::PartOr(min, words) => match one_of(words) {
+                Some(word) => word,
+                None => Value::Number(number(raw, min, 1.0)?),
+            },
+            _ => return Ok(None),
+        }))
+    }
+
+    /// A value as it would be written, for messages.
+    pub fn example(&self) -> Option<String> {
+        match *self {
+            Form::Quantity(_, example) | Form::Range(_, example, ..) | Form::QuantityOr(_, example, _) => {
+                Some(format!("\"{example}\""))
+            }
+            Form::Word(words) => words.first().map(|word| format!("\"{word}\"")),
+            Form::Array(example) | Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => {
+                Some(example.into())
+            }
+            Form::Bytes(..) => Some("\"15kB\"".into()),
+            Form::LinkRate => Some("\"10Mbps\"".into()),
+            Form::Number(min, max) => Some(if max <= 1.0 { "0.01".into() } else { min.max(1.0).to_string() }),
+            Form::Integer(min, _) => Some(min.max(4).to_string()),
+            _ => None,
+        }
+    }
+
+    /// The values in words.
+    pub fn words(&self) -> String {
+        let one_of =
+            |words: &[&str]| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+        match *self {
+            Form::Text => "text".into(),
+            Form::Word(words) => one_of(words),
+            Form::Number(min, max) if max >= 1e9 => format!("number from {min}"),
+            Form::Number(min, max) => format!("number from {min} to {max}"),
+            Form::NumberOrNone(min, _) => format!("0, or number from {min}"),
+            Form::Integer(min, max) if max >= 1 << 30 => format!("whole number from {min}"),
+            Form::Integer(min, max) => format!("whole number from {min} to {max}"),
+            Form::Switch => "true or false".into(),
+            Form::Quantity(_, example) => format!("text with a unit, such as \"{example}\""),
+            Form::Range(_, example, min, max) => {
+                format!("text with a unit, such as \"{example}\", from {min} to {max}")
+            }
+            Form::Bytes(min, max) if min <= 1 && max >= 1 << 20 => "bytes, such as \"1000B\"".into(),
+            Form::Bytes(min, max) => format!("bytes, such as \"1000B\", from {min} to {max}"),
+            Form::QuantityOr(_, example, words) => {
+                format!("text with a unit, such as \"{example}\", or {}", one_of(words))
+            }
+            Form::PartOr(min, words) => format!("number from {min} to 1, or {}", one_of(words)),
+            Form::Table(name) => format!("table: {name}"),
+            Form::Tables(name) => format!("array of tables: {name}"),
+            Form::Losses => "a loss, or an array of losses".into(),
+            Form::Controller => "a controller".into(),
+            Form::Queue => "a queue discipline".into(),
+            Form::Router => "a router".into(),
+            Form::LinkRate => {
+                "text with a unit, such as \"10Mbps\", or a table: trace, steps, random_steps, file".into()
+            }
+            Form::TextOrTexts => "text, or an array of text".into(),
+            Form::Array(example) | Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => {
+                format!("such as {example}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_values_are_told() {
+        let told = |form: Form, raw: Raw<'_>| form.value(&raw).unwrap_err().message;
+        let range = Form::Range(Unit::Time, "5ms", "1us", "10s");
+        assert_eq!(told(range, Raw::Text("20s")), "must be from 1us to 10s, not \"20s\"");
+        assert_eq!(told(range, Raw::Integer(5)), "5 has no unit: write it like \"5ms\"");
+        assert_eq!(told(range, Raw::Switch(true)), "must be a quantity like \"5ms\", not true or false");
+        assert_eq!(told(Form::Number(0.0, 1.0), Raw::Float(f64::NAN)), "NaN is not between 0 and 1");
+        assert_eq!(told(Form::Integer(1, 4), Raw::Integer(-1)), "-1 is not between 1 and 4");
+        assert_eq!(
+            told(Form::NumberOrNone(1.0, 9.0), Raw::Float(0.5)),
+            "0.5 is not 0, for none, or between 1 and 9"
+        );
+        assert_eq!(
+            told(Form::Word(&["wrr", "tsfifo"]), Raw::Text("wr")),
+            "unknown value \"wr\"; did you mean \"wrr\"?"
+        );
+        assert_eq!(told(Form::Bytes(1, 9), Raw::Text("10B")), "must be from 1 to 9 bytes, such as \"1000B\"");
+        const PAIR: Form = Form::Row(&[Form::Number(0.0, 9.0), Form::Number(0.0, 9.0)], "[1, 2]");
+        let one = Raw::List(vec![Raw::Integer(1)]);
+        assert_eq!(told(PAIR, one.clone()), "must be an array such as [1, 2]");
+        let pairs = Form::List(&PAIR, "[[1, 2]]");
+        assert_eq!(told(pairs, Raw::Switch(true)), "must be a list, such as [[1, 2]], not true or false");
+        let good = Raw::List(vec![Raw::Integer(1), Raw::Integer(2)]);
+        assert_eq!(pairs.value(&Raw::List(vec![good, one])).unwrap_err().element, Some(1));
+    }
+
+    #[test]
+    fn values_have_the_type_of_their_form() {
+        let value = |form: Form, raw: Raw<'_>| form.value(&raw).unwrap();
+        assert_eq!(value(Form::Bytes(1, 9999), Raw::Text("1500B")), Some(Value::Integer(1500)));
+        assert_eq!(value(Form::Bytes(1, 9999), Raw::Integer(1500)), Some(Value::Integer(1500)));
+        assert_eq!(value(Form::Number(0.0, 9.0), Raw::Integer(1)), Some(Value::Number(1.0)));
+        assert_eq!(value(Form::PartOr(0.1, &["auto"]), Raw::Text("auto")), Some(Value::Word("auto")));
+        let limit = Form::QuantityOr(Unit::Limit, "5p", &["auto"]);
+        assert_eq!(value(limit, Raw::Text("5p")), Some(Value::Limit(Limit::Packets(5))));
+        assert_eq!(value(Form::Array("[1]"), Raw::List(Vec::new())), None);
+    }
+}

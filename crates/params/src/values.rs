@@ -1,0 +1,100 @@
+//! The values of a table.
+
+use crate::value::{FromValue, Value};
+use crate::{Key, Table};
+use std::fmt;
+
+/// The values of all keys of a table that have one, in the order of the keys; defaults filled in. Equal values are equal
+/// whether they were written or not.
+#[derive(Clone, Default)]
+pub struct Values(Vec<Entry>);
+
+#[derive(Clone)]
+struct Entry {
+    key: &'static str,
+    value: Value,
+    written: bool,
+}
+
+impl Values {
+    /// No values.
+    pub const NONE: Values = Values(Vec::new());
+
+    /// The values that `written` gives for the keys of `table`, and the defaults of the others under profile number
+    /// `profile`. Fails with the error of `written`.
+    pub fn new<E>(
+        table: &Table,
+        profile: usize,
+        mut written: impl FnMut(&'static Key) -> Result<Option<Value>, E>,
+    ) -> Result<Values, E> {
+        let mut entries = Vec::new();
+        for key in table.keys() {
+            let value = written(key)?;
+            let is_written = value.is_some();
+            let value = value.or_else(|| key.default(profile));
+            entries.extend(value.map(|value| Entry { key: key.name, value, written: is_written }));
+        }
+        Ok(Values(entries))
+    }
+
+    /// The defaults of `keys` under profile number `profile`.
+    pub fn defaults(keys: &[Key], profile: usize) -> Values {
+        let default = |key: &Key| Some(Entry { key: key.name, value: key.default(profile)?, written: false });
+        Values(keys.iter().filter_map(default).collect())
+    }
+
+    fn entry(&self, key: &str) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.key == key)
+    }
+
+    /// Whether the table has `key`.
+    pub fn is_written(&self, key: &str) -> bool {
+        self.entry(key).is_some_and(|entry| entry.written)
+    }
+
+    /// Replaces the value of `key`, or adds it.
+    pub fn set(&mut self, key: &'static str, value: Value) {
+        match self.0.iter_mut().find(|entry| entry.key == key) {
+            Some(entry) => entry.value = value,
+            None => self.0.push(Entry { key, value, written: false }),
+        }
+    }
+
+    /// The value of `key`; none if it was not written and its default is in words, or if it is one of the words that the
+    /// key takes in place of a value.
+    ///
+    /// # Panics
+    /// If the form of the key gives another type.
+    pub fn optional<T: FromValue>(&self, key: &str) -> Option<T> {
+        let value = &self.entry(key)?.value;
+        match (T::from_value(value), value) {
+            (Some(value), _) => Some(value),
+            (None, Value::Word(_)) => None,
+            (None, _) => panic!("{key} is {value:?}, read as another type"),
+        }
+    }
+
+    /// The value of `key`, which is required or has a default, or may be absent.
+    ///
+    /// # Panics
+    /// If there is no value, or if the form of the key gives another type.
+    pub fn read<T: FromValue>(&self, key: &str) -> T {
+        match self.optional(key).or_else(T::absent) {
+            Some(value) => value,
+            None => panic!("{key} is read and has no value"),
+        }
+    }
+}
+
+impl PartialEq for Values {
+    fn eq(&self, other: &Values) -> bool {
+        self.0.len() == other.0.len()
+            && self.0.iter().zip(&other.0).all(|(a, b)| a.key == b.key && a.value == b.value)
+    }
+}
+
+impl fmt::Debug for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.0.iter().map(|entry| (entry.key, &entry.value))).finish()
+    }
+}
