@@ -13,13 +13,16 @@ import structure
 
 ALLOWED = {
     "ackclock-units": set(),
+    "ackclock-params": {"ackclock-units"},
     "ackclock-engine": {"ackclock-units"},
     "ackclock-cc": {"ackclock-units"},
     "ackclock-orbit": {"ackclock-units"},
-    "ackclock-net": {"ackclock-units", "ackclock-engine", "ackclock-orbit"},
-    "ackclock-transport": {"ackclock-units", "ackclock-engine", "ackclock-cc", "ackclock-net"},
-    "ackclock-quic": {"ackclock-units", "ackclock-cc", "ackclock-transport"},
-    "ackclock-lab": {f"ackclock-{name}" for name in ("units", "engine", "cc", "orbit", "net", "transport", "quic")},
+    "ackclock-net": {"ackclock-units", "ackclock-params", "ackclock-engine", "ackclock-orbit"},
+    "ackclock-transport": {f"ackclock-{name}" for name in ("units", "params", "engine", "cc", "net")},
+    "ackclock-quic": {"ackclock-units", "ackclock-params", "ackclock-cc", "ackclock-transport"},
+    "ackclock-lab": {
+        f"ackclock-{name}" for name in ("units", "params", "engine", "cc", "orbit", "net", "transport", "quic")
+    },
     "ackclock-reach": {f"ackclock-{name}" for name in ("units", "cc", "net", "transport", "lab", "quic")},
     "ackclock": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
     "ackclock-py": {"ackclock-lab", "ackclock-units", "ackclock-cc", "ackclock-reach"},

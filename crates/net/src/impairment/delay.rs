@@ -3,8 +3,9 @@
 use super::kind::{Kind, Permits};
 use super::{Effect, Impair, Impairment};
 use crate::packet::Packet;
+use crate::rates::REPEAT;
 use crate::tap::DropReason;
-use crate::transmitter::{REPEAT, Steps};
+use crate::transmitter::Steps;
 use params::{Form, key};
 use units::{Span, Time};
 

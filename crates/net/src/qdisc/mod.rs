@@ -8,13 +8,15 @@ mod droptail;
 mod fifo;
 mod offer;
 mod pie;
+mod queue;
 mod red;
 pub mod scheduled;
 
-pub use discipline::{Discipline, Place, Queue};
+pub use discipline::{Discipline, Place};
 pub use droptail::{DROPTAIL, DropTail};
 pub use offer::{Admission, Offer};
 pub use pie::{Pie, PieConfig};
+pub use queue::Queue;
 pub use red::{Red, RedConfig};
 
 use crate::rule::Rule;
@@ -84,7 +86,10 @@ disciplines! {
     Pie(Box<Pie>): [pie::PIE];
 }
 
+const AT_DEPARTURE: &[&Discipline] =
+    &[&scheduled::CODEL, &scheduled::FQ_CODEL, &scheduled::FQ_PIE, &scheduled::DUALPI2];
+
 /// All disciplines.
 pub fn disciplines() -> impl Iterator<Item = &'static Discipline> + Clone {
-    AT_ARRIVAL.iter().chain(scheduled::AT_DEPARTURE).copied()
+    AT_ARRIVAL.iter().chain(AT_DEPARTURE).copied()
 }

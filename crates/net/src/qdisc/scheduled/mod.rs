@@ -7,12 +7,11 @@ mod dualpi2;
 mod fair;
 mod tail;
 
-pub use codel::{Codel, CodelConfig};
-pub use dualpi2::{DualPi2, DualPi2Config, DualPi2Scheduler, LowLatency};
-pub use fair::{FQ_CODEL, FairConfig, FairQueue, PerFlow};
+pub use codel::{CODEL, Codel, CodelConfig};
+pub use dualpi2::{DUALPI2, DualPi2, DualPi2Config, DualPi2Scheduler, LowLatency};
+pub use fair::{FQ_CODEL, FQ_PIE, FairConfig, FairQueue, PerFlow};
 pub use tail::TailDrop;
 
-use super::discipline::Discipline;
 use crate::impairment::Effect;
 use crate::packet::{Ecn, Packet};
 use crate::rule::Rule;
@@ -89,9 +88,9 @@ pub(crate) trait Scheduled {
     }
 }
 
-/// The disciplines that decide at departures, each with its descriptions.
+/// The disciplines that decide at departures.
 macro_rules! disciplines {
-    ($($(#[$doc:meta])* $name:ident($queue:ty): [$($discipline:path),*];)*) => {
+    ($($(#[$doc:meta])* $name:ident($queue:ty);)*) => {
         /// The discipline of a scheduled link.
         #[derive(Clone, Debug)]
         pub enum Scheduler {
@@ -145,18 +144,16 @@ macro_rules! disciplines {
                 self.discipline().low_latency()
             }
         }
-
-        pub(super) const AT_DEPARTURE: &[&Discipline] = &[$($(&$discipline,)*)*];
     };
 }
 
 disciplines! {
     /// First in, first out, with a limit.
-    TailDrop(TailDrop): [];
+    TailDrop(TailDrop);
     /// CoDel (RFC 8289).
-    Codel(Codel): [codel::CODEL];
+    Codel(Codel);
     /// One queue for each flow, served in deficit round robin (RFC 8290).
-    Fair(FairQueue): [fair::FQ_CODEL, fair::FQ_PIE];
+    Fair(FairQueue);
     /// A queue for classic and one for low-latency traffic (RFC 9332).
-    DualPi2(DualPi2): [dualpi2::DUALPI2];
+    DualPi2(DualPi2);
 }
