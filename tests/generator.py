@@ -28,8 +28,8 @@ FILE = Path(__file__).parents[1] / "scenarios" / "generated.toml"
 """The name of generated scenarios: the files that they name are beside it."""
 DEFINITIONS: dict[str, Any] = schema("scenario")["$defs"]
 REQUIRED = {table["name"]: {key["name"] for key in table["params"] if not key["default"]} for table in models("keys")}
-MODELS = {definition(form) for kind in ("queue", "loss") for form in DEFINITIONS[kind]["anyOf"]}
-"""Queue disciplines and impairments: tables whose `kind` is their name."""
+MODELS = {definition(form) for kind in ("queue", "loss", "router") for form in DEFINITIONS[kind]["anyOf"]}
+"""Queue disciplines, impairments and routers: tables whose `kind` is their name."""
 Document = dict[str, Any]
 
 
@@ -411,7 +411,7 @@ def expected() -> set[str]:
         *(f"recovery {model['name']}" for model in models("recoveries")),
         *(f"congestion_control {model['name']}" for model in models("controllers")),
         *(f"rate {kind}" for kind in rates),
-        *(f"router {kind}" for kind in DEFINITIONS["router"]["properties"]["kind"]["enum"]),
+        *(f"router {definition(form)}" for form in DEFINITIONS["router"]["anyOf"]),
         *(
             "change",
             "wifi",

@@ -107,7 +107,7 @@ fn errors_name_line_key_and_remedy() {
         (
             "profile = \"ns2\"",
             "recovery = \"sak\"",
-            "s.toml:4: tcp.recovery: unknown recovery \"sak\"; did you mean \"sack\"?",
+            "s.toml:4: tcp.recovery: unknown value \"sak\"; did you mean \"sack\"?",
         ),
         ("profile = \"ns2\"", "ecn = 1", "s.toml:4: tcp.ecn: must be true or false, not a number"),
         (

@@ -185,10 +185,7 @@ impl<'a> TableReader<'a> {
 
     /// An error about values that do not go together.
     pub fn mistake(&self, (key, message): Mistake) -> ScenarioError {
-        match message.starts_with("is missing") {
-            true => self.error(key, message).of_kind(ErrorKind::MissingKey),
-            false => self.error(key, message),
-        }
+        self.error(key, message)
     }
 
     /// The value of `key`, checked against its form; none if the table does not have it, if its form is a table, and for
