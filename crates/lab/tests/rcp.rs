@@ -150,7 +150,7 @@ bytes = "60kB"
         found(&text.replace("quick_start = \"5Mbps\"", "quick_start = \"5Mbps\"\nquick_start_window = 9999"));
     assert!(whole < approved, "{whole}");
     let error = Scenario::parse("q.toml", &text.replace("5Mbps", "10kbps"), &[]).unwrap_err();
-    assert!(error.to_string().contains("must be from 80kbps"), "{error}");
+    assert!(error.to_string().contains("must be at least 80kbps"), "{error}");
 }
 
 /// A path of 1 Mb/s with an outage. The goodput in kb/s of a flow with this controller.

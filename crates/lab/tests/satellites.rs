@@ -386,7 +386,10 @@ fn satellite_queues_that_need_a_constant_rate_are_refused_on_another() {
     }
     for (rate, expected) in [
         ("{ kind = \"random_steps\", min = \"1Mbps\", max = \"3Mbps\" }", "interval"),
-        ("{ kind = \"random_steps\", interval = \"1us\", min = \"1Mbps\", max = \"3Mbps\" }", "at least 1ms"),
+        (
+            "{ kind = \"random_steps\", interval = \"1us\", min = \"1Mbps\", max = \"3Mbps\" }",
+            "must be from 1ms",
+        ),
         ("{ kind = \"random_steps\", interval = \"1s\", min = \"4Mbps\", max = \"3Mbps\" }", "above max"),
     ] {
         let file = text("10s", &transmitters(rate, "{ kind = \"codel\" }"), FLOW);

@@ -333,3 +333,25 @@ fn flows_are_spread_over_the_spines() {
         assert!(error.contains(message), "{new}: {error}");
     }
 }
+
+/// Times that mean "to the end" may lie far behind it.
+#[test]
+fn far_times_are_accepted() {
+    let link = |keys: &str| {
+        format!(
+            "duration = \"1s\"\nlink = [{{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\", {keys} }}]\nflow = [{{ from = \"a\", to = \"b\" }}]\n"
+        )
+    };
+    for text in [
+        link("loss = { kind = \"blackout\", times = [[\"0.5s\", \"2000000s\"]] }"),
+        link(
+            "loss = { kind = \"scripted\", flow = \"flow0\", packets = [3], action = \"delay\", by = \"2000000s\" }",
+        ),
+        link("loss = { kind = \"delay\", steps = [[\"0s\", \"1ms\"], [\"2000000s\", \"2ms\"]] }"),
+        link("router = { kind = \"quick_start\", window = \"2000000s\" }"),
+        // `max` is three times `min` if that alone is there.
+        link("queue = { kind = \"red\", limit = \"100p\", min = \"20p\" }"),
+    ] {
+        Scenario::parse("s.toml", &text, &[]).unwrap_or_else(|error| panic!("{text}{error}"));
+    }
+}

@@ -40,13 +40,11 @@ pub enum RouterConfig {
     QuickStart(QuickStartConfig),
 }
 
-/// A router that a link can have: its keys, its name in diagrams, and its configuration.
+/// A router that a link can have: its keys, and its configuration.
 #[derive(Debug)]
 pub struct RouterKind {
     /// Its keys.
     pub model: Model,
-    /// Its name in diagrams.
-    pub title: &'static str,
     /// The configuration with these values.
     pub config: fn(&Values) -> RouterConfig,
 }
@@ -55,7 +53,6 @@ pub struct RouterKind {
 pub const ROUTERS: &[RouterKind] = &[
     RouterKind {
         model: params::model!("router", "rcp", "grants one rate to all flows", "", [RcpConfig::KEYS]),
-        title: "RCP",
         config: |values| RouterConfig::Rcp(RcpConfig::new(values)),
     },
     RouterKind {
@@ -66,7 +63,6 @@ pub const ROUTERS: &[RouterKind] = &[
             "",
             [XcpConfig::KEYS]
         ),
-        title: "XCP",
         config: |values| RouterConfig::Xcp(XcpConfig::new(values)),
     },
     RouterKind {
@@ -77,7 +73,6 @@ pub const ROUTERS: &[RouterKind] = &[
             "",
             [QuickStartConfig::KEYS]
         ),
-        title: "Quick-Start",
         config: |values| RouterConfig::QuickStart(QuickStartConfig::new(values)),
     },
 ];
@@ -86,9 +81,9 @@ impl RouterConfig {
     /// Its name in diagrams.
     pub fn title(&self) -> &'static str {
         match self {
-            RouterConfig::Rcp(_) => ROUTERS[0].title,
-            RouterConfig::Xcp(_) => ROUTERS[1].title,
-            RouterConfig::QuickStart(_) => ROUTERS[2].title,
+            RouterConfig::Rcp(_) => "RCP",
+            RouterConfig::Xcp(_) => "XCP",
+            RouterConfig::QuickStart(_) => "Quick-Start",
         }
     }
 }

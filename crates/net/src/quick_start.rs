@@ -18,7 +18,7 @@ params::options! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct QuickStartConfig {
         threshold: f64 = Form::Number(0.0, 1.0), ["0.85"], "part of the capacity up to which rates are approved";
-        window: Span = Form::Range(Unit::Time, "200ms", "1ms", "1000000s"), ["\"200ms\""],
+        window: Span = Form::AtLeast(Unit::Time, "200ms", "1ms"), ["\"200ms\""],
             "time over which arrivals and approvals count";
     }
 }

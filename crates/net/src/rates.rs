@@ -12,32 +12,40 @@ impl<T: FromValue> Steps<T> {
     /// The steps that the keys `steps` and `repeat` of a table give. Fails if their times are not in order.
     pub fn read(values: &Values) -> Result<Steps<T>, Mistake> {
         let rows: Vec<(Span, T)> = values.read("steps");
-        let steps = rows.into_iter().map(|(at, value)| (Time::ZERO + at, value)).collect();
-        Steps { steps, period: values.optional("repeat").unwrap_or(Span::ZERO) }.checked("steps")
+        let mut steps = Steps { steps: Vec::new(), period: Span::ZERO };
+        for (at, value) in rows {
+            steps.push(Time::ZERO + at, value).map_err(|message| ("steps", message.into()))?;
+        }
+        match steps.steps.is_empty() {
+            true => Err(("steps", "must not be empty".into())),
+            false => steps.repeated(values),
+        }
     }
 }
 
 impl<T> Steps<T> {
-    /// These steps, which the key `key` gives. Fails if their times are not in order.
-    pub fn checked(self, key: &'static str) -> Result<Steps<T>, Mistake> {
-        let times = || self.steps.iter().map(|step| step.0);
-        let wrong = match (self.steps.first(), self.steps.last()) {
-            (None, _) | (_, None) => (key, "must not be empty"),
-            (Some(first), _) if first.0 != Time::ZERO => (key, "the first time must be zero"),
-            _ if times().zip(times().skip(1)).any(|(before, at)| at <= before) => {
-                (key, "the times must increase")
-            }
-            (_, Some(last)) if self.period > Span::ZERO && Time::ZERO + self.period <= last.0 => {
-                ("repeat", "must be after the last step")
-            }
-            _ => return Ok(self),
-        };
-        Err((wrong.0, wrong.1.into()))
+    /// Adds the value from `at` on. Fails if the first time is not zero, or if the times do not increase.
+    pub fn push(&mut self, at: Time, value: T) -> Result<(), &'static str> {
+        match self.steps.last() {
+            None if at != Time::ZERO => return Err("the first time must be zero"),
+            Some((last, _)) if at <= *last => return Err("the times must increase"),
+            _ => self.steps.push((at, value)),
+        }
+        Ok(())
+    }
+
+    /// The steps with the period that the key `repeat` of a table gives. Fails if it ends before the last step.
+    pub fn repeated(self, values: &Values) -> Result<Steps<T>, Mistake> {
+        let period = values.optional("repeat").unwrap_or(Span::ZERO);
+        if period > Span::ZERO && self.steps.last().is_some_and(|(last, _)| Time::ZERO + period <= *last) {
+            return Err(("repeat", "must be after the last step".into()));
+        }
+        Ok(Steps { period, ..self })
     }
 }
 
 const RATE_STEP: Form = Form::Row(
-    &[Form::delay("5s"), Form::Range(Unit::Rate, "2Mbps", "0bps", "8000Gbps")],
+    &[Form::Quantity(Unit::Time, "5s"), Form::Range(Unit::Rate, "2Mbps", "0bps", "8000Gbps")],
     "[\"5s\", \"2Mbps\"]",
 );
 

@@ -23,6 +23,8 @@ pub enum Form {
     Quantity(Unit, &'static str),
     /// Text with a unit, such as the first, from the second to the third.
     Range(Unit, &'static str, &'static str, &'static str),
+    /// Text with a unit, such as the first, not less than the second.
+    AtLeast(Unit, &'static str, &'static str),
     /// Bytes from the first to the second: text with a unit, or a number.
     Bytes(u64, u64),
     /// A quantity such as the first, or one of these words.
@@ -98,17 +100,17 @@ impl Unit {
         }
     }
 
-    fn within(self, raw: &Raw<'_>, example: &str, min: &str, max: &str) -> Result<Value, String> {
+    fn within(self, raw: &Raw<'_>, example: &str, min: &str, max: Option<&str>) -> Result<Value, String> {
         let value = self.read(raw, example)?;
-        let (Ok(least), Ok(most)) = (self.parse(min), self.parse(max)) else {
-            unreachable!("the range of a form is quantities")
-        };
-        match raw {
-            Raw::Text(text) if value < least || value > most => {
-                Err(format!("must be from {min} to {max}, not \"{text}\""))
-            }
-            _ => Ok(value),
+        let bound =
+            |text| self.parse(text).unwrap_or_else(|_| unreachable!("the range of a form is quantities"));
+        if value >= bound(min) && max.is_none_or(|max| value <= bound(max)) {
+            return Ok(value);
         }
+        Err(match max {
+            Some(max) => format!("must be from {min} to {max}"),
+            None => format!("must be at least {min}"),
+        })
     }
 }
 
@@ -133,10 +135,14 @@ fn integer(raw: &Raw<'_>, min: u64, max: u64) -> Result<u64, String> {
     }
 }
 
+/// From here on the upper bound of a number of bytes is left out of messages.
+const UNBOUNDED: u64 = 1 << 40;
+
 fn bytes(raw: &Raw<'_>, min: u64, max: u64) -> Result<u64, String> {
     let Raw::Text(text) = raw else { return integer(raw, min, max) };
     match text.parse() {
         Ok(ByteCount(bytes)) if (min..=max).contains(&bytes) => Ok(bytes),
+        Ok(_) if max >= UNBOUNDED => Err(format!("must be at least {min} bytes, such as \"1000B\"")),
         Ok(_) => Err(format!("must be from {min} to {max} bytes, such as \"1000B\"")),
         Err(error) => Err(error.to_string()),
     }
@@ -232,7 +238,8 @@ impl Form {
                 other => return Err(format!("must be true or false, not {}", other.kind())),
             },
             Form::Quantity(unit, example) => unit.read(raw, example)?,
-            Form::Range(unit, example, min, max) => unit.within(raw, example, min, max)?,
+            Form::Range(unit, example, min, max) => unit.within(raw, example, min, Some(max))?,
+            Form::AtLeast(unit, example, min) => unit.within(raw, example, min, None)?,
             Form::Bytes(min, max) => Value::Integer(bytes(raw, min, max)?),
             Form::QuantityOr(unit, example, words) => match one_of(words) {
                 Some(word) => word,
@@ -249,9 +256,10 @@ impl Form {
     /// A value as it would be written, for messages.
     pub fn example(&self) -> Option<String> {
         match *self {
-            Form::Quantity(_, example) | Form::Range(_, example, ..) | Form::QuantityOr(_, example, _) => {
-                Some(format!("\"{example}\""))
-            }
+            Form::Quantity(_, example)
+            | Form::Range(_, example, ..)
+            | Form::AtLeast(_, example, _)
+            | Form::QuantityOr(_, example, _) => Some(format!("\"{example}\"")),
             Form::Word(words) => words.first().map(|word| format!("\"{word}\"")),
             Form::Array(example) | Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => {
                 Some(example.into())
@@ -280,6 +288,9 @@ impl Form {
             Form::Quantity(_, example) => format!("text with a unit, such as \"{example}\""),
             Form::Range(_, example, min, max) => {
                 format!("text with a unit, such as \"{example}\", from {min} to {max}")
+            }
+            Form::AtLeast(_, example, min) => {
+                format!("text with a unit, such as \"{example}\", at least {min}")
             }
             Form::Bytes(min, max) if min <= 1 && max >= 1 << 20 => "bytes, such as \"1000B\"".into(),
             Form::Bytes(min, max) => format!("bytes, such as \"1000B\", from {min} to {max}"),
@@ -312,7 +323,9 @@ mod tests {
     fn wrong_values_are_told() {
         let told = |form: Form, raw: Raw<'_>| form.value(&raw).unwrap_err().message;
         let range = Form::Range(Unit::Time, "5ms", "1us", "10s");
-        assert_eq!(told(range, Raw::Text("20s")), "must be from 1us to 10s, not \"20s\"");
+        assert_eq!(told(range, Raw::Text("20s")), "must be from 1us to 10s");
+        let least = Form::AtLeast(Unit::Rate, "1Mbps", "80kbps");
+        assert_eq!(told(least, Raw::Text("10kbps")), "must be at least 80kbps");
         assert_eq!(told(range, Raw::Integer(5)), "5 has no unit: write it like \"5ms\"");
         assert_eq!(told(range, Raw::Switch(true)), "must be a quantity like \"5ms\", not true or false");
         assert_eq!(told(Form::Number(0.0, 1.0), Raw::Float(f64::NAN)), "NaN is not between 0 and 1");

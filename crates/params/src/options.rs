@@ -2,8 +2,8 @@
 
 /// A struct whose fields are the keys of a table. Each row is a field, in brackets its key if that has another name, its
 /// type, the values that it takes, its default (or those under the profiles `ns2` and `linux`), and its meaning; after
-/// `needs` what else a table must say, after `else` the value without one, where the default is in words. After `with` stand fields that are not keys of their own,
-/// each with a function of the values.
+/// `needs` what else a table must say, after `else` the value without one, where the default is in words. After `with`
+/// stand fields that are not keys of their own, each with a function of the values.
 ///
 /// The struct has `KEYS`, `new` (from values) and `set` (one value).
 #[macro_export]
@@ -44,16 +44,21 @@ macro_rules! options {
             }
 
             /// The options with the defaults of profile number `profile`.
+            ///
+            /// # Panics
+            /// If a field after `with` needs the value of a key that is not one of `KEYS`.
             pub fn with_defaults(profile: usize) -> $name {
                 $name::new(&$crate::Values::defaults($name::KEYS, profile))
             }
 
             /// Sets the option of `key`, if it is one of these; `value` was checked against its form.
+            ///
+            /// # Panics
+            /// If the form of the key gives another type.
             pub fn set(&mut self, key: &str, value: &$crate::Value) {
                 $(if key == $crate::options!(@name $field $($key)?) {
-                    if let Some(value) = $crate::FromValue::from_value(value) {
-                        self.$field = value;
-                    }
+                    self.$field = $crate::FromValue::from_value(value)
+                        .unwrap_or_else(|| panic!("{key} is {value:?}, read as another type"));
                     return;
                 })*
             }

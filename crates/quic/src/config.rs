@@ -1,6 +1,6 @@
 //! The settings of a connection.
 
-use params::Form::{Bytes, Integer, Number, Range, Switch, Word};
+use params::Form::{Bytes, Integer, Number, Quantity, Switch, Word};
 use params::{Unit, named_values, options};
 use units::{Segments, Span};
 
@@ -40,8 +40,8 @@ options! {
             "the server's certificates in the handshake, without `tls`, at most 16,000 bytes";
         ack_every: Option<u32> = Integer(1, 1 << 20), ["2 (RFC 9000)"],
             "the receiver acknowledges so many packets at once, unless the delay passes before";
-        max_ack_delay: Option<Span> = Range(Unit::Time, "25ms", "1ms", "16s"), ["\"25ms\" (RFC 9000)"],
-            "longest delay of an ACK";
+        max_ack_delay: Option<Span> = Quantity(Unit::Time, "25ms"), ["\"25ms\" (RFC 9000)"],
+            "longest delay of an ACK, 1 ms to 16 s";
         packet_threshold: u32 = Integer(3, 1 << 20), ["3"],
             "a packet is lost if so many later ones were sent before one that is acknowledged (RFC 9002)";
         time_threshold: f32 = Number(1.001, 100.0), ["1.125"],

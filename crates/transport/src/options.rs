@@ -1,7 +1,7 @@
 //! TCP options. A profile is a set of option values; all profiles use the same sender.
 
 use cc::{Arithmetic, Growth};
-use params::Form::{Bytes, Integer, List, Number, NumberOrNone, Range, Row, Switch, Word};
+use params::Form::{AtLeast, Bytes, Integer, List, Number, NumberOrNone, Range, Row, Switch, Word};
 use params::{FromValue, Unit, Value, named_values};
 use std::sync::LazyLock;
 use units::{Rate, Span};
@@ -262,7 +262,7 @@ params::options! {
         pacing: bool = Switch, ["false"], "packets are sent at the rate window over round-trip time";
         pacing_gain: [f64; 2] = Row(&[Number(0.01, 100.0), Number(0.01, 100.0)], "[2.0, 1.2]"), ["`[2.0, 1.2]`"],
             "factors of that rate, in slow start and after it", else [2.0, 1.2];
-        quick_start: Rate = Range(Unit::Rate, "1Mbps", "80kbps", "8000Gbps"), ["none"],
+        quick_start: Rate = AtLeast(Unit::Rate, "1Mbps", "80kbps"), ["none"],
             "rate that the SYN requests from the routers of its path (RFC 4782)", else Rate::from_bps(0);
         quick_start_window: f64 = Number(1.0, 1e9), ["from the approved rate"],
             "window after an approved request, segments", else 0.0;

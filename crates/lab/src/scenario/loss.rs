@@ -1,6 +1,5 @@
 //! Reads `loss`: what happens to packets on a link besides its queue.
 
-use super::advice;
 use super::document::TomlValue;
 use super::table::TableReader;
 use crate::error::ScenarioError;
@@ -33,12 +32,7 @@ pub(super) fn read_losses(reader: &TableReader<'_>) -> Result<Option<Vec<Loss>>>
 
 /// Reads one table of `loss`; none for `kind = "none"`.
 fn read_loss(loss: TableReader<'_>) -> Result<Option<Loss>> {
-    if loss.text("kind")? == Some("list") {
-        advice::give(loss.error("kind", "\"list\" is now called \"scripted\""));
-    }
-    let names = KINDS.iter().map(|kind| (kind.name(), *kind));
-    let old = KINDS.iter().filter(|kind| kind.name() == "scripted").map(|kind| ("list", *kind));
-    let kind = loss.kind("loss", names.chain(old))?;
+    let kind = loss.kind("loss", KINDS.iter().copied(), |kind| &kind.model)?;
     let read = Loss::new(kind, loss.values(&kind.model.table, 0)?);
     let read = read.map_err(|mistake| loss.mistake(mistake))?;
     Ok((kind.name() != "none").then_some(read))

@@ -11,7 +11,7 @@ use super::nodes::Nodes;
 use super::table::{TableReader, quantity};
 use super::transports::Defaults;
 use crate::error::{ErrorKind, ScenarioError, meant};
-use crate::schema::{Form, Key, keys_of, table_of};
+use crate::schema::{Form, Key, keys_of, table_of_kind};
 use cc::{CONTROLLERS, ParamKind};
 use units::Rate;
 
@@ -145,9 +145,8 @@ impl Walk {
     fn model(&mut self, path: &str, item: &TomlItem) {
         let Some(reader) = self.note(TableReader::new(path, item)) else { return };
         let Some(Some(kind)) = self.note(reader.text("kind")) else { return };
-        let kind = if kind == "list" { "scripted" } else { kind };
-        if table_of(kind).is_some() {
-            self.keys(&reader, keys_of(kind));
+        if let Some(table) = table_of_kind(kind) {
+            self.keys(&reader, table.keys());
         }
     }
 

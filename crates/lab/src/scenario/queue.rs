@@ -13,11 +13,13 @@ pub(crate) fn read_queue(reader: &TableReader<'_>) -> Result<Option<Queue>, Scen
         return Err(reader.error("queue", message));
     }
     let Some(queue) = reader.table("queue")? else { return Ok(None) };
-    let discipline = queue.kind("queue", disciplines().map(|discipline| (discipline.name(), discipline)))?;
+    let discipline = queue.kind("queue", disciplines(), |discipline| &discipline.model)?;
     let values = queue.values(&discipline.model.table, 0)?;
-    if let Some(TomlValue::Integer(n)) = queue.get("mean_packet").map(|item| &item.value) {
+    if let Some(key) = discipline.packet_key
+        && let Some(TomlValue::Integer(n)) = queue.get(key).map(|item| &item.value)
+    {
         let message = format!("{n} has no unit and is taken in bytes: write \"{n}B\"");
-        advice::give(queue.error("mean_packet", message));
+        advice::give(queue.error(key, message));
     }
     Queue::new(discipline, values).map(Some).map_err(|mistake| queue.mistake(mistake))
 }

@@ -175,11 +175,7 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut QuicFlow, given: &mut Given) -
             flow.default_initial_window = None;
         }
     }
-    for key in Config::KEYS {
-        if let Some(value) = layer.value(key)? {
-            flow.config.set(key.name, &value);
-        }
-    }
+    layer.each(Config::KEYS, |key, value| flow.config.set(key, value))?;
     flow.header = layer.bytes("header", 0, 500)?.map_or(flow.header, |n| n as u32);
     flow.initial_ssthresh = layer.number("initial_ssthresh", 2.0, 1e9)?.unwrap_or(flow.initial_ssthresh);
     flow.max_cwnd = layer.number_or_none("max_cwnd", 1.0, 1e9)?.unwrap_or(flow.max_cwnd);

@@ -207,11 +207,7 @@ fn read_propagation(table: &TableReader<'_>) -> Result<Propagation> {
         },
     };
     let mut read = Propagation { model, ..Propagation::with_defaults(0) };
-    for key in Propagation::KEYS {
-        if let Some(value) = inner.value(key)? {
-            read.set(key.name, &value);
-        }
-    }
+    inner.each(Propagation::KEYS, |key, value| read.set(key, value))?;
     if read.range() > FARTHEST {
         let message = format!(
             "the range is {:.0} m; a reply would arrive later than SIFS; the maximum range is {FARTHEST} m",
@@ -248,7 +244,6 @@ fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
             "a short preamble needs at least 2 Mbps; write rate and basic_rate = \"2Mbps\" or more",
         ));
     }
-    inner.finish()?;
     Ok(read)
 }
 
@@ -291,11 +286,7 @@ fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<RoutingConfig> {
         Some(variant) => variant == "ns2",
     };
     let mut aodv = aodv(ns2);
-    for key in AodvConfig::KEYS {
-        if let Some(value) = inner.value(key)? {
-            aodv.set(key.name, &value);
-        }
-    }
+    inner.each(AodvConfig::KEYS, |key, value| aodv.set(key, value))?;
     if aodv.hello.is_none() && !aodv.link_layer_detection {
         return Err(inner.error(
             "link_layer_detection",

@@ -2,22 +2,20 @@
 
 use super::document::TomlValue;
 use super::model::RateVariation;
-use super::table::{TableReader, pair, quantity};
+use super::table::TableReader;
 use super::wifi;
-use crate::error::{ScenarioError, nearest};
-use net::{DeliveryTrace, RateSteps, Steps};
-use std::fmt::Display;
-use std::str::FromStr;
+use crate::error::ScenarioError;
+use crate::schema::{SHAPER, WIFI_RATE};
+use net::{DeliveryTrace, RATES, RateSteps, Steps, TokenBucket};
+use params::Values;
+use std::path::PathBuf;
 use std::sync::Arc;
 use units::{Rate, Span, Time};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Eleven days.
-pub(super) const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
-
-/// The least time between two random steps.
-const SHORTEST_STEP: Span = Span::from_ms(1);
+const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
 /// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
@@ -53,89 +51,64 @@ pub(super) fn read(reader: &TableReader<'_>) -> Result<Option<(Rate, Option<Rate
     let Some((line, None)) = given else {
         return Err(reader.error("shaper", "needs a constant rate of the link beside it"));
     };
-    let (rate, burst) = read_bucket(&shaper)?;
-    shaper.finish()?;
+    let mut values = shaper.values(&SHAPER, 0)?;
+    TokenBucket::check(&mut values).map_err(|mistake| shaper.mistake(mistake))?;
+    let (rate, burst) = (values.read("rate"), values.read("burst"));
     if rate > line {
         return Err(reader.error("shaper", format!("its rate of {rate} is above that of the link, {line}")));
     }
     Ok(Some((rate, Some(RateVariation::Shaper { line, burst }))))
 }
 
-/// Reads `rate` and `burst` of a token bucket.
-pub(super) fn read_bucket(table: &TableReader<'_>) -> Result<(Rate, u64)> {
-    let rate = table.need("rate", read_rate_key(table, "rate")?, "such as rate = \"1Mbps\"")?;
-    let burst = table.bytes("burst", 1, u64::MAX >> 16)?;
-    let burst = table.need("burst", burst, "the largest number of tokens, such as burst = \"15kB\"")?;
-    if burst as f64 * 8.0 / rate.bps() as f64 > LONGEST_DELAY.seconds() {
-        return Err(table.error("burst", format!("takes longer than {LONGEST_DELAY} at that rate")));
-    }
-    if burst < 1500 {
-        return Err(
-            table.error("burst", "must be at least 1500 bytes, or a full packet never has enough tokens")
-        );
-    }
-    Ok((rate, burst))
-}
-
 fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>)> {
-    let kind = table.need("kind", table.text("kind")?, "such as kind = \"trace\"")?;
-    let read = match kind {
-        "trace" => read_trace(&table)?,
-        "steps" => read_rate_steps(&table)?,
-        "random_steps" => read_random_steps(&table)?,
-        "file" => read_file(&table)?,
+    let model = table.kind("rate", RATES.iter().chain([&WIFI_RATE]), |model| model)?;
+    if model.table.name == WIFI_RATE.table.name {
+        let rate = wifi::read_rate(&table)?;
+        table.finish()?;
         // The rate is that of its basic service set, which is read later.
-        "wifi" => (FASTEST, RateVariation::Wifi(wifi::read_rate(&table)?)),
-        other => {
-            let known = ["trace", "steps", "random_steps", "file", "wifi"];
-            let message = format!("unknown rate \"{other}\"; {}", nearest(other, known));
-            return Err(table.error("kind", message));
+        return Ok((FASTEST, Some(RateVariation::Wifi(rate))));
+    }
+    let values = table.values(&model.table, 0)?;
+    let (mean, variation) = match model.table.name {
+        "trace" => read_trace(&table, &values)?,
+        "steps" => {
+            let steps = Steps::read(&values).map_err(|mistake| table.mistake(mistake))?;
+            mean_of(&table, "steps", steps)?
         }
+        "random_steps" => read_random_steps(&table, &values)?,
+        _ => read_file(&table, &values)?,
     };
-    table.finish()?;
-    Ok((read.0, Some(read.1)))
+    Ok((mean, Some(variation)))
 }
 
-fn read_trace(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
-    let example = "a trace of delivery opportunities, such as file = \"lte.down\"";
-    let (path, text) = table.need("file", table.file("file")?, example)?;
-    let unit = table.bytes("unit", 1, 65_535)?.unwrap_or(1504) as u32;
-    let repeat = table.switch("repeat")?.unwrap_or(true);
-    let trace = DeliveryTrace::parse(&text, unit, repeat)
+fn read_trace(table: &TableReader<'_>, values: &Values) -> Result<(Rate, RateVariation)> {
+    let (path, text) = named_file(table)?;
+    let trace = DeliveryTrace::parse(&text, values.read("unit"), values.read("repeat"))
         .map_err(|message| table.error("file", format!("{}: {message}", path.display())))?;
     Ok((trace.mean(), RateVariation::Trace(Arc::new(trace))))
 }
 
-fn read_rate_steps(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
-    let steps = read_steps(table, ["10Mbps", "2Mbps"], |rate| *rate <= FASTEST)?;
-    mean_of(table, "steps", steps)
+/// The file of a table that must have one.
+fn named_file(table: &TableReader<'_>) -> Result<(PathBuf, String)> {
+    table.need("file", table.file("file")?, "such as file = \"rate.csv\"")
 }
 
-fn read_random_steps(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
-    let interval = read_delay_key(table, "interval")?;
-    let interval =
-        table.need("interval", interval, "the time between two steps, such as interval = \"15s\"")?;
-    if interval < SHORTEST_STEP {
-        return Err(table.error("interval", format!("must be at least {SHORTEST_STEP}")));
-    }
-    let rate = |key: &'static str, example: &str| table.need(key, read_rate_key(table, key)?, example);
-    let min = rate("min", "the smallest rate, such as min = \"50Mbps\"")?;
-    let max = rate("max", "the largest rate, such as max = \"250Mbps\"")?;
+fn read_random_steps(table: &TableReader<'_>, values: &Values) -> Result<(Rate, RateVariation)> {
+    let (min, max): (Rate, Rate) = (values.read("min"), values.read("max"));
     if min > max {
         return Err(table.error("min", format!("must not be above max, which is {max}")));
     }
     let mean = Rate::from_bps(min.bps() / 2 + max.bps() / 2);
-    Ok((mean, RateVariation::RandomSteps { interval, min, max }))
+    Ok((mean, RateVariation::RandomSteps { interval: values.read("interval"), min, max }))
 }
 
 /// Reads the steps from a file with lines `time_s,bps`.
-fn read_file(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
-    let example = "lines of time_s,bps, such as file = \"rate.csv\"";
-    let (path, text) = table.need("file", table.file("file")?, example)?;
+fn read_file(table: &TableReader<'_>, values: &Values) -> Result<(Rate, RateVariation)> {
+    let (path, text) = named_file(table)?;
     let refuse = |line: usize, message: &str| {
         table.error("file", format!("{}:{}: {message}", path.display(), line + 1))
     };
-    let mut steps: Vec<(Time, Rate)> = Vec::new();
+    let mut steps = RateSteps { steps: Vec::new(), period: Span::ZERO };
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     for (number, line) in lines.filter(|(number, line)| *number > 0 || line.trim() != "time_s,bps") {
         let values = line
@@ -150,13 +123,12 @@ fn read_file(table: &TableReader<'_>) -> Result<(Rate, RateVariation)> {
             ));
         };
         let at = Time::ZERO + Span::from_seconds(at);
-        check_time(&steps, at).map_err(|message| refuse(number, message))?;
-        steps.push((at, Rate::from_bps(bps as u64)));
+        steps.push(at, Rate::from_bps(bps as u64)).map_err(|message| refuse(number, message))?;
     }
-    if steps.is_empty() {
+    if steps.steps.is_empty() {
         return Err(table.error("file", format!("{}: has no line", path.display())));
     }
-    let steps = RateSteps { period: read_period(table, &steps)?, steps };
+    let steps = steps.repeated(values).map_err(|mistake| table.mistake(mistake))?;
     mean_of(table, "file", steps)
 }
 
@@ -169,52 +141,4 @@ fn mean_of(table: &TableReader<'_>, key: &'static str, steps: RateSteps) -> Resu
     // Without a period the mean depends on the duration of the run (`Direction::mean_rate`); here it is the largest.
     let mean = if steps.period > Span::ZERO { steps.mean(Time::NEVER) } else { largest };
     Ok((mean, RateVariation::Steps(steps)))
-}
-
-/// Reads `steps`, pairs of a time and a value, and `repeat`. `examples`: two values; `valid`: whether a value is not too
-/// large.
-pub(super) fn read_steps<T: FromStr<Err: Display> + Display + Copy>(
-    table: &TableReader<'_>,
-    examples: [&str; 2],
-    valid: impl Fn(&T) -> bool,
-) -> Result<Steps<T>> {
-    let [first, second] = examples;
-    let example =
-        format!("times and values, such as steps = [[\"0s\", \"{first}\"], [\"5s\", \"{second}\"]]");
-    let items = table.need("steps", table.list("steps")?, &example)?;
-    let path = table.path("steps");
-    let mut steps: Vec<(Time, T)> = Vec::new();
-    for item in items {
-        let [at, value] = pair(item, &path, &format!("must be pairs of {example}"))?;
-        let at = Time::ZERO + quantity::<Span>(at, &path, "5s")?;
-        let value: T = quantity(value, &path, second)?;
-        let refuse = |message: String| ScenarioError::new(&item.origin, &path, message);
-        if !valid(&value) {
-            return Err(refuse(format!("{value} is too large")));
-        }
-        check_time(&steps, at).map_err(|message| refuse(message.into()))?;
-        steps.push((at, value));
-    }
-    if steps.is_empty() {
-        return Err(table.error("steps", "must not be empty"));
-    }
-    Ok(Steps { period: read_period(table, &steps)?, steps })
-}
-
-/// Fails if a step at `at` may not follow `steps`.
-fn check_time<T>(steps: &[(Time, T)], at: Time) -> std::result::Result<(), &'static str> {
-    match steps.last() {
-        None if at != Time::ZERO => Err("the first time must be zero"),
-        Some((last, _)) if at <= *last => Err("the times must increase"),
-        _ => Ok(()),
-    }
-}
-
-/// Reads `repeat`, the time after which `steps` start again; zero for never.
-fn read_period<T>(table: &TableReader<'_>, steps: &[(Time, T)]) -> Result<Span> {
-    let period: Span = table.quantity("repeat", "20s")?.unwrap_or(Span::ZERO);
-    if period > Span::ZERO && steps.last().is_some_and(|(last, _)| Time::ZERO + period <= *last) {
-        return Err(table.error("repeat", "must be after the last step"));
-    }
-    Ok(period)
 }

@@ -7,6 +7,6 @@ use net::{ROUTERS, RouterConfig};
 /// Reads the key `router` of a direction of a link.
 pub(crate) fn read_router(reader: &TableReader<'_>) -> Result<Option<RouterConfig>, ScenarioError> {
     let Some(table) = reader.table("router")? else { return Ok(None) };
-    let router = table.kind("router", ROUTERS.iter().map(|router| (router.model.table.name, router)))?;
+    let router = table.kind("router", ROUTERS.iter(), |router| &router.model)?;
     table.values(&router.model.table, 0).map(|values| Some((router.config)(&values)))
 }

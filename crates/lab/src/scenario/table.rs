@@ -1,9 +1,10 @@
 //! Typed reading of a table. A key that the reader does not read is an unknown key; its error names the nearest known
 //! key.
 
+use super::advice;
 use super::document::{TomlItem, TomlValue};
 use crate::error::{ErrorKind, Origin, ScenarioError, nearest};
-use params::{FormError, Key, Mistake, Raw, Table, Value, Values};
+use params::{FormError, Key, Mistake, Model, Raw, Table, Value, Values};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -158,11 +159,12 @@ impl<'a> TableReader<'a> {
         quantity(item, &self.path(key), example).map(Some)
     }
 
-    /// The values of the keys of `table`, of which this is one; defaults under profile number `profile`. Fails with the
+    /// The values of the keys of `table`, of which this is one; defaults under profile number `profile`. Without `kind`. Fails with the
     /// first wrong value, missing key or unknown key.
     pub fn values(&self, table: &Table, profile: usize) -> Result<Values> {
         let values = Values::new(table, profile, |key| match self.value(key)? {
-            None if key.name == "kind" => Ok(None),
+            // `TableReader::kind` has read it.
+            _ if key.name == "kind" => Ok(None),
             None if key.is_required() => {
                 let error = ScenarioError::new(self.origin, &self.path(key.name), key.missing());
                 Err(error.of_kind(ErrorKind::MissingKey))
@@ -174,13 +176,35 @@ impl<'a> TableReader<'a> {
         self.unknown_keys().into_iter().next().map_or(Ok(values), Err)
     }
 
-    /// The model that `kind` names among `models`, which are called `what` in messages.
-    pub fn kind<M>(&self, what: &str, models: impl Iterator<Item = (&'static str, M)> + Clone) -> Result<M> {
-        let example = models.clone().next().map_or("", |model| model.0);
+    /// The model that `kind` names among `models`, which are called `what` in messages. `model` gives the description of
+    /// one.
+    pub fn kind<M>(
+        &self,
+        what: &str,
+        models: impl Iterator<Item = M> + Clone,
+        model: impl Fn(&M) -> &'static Model,
+    ) -> Result<M> {
+        let names = models.clone().map(|one| model(&one).table.name);
+        let example = names.clone().next().unwrap_or_default();
         let name = self.need("kind", self.text("kind")?, &format!("such as kind = \"{example}\""))?;
-        let names = models.clone().map(|model| model.0);
         let unknown = || self.error("kind", format!("unknown {what} \"{name}\"; {}", nearest(name, names)));
-        models.into_iter().find(|model| model.0 == name).map(|model| model.1).ok_or_else(unknown)
+        let mut known = models.into_iter().filter(|one| model(one).names().contains(&name));
+        let named = known.next().ok_or_else(unknown)?;
+        let present = model(&named).table.name;
+        if name != present {
+            advice::give(self.error("kind", format!("\"{name}\" is now called \"{present}\"")));
+        }
+        Ok(named)
+    }
+
+    /// Gives `set` the values of those of `keys` that the table has, in the order of `keys`.
+    pub fn each(&self, keys: &'static [Key], mut set: impl FnMut(&'static str, &Value)) -> Result<()> {
+        for key in keys {
+            if let Some(value) = self.value(key)? {
+                set(key.name, &value);
+            }
+        }
+        Ok(())
     }
 
     /// An error about values that do not go together.
@@ -188,10 +212,9 @@ impl<'a> TableReader<'a> {
         self.error(key, message)
     }
 
-    /// The value of `key`, checked against its form; none if the table does not have it, if its form is a table, and for
-    /// `kind`, which [`TableReader::kind`] reads.
+    /// The value of `key`, checked against its form; none if the table does not have it, or if its form is a table.
     pub fn value(&self, key: &'static Key) -> Result<Option<Value>> {
-        let Some(item) = self.get(key.name).filter(|_| key.name != "kind") else { return Ok(None) };
+        let Some(item) = self.get(key.name) else { return Ok(None) };
         key.form.value(&raw(&item.value)).map_err(|FormError { element, message }| {
             let element = match (&item.value, element) {
                 (TomlValue::List(items), Some(index)) => items.get(index),

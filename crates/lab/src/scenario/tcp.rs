@@ -11,6 +11,9 @@ use transport::{EcnFeedback, IdleRestart, Options, Recovery, Validation};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
+/// What the options of recovery `rack` need.
+const NEEDS_RACK: &str = "recovery = \"rack\"";
+
 impl TcpFlow {
     /// The signals that its controller requires.
     fn needs(&self) -> Signals {
@@ -156,20 +159,16 @@ impl TcpLayers<'_> {
         let own = self.own_keys()?;
         let own_recovery = own.iter().any(|key| ["recovery", "profile"].contains(key));
         let rack = o.recovery == Recovery::Rack;
-        let used = |needs: &str| match needs.starts_with("recovery = \"rack\"") {
-            true => rack,
-            false => o.reports(),
-        };
-        let unused = Options::KEYS.iter().filter(|key| !key.needs.is_empty() && !used(key.needs));
-        for key in unused.filter(|key| own.contains(&key.name) || !own_recovery) {
-            let Some(layer) = self.layer_with(key.name)? else { continue };
-            let recovery = format!("recovery = \"{}\"", o.recovery.name());
-            let has_sack = matches!(o.recovery, Recovery::Sack | Recovery::Rack);
-            let with = if has_sack && !key.needs.starts_with("recovery = \"rack\"") {
-                "sack = false".into()
-            } else {
-                recovery
+        let recovery = format!("recovery = \"{}\"", o.recovery.name());
+        let without_sack =
+            if matches!(o.recovery, Recovery::Sack | Recovery::Rack) { "sack = false" } else { &recovery };
+        for key in Options::KEYS.iter().filter(|key| own.contains(&key.name) || !own_recovery) {
+            let (used, with) = match key.needs {
+                "" => continue,
+                NEEDS_RACK => (rack, recovery.as_str()),
+                _ => (o.reports(), without_sack),
             };
+            let Some(layer) = self.layer_with(key.name)?.filter(|_| !used) else { continue };
             let message = format!("has no effect with {with}: remove it, or write {}", key.needs);
             return Err(layer.error(key.name, message));
         }
@@ -248,11 +247,7 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow) -> Result<()> {
         flow.default_initial_window = None;
     }
     let o = &mut flow.options;
-    for key in Options::KEYS {
-        if let Some(value) = layer.value(key)? {
-            o.set(key.name, &value);
-        }
-    }
+    layer.each(Options::KEYS, |key, value| o.set(key, value))?;
     let has = |key: &str| layer.keys().any(|other| other == key);
     if has("ack_delay") && !has("ack_delay_max") {
         o.ack_delay_max = o.ack_delay_max.max(o.ack_delay);

@@ -122,7 +122,7 @@ fn value(form: &Form) -> Value {
         }
         Form::Integer(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Form::Switch => json!({ "type": "boolean" }),
-        Form::Quantity(_, example) | Form::Range(_, example, ..) => {
+        Form::Quantity(_, example) | Form::Range(_, example, ..) | Form::AtLeast(_, example, _) => {
             json!({ "type": "string", "examples": [example] })
         }
         Form::Bytes(..) => json!({ "type": ["string", "integer"], "examples": ["1000B"] }),

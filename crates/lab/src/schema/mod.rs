@@ -13,4 +13,5 @@ mod wifi;
 
 pub use json::{outcome_schema, scenario_schema};
 pub use params::{Form, Key, Table};
-pub use tables::{MAC, keys_of, table_of, tables};
+pub use tables::{MAC, SHAPER, keys_of, table_of_kind, tables};
+pub use wifi::WIFI_RATE;

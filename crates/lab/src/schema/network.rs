@@ -1,8 +1,8 @@
 //! The keys of a scenario, its links, flows, traffic and changes.
 
 use params::Form::{
-    Any, Array, Bytes, Integer, LinkRate, List, Losses, Number, Quantity, Queue, Range, Router, Row, Switch,
-    Table, Tables, Text, TextOrTexts, Word,
+    Any, Array, AtLeast, Bytes, Integer, LinkRate, List, Losses, Number, Quantity, Queue, Range, Router, Row,
+    Switch, Table, Tables, Text, TextOrTexts, Word,
 };
 use params::{Form, Key, Unit, key};
 
@@ -94,12 +94,7 @@ pub(super) const FLOW: &[Key] = &[
         "upper bound of a random time that is added to the start",
     ),
     key("stop", Quantity(Unit::Time, "50s"), "none", "time at which the application has no more data"),
-    key(
-        "bytes",
-        Range(Unit::Size, "10MB", "1B", MOST_BYTES),
-        "unlimited",
-        "payload to transfer; TCP and QUIC",
-    ),
+    key("bytes", AtLeast(Unit::Size, "10MB", "1B"), "unlimited", "payload to transfer; TCP and QUIC"),
     key("tcp", Table("tcp"), "`[tcp]`", "options of this flow"),
     key("quic", Table("quic"), "none", "makes it a QUIC flow, with these options after those of `[quic]`"),
     key(
@@ -111,16 +106,13 @@ pub(super) const FLOW: &[Key] = &[
     key("udp", Table("udp"), "none", "makes it a UDP flow"),
 ];
 
-/// The largest number of bytes of a flow.
-const MOST_BYTES: &str = "9000000000000000000B";
-
 const WRITE: Form =
-    Row(&[Quantity(Unit::Time, "2s"), Range(Unit::Size, "10kB", "1B", MOST_BYTES)], "[\"2s\", \"10kB\"]");
+    Row(&[Quantity(Unit::Time, "2s"), AtLeast(Unit::Size, "10kB", "1B")], "[\"2s\", \"10kB\"]");
 
 const UDP_STEP: Form = Row(&[Quantity(Unit::Time, "30s"), UDP_RATE], "[\"30s\", \"2Mbps\"]");
 
 const BURST: Form = Row(
-    &[Quantity(Unit::Time, "4.5s"), Range(Unit::Time, "120ms", "1ps", "1000000s"), UDP_RATE],
+    &[Quantity(Unit::Time, "4.5s"), AtLeast(Unit::Time, "120ms", "1ps"), UDP_RATE],
     "[\"4.5s\", \"120ms\", \"30Mbps\"]",
 );
 
@@ -156,15 +148,10 @@ pub(super) const TRAFFIC: &[Key] = &[
     key("name", Text, "`traffic0-`, ...", "name of the source; its flows add a number"),
     key("from", TextOrTexts, "", "node, or nodes, that send data"),
     key("to", TextOrTexts, "", "node, or nodes, that receive data"),
-    key("load", Range(Unit::Rate, "6Mbps", "1bps", "8000Gbps"), "", "mean offered payload"),
-    key("size", Range(Unit::Size, "30kB", "1B", MOST_BYTES), "", "mean size of a flow"),
+    key("load", AtLeast(Unit::Rate, "6Mbps", "1bps"), "", "mean offered payload"),
+    key("size", AtLeast(Unit::Size, "30kB", "1B"), "", "mean size of a flow"),
     key("shape", Number(1.01, 10.0), "all flows have one size", "shape of the Pareto distribution of sizes"),
-    key(
-        "largest",
-        Range(Unit::Size, "10MB", "1B", MOST_BYTES),
-        "1,000 times `size`",
-        "largest size with `shape`",
-    ),
+    key("largest", AtLeast(Unit::Size, "10MB", "1B"), "1,000 times `size`", "largest size with `shape`"),
     key("start", Quantity(Unit::Time, "1s"), "\"0s\"", "no flow starts earlier"),
     key("stop", Quantity(Unit::Time, "50s"), "the end", "no flow starts later"),
     key("tcp", Table("tcp"), "`[tcp]`", "options of its flows"),

@@ -5,7 +5,7 @@ use net::impairment::KINDS;
 use net::qdisc::disciplines;
 use net::radio::{AodvConfig, MacConfig, Propagation};
 use net::{RATES, ROUTERS, TokenBucket};
-use params::{Key, Table};
+use params::{Form, Key, Table};
 
 const fn table(name: &'static str, place: &'static str, groups: &'static [&'static [Key]]) -> Table {
     Table { name, place, groups }
@@ -24,7 +24,6 @@ const NETWORK: &[Table] = &[
 
 const OTHERS: &[Table] = &[
     table("wifi_set", "`[[wifi]]`: a basic service set", &[wifi::WIFI]),
-    table("shaper", "`shaper` of a link", &[TokenBucket::KEYS]),
     table("topology", "`[[topology]]`", &[network::TOPOLOGY]),
     table("flow", "`[[flow]]`", &[network::FLOW]),
     table("udp", "`udp` of a flow", &[network::UDP]),
@@ -52,6 +51,9 @@ const OTHERS: &[Table] = &[
     table("radio_queue", "`queue` of a radio network", &[radio::RADIO_QUEUE]),
 ];
 
+/// A token bucket in front of a transmitter.
+pub static SHAPER: Table = table("shaper", "`shaper` of a link", &[TokenBucket::KEYS]);
+
 /// The MAC of radio nodes.
 pub static MAC: Table = table("mac", "`mac` of a radio network", &[MacConfig::KEYS, MacConfig::VARIANTS]);
 
@@ -61,7 +63,15 @@ pub fn tables() -> impl Iterator<Item = &'static Table> {
     let routers = ROUTERS.iter().map(|router| &router.model.table);
     let queues = disciplines().map(|discipline| &discipline.model.table);
     let losses = KINDS.iter().map(|kind| &kind.model.table);
-    NETWORK.iter().chain(queues).chain(rates).chain(routers).chain(OTHERS).chain([&MAC]).chain(losses)
+    NETWORK
+        .iter()
+        .chain(queues)
+        .chain(rates)
+        .chain(routers)
+        .chain([&SHAPER])
+        .chain(OTHERS)
+        .chain([&MAC])
+        .chain(losses)
 }
 
 /// The table called `name`: that of a model too, such as a queue discipline.
@@ -69,7 +79,16 @@ pub fn table_of(name: &str) -> Option<&'static Table> {
     tables().find(|table| table.name == name)
 }
 
+/// The table of the model that `kind` names, by a present or an old name.
+pub fn table_of_kind(kind: &str) -> Option<&'static Table> {
+    let names = |table: &Table| match table.key("kind").map(|key| key.form) {
+        Some(Form::Word(names)) => names,
+        _ => &[],
+    };
+    tables().find(|table| names(table).first() == Some(&table.name) && names(table).contains(&kind))
+}
+
 /// The keys of a table.
 pub fn keys_of(name: &str) -> impl Iterator<Item = &'static Key> + Clone {
-    table_of(name).into_iter().flat_map(Table::keys).collect::<Vec<_>>().into_iter()
+    table_of(name).into_iter().flat_map(Table::keys)
 }

@@ -4,7 +4,8 @@ use net::wifi::{Access, Standard};
 use params::Form::{Any, Integer, Number, Quantity, Range, Switch, Text, Word};
 use params::{Key, Model, Unit, key};
 
-pub(super) static WIFI_RATE: Model = params::model!(
+/// A rate that a Wi-Fi channel decides.
+pub static WIFI_RATE: Model = params::model!(
     "rate",
     "wifi",
     "the transmitter is a Wi-Fi channel that several links share",

@@ -6,8 +6,8 @@ use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::event_loop::Simulation;
 use super::{Inner, Run, each};
 use crate::scenario::{Action, Change, FlowKind, Loss, Queue, Scenario, Wanted};
+use net::impairment::BuildContext;
 use net::impairment::PacketsOf;
-use net::impairment::Place;
 use net::{LinkId, NotPrepared};
 use transport::FlowTimer;
 use units::{Span, Time};
@@ -181,7 +181,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         for (index, loss) in losses.iter().enumerate() {
             let stream =
                 || named_stream(self.seed, &self.topology, LinkId(link), &format!("loss/{name}/{index}"));
-            impairments.extend(loss.build(&Place { flow: &flow, stream: &stream }));
+            impairments.extend(loss.build(&BuildContext { flow: &flow, stream: &stream }));
         }
         if let Some(auditor) = &mut self.recorder.auditor {
             auditor.change_link(link, |link| permit_losses(link, losses));

@@ -11,7 +11,9 @@ use units::Time;
 /// Independent losses.
 pub(super) const BERNOULLI: Kind = Kind {
     model: params::model!("loss", "bernoulli", "independent losses, after the queue", "", [&[RATE]]),
-    build: |values, place| Some(Impairment::Bernoulli(Bernoulli::new(values.read("rate"), (place.stream)()))),
+    build: |values, context| {
+        Some(Impairment::Bernoulli(Bernoulli::new(values.read("rate"), (context.stream)())))
+    },
     label: |values| format!("loss {} %", 100.0 * values.read::<f64>("rate")),
     stream: "loss",
     is_random_loss: true,

@@ -6,13 +6,13 @@ use crate::packet::Packet;
 use crate::rates::REPEAT;
 use crate::tap::DropReason;
 use crate::transmitter::Steps;
-use params::{Form, key};
+use params::{Form, Key, Unit, key};
 use units::{Span, Time};
 
-const STEP: Form = Form::Row(&[Form::delay("5s"), Form::delay("5ms")], "[\"5s\", \"5ms\"]");
+const STEP: Form = Form::Row(&[Form::Quantity(Unit::Time, "5s"), Form::delay("5ms")], "[\"5s\", \"5ms\"]");
 
 /// Whether packets keep their order.
-pub(super) const ORDER: params::Key =
+pub(super) const ORDER: Key =
     key("order", Form::Switch, "true", "no packet arrives before the one in front of it");
 
 /// A delay in steps.
@@ -71,12 +71,7 @@ impl Delay {
 impl Impair for Delay {
     #[inline]
     fn before(&mut self, now: Time, _packet: &Packet, effect: &mut Effect) -> Option<DropReason> {
-        let delay = self.steps.at(now).0;
-        if self.ordered {
-            (effect.jitter, effect.ordered) = (effect.jitter + delay, true);
-        } else {
-            effect.delay = effect.delay + delay;
-        }
+        effect.add_delay(self.steps.at(now).0, self.ordered);
         None
     }
 

@@ -10,8 +10,8 @@ use units::Time;
 /// Copies of data packets.
 pub(super) const DUPLICATE: Kind = Kind {
     model: params::model!("loss", "duplicate", "sends copies of data packets at random", "", [&[RATE]]),
-    build: |values, place| {
-        Some(Impairment::Duplicate(Duplicate(Bernoulli::new(values.read("rate"), (place.stream)()))))
+    build: |values, context| {
+        Some(Impairment::Duplicate(Duplicate(Bernoulli::new(values.read("rate"), (context.stream)()))))
     },
     label: |values| format!("{} % duplicates", 100.0 * values.read::<f64>("rate")),
     stream: "duplicate",

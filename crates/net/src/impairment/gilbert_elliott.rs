@@ -33,9 +33,9 @@ pub(super) const GILBERT_ELLIOTT: Kind = Kind {
             key("loss_bad", Form::Number(0.0, 1.0), "1", "probability of loss in the bad state"),
         ]]
     ),
-    build: |values, place| {
+    build: |values, context| {
         let [p, r, good, bad] = ["p", "r", "loss_good", "loss_bad"].map(|key| values.read(key));
-        Some(Impairment::GilbertElliott(GilbertElliott::new(p, r, good, bad, (place.stream)())))
+        Some(Impairment::GilbertElliott(GilbertElliott::new(p, r, good, bad, (context.stream)())))
     },
     label: |values| format!("bursts of loss (p {}, r {})", values.read::<f64>("p"), values.read::<f64>("r")),
     stream: "loss",

@@ -54,9 +54,9 @@ pub(super) const JITTER: Kind = Kind {
         ]
     ),
     check: |values| Distribution::read(values).map(|_| ()),
-    build: |values, place| {
+    build: |values, context| {
         let distribution = Distribution::read(values).ok()?;
-        Some(Impairment::Jitter(Jitter::new(distribution, values.read("order"), (place.stream)())))
+        Some(Impairment::Jitter(Jitter::new(distribution, values.read("order"), (context.stream)())))
     },
     label: |values| match Distribution::read(values) {
         Ok(Distribution::Uniform { min, max }) => format!("jitter {min} to {max}"),
@@ -82,8 +82,8 @@ pub(super) const REORDER: Kind = Kind {
         "",
         [&[RATE, key("by", Form::delay("5ms"), "", "the delay")]]
     ),
-    build: |values, place| {
-        let jitter = Jitter::reorder(values.read("rate"), values.read("by"), (place.stream)());
+    build: |values, context| {
+        let jitter = Jitter::reorder(values.read("rate"), values.read("by"), (context.stream)());
         Some(Impairment::Jitter(jitter))
     },
     label: |values| {
@@ -236,12 +236,7 @@ impl Jitter {
 impl Impair for Jitter {
     #[inline]
     fn before(&mut self, _now: Time, _packet: &Packet, effect: &mut Effect) -> Option<DropReason> {
-        let delay = self.delay();
-        if self.ordered {
-            (effect.jitter, effect.ordered) = (effect.jitter + delay, true);
-        } else {
-            effect.delay = effect.delay + delay;
-        }
+        effect.add_delay(self.delay(), self.ordered);
         None
     }
 

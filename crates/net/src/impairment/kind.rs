@@ -2,7 +2,7 @@
 
 use super::Impairment;
 use engine::Stream;
-use params::{Form, Key, Mistake, Model, Values, key};
+use params::{Form, Key, Mistake, Model, Unit, Values, key};
 use std::fmt;
 use units::{Span, Time};
 
@@ -14,7 +14,7 @@ pub struct Kind {
     /// Checks values that depend on each other.
     pub check: fn(&mut Values) -> Result<(), Mistake>,
     /// Builds the impairment of a link; none if it concerns a flow that does not exist.
-    pub build: fn(&Values, &Place<'_>) -> Option<Impairment>,
+    pub build: fn(&Values, &BuildContext<'_>) -> Option<Impairment>,
     /// What it does, in diagrams.
     pub label: fn(&Values) -> String,
     /// The name of its stream of random numbers; empty for none.
@@ -67,7 +67,7 @@ impl Permits {
 }
 
 /// What an impairment is built with.
-pub struct Place<'a> {
+pub struct BuildContext<'a> {
     /// The number of a flow, and how many segments come before its data.
     pub flow: &'a dyn Fn(&str) -> Option<(u32, u32)>,
     /// The stream of random numbers of the impairment.
@@ -81,7 +81,10 @@ pub(super) const RATE: Key = key("rate", Form::Number(0.0, 1.0), "", "probabilit
 pub(super) const TIMES: Key = key(
     "times",
     Form::List(
-        &Form::Row(&[Form::delay("8s"), Form::delay("10s")], "[\"8s\", \"10s\"]"),
+        &Form::Row(
+            &[Form::Quantity(Unit::Time, "8s"), Form::Quantity(Unit::Time, "10s")],
+            "[\"8s\", \"10s\"]",
+        ),
         "[[\"8s\", \"10s\"]]",
     ),
     "",
@@ -127,8 +130,8 @@ impl Loss {
     }
 
     /// The impairment of a link; none if it concerns a flow that does not exist.
-    pub fn build(&self, place: &Place<'_>) -> Option<Impairment> {
-        (self.kind.build)(&self.values, place)
+    pub fn build(&self, context: &BuildContext<'_>) -> Option<Impairment> {
+        (self.kind.build)(&self.values, context)
     }
 
     /// What it permits on a link.

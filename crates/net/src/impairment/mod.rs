@@ -16,7 +16,7 @@ pub use delay::Delay;
 pub use duplicate::Duplicate;
 pub use gilbert_elliott::GilbertElliott;
 pub use jitter::Jitter;
-pub use kind::{Kind, Loss, Permits, Place};
+pub use kind::{BuildContext, Kind, Loss, Permits};
 pub use on_demand::{OnDemand, PacketsOf};
 pub use outage::{Blackout, Stall};
 pub use policer::Policer;
@@ -43,6 +43,16 @@ pub(crate) struct Effect {
 }
 
 impl Effect {
+    /// The packet arrives later; `ordered`: not before those in front of it.
+    #[inline]
+    pub fn add_delay(&mut self, delay: Span, ordered: bool) {
+        if ordered {
+            (self.jitter, self.ordered) = (self.jitter + delay, true);
+        } else {
+            self.delay = self.delay + delay;
+        }
+    }
+
     /// Whether the packet arrives in another way than the others.
     pub fn displaces(&self) -> bool {
         self.duplicate || self.ordered || self.delay > Span::ZERO

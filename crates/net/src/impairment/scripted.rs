@@ -5,7 +5,7 @@ use super::{Effect, Impair, Impairment};
 use crate::packet::{Packet, PacketKind};
 use crate::rule::Rule;
 use crate::tap::DropReason;
-use params::{Form, Mistake, Values, key};
+use params::{Form, Mistake, Unit, Values, key};
 use units::{Span, Time};
 
 const NUMBER: Form = Form::Integer(0, u32::MAX as u64);
@@ -14,7 +14,7 @@ const NUMBER: Form = Form::Integer(0, u32::MAX as u64);
 pub(super) const SCRIPTED: Kind = Kind {
     model: params::model!(
         "loss",
-        "scripted",
+        "scripted" | "list",
         "drops (before the queue), marks, delays or duplicates listed packets of a flow at this link",
         "",
         [&[
@@ -25,7 +25,12 @@ pub(super) const SCRIPTED: Kind = Kind {
                 "\"drop\"",
                 "what happens to the packets: dropped before the queue, marked (CE) if they are ECN-capable, delayed, or followed by a copy (data only)",
             ),
-            key("by", Form::delay("45ms"), "none", "additional delay, with `action = \"delay\"`"),
+            key(
+                "by",
+                Form::Quantity(Unit::Time, "45ms"),
+                "none",
+                "additional delay, with `action = \"delay\"`"
+            ),
             key(
                 "packets",
                 Form::List(&Form::Integer(0, i64::MAX as u64), "[14, 26]"),
@@ -47,8 +52,8 @@ pub(super) const SCRIPTED: Kind = Kind {
         ]]
     ),
     check: |values| Selection::read(values).and(Action::read(values)).map(|_| ()),
-    build: |values, place| {
-        let (flow, syn) = (place.flow)(&values.read::<String>("flow"))?;
+    build: |values, context| {
+        let (flow, syn) = (context.flow)(&values.read::<String>("flow"))?;
         let (mut selection, action) = (Selection::read(values).ok()?, Action::read(values).ok()?);
         for segment in &mut selection.segments {
             segment.seq = segment.seq.saturating_add(syn);

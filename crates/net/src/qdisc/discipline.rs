@@ -15,9 +15,9 @@ pub struct Discipline {
     pub title: &'static str,
     /// Builds the queue of a link with a constant rate, whose departures are known at the arrivals; none if the discipline
     /// decides at departures.
-    pub at_arrival: Option<fn(&Values, &Place<'_>) -> Qdisc>,
+    pub at_arrival: Option<fn(&Values, &LinkInfo<'_>) -> Qdisc>,
     /// Builds the queue of a link that is asked at each departure; none if the discipline decides at arrivals only.
-    pub at_departure: Option<fn(&Values, &Place<'_>) -> Scheduler>,
+    pub at_departure: Option<fn(&Values, &LinkInfo<'_>) -> Scheduler>,
     /// Checks values that depend on each other, and sets those that follow from others.
     pub check: fn(&mut Values) -> Result<(), Mistake>,
     /// The key with the bytes of a packet that a limit in bandwidth-delay products counts; none: it counts bytes.
@@ -25,7 +25,7 @@ pub struct Discipline {
     /// The limit applies to the queue before the arrival of a packet, without that packet.
     pub limits_before: bool,
     /// It accepts a packet above the limit before it drops others.
-    pub drops_after: bool,
+    pub exceeds_limit: bool,
     /// Packets of a flow leave in the order of their arrival.
     pub keeps_flow_order: bool,
     /// The name of its stream of random numbers.
@@ -42,7 +42,7 @@ impl Discipline {
         check: |_| Ok(()),
         packet_key: None,
         limits_before: false,
-        drops_after: false,
+        exceeds_limit: false,
         keeps_flow_order: true,
         stream: "aqm",
     };
@@ -68,8 +68,8 @@ pub(super) const fn ecn(default: &'static str) -> Key {
     key("ecn", Form::Switch, default, "ECN-capable packets are marked instead of dropped")
 }
 
-/// Where a queue is built.
-pub struct Place<'a> {
+/// What a queue is built for: a link.
+pub struct LinkInfo<'a> {
     /// Rate of the link.
     pub rate: Rate,
     /// Propagation delay of the link.

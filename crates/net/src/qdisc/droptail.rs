@@ -37,11 +37,11 @@ pub const DROPTAIL: Discipline = Discipline {
         ]]
     ),
     title: "drop-tail",
-    at_arrival: Some(|values, place| {
+    at_arrival: Some(|values, link| {
         let departures_first = values.read("departures_first");
-        Qdisc::DropTail(DropTail { departures_first, ..DropTail::new(place.packets, place.bytes) })
+        Qdisc::DropTail(DropTail { departures_first, ..DropTail::new(link.packets, link.bytes) })
     }),
-    at_departure: Some(|_, place| Scheduler::TailDrop(TailDrop::new(place.packets, place.bytes))),
+    at_departure: Some(|_, link| Scheduler::TailDrop(TailDrop::new(link.packets, link.bytes))),
     ..Discipline::PLAIN
 };
 

@@ -12,7 +12,7 @@ mod queue;
 mod red;
 pub mod scheduled;
 
-pub use discipline::{Discipline, Place};
+pub use discipline::{Discipline, LinkInfo};
 pub use droptail::{DROPTAIL, DropTail};
 pub use offer::{Admission, Offer};
 pub use pie::{Pie, PieConfig};

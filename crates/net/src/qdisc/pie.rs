@@ -57,9 +57,9 @@ pub const PIE: Discipline = Discipline {
         ]
     ),
     title: "PIE",
-    at_arrival: Some(|values, place| {
+    at_arrival: Some(|values, link| {
         let config = PieConfig::new(values);
-        Qdisc::Pie(Box::new(Pie::new(config, place.packets, place.bytes, (place.stream)())))
+        Qdisc::Pie(Box::new(Pie::new(config, link.packets, link.bytes, (link.stream)())))
     }),
     ..Discipline::PLAIN
 };

@@ -1,7 +1,7 @@
 //! The queue that a link of a scenario has.
 
 use super::Qdisc;
-use super::discipline::{Discipline, Place};
+use super::discipline::{Discipline, LinkInfo};
 use super::droptail::DROPTAIL;
 use super::scheduled::{Scheduler, TailDrop};
 use engine::Stream;
@@ -60,31 +60,37 @@ impl Queue {
         })
     }
 
-    fn place<'a>(&self, rate: Rate, delay: Span, rtt: Span, stream: &'a dyn Fn() -> Stream) -> Place<'a> {
+    fn link_info<'a>(
+        &self,
+        rate: Rate,
+        delay: Span,
+        rtt: Span,
+        stream: &'a dyn Fn() -> Stream,
+    ) -> LinkInfo<'a> {
         let (packets, bytes) = match self.limit(rate, rtt) {
             Some(Limit::Packets(n)) => (n, u64::MAX),
             Some(Limit::Bytes(n)) => (u64::MAX, n),
             _ => (u64::MAX, u64::MAX),
         };
-        Place { rate, delay, packets, bytes, stream }
+        LinkInfo { rate, delay, packets, bytes, stream }
     }
 
     /// The queue of a link with a constant rate. `stream` gives the stream with a name.
     pub fn at_arrival(&self, rate: Rate, delay: Span, rtt: Span, stream: &dyn Fn(&str) -> Stream) -> Qdisc {
         let Some(discipline) = self.discipline else { return Qdisc::Unlimited };
         let stream = || stream(discipline.stream);
-        let place = self.place(rate, delay, rtt, &stream);
-        discipline.at_arrival.map_or(Qdisc::Unlimited, |build| build(&self.values, &place))
+        let link = self.link_info(rate, delay, rtt, &stream);
+        discipline.at_arrival.map_or(Qdisc::Unlimited, |build| build(&self.values, &link))
     }
 
     /// The queue of a link that is asked at each departure; drop-tail if the discipline decides at arrivals only.
     pub fn at_departure(&self, rate: Rate, rtt: Span, stream: &dyn Fn(&str) -> Stream) -> Scheduler {
         let discipline = self.discipline;
         let stream = || stream(discipline.map_or("", |discipline| discipline.stream));
-        let place = self.place(rate, Span::ZERO, rtt, &stream);
+        let link = self.link_info(rate, Span::ZERO, rtt, &stream);
         match discipline.and_then(|discipline| discipline.at_departure) {
-            Some(build) => build(&self.values, &place),
-            None => Scheduler::TailDrop(TailDrop::new(place.packets, place.bytes)),
+            Some(build) => build(&self.values, &link),
+            None => Scheduler::TailDrop(TailDrop::new(link.packets, link.bytes)),
         }
     }
 
@@ -108,9 +114,9 @@ impl Queue {
         self.discipline.is_some_and(|discipline| discipline.limits_before)
     }
 
-    /// See [`Discipline::drops_after`].
-    pub fn drops_after(&self) -> bool {
-        self.discipline.is_some_and(|discipline| discipline.drops_after)
+    /// See [`Discipline::exceeds_limit`].
+    pub fn exceeds_limit(&self) -> bool {
+        self.discipline.is_some_and(|discipline| discipline.exceeds_limit)
     }
 
     /// See [`Discipline::keeps_flow_order`].

@@ -4,7 +4,7 @@
 //! The decision on a packet is made at its arrival and the service is first in, first out, so its departure is known
 //! at its arrival.
 
-use super::discipline::{Discipline, Place, limit};
+use super::discipline::{Discipline, LinkInfo, limit};
 use super::fifo::Fifo;
 use super::offer::{Admission, Offer};
 use super::{AtArrival, Qdisc};
@@ -81,8 +81,8 @@ pub const RED: Discipline = Discipline {
         [KEYS, RedConfig::KEYS]
     ),
     title: "RED",
-    at_arrival: Some(|values, place| {
-        Qdisc::Red(Box::new(Red::new(RedConfig::at(values, place), (place.stream)())))
+    at_arrival: Some(|values, link| {
+        Qdisc::Red(Box::new(Red::new(RedConfig::at(values, link), (link.stream)())))
     }),
     check,
     packet_key: Some("mean_packet"),
@@ -126,24 +126,24 @@ const TARGET_DELAY_S: f64 = 0.005;
 
 impl RedConfig {
     /// The configuration on a link; ns-2's automatic settings follow from its rate and delay.
-    fn at(values: &Values, place: &Place<'_>) -> RedConfig {
+    fn at(values: &Values, link: &LinkInfo<'_>) -> RedConfig {
         let config = RedConfig::new(values);
-        let packets_per_s = place.rate.bps() as f64 / (8.0 * config.mean_packet as f64);
-        let bytes = place.bytes != u64::MAX;
+        let packets_per_s = link.rate.bps() as f64 / (8.0 * config.mean_packet as f64);
+        let bytes = link.bytes != u64::MAX;
         let unit = if bytes { config.mean_packet as f64 } else { 1.0 };
         let automatic = unit * (TARGET_DELAY_S * packets_per_s / 2.0).max(5.0);
         let threshold = |key| values.optional::<u64>(key).map(|value| value as f64);
         let min = threshold("min").unwrap_or(automatic);
-        let rtt = (3.0 * (place.delay.seconds() + 1.0 / packets_per_s)).max(0.1);
+        let rtt = (3.0 * (link.delay.seconds() + 1.0 / packets_per_s)).max(0.1);
         let weight = values.optional("weight");
         RedConfig {
             min,
             max: threshold("max").unwrap_or(3.0 * min),
-            limit: if bytes { place.bytes } else { place.packets },
+            limit: if bytes { link.bytes } else { link.packets },
             weight: weight.unwrap_or_else(|| 1.0 - libm::exp(-1.0 / (10.0 * rtt * packets_per_s))),
             bytes,
             packets_per_s,
-            bottom: (80_000.0 / place.rate.bps() as f64).min(0.01),
+            bottom: (80_000.0 / link.rate.bps() as f64).min(0.01),
             ..config
         }
     }
@@ -365,6 +365,7 @@ impl AtArrival for Red {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Rate;
 
     fn config() -> RedConfig {
         RedConfig {
@@ -395,6 +396,40 @@ mod tests {
     fn at(seconds: f64, free_at: f64) -> Offer {
         let [now, free_at] = [seconds, free_at].map(|s| Time::ZERO + Span::from_seconds(s));
         Offer { now, free_at, size: 1000, cause: now }
+    }
+
+    #[test]
+    fn automatic_settings_have_their_published_values() {
+        let at = |limit: Limit, mean_packet: u64, bps: u64, ms: u64| {
+            let word = |key| (key, Value::Word("auto"));
+            let given = [
+                ("limit", Value::Limit(limit)),
+                word("min"),
+                word("max"),
+                word("weight"),
+                ("mean_packet", Value::Integer(mean_packet)),
+            ];
+            let mut values = Values::new(&RED.model.table, 0, |key| {
+                Ok::<_, ()>(given.iter().find(|(name, _)| *name == key.name).map(|entry| entry.1.clone()))
+            })
+            .unwrap();
+            check(&mut values).unwrap();
+            let stream = || Stream::new(1, "red", "test");
+            let (packets, bytes) = match limit {
+                Limit::Bytes(n) => (u64::MAX, n),
+                Limit::Packets(n) => (n, u64::MAX),
+                Limit::Bdp(_) => (u64::MAX, u64::MAX),
+            };
+            let (rate, delay) = (Rate::from_bps(bps), Span::from_ms(ms));
+            RedConfig::at(&values, &LinkInfo { rate, delay, packets, bytes, stream: &stream })
+        };
+        let c = at(Limit::Packets(50), 500, 1_500_000, 20);
+        assert!((c.packets_per_s - 375.0).abs() < 1e-9 && (c.weight - 0.00266311).abs() < 1e-8);
+        assert_eq!((c.min, c.max), (5.0, 15.0));
+        let c = at(Limit::Packets(50), 1000, 2_500_000, 40);
+        assert!((c.weight - 0.00246609).abs() < 1e-8);
+        let c = at(Limit::Bytes(12_500), 1000, 2_500_000, 40);
+        assert_eq!((c.bytes, c.min, c.max, c.limit), (true, 5000.0, 15_000.0, 12_500));
     }
 
     #[test]

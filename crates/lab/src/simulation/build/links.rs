@@ -6,7 +6,7 @@ use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation, WifiQueue};
 use engine::Stream;
-use net::impairment::{Delay, Impairment, OnDemand, Place};
+use net::impairment::{BuildContext, Delay, Impairment, OnDemand};
 use net::qdisc::Qdisc;
 use net::{LinkId, LinkSpec, Network, RateSteps, TokenBucket, TraceCursor, Transmitter};
 use units::{Limit, Rate, Span, Time};
@@ -46,7 +46,7 @@ pub(super) fn add_links(
             let count = used.iter().filter(|other| **other == kind).count();
             let name = if count <= 1 { kind.to_string() } else { format!("{kind} {count}") };
             let flow = |name: &str| flow_of(plan, name);
-            impairments.extend(loss.build(&Place { flow: &flow, stream: &|| stream(&name) }));
+            impairments.extend(loss.build(&BuildContext { flow: &flow, stream: &|| stream(&name) }));
         }
         if let Some(prepared) = prepared {
             if prepared.delayed {
@@ -198,7 +198,7 @@ fn flow_of(plan: &Plan<'_>, name: &str) -> Option<(u32, u32)> {
 /// The largest number of packets or bytes that wait in a queue.
 pub(in crate::simulation) fn audited_limit(queue: &Queue, rate: Rate, rtt: Span) -> Option<Limit> {
     // A fair queue accepts a packet before it drops others.
-    match (queue.drops_after(), queue.limit(rate, rtt)) {
+    match (queue.exceeds_limit(), queue.limit(rate, rtt)) {
         (true, Some(Limit::Packets(n))) => Some(Limit::Packets(n + 1)),
         (true, _) => None,
         (false, limit) => limit,

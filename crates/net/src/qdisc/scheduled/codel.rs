@@ -33,8 +33,8 @@ pub const CODEL: Discipline = Discipline {
         [&[limit("\"1000p\""), ecn("false")], CodelConfig::KEYS]
     ),
     title: "CoDel",
-    at_departure: Some(|values, place| {
-        Scheduler::Codel(Codel::new(CodelConfig::new(values), place.packets, place.bytes))
+    at_departure: Some(|values, link| {
+        Scheduler::Codel(Codel::new(CodelConfig::new(values), link.packets, link.bytes))
     }),
     ..Discipline::PLAIN
 };

@@ -20,6 +20,9 @@ pub enum DualPi2Scheduler {
     TimeShiftedFifo(Span),
 }
 
+/// The default of `shift`.
+const SHIFT: Span = Span::from_ms(30);
+
 params::options! {
     /// The configuration of DualPI2.
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +42,7 @@ params::options! {
     with {
         /// How the two queues share the link.
         scheduler: DualPi2Scheduler = |values| match values.read("scheduler") {
-            "tsfifo" => DualPi2Scheduler::TimeShiftedFifo(values.read("shift")),
+            "tsfifo" => DualPi2Scheduler::TimeShiftedFifo(values.optional("shift").unwrap_or(SHIFT)),
             _ => DualPi2Scheduler::WeightedRoundRobin(values.read("classic_share")),
         };
     }
@@ -71,16 +74,16 @@ pub const DUALPI2: Discipline = Discipline {
                 key(
                     "shift",
                     Quantity(Unit::Time, "30ms"),
-                    "\"30ms\"",
+                    "30 ms with `tsfifo`",
                     "`\"tsfifo\"`: time by which low-latency packets are preferred",
                 ),
             ],
         ]
     ),
     title: "DualPI2",
-    at_departure: Some(|values, place| {
+    at_departure: Some(|values, link| {
         let config = DualPi2Config::new(values);
-        Scheduler::DualPi2(DualPi2::new(config, place.packets, place.bytes, (place.stream)()))
+        Scheduler::DualPi2(DualPi2::new(config, link.packets, link.bytes, (link.stream)()))
     }),
     check: |values| {
         let (without, scheduler) = match values.read("scheduler") {

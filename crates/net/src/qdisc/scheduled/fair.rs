@@ -2,7 +2,7 @@
 
 use super::codel::{CodelConfig, Control, ControlLaw};
 use super::{Point, Scheduled, Scheduler, TailDrop, Waiting};
-use crate::qdisc::discipline::{Discipline, Place, ecn, limit};
+use crate::qdisc::discipline::{Discipline, LinkInfo, ecn, limit};
 use crate::qdisc::offer::Admission;
 use crate::qdisc::pie::{PieConfig, PieControl};
 use crate::rule::{self, Rule};
@@ -48,11 +48,11 @@ const KEYS: &[Key] = &[
     key("memory", Bytes(1, u64::MAX >> 1), "\"32000000B\"", "bytes that may wait in all queues"),
 ];
 
-fn build(values: &Values, place: &Place<'_>, inner: PerFlow) -> Scheduler {
-    let bytes = place.bytes.min(values.read("memory"));
+fn build(values: &Values, link: &LinkInfo<'_>, inner: PerFlow) -> Scheduler {
+    let bytes = link.bytes.min(values.read("memory"));
     let (queues, quantum) = (values.read("flows"), values.read("quantum"));
-    let config = FairConfig { queues, quantum, packets: place.packets, bytes, inner };
-    Scheduler::Fair(FairQueue::new(config, (place.stream)()))
+    let config = FairConfig { queues, quantum, packets: link.packets, bytes, inner };
+    Scheduler::Fair(FairQueue::new(config, (link.stream)()))
 }
 
 /// FQ-CoDel.
@@ -65,8 +65,8 @@ pub const FQ_CODEL: Discipline = Discipline {
         [KEYS, &[ecn("true")], CodelConfig::KEYS]
     ),
     title: "FQ-CoDel",
-    at_departure: Some(|values, place| build(values, place, PerFlow::Codel(CodelConfig::new(values)))),
-    drops_after: true,
+    at_departure: Some(|values, link| build(values, link, PerFlow::Codel(CodelConfig::new(values)))),
+    exceeds_limit: true,
     ..Discipline::PLAIN
 };
 
@@ -80,8 +80,8 @@ pub const FQ_PIE: Discipline = Discipline {
         [KEYS, &[ecn("false")], PieConfig::KEYS]
     ),
     title: "FQ-PIE",
-    at_departure: Some(|values, place| build(values, place, PerFlow::Pie(PieConfig::new(values)))),
-    drops_after: true,
+    at_departure: Some(|values, link| build(values, link, PerFlow::Pie(PieConfig::new(values)))),
+    exceeds_limit: true,
     ..Discipline::PLAIN
 };
 

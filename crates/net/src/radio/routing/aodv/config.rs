@@ -1,6 +1,6 @@
 //! AODV's constants: those of ns-2, and those of RFC 3561.
 
-use params::Form::{Integer, Range, Switch};
+use params::Form::{AtLeast, Integer, Range, Switch};
 use params::Unit::Time;
 use units::Span;
 
@@ -33,7 +33,7 @@ params::options! {
         local_repair: bool = Switch, ["true"],
             "a node near the destination searches a new route when a link breaks";
         link_layer_detection: bool = Switch, ["true"], "the MAC reports broken links";
-        hello: Option<Span> = Range(Time, "1s", "10ms", "1000000s"), ["none"], "interval of hello messages";
+        hello: Option<Span> = AtLeast(Time, "1s", "10ms"), ["none"], "interval of hello messages";
         allowed_hello_loss: u32 = Integer(1, 100), ["3", "2"], "hello messages that may be missing";
     }
     with {
