@@ -164,6 +164,7 @@ reference: build
 	$(BIN)/ackclock schema outcome --types > python/ackclock/outcome_types.py
 	$(BIN)/python -m ackclock.search.table > web/src/search/spaces.json
 	$(BIN)/python -m ackclock.policy.table docs/gym.md
+	$(BIN)/python -m ackclock.interface
 
 # The results of well-known controllers in the quick suite, with which pages of suites compare: six minutes.
 baselines: build

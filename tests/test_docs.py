@@ -207,7 +207,7 @@ def test_axe_calls_nothing_serious(root: Path, site: Path) -> None:
 def test_every_module_has_a_page(site: Path) -> None:
     for page, names in {
         "ackclock": ("Scenario.load", "Result", "ScenarioError", "files.BadInput"),
-        "control": ("Controller.on_ack", "_core.Ack", "_core.Congestion"),
+        "control": ("Controller.on_ack", "Controller.pacing_bps"),
         "plot": ("plot.timelines",),
         "stats": ("stats.ratio", "stats.mean"),
         "study": ("study.Study", "study.sweep.sweep", "study.results.table"),

@@ -87,7 +87,7 @@ def test_few_modules_touch_the_core(root: Path) -> None:
                 touching.add(path.stem)
     assert touching <= {
         "__init__",
-        "control",
+        "controller",
         "options",
         "experiment",
         "result",

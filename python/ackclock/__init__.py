@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ackclock._core import ControllerError, ScenarioError, __version__
-    from ackclock.control import Controller
+    from ackclock.controller import Controller
     from ackclock.experiment import Scenario
     from ackclock.result import Result
     from ackclock.study import Study
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "Study", "__version__"]
 
 _MODULES = {
-    "Controller": "control",
+    "Controller": "controller",
     "ControllerError": "_core",
     "Result": "result",
     "Scenario": "experiment",

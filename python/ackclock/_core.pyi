@@ -4,6 +4,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock._events import Ack as Ack
+from ackclock._events import Congestion as Congestion
+from ackclock._events import Delivered as Delivered
+from ackclock._events import FlowInfo as FlowInfo
+from ackclock._events import Handshake as Handshake
+from ackclock._events import Lost as Lost
+from ackclock._events import PathHint as PathHint
+from ackclock._events import Restart as Restart
+from ackclock._events import Sent as Sent
+from ackclock._events import Timeout as Timeout
+from ackclock._events import TransmitStart as TransmitStart
 from ackclock.experiment import Source
 
 __version__: Final[str]
@@ -29,206 +40,6 @@ class ControllerError(RuntimeError):
     flow: str
     time_s: float
     traceback: str
-
-class FlowInfo:
-    """Properties of a flow, given to its controller at creation."""
-
-    packet: int
-    """Payload of a segment, bytes."""
-    initial_window: float
-    """Window before the first acknowledgement, segments."""
-    initial_ssthresh: float
-    """Slow-start threshold at the start, segments; may be infinite."""
-    max_window: float
-    """The window should not grow beyond this, segments; infinite for no bound."""
-    counts_segments: bool
-    """The profile grows windows by the segments acknowledged and keeps them whole (linux); otherwise by ACKs (ns2)."""
-    integer_windows: bool
-    """Reductions truncate the window."""
-    reduce_on_every_timeout: bool
-    """A repeated timeout of one segment lowers the threshold again (ns2)."""
-    fine_clock: bool
-    """The transport lets the controller's fine clock cause retransmissions."""
-    abe: bool
-    """An ECN echo reduces the window less than a loss does (RFC 8511)."""
-    seed: int
-    """A number of this flow, derived from the run's seed, for an algorithm that needs random numbers."""
-
-# Events of controllers. A time `_s` is the nearest float in seconds, `_ps` the exact number of picoseconds.
-
-class Handshake:
-    """The end of the handshake."""
-
-    now_s: float
-    now_ps: int
-    rtt_s: float
-    """Its round-trip time."""
-    rtt_ps: int
-
-class Ack:
-    """One acknowledgement."""
-
-    now_s: float
-    """When it arrived, simulated seconds."""
-    now_ps: int
-    newly_acked: int
-    """Segments newly acknowledged cumulatively; zero for a duplicate."""
-    newly_delivered: int
-    """Segments newly reported as delivered, cumulatively or by SACK (only cumulatively without recovery "rack")."""
-    newly_lost: int
-    """Segments that the sender marked as lost while it processed this ACK (recovery "rack")."""
-    delivered_total: int
-    """Segments delivered since the start (recovery "rack")."""
-    lost_total: int
-    """Segments marked as lost since the start; a lost retransmission counts again (recovery "rack")."""
-    dupacks: int
-    """Duplicates in a row: including this one, or before this one if it acknowledges something new."""
-    acked_through: int
-    """Number of the highest segment acknowledged."""
-    next: int
-    """Number of the segment to be sent next."""
-    in_flight: float
-    """Segments in flight after this ACK, before anything is sent in answer (recovery "rack": without those that are
-    reported or lost; otherwise all outstanding ones)."""
-    prior_in_flight: float
-    """The same before this ACK."""
-    rtt_s: float | None
-    """Round-trip time of the newest segment acknowledged, never from a retransmitted one."""
-    rtt_ps: int | None
-    receiver_time_s: float | None
-    """The receiver's clock when it sent this ACK (only where `needs` has receiver_time)."""
-    receiver_time_ps: int | None
-    ece: bool
-    """The receiver echoes congestion (RFC 3168)."""
-    delivered: int | None
-    """Delivery-rate sample (only where `needs` has rate): segments delivered in the interval."""
-    interval_s: float | None
-    """The longer of its sending and its acknowledging interval; None if it is shorter than the smallest round trip."""
-    interval_ps: int | None
-    app_limited: bool
-    """The sender had too little to send at some time in it."""
-    prior_delivered: int | None
-    """Segments delivered in total when the segment of the sample was sent."""
-    tx_in_flight: int | None
-    """Segments in flight when it was sent, with it."""
-    lost: int | None
-    """Segments marked as lost since it was sent."""
-    phase: str
-    """The phase that this ACK finds or brings: open, cwr (reduction after an ECN echo), recovery (the window must not
-    grow), or loss (after a timeout)."""
-    may_grow: bool
-    """Whether the transport permits the window to grow on this ACK."""
-    paced: bool
-    """Whether the transport paces the packets of this flow."""
-    pacing_wait_s: float
-    """Time until the pacer permits the next packet."""
-    pacing_wait_ps: int
-    window_limited: bool
-    """Whether the window was what kept the sender from sending more."""
-
-class Congestion:
-    """A congestion event, reported at most once per window of data and cause."""
-
-    now_s: float
-    now_ps: int
-    cause: str
-    """fast_retransmit or ecn."""
-    window: float
-    """The window to be reduced, segments: what was in use, as the profile counts it."""
-    in_flight: float
-    """Segments outstanding."""
-    segment_sent_s: float | None
-    """When the lost segment was last sent."""
-    segment_sent_ps: int | None
-    retransmitted: bool
-    """Whether it had been retransmitted before."""
-    dupacks: int
-    """Duplicate ACKs so far."""
-
-class Timeout:
-    """A retransmission timeout with data outstanding."""
-
-    now_s: float
-    now_ps: int
-    window: float
-    """The window that was in use, segments."""
-    repeated: bool
-    """The same segment timed out before and nothing was acknowledged since."""
-
-class Restart:
-    """The first sending after an idle time."""
-
-    now_s: float
-    now_ps: int
-    idle_s: float
-    """For how long nothing was sent."""
-    idle_ps: int
-    window: float
-    """The window that the transport's profile gives, segments."""
-
-class TransmitStart:
-    """The first transmission after all data in flight was acknowledged."""
-
-    now_s: float
-    now_ps: int
-    idle_s: float
-    """Time since the last transmission."""
-    idle_ps: int
-    app_limited: bool
-    """Whether the application had too little to send before it."""
-
-class Lost:
-    """A segment that the sender has marked as lost."""
-
-    now_s: float
-    now_ps: int
-    seq: int
-    """Number of the segment."""
-    tx_in_flight: int
-    """Segments in flight when it was last sent, with it."""
-    lost: int
-    """Segments marked as lost since it was last sent, with it."""
-    delivered_total: int
-    """Segments delivered since the start."""
-    app_limited: bool
-    """Whether the application had too little data when it was last sent."""
-    starts_range: bool
-    """The segment before it was not marked at the same time."""
-
-class Delivered:
-    """A segment that an ACK newly reports as delivered, cumulatively or by SACK."""
-
-    now_s: float
-    now_ps: int
-    seq: int
-    """Number of the segment; of QUIC of the packet."""
-    sent_s: float
-    """When it was last sent."""
-    sent_ps: int
-    rtt_s: float
-    """The time since then. If the segment was sent again, the ACK can be that of an earlier transmission."""
-    rtt_ps: int
-
-class Sent:
-    """A data segment that the sender has transmitted."""
-
-    now_s: float
-    now_ps: int
-    seq: int
-    """Number of the segment."""
-    in_flight: int
-    """Segments in flight, with it."""
-    retransmission: bool
-    """Whether it was sent before."""
-
-class PathHint:
-    """Information from lower layers."""
-
-    now_s: float
-    now_ps: int
-    kind: str
-    """handoff_begins, handoff_ends, router_rate (value: bits per second), router_feedback (bytes per second)."""
-    value: float | None
 
 class Scenario:
     @property
@@ -344,6 +155,7 @@ def explain(
 ) -> str: ...
 def bench(flows: int, duration_s: float, rate_bps: int) -> str: ...
 def catalog(kind: str) -> str: ...
+def interface() -> str: ...
 def schema(of: str) -> str: ...
 def codes() -> dict[str, list[str]]: ...
 

@@ -1,9 +1,4 @@
-"""Controllers written in Python: the interface of a class, and how a class is loaded.
-
-The simulator calls a method of the controller for each event and then reads its attributes `cwnd` and `ssthresh`, in
-segments. The methods are those of the trait in `crates/cc/src/controller.rs`; docs/python-controllers.md describes
-them, with an example.
-"""
+"""How a controller that is written in Python is loaded and checked. `ackclock.controller` has its interface."""
 
 from __future__ import annotations
 
@@ -12,121 +7,9 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import ClassVar
 
-from ackclock._core import (
-    Ack,
-    Congestion,
-    Delivered,
-    FlowInfo,
-    Handshake,
-    Lost,
-    PathHint,
-    Restart,
-    Sent,
-    Timeout,
-    TransmitStart,
-)
-
-
-class Controller:
-    """A congestion control algorithm. Derive from this class, or write a class with the same interface.
-
-    A scenario names the class: `congestion_control = { python = "mine.py:Mine", gain = 2 }`. The other numbers,
-    booleans and strings of that table are keyword arguments of `__init__`. Alternatively, pass the class to
-    `Scenario.load(..., controllers={"flow": Mine})`. Each flow has its own object. The object must depend only on its
-    events and on `FlowInfo.seed`; otherwise results cannot be reproduced.
-    """
-
-    needs: ClassVar[Sequence[str]] = ()
-    """Required signals: rate, receiver_time, fine_clock, pacing, timer, router_rate, router_feedback,
-    ecn_per_packet, l4s, losses, sent, deliveries, segment_counts."""
-    probes: ClassVar[Sequence[str]] = ()
-    """Attributes that are written to the window trace, one column each; None or a missing attribute is null."""
-    initial_window: ClassVar[float | None] = None
-    """Initial window that the algorithm specifies, segments; a value in the scenario has precedence."""
-    ecn_response: ClassVar[str] = "reduce"
-    """Response to an ECN echo: reduce (call `on_congestion`, once per window), confirm (send CWR once per window; the
-    controller reads `Ack.ece`), ignore (the same without CWR)."""
-
-    cwnd: float
-    """Congestion window, segments, at least 1; the fractional part is kept."""
-    ssthresh: float
-    """Slow-start threshold, segments; may be infinite."""
-    pacing_bps: float | None = None
-    """Pacing rate of the payload, bits per second; read only if `needs` has pacing. With router_rate in `needs` it
-    counts whole packets."""
-    send_quantum: int = 1
-    """Segments that the pacer releases at once; read only if `needs` has pacing. The option `gso_max_segs` limits it;
-    QUIC sends one by one."""
-    wake_at_s: float | None = None
-    """Time of the next call of `on_timer`, simulated seconds, in the future; read only if `needs` has timer."""
-    fine_timeout_s: float | None = None
-    """Age at which the first unacknowledged segment counts as lost on any duplicate ACK (`needs`: fine_clock)."""
-    owns_window: bool = False
-    """Whether the class sets its window also in recovery: then the transport does not reduce it ACK by ACK, restart it
-    after an idle time or shrink it when it is unused (recovery "rack", QUIC)."""
-    limits_application: bool = False
-    """Whether rate samples count as limited by the application now; read after every ACK (recovery "rack", QUIC)."""
-
-    def __init__(self, flow: FlowInfo) -> None:
-        self.cwnd = flow.initial_window
-        self.ssthresh = flow.initial_ssthresh
-
-    def on_open(self, now_s: float) -> None:
-        """Called before the first packet is sent."""
-
-    def on_handshake(self, event: Handshake) -> None:
-        """Called when the handshake is complete (recovery "rack", QUIC), unless its packets were sent again."""
-
-    def on_ack(self, ack: Ack) -> None:
-        """Called for every ACK, also during recovery."""
-        raise NotImplementedError
-
-    def on_congestion(self, event: Congestion) -> None:
-        """Called on a loss or an ECN echo, at most once per window of data and cause: reduce window and threshold."""
-        raise NotImplementedError
-
-    def on_lost(self, lost: Lost) -> None:
-        """Called for each segment that is marked as lost, before `on_ack` of the same ACK; needs `losses`."""
-
-    def on_delivered(self, delivered: Delivered) -> None:
-        """Called for each segment that an ACK newly reports as delivered, before `on_ack`; needs `deliveries`."""
-
-    def on_sent(self, sent: Sent) -> None:
-        """Called at each transmission of a data segment, retransmissions included; needs `sent`."""
-
-    def on_rto(self, event: Timeout) -> None:
-        """Called on a retransmission timeout: restart with a window of one segment."""
-        raise NotImplementedError
-
-    def on_recovery_exit(self, now_s: float) -> None:
-        """Called when fast recovery ends, or when all data sent before a reduction by ECN is acknowledged."""
-
-    def on_undo(self, now_s: float) -> None:
-        """Called when the last reduction was spurious, before the transport restores window and threshold."""
-
-    def on_restart(self, event: Restart) -> None:
-        """Called when the flow sends again after an idle time longer than the retransmission timeout."""
-        self.set_window(event.window)
-
-    def on_transmit_start(self, event: TransmitStart) -> None:
-        """Called before a transmission with nothing in flight."""
-
-    def on_timer(self, now_s: float) -> None:
-        """Called at the time set by `wake_at_s`."""
-
-    def on_hint(self, hint: PathHint) -> None:
-        """Called with information from lower layers: hand-offs and router feedback."""
-
-    def set_window(self, cwnd: float) -> None:
-        """Called when the transport sets the window: when the connection opens, for every ACK of a window reduction."""
-        self.cwnd = cwnd
-
-    def set_ssthresh(self, ssthresh: float) -> None:
-        """Called when the transport sets the threshold, such as when it undoes a reduction."""
-        self.ssthresh = ssthresh
-
+from ackclock.controller import Controller
+from ackclock.models import interface
 
 RESERVED = {"time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "cause", "handoff"}
 """Columns of every window trace."""
@@ -265,7 +148,8 @@ def check(found: type, parameters: Sequence[str] = ()) -> None:
         raise ValueError(f"a controller is a class, not {what:.60}; give the class itself")
     own = {n: f for n, f in vars(found).items() if inspect.isfunction(f)}
     _check_spelling(found.__name__, list(own), {n for f in own.values() for n in f.__code__.co_names})
-    missing = [m for m in ("on_ack", "on_congestion", "on_rto", "set_window") if not callable(getattr(found, m, None))]
+    required = [method["name"] for method in interface()["methods"] if method["required"]]
+    missing = [name for name in required if not callable(getattr(found, name, None))]
     if missing:
         raise ValueError(f"{found.__name__} has no {', '.join(missing)}; derive it from ackclock.Controller")
     for attribute in ("needs", "probes"):

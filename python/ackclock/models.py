@@ -20,6 +20,12 @@ def schema(of: str) -> dict[str, Any]:
     return found
 
 
+def interface() -> dict[str, Any]:
+    """The interface of controllers: `flow`, `methods` with their events, `answers`, `signals`."""
+    found: dict[str, Any] = json.loads(_core.interface())
+    return found
+
+
 def definition(form: dict[str, Any]) -> str:
     """The name of the definition that the `$ref` of a JSON Schema points to."""
     return str(form["$ref"].rsplit("/", 1)[1])

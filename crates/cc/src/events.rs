@@ -1,6 +1,24 @@
-//! The events of a flow: one struct for each event that a controller receives.
+//! The structs of the events of a flow, made from the table [`crate::event_structs`], and the types of their fields.
 
+use crate::Arithmetic;
 use units::{Rate, Segments, Span, Time};
+
+/// Defines the structs. `FlowInfo` is one of them.
+macro_rules! define_structs {
+    ($($(#[doc = $about:literal])+ $struct:ident {
+        $($(#[doc = $doc:literal])+ $field:ident: $type:ty => $name:ident $($exact:ident)?,)+
+    } {
+        $($(#[doc = $inner_doc:literal])+ $inner:ident: $inner_type:ty,)*
+    } { $($derived:tt)* })+) => {$(
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug)]
+        pub struct $struct {
+            $($(#[doc = $doc])+ pub $field: $type,)+
+            $($(#[doc = $inner_doc])+ pub $inner: $inner_type,)*
+        }
+    )+};
+}
+event_structs!(define_structs);
 
 /// The recovery phase of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,54 +46,6 @@ impl Phase {
             Phase::Loss => "loss",
         }
     }
-}
-
-/// One acknowledgement.
-#[derive(Clone, Copy, Debug)]
-pub struct Ack {
-    /// When it arrived.
-    pub now: Time,
-    /// Number of segments that the cumulative ACK newly acknowledges; zero for a duplicate ACK.
-    pub newly_acked: u32,
-    /// Number of segments that this ACK newly reports as delivered, cumulatively or by SACK. Recoveries without a
-    /// scoreboard of segments (all but `rack`) count cumulative ACKs only.
-    pub delivered: u32,
-    /// Number of segments that the sender marked as lost while it processed this ACK (only with `recovery = "rack"`).
-    pub newly_lost: u32,
-    /// Number of segments delivered since the start, with this ACK (only with `recovery = "rack"`).
-    pub delivered_total: u64,
-    /// Number of segments marked as lost since the start; a lost retransmission counts again (only with `rack`).
-    pub lost_total: u64,
-    /// Number of duplicate ACKs in a row: with this one, or before this one if it acknowledges new data.
-    pub dupacks: u32,
-    /// Number of the highest segment acknowledged.
-    pub acked_through: u64,
-    /// Number of the next segment to send.
-    pub next: u64,
-    /// Segments in flight after this ACK, before the sender transmits in response: with a recovery that uses SACK the
-    /// estimate of RFC 6675 ("pipe"), otherwise the segments outstanding.
-    pub in_flight: Segments,
-    /// The same before this ACK.
-    pub prior_in_flight: Segments,
-    /// Round-trip sample from the newest segment acknowledged, without ambiguity from retransmissions (Karn's
-    /// algorithm); `None` if this ACK gives no sample.
-    pub rtt: Option<Span>,
-    /// The receiver's timestamp of this ACK (only with [`Signals::RECEIVER_TIME`]).
-    pub receiver_time: Option<Time>,
-    /// The ACK carries an ECN echo (RFC 3168).
-    pub ece: bool,
-    /// Delivery rate (only with [`Signals::RATE`]).
-    pub rate: Option<RateSample>,
-    /// The recovery phase before or after this ACK; `Recovery` if the window must not grow.
-    pub phase: Phase,
-    /// Whether the transport permits the window to grow on this ACK.
-    pub may_grow: bool,
-    /// Whether the transport paces the packets of this flow.
-    pub paced: bool,
-    /// Time until the pacer permits the next packet.
-    pub pacing_wait: Span,
-    /// Whether the window limited what the sender had in flight.
-    pub window_limited: bool,
 }
 
 impl Ack {
@@ -127,106 +97,9 @@ pub enum EcnResponse {
     NoCwr,
 }
 
-/// A congestion event: at most one per window of data and cause.
-#[derive(Clone, Copy, Debug)]
-pub struct Congestion {
-    /// When.
-    pub now: Time,
-    /// Why.
-    pub cause: Cause,
-    /// The window to be reduced, segments; the profile defines how it is counted.
-    pub window: Segments,
-    /// Segments in flight, counted as in [`Ack::in_flight`].
-    pub in_flight: Segments,
-    /// When the lost segment was last sent.
-    pub segment_sent: Option<Time>,
-    /// Whether the lost segment had been retransmitted before.
-    pub retransmitted: bool,
-    /// Duplicate ACKs so far.
-    pub dupacks: u32,
-}
-
-/// A segment that the sender has given up.
-#[derive(Clone, Copy, Debug)]
-pub struct Lost {
-    /// When.
-    pub now: Time,
-    /// Number of the segment.
-    pub seq: u64,
-    /// Segments in flight when it was last sent, with it.
-    pub tx_in_flight: u32,
-    /// Segments marked as lost since it was last sent, with it.
-    pub lost: u64,
-    /// Segments delivered since the start.
-    pub delivered_total: u64,
-    /// The application had too little data when it was last sent.
-    pub app_limited: bool,
-    /// The segment before it was not marked at the same time: it starts a run of lost segments.
-    pub starts_range: bool,
-}
-
-/// A segment that this ACK newly reports as delivered, cumulatively or by SACK.
-#[derive(Clone, Copy, Debug)]
-pub struct Delivered {
-    /// When its ACK arrived.
-    pub now: Time,
-    /// Number of the segment; of QUIC of the packet.
-    pub seq: u64,
-    /// When it was last sent.
-    pub sent: Time,
-    /// The time since then. If the segment was sent again, the ACK can be that of an earlier transmission.
-    pub rtt: Span,
-}
-
-/// A data segment that the sender has transmitted.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// When.
-    pub now: Time,
-    /// Number of the segment.
-    pub seq: u64,
-    /// Segments in flight, with it, counted as in [`Ack::in_flight`] (which leaves out tail loss probes).
-    pub in_flight: u32,
-    /// Whether it was sent before.
-    pub retransmission: bool,
-}
-
-/// A retransmission timeout with data outstanding.
-#[derive(Clone, Copy, Debug)]
-pub struct Timeout {
-    /// When.
-    pub now: Time,
-    /// The window that was in use, segments.
-    pub window: Segments,
-    /// The same segment timed out before, and nothing was acknowledged since.
-    pub repeated: bool,
-}
-
-/// The first transmission after an idle period.
-#[derive(Clone, Copy, Debug)]
-pub struct Restart {
-    /// When.
-    pub now: Time,
-    /// Time since the last transmission.
-    pub idle: Span,
-    /// The window that the transport profile sets, segments.
-    pub window: Segments,
-}
-
-/// The first transmission after all data in flight was acknowledged.
-#[derive(Clone, Copy, Debug)]
-pub struct TransmitStart {
-    /// When.
-    pub now: Time,
-    /// Time since the last transmission.
-    pub idle: Span,
-    /// Whether the application had too little to send before it.
-    pub app_limited: bool,
-}
-
-/// Information from lower layers.
+/// The kind of information from lower layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PathHint {
+pub enum Hint {
     /// A hand-off begins.
     HandoffBegins,
     /// A hand-off has ended.
@@ -235,4 +108,15 @@ pub enum PathHint {
     RouterRate(Rate),
     /// The change of the sending rate that the routers of the path permit, bytes per second.
     RouterFeedback(f64),
+}
+
+impl Hint {
+    /// The rate, bits per second, or the feedback, bytes per second; `None` for hand-offs.
+    pub fn amount(self) -> Option<f64> {
+        match self {
+            Hint::HandoffBegins | Hint::HandoffEnds => None,
+            Hint::RouterRate(rate) => Some(rate.bps() as f64),
+            Hint::RouterFeedback(feedback) => Some(feedback),
+        }
+    }
 }

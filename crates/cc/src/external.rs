@@ -1,123 +1,93 @@
 //! Controllers outside the registry, for example in Python. Each call of an event method of [`Controller`] reaches them as
 //! an [`Event`], and they answer with a [`Decision`].
 
+use crate::answers::Decision;
 use crate::controller::Controller;
 use crate::events::{
-    Ack, Congestion, Delivered, EcnResponse, Lost, PathHint, Restart, Sent, Timeout, TransmitStart,
+    Ack, Congestion, Delivered, EcnResponse, FlowInfo, Handshake, Lost, PathHint, Restart, Sent, Timeout,
+    TransmitStart,
 };
-use crate::flow::{FlowInfo, Signals};
+use crate::fields::{Argument, Field};
+use crate::flow::Signals;
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 use units::{Rate, Segments, Span, Time};
 
-/// Passes the table of events to the macro `$use`: the variant of [`Event`], and the method of [`Controller`] that it stands
-/// for.
-macro_rules! events {
-    ($use:ident) => {
-        $use! {
-            Open = on_open(now: Time);
-            Handshake = on_handshake(now: Time, rtt: Span);
-            Ack = on_ack(ack: &Ack);
-            Lost = on_lost(lost: &Lost);
-            Delivered = on_delivered(delivered: &Delivered);
-            Sent = on_sent(sent: &Sent);
-            Congestion = on_congestion(event: &Congestion);
-            Timeout = on_rto(event: &Timeout);
-            RecoveryExit = on_recovery_exit(now: Time);
-            Undo = on_undo(now: Time);
-            Restart = on_restart(event: &Restart);
-            TransmitStart = on_transmit_start(event: &TransmitStart);
-            Timer = on_timer(now: Time);
-            Hint = on_hint(now: Time, hint: &PathHint);
-            SetWindow = set_window(cwnd: Segments);
-            SetThreshold = set_ssthresh(ssthresh: Segments);
-        }
-    };
+/// The method of an event.
+#[derive(Clone, Copy, Debug)]
+pub struct EventMethod {
+    /// Its name in Rust and Python.
+    pub name: &'static str,
+    /// When it is called.
+    pub doc: &'static str,
+    /// The name of its argument.
+    pub argument: &'static str,
+    /// The class of the argument outside Rust; empty for a plain number.
+    pub class: &'static str,
+    /// What the class is.
+    pub about: &'static str,
+    /// The fields of the class; for a number one without a name.
+    pub fields: &'static [Field],
+    /// Whether a controller must define the method.
+    pub required: bool,
 }
 
 /// Defines [`Event`].
-macro_rules! event_type {
-    ($($event:ident = $method:ident($($argument:ident: $($copied:ident)? $(&$borrowed:ident)?),+);)+) => {
+macro_rules! define_event {
+    ([] $($(#[doc = $doc:literal])+ $event:ident: fn $method:ident(
+        &mut $self:ident, $argument:ident: $($copied:ident)? $(&$borrowed:ident)?
+    ) $($default:block)?;)+) => {
         /// A call of an event method of [`Controller`].
         #[derive(Clone, Copy, Debug)]
         pub enum Event<'a> {
             $(#[doc = concat!("[`Controller::", stringify!($method), "`].")]
-            $event($($($copied)? $(&'a $borrowed)?),+),)+
+            $event($($copied)? $(&'a $borrowed)?),)+
         }
 
         impl Event<'_> {
-            /// The names of the methods.
-            pub const METHODS: &'static [&'static str] = &[$(stringify!($method)),+];
+            /// The methods, in the order of the table.
+            pub const METHODS: &'static [EventMethod] = &[$(EventMethod {
+                name: stringify!($method),
+                doc: concat!($($doc),+),
+                argument: stringify!($argument),
+                class: <$($copied)? $($borrowed)? as Argument>::CLASS,
+                about: <$($copied)? $($borrowed)? as Argument>::DOC,
+                fields: <$($copied)? $($borrowed)? as Argument>::FIELDS,
+                required: !has_block!($($default)?),
+            }),+];
 
             /// The place of its method in [`Event::METHODS`].
             pub fn index(&self) -> usize {
                 enum Place { $($event),+ }
                 match self { $(Event::$event(..) => Place::$event as usize),+ }
             }
+            /// When it happens; `None` for a call that sets a window.
+            pub fn now(&self) -> Option<Time> {
+                match self { $(Event::$event(argument) => argument.now()),+ }
+            }
+            /// Writes the numbers of its argument ([`Argument::numbers`]).
+            pub fn numbers(&self, out: &mut [f64]) {
+                match self { $(Event::$event(argument) => argument.numbers(out)),+ }
+            }
+            /// Calls the method of a controller.
+            pub fn call(&self, controller: &mut impl Controller) {
+                match *self { $(Event::$event(argument) => controller.$method(argument)),+ }
+            }
         }
     };
 }
-events!(event_type);
 
-impl Event<'_> {
-    /// When it happens; `None` for a call that sets a window.
-    fn now(&self) -> Option<Time> {
-        match *self {
-            Event::Open(now) | Event::Handshake(now, _) | Event::RecoveryExit(now) => Some(now),
-            Event::Undo(now) | Event::Timer(now) | Event::Hint(now, _) => Some(now),
-            Event::Ack(event) => Some(event.now),
-            Event::Lost(event) => Some(event.now),
-            Event::Delivered(event) => Some(event.now),
-            Event::Sent(event) => Some(event.now),
-            Event::Congestion(event) => Some(event.now),
-            Event::Timeout(event) => Some(event.now),
-            Event::Restart(event) => Some(event.now),
-            Event::TransmitStart(event) => Some(event.now),
-            Event::SetWindow(_) | Event::SetThreshold(_) => None,
-        }
-    }
+/// Whether there is a block.
+macro_rules! has_block {
+    () => {
+        false
+    };
+    ($block:block) => {
+        true
+    };
 }
-
-/// The answers of an external controller: one field for each method of [`Controller`] that the transport reads.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Decision {
-    /// [`Controller::cwnd`].
-    pub cwnd: Segments,
-    /// [`Controller::ssthresh`].
-    pub ssthresh: Segments,
-    /// [`Controller::pacing`].
-    pub pacing: Option<Rate>,
-    /// [`Controller::send_quantum`].
-    pub send_quantum: u32,
-    /// [`Controller::wake_at`]. A time that has passed, or for which the timer was called, counts as `Time::NEVER`.
-    pub wake_at: Time,
-    /// [`Controller::fine_timeout`].
-    pub fine_timeout: Option<Span>,
-    /// [`Controller::ecn_response`].
-    pub ecn_response: EcnResponse,
-    /// [`Controller::owns_window`].
-    pub owns_window: bool,
-    /// [`Controller::limits_application`].
-    pub limits_application: bool,
-}
-
-impl Default for Decision {
-    /// A window of one segment without a threshold; otherwise the default answers of [`Controller`].
-    fn default() -> Decision {
-        Decision {
-            cwnd: 1.0,
-            ssthresh: f64::INFINITY,
-            pacing: None,
-            send_quantum: 1,
-            wake_at: Time::NEVER,
-            fine_timeout: None,
-            ecn_response: EcnResponse::Reduce,
-            owns_window: false,
-            limits_application: false,
-        }
-    }
-}
+controller_events!(define_event);
 
 /// A controller that is not registered.
 pub trait ExternalController: Debug + Send {
@@ -246,51 +216,44 @@ impl CachedExternal {
         }
         let result = self.inner.on_event(event, &mut self.decision);
         self.failure = result.err().map(|failure| Failure { at: self.now, ..failure });
+        let wake_at = self.decision.wake_at;
+        if wake_at < self.now || Some(wake_at) == self.woken {
+            self.decision.wake_at = Time::NEVER; // it has passed, or the timer was called for it
+        }
     }
 }
 
 /// Passes each call of an event method on.
-macro_rules! event_methods {
-    ($($event:ident = $method:ident($($argument:ident: $($copied:ident)? $(&$borrowed:ident)?),+);)+) => {
-        $(fn $method(&mut self, $($argument: $($copied)? $(&$borrowed)?),+) {
-            self.pass(Event::$event($($argument),+));
+macro_rules! pass_events {
+    ([] $($(#[$doc:meta])+ $event:ident: fn $method:ident(
+        &mut $self:ident, $argument:ident: $($copied:ident)? $(&$borrowed:ident)?
+    ) $($default:block)?;)+) => {
+        $(fn $method(&mut $self, $argument: $($copied)? $(&$borrowed)?) {
+            $self.pass(Event::$event($argument));
+        })+
+    };
+}
+
+/// Gives the answers of the last decision.
+macro_rules! decided_answers {
+    ([] { $($(#[$must_doc:meta])+ $must:ident: $must_type:ty = $first:expr => $must_name:ident needs $must_signal:ident,)+ }
+        { $($(#[$doc:meta])+ $answer:ident: $type:ty = $default:expr => $name:ident needs $signal:ident,)+ }
+    ) => {
+        $(fn $must(&self) -> $must_type {
+            self.decision.$must
+        })+
+        $(fn $answer(&self) -> $type {
+            self.decision.$answer
         })+
     };
 }
 
 impl Controller for CachedExternal {
-    events!(event_methods);
+    controller_events!(pass_events);
+    controller_answers!(decided_answers);
 
     fn needs(&self) -> Signals {
         self.inner.needs()
-    }
-    fn ecn_response(&self) -> EcnResponse {
-        self.decision.ecn_response
-    }
-    fn cwnd(&self) -> Segments {
-        self.decision.cwnd
-    }
-    fn ssthresh(&self) -> Segments {
-        self.decision.ssthresh
-    }
-    fn pacing(&self) -> Option<Rate> {
-        self.decision.pacing
-    }
-    fn send_quantum(&self) -> u32 {
-        self.decision.send_quantum
-    }
-    fn wake_at(&self) -> Time {
-        let at = self.decision.wake_at;
-        if at >= self.now && Some(at) != self.woken { at } else { Time::NEVER }
-    }
-    fn owns_window(&self) -> bool {
-        self.decision.owns_window
-    }
-    fn limits_application(&self) -> bool {
-        self.decision.limits_application
-    }
-    fn fine_timeout(&self) -> Option<Span> {
-        self.decision.fine_timeout
     }
     fn probe(&self, out: &mut [f64]) {
         self.inner.probe(out);
@@ -300,6 +263,7 @@ impl Controller for CachedExternal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::events::Hint;
     use crate::testing::{ack, congestion, timeout};
 
     /// Notes the methods of its events; the event `fails` is an error.
@@ -318,7 +282,7 @@ mod tests {
             Signals::TIMER
         }
         fn on_event(&mut self, event: Event<'_>, decision: &mut Decision) -> Result<(), Failure> {
-            let method = Event::METHODS[event.index()];
+            let method = Event::METHODS[event.index()].name;
             self.methods.lock().unwrap().push(method);
             decision.wake_at = self.wake_at.unwrap_or(Time::NEVER);
             decision.cwnd += 1.0;
@@ -337,7 +301,7 @@ mod tests {
         let mut c = CachedExternal::new(Box::new(noted), Ok(Decision::default()));
         let now = at(5);
         c.on_open(now);
-        c.on_handshake(now, Span::from_ms(1));
+        c.on_handshake(&Handshake { now, rtt: Span::from_ms(1) });
         c.on_ack(&ack(1));
         c.on_lost(&Lost {
             now,
@@ -357,10 +321,13 @@ mod tests {
         c.on_restart(&Restart { now, idle: Span::ZERO, window: 1.0 });
         c.on_transmit_start(&TransmitStart { now, idle: Span::ZERO, app_limited: false });
         c.on_timer(now);
-        c.on_hint(now, &PathHint::HandoffEnds);
+        c.on_hint(&PathHint { now, kind: Hint::HandoffEnds });
         c.set_window(1.0);
         c.set_ssthresh(1.0);
-        assert_eq!(*methods.lock().unwrap(), Event::METHODS);
+        assert_eq!(
+            *methods.lock().unwrap(),
+            Event::METHODS.iter().map(|method| method.name).collect::<Vec<_>>()
+        );
         assert_eq!(c.cwnd(), 1.0 + Event::METHODS.len() as f64);
     }
 

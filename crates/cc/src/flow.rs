@@ -1,7 +1,5 @@
 //! What a controller receives about its flow, and the signals that it can require.
 
-use units::Segments;
-
 /// A set of signals that a controller requires from the transport or the routers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Signals(u16);
@@ -19,9 +17,9 @@ impl Signals {
     pub const PACING: Signals = Signals(8);
     /// A timer at the time of [`crate::Controller::wake_at`].
     pub const TIMER: Signals = Signals(16);
-    /// Rates granted by the routers of the path: a [`crate::PathHint::RouterRate`] with every ACK that carries one.
+    /// Rates granted by the routers of the path: a [`crate::Hint::RouterRate`] with every ACK that carries one.
     pub const ROUTER_RATE: Signals = Signals(32);
-    /// Rate changes from the routers of the path: a [`crate::PathHint::RouterFeedback`] with every ACK that carries
+    /// Rate changes from the routers of the path: a [`crate::Hint::RouterFeedback`] with every ACK that carries
     /// one.
     pub const ROUTER_FEEDBACK: Signals = Signals(64);
 
@@ -73,28 +71,6 @@ impl Signals {
     pub const fn and(self, other: Signals) -> Signals {
         Signals(self.0 | other.0)
     }
-}
-
-/// The properties of a flow at the creation of its controller.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowInfo {
-    /// Payload of a segment, bytes. A rate is a window times this size over the round-trip time.
-    pub packet: u32,
-    /// The window before the first ACK, segments.
-    pub initial_window: Segments,
-    /// Slow-start threshold at the start, segments; may be infinite.
-    pub initial_ssthresh: Segments,
-    /// Upper bound of the window, segments; infinite for no bound.
-    pub max_window: Segments,
-    /// How windows are counted and rounded.
-    pub arithmetic: Arithmetic,
-    /// Whether the transport retransmits by the controller's fine-grained clock. The controller then inflates its own
-    /// window by the duplicate ACKs.
-    pub fine_clock: bool,
-    /// An ECN echo reduces the window less than a loss does (RFC 8511).
-    pub abe: bool,
-    /// A number that is derived from the run's seed and unique to the flow, for an algorithm with random numbers.
-    pub seed: u64,
 }
 
 /// What one step of window growth counts.

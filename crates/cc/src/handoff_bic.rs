@@ -9,7 +9,7 @@ use crate::bic::{B, SEARCH_PARAMS, Search};
 use crate::estimators::Smoothed;
 use crate::params::{Param, ParamKind, Params};
 use crate::window::Window;
-use crate::{Ack, FlowInfo, PathHint, Timeout};
+use crate::{Ack, FlowInfo, Hint, PathHint, Timeout};
 use units::{Span, Time};
 
 /// The quantity that depends on the change of the round-trip time.
@@ -205,10 +205,10 @@ impl HandoffBic {
         self.window.set(1.0);
     }
 
-    pub fn on_hint(&mut self, now: Time, hint: &PathHint) {
-        match hint {
-            PathHint::HandoffBegins => {
-                self.set_flag(now, true);
+    pub fn on_hint(&mut self, hint: &PathHint) {
+        match hint.kind {
+            Hint::HandoffBegins => {
+                self.set_flag(hint.now, true);
                 if self.drops_count {
                     self.search.forget_credit();
                 }
@@ -216,8 +216,8 @@ impl HandoffBic {
                     self.window.set(1.0);
                 }
             }
-            PathHint::HandoffEnds => self.set_flag(now, false),
-            PathHint::RouterRate(_) | PathHint::RouterFeedback(_) => {}
+            Hint::HandoffEnds => self.set_flag(hint.now, false),
+            Hint::RouterRate(_) | Hint::RouterFeedback(_) => {}
         }
     }
 
@@ -263,8 +263,8 @@ macro_rules! algorithm {
             fn on_rto(&mut self, event: &$crate::Timeout) {
                 self.0.on_rto(event);
             }
-            fn on_hint(&mut self, now: units::Time, hint: &$crate::PathHint) {
-                self.0.on_hint(now, hint);
+            fn on_hint(&mut self, hint: &$crate::PathHint) {
+                self.0.on_hint(hint);
             }
             $crate::window::impl_window_accessors!(0.window);
             fn probe(&self, out: &mut [f64]) {
@@ -345,28 +345,28 @@ mod tests {
     #[test]
     fn the_freeze_holds_growth_and_is_seen_when_the_timer_looks() {
         let mut algorithm = algorithm(Answer::Step, &[]);
-        algorithm.on_hint(at(10), &PathHint::HandoffBegins);
+        algorithm.on_hint(&PathHint { now: at(10), kind: Hint::HandoffBegins });
         assert!(!algorithm.frozen(at(99)) && algorithm.frozen(at(100)));
-        algorithm.on_hint(at(150), &PathHint::HandoffEnds);
+        algorithm.on_hint(&PathHint { now: at(150), kind: Hint::HandoffEnds });
         assert!(algorithm.frozen(at(199)) && !algorithm.frozen(at(200)));
         // Between two looks nobody sees it.
-        algorithm.on_hint(at(210), &PathHint::HandoffBegins);
-        algorithm.on_hint(at(220), &PathHint::HandoffEnds);
+        algorithm.on_hint(&PathHint { now: at(210), kind: Hint::HandoffBegins });
+        algorithm.on_hint(&PathHint { now: at(220), kind: Hint::HandoffEnds });
         assert!((210..400).step_by(10).all(|ms| !algorithm.frozen(at(ms))));
         let mut held = self::algorithm(Answer::Step, &[("handoff_check", ParamValue::Number(0.0))]);
-        held.on_hint(at(0), &PathHint::HandoffBegins);
+        held.on_hint(&PathHint { now: at(0), kind: Hint::HandoffBegins });
         assert!(windows(&mut held, &[100; 200]).iter().all(|w| *w == 50.0));
         held.on_congestion(); // losses act
         assert_eq!(held.window.cwnd, 39.0);
         let mut free = self::algorithm(Answer::Step, &[("freeze", ParamValue::Switch(false))]);
-        free.on_hint(at(0), &PathHint::HandoffBegins);
+        free.on_hint(&PathHint { now: at(0), kind: Hint::HandoffBegins });
         assert!(windows(&mut free, &[100; 200])[199] > 50.0);
     }
 
     #[test]
     fn a_hand_off_may_drop_the_window() {
         let mut dropped = algorithm(Answer::Divisor, &[("handoff_reset", word("count_and_window"))]);
-        dropped.on_hint(at(0), &PathHint::HandoffBegins);
+        dropped.on_hint(&PathHint { now: at(0), kind: Hint::HandoffBegins });
         assert_eq!(dropped.window.cwnd, 1.0);
     }
 

@@ -8,6 +8,9 @@
 //! To add a controller, write one file beside `reno.rs` and add one line to the list below.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod interface;
+mod answers;
 mod controller;
 mod cubic_linux;
 mod descriptor;
@@ -15,29 +18,35 @@ pub mod detmath;
 pub mod estimators;
 mod events;
 mod external;
+mod fields;
 mod flow;
 mod handoff_bic;
 mod noise;
 mod pacing_rate;
 mod params;
+#[macro_use]
 mod registry;
 mod slow_start;
 #[cfg(test)]
 mod testing;
 mod window;
 
+pub use answers::{Answer, Decision};
 pub use controller::{Algorithm, Controller};
 pub use descriptor::{Descriptor, Family, Status};
 pub use events::{
-    Ack, Cause, Congestion, Delivered, EcnResponse, Lost, PathHint, Phase, RateSample, Restart, Sent,
-    Timeout, TransmitStart,
+    Ack, Cause, Congestion, Delivered, EcnResponse, FlowInfo, Handshake, Hint, Lost, PathHint, Phase,
+    RateSample, Restart, Sent, Timeout, TransmitStart,
 };
-pub use external::{CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure};
-pub use flow::{Arithmetic, FlowInfo, Growth, Signals};
+pub use external::{CachedExternal, Event, EventMethod, ExternalController, ExternalFactory, Failure};
+pub use fields::{Argument, External, Field, ValueKind};
+pub use flow::{Arithmetic, Growth, Signals};
 pub use params::{Param, ParamError, ParamKind, ParamValue, Params};
 pub use policy::{ActionKind, Feature, Measured, Plan, action_kinds};
 pub use slow_start::SlowStart;
 pub use window::Window;
+
+use units::{Rate, Segments, Span, Time};
 
 registry::controllers! {
     reno: Reno,

@@ -8,8 +8,10 @@ use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
 use crate::params::{Param, ParamKind, Params};
 use crate::window::{Window, impl_window_accessors};
-use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, PathHint, Signals, Timeout};
-use units::{Rate, Time};
+use crate::{
+    Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Hint, PathHint, Signals, Timeout,
+};
+use units::Rate;
 
 /// Sends at the rate that the routers grant.
 #[derive(Clone, Debug)]
@@ -67,9 +69,9 @@ impl Controller for Rcp {
     fn on_rto(&mut self, _event: &Timeout) {
         self.window.set(1.0);
     }
-    fn on_hint(&mut self, _now: Time, hint: &PathHint) {
-        if let PathHint::RouterRate(rate) = hint {
-            self.granted = Some(*rate);
+    fn on_hint(&mut self, hint: &PathHint) {
+        if let Hint::RouterRate(rate) = hint.kind {
+            self.granted = Some(rate);
         }
     }
     fn pacing(&self) -> Option<Rate> {
@@ -86,13 +88,14 @@ mod tests {
     use super::*;
     use crate::testing::{ack, congestion, ns2_flow, timeout};
     use units::Span;
+    use units::Time;
 
     #[test]
     fn the_rate_is_the_routers() {
         let mut algorithm =
             Rcp::new(&Params::new(Rcp::DESCRIPTOR.params, []).unwrap(), &ns2_flow(1.0, 100.0));
         assert_eq!(algorithm.pacing(), None);
-        algorithm.on_hint(Time::ZERO, &PathHint::RouterRate(Rate::from_bps(1_000_000)));
+        algorithm.on_hint(&PathHint { now: Time::ZERO, kind: Hint::RouterRate(Rate::from_bps(1_000_000)) });
         assert_eq!(algorithm.pacing(), Some(Rate::from_bps(1_000_000)));
         // 1 Mb/s, 100 ms: 12.5 segments, with the headroom 25.
         algorithm.on_ack(&Ack { rtt: Some(Span::from_ms(100)), ..ack(1) });

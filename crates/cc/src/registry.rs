@@ -63,35 +63,51 @@ macro_rules! controllers {
         }
 
         impl $crate::Controller for AnyController {
-            #[inline] fn needs(&self) -> $crate::Signals { match self { $(AnyController::$algorithm(c) => c.needs(),)* AnyController::ExternalController(c) => c.needs() } }
-            #[inline] fn initial_window(&self) -> Option<units::Segments> { match self { $(AnyController::$algorithm(c) => c.initial_window(),)* AnyController::ExternalController(c) => c.initial_window() } }
-            #[inline] fn on_open(&mut self, now: units::Time) { match self { $(AnyController::$algorithm(c) => c.on_open(now),)* AnyController::ExternalController(c) => c.on_open(now) } }
-            #[inline] fn on_handshake(&mut self, now: units::Time, rtt: units::Span) { match self { $(AnyController::$algorithm(c) => c.on_handshake(now, rtt),)* AnyController::ExternalController(c) => c.on_handshake(now, rtt) } }
-            #[inline] fn on_ack(&mut self, ack: &$crate::Ack) { match self { $(AnyController::$algorithm(c) => c.on_ack(ack),)* AnyController::ExternalController(c) => c.on_ack(ack) } }
-            #[inline] fn on_lost(&mut self, lost: &$crate::Lost) { match self { $(AnyController::$algorithm(c) => c.on_lost(lost),)* AnyController::ExternalController(c) => c.on_lost(lost) } }
-            #[inline] fn on_delivered(&mut self, delivered: &$crate::Delivered) { match self { $(AnyController::$algorithm(c) => c.on_delivered(delivered),)* AnyController::ExternalController(c) => c.on_delivered(delivered) } }
-            #[inline] fn on_sent(&mut self, sent: &$crate::Sent) { match self { $(AnyController::$algorithm(c) => c.on_sent(sent),)* AnyController::ExternalController(c) => c.on_sent(sent) } }
-            #[inline] fn on_congestion(&mut self, event: &$crate::Congestion) { match self { $(AnyController::$algorithm(c) => c.on_congestion(event),)* AnyController::ExternalController(c) => c.on_congestion(event) } }
-            #[inline] fn ecn_response(&self) -> $crate::EcnResponse { match self { $(AnyController::$algorithm(c) => c.ecn_response(),)* AnyController::ExternalController(c) => c.ecn_response() } }
-            #[inline] fn on_rto(&mut self, event: &$crate::Timeout) { match self { $(AnyController::$algorithm(c) => c.on_rto(event),)* AnyController::ExternalController(c) => c.on_rto(event) } }
-            #[inline] fn on_recovery_exit(&mut self, now: units::Time) { match self { $(AnyController::$algorithm(c) => c.on_recovery_exit(now),)* AnyController::ExternalController(c) => c.on_recovery_exit(now) } }
-            #[inline] fn on_undo(&mut self, now: units::Time) { match self { $(AnyController::$algorithm(c) => c.on_undo(now),)* AnyController::ExternalController(c) => c.on_undo(now) } }
-            #[inline] fn on_restart(&mut self, event: &$crate::Restart) { match self { $(AnyController::$algorithm(c) => c.on_restart(event),)* AnyController::ExternalController(c) => c.on_restart(event) } }
-            #[inline] fn on_transmit_start(&mut self, event: &$crate::TransmitStart) { match self { $(AnyController::$algorithm(c) => c.on_transmit_start(event),)* AnyController::ExternalController(c) => c.on_transmit_start(event) } }
-            #[inline] fn on_timer(&mut self, now: units::Time) { match self { $(AnyController::$algorithm(c) => c.on_timer(now),)* AnyController::ExternalController(c) => c.on_timer(now) } }
-            #[inline] fn on_hint(&mut self, now: units::Time, hint: &$crate::PathHint) { match self { $(AnyController::$algorithm(c) => c.on_hint(now, hint),)* AnyController::ExternalController(c) => c.on_hint(now, hint) } }
-            #[inline] fn set_window(&mut self, cwnd: units::Segments) { match self { $(AnyController::$algorithm(c) => c.set_window(cwnd),)* AnyController::ExternalController(c) => c.set_window(cwnd) } }
-            #[inline] fn set_ssthresh(&mut self, ssthresh: units::Segments) { match self { $(AnyController::$algorithm(c) => c.set_ssthresh(ssthresh),)* AnyController::ExternalController(c) => c.set_ssthresh(ssthresh) } }
-            #[inline] fn cwnd(&self) -> units::Segments { match self { $(AnyController::$algorithm(c) => c.cwnd(),)* AnyController::ExternalController(c) => c.cwnd() } }
-            #[inline] fn ssthresh(&self) -> units::Segments { match self { $(AnyController::$algorithm(c) => c.ssthresh(),)* AnyController::ExternalController(c) => c.ssthresh() } }
-            #[inline] fn pacing(&self) -> Option<units::Rate> { match self { $(AnyController::$algorithm(c) => c.pacing(),)* AnyController::ExternalController(c) => c.pacing() } }
-            #[inline] fn send_quantum(&self) -> u32 { match self { $(AnyController::$algorithm(c) => c.send_quantum(),)* AnyController::ExternalController(c) => c.send_quantum() } }
-            #[inline] fn wake_at(&self) -> units::Time { match self { $(AnyController::$algorithm(c) => c.wake_at(),)* AnyController::ExternalController(c) => c.wake_at() } }
-            #[inline] fn owns_window(&self) -> bool { match self { $(AnyController::$algorithm(c) => c.owns_window(),)* AnyController::ExternalController(c) => c.owns_window() } }
-            #[inline] fn limits_application(&self) -> bool { match self { $(AnyController::$algorithm(c) => c.limits_application(),)* AnyController::ExternalController(c) => c.limits_application() } }
-            #[inline] fn fine_timeout(&self) -> Option<units::Span> { match self { $(AnyController::$algorithm(c) => c.fine_timeout(),)* AnyController::ExternalController(c) => c.fine_timeout() } }
-            #[inline] fn probe(&self, out: &mut [f64]) { match self { $(AnyController::$algorithm(c) => c.probe(out),)* AnyController::ExternalController(c) => c.probe(out) } }
+            #[inline]
+            fn needs(&self) -> $crate::Signals {
+                $crate::registry::each!([$($algorithm)* ExternalController] self, controller => controller.needs())
+            }
+            #[inline]
+            fn initial_window(&self) -> Option<units::Segments> {
+                $crate::registry::each!([$($algorithm)* ExternalController] self, controller => controller.initial_window())
+            }
+            controller_events!(forward_events, $($algorithm)* ExternalController);
+            controller_answers!(forward_answers, $($algorithm)* ExternalController);
+            #[inline]
+            fn probe(&self, out: &mut [f64]) {
+                $crate::registry::each!([$($algorithm)* ExternalController] self, controller => controller.probe(out))
+            }
         }
     };
 }
 pub(crate) use controllers;
+
+/// Calls a method of the controller that an [`crate::AnyController`] is; the list has its variants.
+macro_rules! each {
+    ([$($algorithm:ident)+] $any:ident, $controller:ident => $call:expr) => {
+        match $any { $(AnyController::$algorithm($controller) => $call,)+ }
+    };
+}
+pub(crate) use each;
+
+/// Forwards each event to the controller.
+macro_rules! forward_events {
+    ($variants:tt $($(#[$doc:meta])+ $event:ident: fn $method:ident(
+        &mut $self:ident, $argument:ident: $($copied:ident)? $(&$borrowed:ident)?
+    ) $($default:block)?;)+) => {$(
+        #[inline]
+        fn $method(&mut $self, $argument: $($copied)? $(&$borrowed)?) {
+            $crate::registry::each!($variants $self, controller => controller.$method($argument))
+        }
+    )+};
+}
+
+/// Forwards each answer of the controller.
+macro_rules! forward_answers {
+    ($variants:tt { $($(#[$must_doc:meta])+ $must:ident: $must_type:ty = $first:expr => $must_name:ident needs $must_signal:ident,)+ }
+        { $($(#[$doc:meta])+ $answer:ident: $type:ty = $default:expr => $name:ident needs $signal:ident,)+ }
+    ) => {
+        $(#[inline] fn $must(&self) -> $must_type { $crate::registry::each!($variants self, controller => controller.$must()) })+
+        $(#[inline] fn $answer(&self) -> $type { $crate::registry::each!($variants self, controller => controller.$answer()) })+
+    };
+}

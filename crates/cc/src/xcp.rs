@@ -9,8 +9,7 @@ use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
 use crate::params::Params;
 use crate::window::{Window, impl_window_accessors};
-use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, PathHint, Signals, Timeout};
-use units::Time;
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Hint, PathHint, Signals, Timeout};
 
 /// Follows the routers' feedback.
 #[derive(Clone, Debug)]
@@ -62,9 +61,9 @@ impl Controller for Xcp {
     fn on_rto(&mut self, _event: &Timeout) {
         self.window.set(1.0);
     }
-    fn on_hint(&mut self, _now: Time, hint: &PathHint) {
-        if let PathHint::RouterFeedback(feedback) = hint {
-            self.feedback = *feedback;
+    fn on_hint(&mut self, hint: &PathHint) {
+        if let Hint::RouterFeedback(feedback) = hint.kind {
+            self.feedback = feedback;
         }
     }
     impl_window_accessors!(window);
@@ -78,23 +77,24 @@ mod tests {
     use super::*;
     use crate::testing::{ack, congestion, ns2_flow, timeout};
     use units::Span;
+    use units::Time;
 
     #[test]
     fn the_window_is_the_feedbacks_sum() {
         let mut algorithm = Xcp::new(&Params::none(), &ns2_flow(2.0, 100.0));
         // 100 kB/s more over 100 ms: ten packets.
-        algorithm.on_hint(Time::ZERO, &PathHint::RouterFeedback(100_000.0));
+        algorithm.on_hint(&PathHint { now: Time::ZERO, kind: Hint::RouterFeedback(100_000.0) });
         algorithm.on_ack(&Ack { rtt: Some(Span::from_ms(100)), ..ack(1) });
         assert_eq!(algorithm.cwnd(), 12.0);
         // Without feedback nothing moves; less is less, but not below one.
         algorithm.on_ack(&ack(2));
         assert_eq!(algorithm.cwnd(), 12.0);
-        algorithm.on_hint(Time::ZERO, &PathHint::RouterFeedback(-40_000.0));
+        algorithm.on_hint(&PathHint { now: Time::ZERO, kind: Hint::RouterFeedback(-40_000.0) });
         algorithm.on_ack(&ack(3));
         assert_eq!(algorithm.cwnd(), 8.0);
         algorithm.on_congestion(&congestion(8.0));
         assert_eq!(algorithm.cwnd(), 4.0);
-        algorithm.on_hint(Time::ZERO, &PathHint::RouterFeedback(-1e6));
+        algorithm.on_hint(&PathHint { now: Time::ZERO, kind: Hint::RouterFeedback(-1e6) });
         algorithm.on_ack(&ack(4));
         assert_eq!(algorithm.cwnd(), 1.0);
         algorithm.on_rto(&timeout(1.0, false));

@@ -2,8 +2,9 @@
 //! from the registry.
 
 use cc::{
-    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, Delivered, FlowInfo, Growth,
-    Lost, ParamValue, Params, PathHint, Phase, RateSample, Restart, Sent, Timeout, TransmitStart,
+    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, Delivered, Event, FlowInfo,
+    Growth, Handshake, Hint, Lost, ParamValue, Params, PathHint, Phase, RateSample, Restart, Sent, Timeout,
+    TransmitStart,
 };
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
@@ -19,6 +20,8 @@ enum Op {
     Rto(bool),
     /// The transport moves the window, in tenths of a segment.
     Move(u32),
+    /// The transport sets the threshold, in tenths of a segment.
+    Threshold(u32),
     Restart(u32),
     Timer,
     PathHint(bool),
@@ -43,6 +46,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Ecn),
         1 => any::<bool>().prop_map(Op::Rto),
         1 => (10u32..5000).prop_map(Op::Move),
+        1 => (20u32..5000).prop_map(Op::Threshold),
         1 => (10u32..100).prop_map(Op::Restart),
         1 => Just(Op::Timer),
         1 => any::<bool>().prop_map(Op::PathHint),
@@ -107,15 +111,16 @@ struct Harness {
     phase: Phase,
     log: Vec<[u64; 2]>,
     probes: usize,
+    /// How often each method of [`Event::METHODS`] was called.
+    calls: Vec<u32>,
 }
 
 impl Harness {
     fn new(name: &'static str, params: &Params, flow: &FlowInfo, shift: Span) -> Harness {
-        let mut controller = AnyController::new(name, params, flow).unwrap();
+        let controller = AnyController::new(name, params, flow).unwrap();
         assert_eq!(controller.name(), name);
-        controller.on_open(Time::ZERO + shift);
         let probes = CONTROLLERS.iter().find(|d| d.name == name).unwrap().probes.len();
-        Harness {
+        let mut harness = Harness {
             controller,
             shift,
             now: Span::ZERO,
@@ -126,7 +131,15 @@ impl Harness {
             phase: Phase::Open,
             log: Vec::new(),
             probes,
-        }
+            calls: vec![0; Event::METHODS.len()],
+        };
+        harness.event(Event::Open(harness.time()));
+        harness
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        self.calls[event.index()] += 1;
+        event.call(&mut self.controller);
     }
 
     fn time(&self) -> Time {
@@ -167,7 +180,7 @@ impl Harness {
             may_grow: acked > 0 && self.phase != Phase::Recovery,
             window_limited: true,
         };
-        self.controller.on_ack(&event);
+        self.event(Event::Ack(&event));
         if acked > 0 {
             self.phase = Phase::Open;
         }
@@ -176,7 +189,7 @@ impl Harness {
     fn lose(&mut self, number: u32) {
         self.lost += 1;
         let in_flight = (self.next - self.una) as u32;
-        self.controller.on_lost(&Lost {
+        let lost = Lost {
             now: self.time(),
             seq: self.una + (number % in_flight.max(1)) as u64,
             tx_in_flight: in_flight,
@@ -184,7 +197,8 @@ impl Harness {
             delivered_total: self.una,
             app_limited: number.is_multiple_of(5),
             starts_range: number.is_multiple_of(2),
-        });
+        };
+        self.event(Event::Lost(&lost));
     }
 
     /// A delivered segment, before the ACK that reports it.
@@ -192,14 +206,15 @@ impl Harness {
         let rtt = Span::from_ms(20).min(self.now);
         let now = self.time();
         let sent = Time::ZERO + self.shift + (self.now - rtt);
-        self.controller.on_delivered(&Delivered { now, seq, sent, rtt });
+        self.event(Event::Delivered(&Delivered { now, seq, sent, rtt }));
     }
 
     fn send(&mut self, retransmission: bool) {
         let seq = if retransmission { self.una } else { self.next };
         self.next += u64::from(!retransmission);
         let in_flight = (self.next - self.una) as u32;
-        self.controller.on_sent(&Sent { now: self.time(), seq, in_flight, retransmission });
+        let sent = Sent { now: self.time(), seq, in_flight, retransmission };
+        self.event(Event::Sent(&sent));
     }
 
     fn step(&mut self, op: &Op) -> Result<(), TestCaseError> {
@@ -220,48 +235,50 @@ impl Harness {
                     retransmitted: self.una.is_multiple_of(3),
                     dupacks: 3,
                 };
-                self.controller.on_congestion(&event);
+                self.event(Event::Congestion(&event));
                 self.phase = Phase::Recovery;
             }
             Op::Rto(repeated) => {
-                self.controller.on_rto(&Timeout { now: self.time(), window, repeated });
+                let timeout = Timeout { now: self.time(), window, repeated };
+                self.event(Event::Timeout(&timeout));
                 self.phase = Phase::Loss;
                 let cwnd = self.controller.cwnd();
                 prop_assert!(cwnd <= 2.0, "{cwnd} segments after a timeout");
             }
-            Op::Move(tenths) => self.controller.set_window(tenths as f64 / 10.0),
+            Op::Move(tenths) => self.event(Event::SetWindow(tenths as f64 / 10.0)),
+            Op::Threshold(tenths) => self.event(Event::SetThreshold(tenths as f64 / 10.0)),
             Op::Restart(tenths) => {
                 let event =
                     Restart { now: self.time(), idle: Span::from_ms(900), window: tenths as f64 / 10.0 };
-                self.controller.on_restart(&event);
+                self.event(Event::Restart(&event));
             }
-            Op::Timer => self.controller.on_timer(self.time()),
+            Op::Timer => self.event(Event::Timer(self.time())),
             Op::PathHint(begins) => {
-                let hint = if begins {
-                    PathHint::RouterFeedback(-1e5)
+                let kind = if begins {
+                    Hint::RouterFeedback(-1e5)
                 } else {
-                    PathHint::RouterRate(Rate::from_bps(1_000_000))
+                    Hint::RouterRate(Rate::from_bps(1_000_000))
                 };
-                self.controller.on_hint(self.time(), &hint);
+                let hint = PathHint { now: self.time(), kind };
+                self.event(Event::Hint(&hint));
             }
-            Op::Undo => self.controller.on_undo(self.time()),
+            Op::Undo => self.event(Event::Undo(self.time())),
             Op::Handshake(us) => {
-                self.controller.on_handshake(self.time(), Span::from_ps(us * 1_000_000).min(self.now));
+                let rtt = Span::from_ps(us * 1_000_000).min(self.now);
+                let handshake = Handshake { now: self.time(), rtt };
+                self.event(Event::Handshake(&handshake));
             }
             Op::Lost(number) => self.lose(number),
             Op::Sent(retransmission) => self.send(retransmission),
             Op::TransmitStart(ms) => {
                 let idle = Span::from_ms(ms);
-                self.controller.on_transmit_start(&TransmitStart {
-                    now: self.time(),
-                    idle,
-                    app_limited: ms.is_multiple_of(2),
-                });
+                let start = TransmitStart { now: self.time(), idle, app_limited: ms.is_multiple_of(2) };
+                self.event(Event::TransmitStart(&start));
             }
             Op::RecoveryExit => {
                 if self.phase == Phase::Recovery {
                     self.phase = Phase::Open;
-                    self.controller.on_recovery_exit(self.time());
+                    self.event(Event::RecoveryExit(self.time()));
                 }
             }
         }
@@ -305,6 +322,35 @@ proptest! {
                 prop_assert_eq!(&log, &shifted, "{} depends on the time of day", name);
             }
         }
+    }
+}
+
+/// Each operation has its event: an event that is added to the table needs one here.
+#[test]
+fn the_operations_call_every_method() {
+    let ops = [
+        Op::Ack(1, Some(1000)),
+        Op::Loss,
+        Op::RecoveryExit,
+        Op::Rto(false),
+        Op::Move(20),
+        Op::Threshold(20),
+        Op::Restart(20),
+        Op::Timer,
+        Op::PathHint(true),
+        Op::Undo,
+        Op::Handshake(1000),
+        Op::Lost(1),
+        Op::Sent(false),
+        Op::TransmitStart(1),
+    ];
+    let params = Params::new(CONTROLLERS[0].params, []).unwrap();
+    let mut harness = Harness::new(CONTROLLERS[0].name, &params, &flows()[0], Span::ZERO);
+    for op in &ops {
+        harness.step(op).unwrap();
+    }
+    for (method, calls) in Event::METHODS.iter().zip(&harness.calls) {
+        assert!(*calls > 0, "no operation calls {}", method.name);
     }
 }
 

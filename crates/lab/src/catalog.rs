@@ -2,8 +2,9 @@
 
 use crate::scenario::{CongestionControl, FlowKind};
 use crate::schema::{Key, Table, tables};
-use cc::{CONTROLLERS, ParamKind, Signals};
+use cc::{CONTROLLERS, ParamKind, Signals, ValueKind};
 use serde::Serialize;
+use serde_json::{Value, json};
 use units::{Rate, Span};
 
 /// A model that a scenario can name.
@@ -120,6 +121,72 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
         "keys" => tables().map(table).collect(),
         _ => return None,
     })
+}
+
+/// The interface of controllers outside Rust, made from the tables of the crate cc: of a flow its fields; of each event its
+/// method and the class and fields of its argument; the answers, with the signal without which they are not read.
+pub fn interface() -> Value {
+    let methods = cc::Event::METHODS.iter().map(|method| {
+        json!({
+            "name": method.name, "doc": plain(method.doc), "argument": method.argument, "class": method.class,
+            "about": plain(method.about), "fields": fields(method.fields), "required": method.required && method.name != "set_ssthresh",
+        })
+    });
+    let answers = cc::Answer::ALL.iter().map(|answer| {
+        let needs = Signals::NAMED.iter().find(|(_, signal)| *signal == answer.needs).map(|(name, _)| *name);
+        let mut row = field(&answer.field);
+        row["needs"] = needs.into();
+        row["required"] = answer.required.into();
+        row
+    });
+    let flow = <cc::FlowInfo as cc::Argument>::FIELDS;
+    json!({
+        "flow": { "class": "FlowInfo", "about": plain(<cc::FlowInfo as cc::Argument>::DOC), "fields": fields(flow) },
+        "methods": methods.collect::<Vec<_>>(),
+        "answers": answers.collect::<Vec<_>>(),
+        "signals": Signals::NAMED.map(|(name, _)| name),
+    })
+}
+
+fn fields(fields: &[cc::Field]) -> Vec<Value> {
+    fields.iter().map(field).collect()
+}
+
+fn field(field: &cc::Field) -> Value {
+    let (kind, words) = match field.kind {
+        ValueKind::Number => ("number", [].as_slice()),
+        ValueKind::Count => ("count", [].as_slice()),
+        ValueKind::Flag => ("flag", [].as_slice()),
+        ValueKind::Time => ("time", [].as_slice()),
+        ValueKind::Word(words) => ("word", words),
+    };
+    json!({
+        "name": field.name, "exact": field.exact, "kind": kind, "words": words, "optional": field.optional,
+        "doc": plain(field.doc),
+    })
+}
+
+/// The name of a method of the trait outside Rust.
+fn outside(method: &str) -> &str {
+    let mut names = cc::Answer::ALL.iter().map(|answer| answer.field.name);
+    let unit = |name: &str| matches!(name.strip_prefix(method), Some("" | "_s" | "_bps"));
+    names.find(|name| unit(name)).unwrap_or(method)
+}
+
+/// A doc comment as one line, with plain names in place of links: `Signals::RATE` is the signal `rate`.
+fn plain(doc: &str) -> String {
+    let mut parts = doc.split("[`");
+    let mut text = parts.next().unwrap_or_default().to_string();
+    for part in parts {
+        let (link, rest) = part.split_once("`]").unwrap_or((part, ""));
+        text += &match link.split_once("::") {
+            Some(("Signals", signal)) => format!("signal `{}`{rest}", signal.to_lowercase()),
+            Some(("Controller", method)) => format!("`{}`{rest}", outside(method)),
+            Some((class, field)) => format!("`{class}.{field}`{rest}"),
+            None => format!("`{link}`{rest}"),
+        };
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn model(model: &params::Model) -> Entry {

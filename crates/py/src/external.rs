@@ -1,8 +1,8 @@
 //! External controllers written in Python. python/ackclock/control.py documents the interface of a class.
 
-use crate::events::{PyFlowInfo, argument};
-use cc::{CachedExternal, Decision, EcnResponse, Event, ExternalController, ExternalFactory, Failure};
-use cc::{FlowInfo, Signals};
+use crate::events::{self, argument};
+use cc::{Answer, CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure};
+use cc::{FlowInfo, Signals, ValueKind};
 use lab::ExternalSource;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyString};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use units::{Rate, Segments, Span, Time};
+use units::Segments;
 
 /// A controller class with its parameters.
 pub struct PyFactory {
@@ -114,7 +114,7 @@ impl PyFactory {
                 }
             }
         }
-        Ok(self.class.bind(py).call((PyFlowInfo(*flow),), Some(&keywords))?.unbind())
+        Ok(self.class.bind(py).call((events::FlowInfo(*flow),), Some(&keywords))?.unbind())
     }
 }
 
@@ -166,7 +166,15 @@ struct PyController {
 /// The names of the event methods.
 fn methods(py: Python<'_>) -> &[Py<PyString>] {
     static METHODS: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
-    METHODS.get_or_init(py, || Event::METHODS.iter().map(|m| PyString::intern(py, m).unbind()).collect())
+    METHODS.get_or_init(py, || Event::METHODS.iter().map(|m| PyString::intern(py, m.name).unbind()).collect())
+}
+
+/// The names of the answers.
+fn answers(py: Python<'_>) -> &[Py<PyString>] {
+    static ANSWERS: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
+    ANSWERS.get_or_init(py, || {
+        Answer::ALL.iter().map(|answer| PyString::intern(py, answer.field.name).unbind()).collect()
+    })
 }
 
 /// A value of the object: an attribute, or the result of a method of that name; `None` if there is none.
@@ -186,59 +194,16 @@ fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Opt
     value.extract::<f64>().map(Some).map_err(wrong)
 }
 
-/// A time or a span of the object, in seconds; not negative.
-fn span(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Option<Span>> {
-    let seconds = number(object, name)?.filter(|seconds| seconds.is_finite());
-    Ok(seconds.map(|seconds| Span::from_seconds(seconds.max(0.0))))
-}
-
-/// A window of the object, segments.
-fn window(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Segments> {
-    let value = answer(object, name)?;
-    // The comparison is false for NaN.
-    let segments = value.as_ref().and_then(|value| value.extract::<f64>().ok()).filter(|value| *value >= 1.0);
-    segments.ok_or_else(|| {
-        let value = value.map_or("None".into(), |value| value.to_string());
-        PyValueError::new_err(format!("{name} is {value}, not a number from 1 on"))
-    })
-}
-
-/// A boolean of the object; false if it has none.
-fn switch(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<bool> {
-    let Some(value) = answer(object, name)? else { return Ok(false) };
-    value.extract().map_err(|_| PyTypeError::new_err(format!("{name} is {value}, not True or False")))
-}
-
-/// The pacing rate of the object.
-fn pacing(object: &Bound<'_, PyAny>) -> PyResult<Option<Rate>> {
-    let bps = number(object, intern!(object.py(), "pacing_bps"))?;
-    if let Some(bps) = bps.filter(|bps| !(1.0..1e15).contains(bps)) {
-        let message = format!("pacing_bps is {bps}, not a rate from 1 on (or None)");
-        return Err(PyValueError::new_err(message));
-    }
-    Ok(bps.map(|bps| Rate::from_bps(bps as u64)))
-}
-
-/// The segments that the pacer releases at once; one if the object does not say.
-fn send_quantum(object: &Bound<'_, PyAny>) -> PyResult<u32> {
-    let name = intern!(object.py(), "send_quantum");
-    let Some(value) = answer(object, name)? else { return Ok(1) };
-    let segments = value.extract::<u32>().ok().filter(|segments| *segments > 0);
-    segments.ok_or_else(|| PyValueError::new_err(format!("{name} is {value}, not a whole number from 1 on")))
-}
-
-/// How the object has the transport respond to an ECN echo.
-fn ecn_response(object: &Bound<'_, PyAny>) -> PyResult<EcnResponse> {
-    let Some(word) = answer(object, intern!(object.py(), "ecn_response"))? else {
-        return Ok(EcnResponse::Reduce);
-    };
-    match word.cast::<PyString>()?.to_cow()?.as_ref() {
-        "reduce" => Ok(EcnResponse::Reduce),
-        "confirm" => Ok(EcnResponse::CwrOnly),
-        "ignore" => Ok(EcnResponse::NoCwr),
-        other => {
-            let message = format!("ecn_response is \"{other}\", not reduce, confirm or ignore");
-            Err(PyValueError::new_err(message))
+/// An answer of the object as a number; NaN if it has none. `None` if the value is of another type.
+fn answer_number(kind: ValueKind, value: Option<&Bound<'_, PyAny>>) -> Option<f64> {
+    let Some(value) = value else { return Some(f64::NAN) };
+    match kind {
+        ValueKind::Number | ValueKind::Time => value.extract().ok(),
+        ValueKind::Count => value.extract::<u32>().ok().map(f64::from),
+        ValueKind::Flag => value.extract::<bool>().ok().map(|flag| u8::from(flag).into()),
+        ValueKind::Word(words) => {
+            let word = value.cast::<PyString>().ok()?.to_cow().ok()?;
+            words.iter().position(|known| *known == word.as_ref()).map(|place| place as f64)
         }
     }
 }
@@ -260,30 +225,17 @@ impl PyController {
     /// The answers of the object: its attributes after an event.
     fn read(&self, py: Python<'_>) -> PyResult<Decision> {
         let object = self.object.bind(py);
-        let cwnd = window(object, intern!(py, "cwnd"))?;
-        if cwnd.is_infinite() {
-            return Err(PyValueError::new_err("cwnd is infinite"));
-        }
-        let mut decision = Decision {
-            cwnd,
-            ssthresh: window(object, intern!(py, "ssthresh"))?,
-            ecn_response: ecn_response(object)?,
-            owns_window: switch(object, intern!(py, "owns_window"))?,
-            limits_application: switch(object, intern!(py, "limits_application"))?,
-            ..Decision::default()
+        let wrong = |place: usize, expected: &str| {
+            let value = answer(object, answers(py)[place].bind(py)).ok().flatten();
+            let value = value.map_or("None".into(), |value| value.to_string());
+            PyValueError::new_err(format!("{} is {value}, not {expected}", Answer::ALL[place].field.name))
         };
-        if self.needs.has(Signals::PACING) {
-            decision.pacing = pacing(object)?;
-            decision.send_quantum = send_quantum(object)?;
-        }
-        if self.needs.has(Signals::TIMER) {
-            let at = span(object, intern!(py, "wake_at_s"))?;
-            decision.wake_at = at.map_or(Time::NEVER, |at| Time::ZERO + at);
-        }
-        if self.needs.has(Signals::FINE_CLOCK) {
-            decision.fine_timeout = span(object, intern!(py, "fine_timeout_s"))?;
-        }
-        Ok(decision)
+        let number = |place: usize| {
+            let value = answer(object, answers(py)[place].bind(py))?;
+            let Answer { field, expected, .. } = &Answer::ALL[place];
+            answer_number(field.kind, value.as_ref()).ok_or_else(|| wrong(place, expected))
+        };
+        Decision::read(self.needs, number, wrong)
     }
 }
 
@@ -301,12 +253,21 @@ impl ExternalController for PyController {
             event => event,
         };
         let method = event.index();
-        if !self.defined[method] {
+        let defined = self.defined[method];
+        if !defined && !matches!(event, Event::SetThreshold(_)) {
             return Ok(());
         }
         Python::attach(|py| {
+            let object = self.object.bind(py);
             let call = || {
-                self.object.bind(py).call_method1(&methods(py)[method], (argument(py, event)?,))?;
+                match event {
+                    Event::SetThreshold(threshold) if !defined => {
+                        object.setattr(intern!(py, "ssthresh"), threshold)?;
+                    }
+                    event => {
+                        object.call_method1(&methods(py)[method], (argument(py, event)?,))?;
+                    }
+                }
                 self.read(py)
             };
             *decision = call().map_err(|error| failure(py, error))?;

@@ -35,6 +35,12 @@ fn catalog(kind: &str) -> PyResult<String> {
     serde_json::to_string(&entries).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
+/// The interface of controllers ([`lab::catalog::interface`]), as JSON.
+#[pyfunction]
+fn interface() -> String {
+    lab::catalog::interface().to_string()
+}
+
 /// The JSON Schema of a scenario file or of an outcome; `of` is "scenario" or "outcome".
 #[pyfunction]
 fn schema(of: &str) -> PyResult<String> {
@@ -70,8 +76,8 @@ mod _core {
     use super::errors::{ControllerError, ScenarioError};
     #[pymodule_export]
     use super::events::{
-        PyAck, PyCongestion, PyDelivered, PyFlowInfo, PyHandshake, PyHint, PyLost, PyRestart, PySent,
-        PyTimeout, PyTransmitStart,
+        Ack, Congestion, Delivered, FlowInfo, Handshake, Lost, PathHint, Restart, Sent, Timeout,
+        TransmitStart,
     };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
@@ -92,7 +98,7 @@ mod _core {
     use super::world::{World, picoseconds, prepared_for};
     use super::*;
     #[pymodule_export]
-    use super::{catalog, codes, schema, seconds};
+    use super::{catalog, codes, interface, schema, seconds};
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
         lab::set_external_loader(lab::ExternalLoader {

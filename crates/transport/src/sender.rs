@@ -351,8 +351,8 @@ impl Sender {
         if self.done {
             return;
         }
-        let hint = if begins { cc::PathHint::HandoffBegins } else { cc::PathHint::HandoffEnds };
-        self.controller.on_hint(context.now(), &hint);
+        let kind = if begins { cc::Hint::HandoffBegins } else { cc::Hint::HandoffEnds };
+        self.controller.on_hint(&cc::PathHint { now: context.now(), kind });
         if self.high > 0 {
             self.note(context, Trigger::Handoff);
             self.after(context);

@@ -341,6 +341,7 @@ impl Session {
                 "radio": lab::RadioLog::STEPS,
             },
             "schema": lab::schema::scenario_schema(),
+            "interface": crate::controller::interface(),
         }));
     }
 

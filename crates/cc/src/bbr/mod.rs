@@ -15,8 +15,8 @@ use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
 use crate::{
-    Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, RateSample, Restart, Signals, Timeout,
-    TransmitStart,
+    Ack, Algorithm, Congestion, Controller, FlowInfo, Handshake, Phase, RateSample, Restart, Signals,
+    Timeout, TransmitStart,
 };
 use common::{MIN_WINDOW, PACING_MARGIN, PROBE_RTT_TIME, QUANTA, saved_window};
 use long_term::LongTerm;
@@ -463,7 +463,8 @@ impl Controller for Bbr {
     fn on_open(&mut self, now: Time) {
         (self.min_rtt_at, self.phase_began, self.epoch_began) = (now, now, now);
     }
-    fn on_handshake(&mut self, now: Time, rtt: Span) {
+    fn on_handshake(&mut self, event: &Handshake) {
+        let Handshake { now, rtt } = *event;
         (self.min_rtt, self.min_rtt_at) = (Some(rtt), now);
         self.first_pacing(rtt);
     }

@@ -25,8 +25,8 @@ use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamError, ParamKind, Params};
 use crate::{
-    Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Lost, PathHint,
-    Restart, Sent, Signals, Timeout, TransmitStart,
+    Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Handshake, Lost,
+    PathHint, Restart, Sent, Signals, Timeout, TransmitStart,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -261,9 +261,9 @@ impl Controller for Policy {
     fn on_open(&mut self, now: Time) {
         self.teach(|teacher| teacher.on_open(now));
     }
-    fn on_handshake(&mut self, now: Time, rtt: Span) {
-        self.teach(|teacher| teacher.on_handshake(now, rtt));
-        self.begin(now, rtt);
+    fn on_handshake(&mut self, event: &Handshake) {
+        self.teach(|teacher| teacher.on_handshake(event));
+        self.begin(event.now, event.rtt);
     }
     fn on_ack(&mut self, ack: &Ack) {
         self.cwnd = self.target;
@@ -313,8 +313,8 @@ impl Controller for Policy {
     fn on_transmit_start(&mut self, event: &TransmitStart) {
         self.teach(|teacher| teacher.on_transmit_start(event));
     }
-    fn on_hint(&mut self, now: Time, hint: &PathHint) {
-        self.teach(|teacher| teacher.on_hint(now, hint));
+    fn on_hint(&mut self, hint: &PathHint) {
+        self.teach(|teacher| teacher.on_hint(hint));
     }
     fn on_timer(&mut self, now: Time) {
         self.teach(|teacher| {

@@ -29,7 +29,7 @@ fn acked(ms: u64, rtt_ms: f64, lost_total: u64) -> Ack {
 #[test]
 fn an_interval_is_measured() {
     let mut policy = policy(&text("rate_delta", ""));
-    policy.on_handshake(at(0), Span::from_seconds(0.1));
+    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
     assert_eq!(
         (policy.due(), policy.cwnd()),
         (at(100), 25.0),
@@ -56,7 +56,7 @@ fn an_interval_is_measured() {
 #[test]
 fn a_network_decides_once_an_interval() {
     let mut policy = policy(&text("rate_delta", LAYER));
-    policy.on_handshake(at(0), Span::from_seconds(0.1));
+    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
     policy.on_ack(&acked(50, 100.0, 0));
     policy.on_timer(at(99));
     assert_eq!(policy.rate, 100.0, "the interval has not ended");
@@ -73,7 +73,7 @@ fn a_network_decides_once_an_interval() {
 #[test]
 fn an_overload_halves_the_rate() {
     let mut policy = policy(&text("rate_delta", LAYER));
-    policy.on_handshake(at(0), Span::from_seconds(0.1));
+    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
     policy.on_ack(&acked(50, 100.0, 9));
     policy.on_timer(at(100));
     assert_eq!(policy.rate, 50.0, "nine of ten lost");
@@ -84,7 +84,7 @@ fn an_environment_chooses_the_actions() {
     let file = Arc::new(Plan::read(&text("cwnd_pow2", "")).expect("the file is valid"));
     let mut policy = policy(&text("rate_delta", LAYER));
     policy.open(file, Some(8.0));
-    policy.on_handshake(at(0), Span::from_seconds(0.1));
+    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
     assert_eq!((policy.cwnd(), policy.pacing()), (8.0, None));
     policy.observe(at(100));
     policy.act(1.0);

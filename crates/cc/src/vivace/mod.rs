@@ -21,8 +21,8 @@ use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamKind, Params};
 use crate::window::impl_owned_window;
 use crate::{
-    Ack, Algorithm, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Lost, Sent, Signals, Timeout,
-    TransmitStart,
+    Ack, Algorithm, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Handshake, Lost, Sent, Signals,
+    Timeout, TransmitStart,
 };
 use interval::{Interval, Purpose, Slot};
 use rand_core::{Rng, SeedableRng};
@@ -405,7 +405,8 @@ impl Controller for Vivace {
         let reports = Signals::SENT.and(Signals::LOSSES).and(Signals::DELIVERIES);
         Signals::PACING.and(Signals::SEGMENT_COUNTS).and(reports)
     }
-    fn on_handshake(&mut self, _now: Time, rtt: Span) {
+    fn on_handshake(&mut self, event: &Handshake) {
+        let rtt = event.rtt;
         self.intervals.clear(); // a SYN is in no interval
         self.rtt_min = rtt.seconds().max(1e-6);
         self.rate = FIRST_SEGMENTS * self.segment_bits / self.rtt_min.min(FIRST_RTT) / 1e6;

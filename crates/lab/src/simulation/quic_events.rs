@@ -5,7 +5,7 @@ use super::outcome::FlowOutcome;
 use super::quic::QuicEndpoints;
 use super::results::arrivals;
 use ::quic::Deadlines;
-use cc::PathHint;
+use cc::{Hint, PathHint};
 use net::{Ecn, Packet, PacketKind};
 use transport::{FlowTimer, Trigger, WindowRow};
 use units::{Span, Time};
@@ -96,8 +96,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let (now, index) = (self.event_queue.now(), self.quic_index(flow));
         self.quic[index].under_handoff = begins;
         if self.schedules[flow as usize].started {
-            let hint = if begins { PathHint::HandoffBegins } else { PathHint::HandoffEnds };
-            self.quic[index].controller.lock().on_hint(now, &hint);
+            let kind = if begins { Hint::HandoffBegins } else { Hint::HandoffEnds };
+            self.quic[index].controller.lock().on_hint(&PathHint { now, kind });
             self.quic_transmit(flow, 0, Trigger::Handoff);
         }
     }

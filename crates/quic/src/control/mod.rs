@@ -23,7 +23,7 @@ use crate::config::{Config, Pacing};
 use crate::frames::{AckFrame, Space};
 use crate::packets::{SentPacket, SentPackets};
 use crate::qlog::Qlog;
-use cc::{AnyController, Controller, PathHint, Phase, Signals};
+use cc::{AnyController, Controller, Handshake, Hint, PathHint, Phase, Signals};
 use pacer::{Pacer, WindowUse};
 use pending::PendingAck;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -251,11 +251,11 @@ impl ControllerState {
     // ---- events from the owner of the connection --------------------------------------------------------
 
     /// Passes information from lower layers to the controller.
-    pub fn on_hint(&mut self, now: Time, hint: &PathHint) {
-        if matches!(hint, PathHint::HandoffBegins | PathHint::HandoffEnds) {
+    pub fn on_hint(&mut self, hint: &PathHint) {
+        if matches!(hint.kind, Hint::HandoffBegins | Hint::HandoffEnds) {
             self.cause = Some(WindowCause::Handoff);
         }
-        self.controller.on_hint(now, hint);
+        self.controller.on_hint(hint);
     }
     pub(crate) fn on_open(&mut self, now: Time) {
         self.controller.on_open(now);
@@ -265,7 +265,7 @@ impl ControllerState {
     /// The handshake is complete. Its round-trip time is known if no packet of it was sent again.
     pub(crate) fn on_handshake(&mut self, now: Time) {
         if let Some(rtt) = self.handshake_rtt.filter(|_| self.stats.probe_timeouts == 0) {
-            self.controller.on_handshake(now, rtt);
+            self.controller.on_handshake(&Handshake { now, rtt });
         }
     }
     pub(crate) fn on_timer(&mut self, now: Time) {

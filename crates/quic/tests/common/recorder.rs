@@ -70,7 +70,7 @@ impl ExternalController for Recorder {
             cc::Event::Timeout(event) => Event::Rto(*event),
             cc::Event::RecoveryExit(now) => Event::Exit(now),
             cc::Event::TransmitStart(event) => Event::Start(*event),
-            cc::Event::Handshake(now, rtt) => Event::Handshake(now, rtt),
+            cc::Event::Handshake(event) => Event::Handshake(event.now, event.rtt),
             cc::Event::Timer(now) => Event::Timer(now),
             _ => return Ok(()),
         };

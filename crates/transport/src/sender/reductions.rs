@@ -125,12 +125,14 @@ impl Sender {
         if self.needs.has(Signals::ROUTER_RATE)
             && let RouterReply::Rate(rate) = reply
         {
-            self.controller.on_hint(context.now(), &cc::PathHint::RouterRate(rate));
+            let kind = cc::Hint::RouterRate(rate);
+            self.controller.on_hint(&cc::PathHint { now: context.now(), kind });
         }
         if self.needs.has(Signals::ROUTER_FEEDBACK)
             && let RouterReply::Feedback(feedback) = reply
         {
-            self.controller.on_hint(context.now(), &cc::PathHint::RouterFeedback(feedback as f64));
+            let kind = cc::Hint::RouterFeedback(feedback as f64);
+            self.controller.on_hint(&cc::PathHint { now: context.now(), kind });
         }
     }
 

@@ -235,7 +235,7 @@ impl Rack {
         self.disarm();
         s.open();
         if let Some(rtt) = rtt {
-            s.controller.on_handshake(now, rtt);
+            s.controller.on_handshake(&cc::Handshake { now, rtt });
         }
         self.open_window(s, now);
     }

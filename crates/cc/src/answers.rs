@@ -1,0 +1,163 @@
+//! The answers of a controller outside Rust: what they are, and how they are read.
+
+use crate::events::EcnResponse;
+use crate::fields::{External, Field};
+use crate::flow::Signals;
+use units::{Rate, Segments, Span, Time};
+
+/// Defines [`Decision`].
+macro_rules! define_decision {
+    ([] { $($(#[$must_doc:meta])+ $must:ident: $must_type:ty = $first:expr => $must_name:ident needs $must_signal:ident,)+ }
+        { $($(#[$doc:meta])+ $answer:ident: $type:ty = $default:expr => $name:ident needs $signal:ident,)+ }
+    ) => {
+        /// The answers of an external controller: one field for each method of [`Controller`] that the transport reads.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct Decision {
+            $($(#[$must_doc])+ pub $must: $must_type,)+
+            $($(#[$doc])+ pub $answer: $type,)+
+        }
+
+        impl Default for Decision {
+            /// A window of one segment without a threshold; otherwise the default answers of [`Controller`].
+            fn default() -> Decision {
+                Decision { $($must: $first,)+ $($answer: $default,)+ }
+            }
+        }
+    };
+}
+controller_answers!(define_decision);
+
+/// A type of an answer.
+trait Answered: External {
+    /// The values that are accepted, in words.
+    const EXPECTED: &'static str;
+    /// The answer of a number: of times seconds, of a word its place, NaN for none. `None` if the number is not accepted.
+    fn from_number(number: f64) -> Option<Self>;
+}
+
+impl Answered for Segments {
+    const EXPECTED: &'static str = "a number from 1 on";
+    fn from_number(number: f64) -> Option<Segments> {
+        (number >= 1.0).then_some(number)
+    }
+}
+
+impl Answered for Option<Rate> {
+    const EXPECTED: &'static str = "a rate from 1 on, or none";
+    fn from_number(number: f64) -> Option<Option<Rate>> {
+        if number.is_nan() {
+            return Some(None);
+        }
+        (1.0..1e15).contains(&number).then(|| Some(Rate::from_bps(number as u64)))
+    }
+}
+
+impl Answered for u32 {
+    const EXPECTED: &'static str = "a whole number from 1 on";
+    fn from_number(number: f64) -> Option<u32> {
+        if number.is_nan() {
+            return Some(1);
+        }
+        (number >= 1.0 && number.fract() == 0.0).then_some(number as u32)
+    }
+}
+
+impl Answered for Option<Span> {
+    const EXPECTED: &'static str = "a number, or none";
+    fn from_number(number: f64) -> Option<Option<Span>> {
+        Some(number.is_finite().then(|| Span::from_seconds(number.max(0.0))))
+    }
+}
+
+impl Answered for Time {
+    const EXPECTED: &'static str = <Option<Span>>::EXPECTED;
+    fn from_number(number: f64) -> Option<Time> {
+        <Option<Span>>::from_number(number).map(|span| span.map_or(Time::NEVER, |span| Time::ZERO + span))
+    }
+}
+
+impl Answered for bool {
+    const EXPECTED: &'static str = "true or false";
+    fn from_number(number: f64) -> Option<bool> {
+        Some(number == 1.0)
+    }
+}
+
+impl Answered for EcnResponse {
+    const EXPECTED: &'static str = "reduce, confirm or ignore";
+    fn from_number(number: f64) -> Option<EcnResponse> {
+        match number {
+            1.0 => Some(EcnResponse::CwrOnly),
+            2.0 => Some(EcnResponse::NoCwr),
+            _ => Some(EcnResponse::Reduce),
+        }
+    }
+}
+
+/// An answer of a controller outside Rust.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// Its name, kind and meaning.
+    pub field: Field,
+    /// The signal without which it is not read.
+    pub needs: Signals,
+    /// The values that are accepted, in words.
+    pub expected: &'static str,
+    /// Whether a controller must have it.
+    pub required: bool,
+}
+
+/// Defines the list of the answers and how they are read.
+macro_rules! define_answers {
+    ([] { $($(#[doc = $must_doc:literal])+ $must:ident: $must_type:ty = $first:expr => $must_name:ident needs $must_signal:ident,)+ }
+        { $($(#[doc = $doc:literal])+ $answer:ident: $type:ty = $default:expr => $name:ident needs $signal:ident,)+ }
+    ) => {
+        impl Answer {
+            /// Every answer, in the order of the table.
+            pub const ALL: &'static [Answer] = &[
+                $(Answer::new::<$must_type>(stringify!($must_name), Signals::$must_signal, concat!($($must_doc),+), true),)+
+                $(Answer::new::<$type>(stringify!($name), Signals::$signal, concat!($($doc),+), false),)+
+            ];
+        }
+
+        impl Decision {
+            /// Reads the answers of a controller that requires the signals `needs`: `number` gives that of an answer, times in
+            /// seconds, of a word its place, NaN for none. A number that is not accepted is the error that `wrong` makes
+            /// from its place and the values that are accepted.
+            pub fn read<E>(
+                needs: Signals,
+                mut number: impl FnMut(usize) -> Result<f64, E>,
+                wrong: impl Fn(usize, &'static str) -> E,
+            ) -> Result<Decision, E> {
+                let mut decision = Decision::default();
+                let mut places = 0..Answer::ALL.len();
+                $(read_answer!(decision, $must, $must_type, Signals::$must_signal, needs, places, number, wrong);)+
+                $(read_answer!(decision, $answer, $type, Signals::$signal, needs, places, number, wrong);)+
+                if decision.cwnd.is_infinite() { Err(wrong(0, "a finite number from 1 on")) } else { Ok(decision) }
+            }
+        }
+    };
+}
+
+/// Reads one answer.
+macro_rules! read_answer {
+    ($decision:ident, $answer:ident, $type:ty, $signal:expr, $needs:ident, $places:ident, $number:ident, $wrong:ident) => {
+        if let Some(place) = $places.next().filter(|_| $needs.has($signal)) {
+            $decision.$answer =
+                <$type>::from_number($number(place)?).ok_or_else(|| $wrong(place, <$type>::EXPECTED))?;
+        }
+    };
+}
+controller_answers!(define_answers);
+
+impl Answer {
+    const fn new<T: Answered>(
+        name: &'static str,
+        needs: Signals,
+        doc: &'static str,
+        required: bool,
+    ) -> Answer {
+        let field = Field { name, exact: None, kind: T::KIND, optional: T::OPTIONAL, doc };
+        Answer { field, needs, expected: T::EXPECTED, required }
+    }
+}

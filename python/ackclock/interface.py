@@ -1,0 +1,184 @@
+"""The interface of controllers as files: the class `Controller`, the types of its events, and the reference page.
+
+All follow from the tables of the crate cc. `make reference` runs this module.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from ackclock.models import interface
+
+TYPES = {"number": "float", "count": "int", "flag": "bool", "time": "float", "word": "str"}
+DEFAULTS = {
+    "send_quantum": "1",
+    "ecn_response": '"reduce"',
+    "owns_window": "False",
+    "limits_application": "False",
+}
+"""Defaults that are not None."""
+MADE = "Made by `make reference` from the tables of the crate cc."
+
+
+def classes() -> list[dict[str, Any]]:
+    """The classes of a flow and of the events with fields: `class`, `about`, `fields`."""
+    table = interface()
+    return [table["flow"], *(method for method in table["methods"] if method["class"])]
+
+
+def _doc(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(f'"""{text}"""', 116, initial_indent=indent, subsequent_indent=indent)
+
+
+def _method_doc(text: str) -> list[str]:
+    lines = _doc(text, "        ")
+    return lines if len(lines) == 1 else [*lines[:-1], lines[-1].removesuffix('"""'), '        """']
+
+
+def _type(field: dict[str, Any]) -> str:
+    return TYPES[field["kind"]] + (" | None" if field["optional"] else "")
+
+
+def _meaning(field: dict[str, Any]) -> str:
+    words = f" One of {', '.join(field['words'])}." if field["words"] else ""
+    return str(field["doc"]) + words
+
+
+def event_types() -> str:
+    """The stub `_events.pyi`: a class for a flow and for each event that has fields."""
+    lines = [f"# {MADE}", "# A time `_s` is the nearest float in seconds, `_ps` the exact number of picoseconds."]
+    for of in classes():
+        lines += ["", f"class {of['class']}:", *_doc(of["about"], "    "), ""]
+        for field in of["fields"]:
+            lines += [f"    {field['name']}: {_type(field)}", *_doc(_meaning(field), "    ")]
+            if field["exact"]:
+                lines.append(f"    {field['exact']}: int{' | None' if field['optional'] else ''}")
+    return "\n".join(lines) + "\n"
+
+
+def _argument(method: dict[str, Any]) -> tuple[str, str]:
+    """The name and the type of a method's argument."""
+    if method["class"]:
+        return method["argument"], method["class"]
+    name = method["argument"] + ("_s" if method["fields"][0]["kind"] == "time" else "")
+    return name, "float"
+
+
+def _body(method: dict[str, Any], argument: str) -> list[str]:
+    """What the method of the base class does."""
+    if method["name"].startswith("set_"):
+        return [f"        self.{argument} = {argument}"]
+    if method["name"] == "on_restart":
+        return [f"        self.set_window({argument}.window)"]
+    return ["        raise NotImplementedError"] if method["required"] else []
+
+
+def base_class() -> str:
+    """The module `controller.py` with the class `Controller`."""
+    table = interface()
+    signals = "\n".join(_doc(f"Required signals: {', '.join(table['signals'])}.", ""))
+    lines = [
+        f'"""The base class of controllers in Python. {MADE}"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from collections.abc import Sequence",
+        "from typing import ClassVar",
+        "",
+        "from ackclock._core import (",
+        *(f"    {name}," for name in sorted(of["class"] for of in classes())),
+        ")",
+        "",
+        "",
+        "class Controller:",
+        *textwrap.indent(HEAD.replace("SIGNALS", signals), "    ").rstrip().split("\n"),
+        "",
+    ]
+    for answer in table["answers"]:
+        need = f" Read only if `needs` has {answer['needs']}." if answer["needs"] else ""
+        name = answer["name"]
+        if answer["required"]:
+            lines.append(f"    {name}: {_type(answer)}")
+        else:
+            default = DEFAULTS.get(name, "None")
+            type_ = TYPES[answer["kind"]] + (" | None" if default == "None" else "")
+            lines.append(f"    {name}: {type_} = {default}")
+        lines += _doc(answer["doc"] + need, "    ")
+    lines += [
+        "",
+        "    def __init__(self, flow: FlowInfo) -> None:",
+        "        self.cwnd = flow.initial_window",
+        "        self.ssthresh = flow.initial_ssthresh",
+    ]
+    for method in table["methods"]:
+        argument, type_ = _argument(method)
+        lines += ["", f"    def {method['name']}(self, {argument}: {type_}) -> None:"]
+        lines += [*_method_doc(method["doc"]), *_body(method, argument)]
+    return "\n".join(lines) + "\n"
+
+
+HEAD = '''"""A congestion control algorithm. Derive from this class, or write a class with the same interface.
+
+A scenario names the class: `congestion_control = { python = "mine.py:Mine", gain = 2 }`. The other numbers,
+booleans and strings of that table are keyword arguments of `__init__`. Alternatively, pass the class to
+`Scenario.load(..., controllers={"flow": Mine})`. Each flow has its own object. The object must depend only on its
+events and on `FlowInfo.seed`; otherwise results cannot be reproduced.
+"""
+
+needs: ClassVar[Sequence[str]] = ()
+SIGNALS
+probes: ClassVar[Sequence[str]] = ()
+"""Attributes that are written to the window trace, one column each; None or a missing attribute is null."""
+initial_window: ClassVar[float | None] = None
+"""Initial window that the algorithm specifies, segments; a value in the scenario has precedence."""
+'''
+
+
+def page() -> str:
+    """The reference page of the interface, as Markdown."""
+    table = interface()
+    lines = [
+        "# Interface of controllers",
+        "",
+        "Methods, events and answers of a controller in Python. In the page of the laboratory the names are in camel",
+        "case (`onAck`, `newlyAcked`, `pacingBps`); in Rust times have no unit in their names. The guide is",
+        "[Controllers in Python](python-controllers.md).",
+        "",
+        "## Methods",
+        "",
+        "| method | |",
+        "|---|---|",
+    ]
+    for method in table["methods"]:
+        argument, type_ = _argument(method)
+        link = f": [{type_}](#{type_.lower()})" if method["class"] else ""
+        must = " Required." if method["required"] else ""
+        lines.append(f"| `{method['name']}({argument})`{link} | {method['doc']}{must} |")
+    lines += ["", "## Answers", "", "| attribute | type | |", "|---|---|---|"]
+    for answer in table["answers"]:
+        need = f" (`needs`: `{answer['needs']}`)" if answer["needs"] else ""
+        lines.append(f"| `{answer['name']}` | {_type(answer)} | {answer['doc']}{need} |")
+    for of in classes():
+        lines += ["", f"## {of['class']}", "", of["about"], "", "| field | type | |", "|---|---|---|"]
+        for field in of["fields"]:
+            exact = f", `{field['exact']}`" if field["exact"] else ""
+            lines.append(f"| `{field['name']}`{exact} | {_type(field)} | {_meaning(field)} |")
+    return "\n".join(lines) + "\n"
+
+
+FILES = {
+    "python/ackclock/controller.py": base_class,
+    "python/ackclock/_events.pyi": event_types,
+    "docs/controller-interface.md": page,
+}
+"""The files that `make reference` writes, from the folder of the repository."""
+
+
+if __name__ == "__main__":
+    from pathlib import Path
+
+    from ackclock.files import write_text
+
+    for name, text in FILES.items():
+        write_text(Path(name), text())
