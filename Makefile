@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*')
 PAGE   := python/ackclock/web/lab.html
-PAGES  := $(shell find web/src web/lessons -type f) web/index.html web/vite.config.ts web/package-lock.json $(wildcard scenarios/*.toml)
+PAGES  := $(shell find web/src web/lessons -type f) web/index.html web/vite.config.ts web/package-lock.json $(wildcard scenarios/*.toml scenarios/traces/* python/ackclock/data/*.json)
 
 # The kernel bridge is part of the core where the headers that it needs are there.
 KERNEL := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h)),--features kernel)

@@ -5,6 +5,7 @@ All follow from the tables of the crate cc. `make reference` runs this module.
 
 from __future__ import annotations
 
+import json
 import textwrap
 from typing import Any
 
@@ -167,10 +168,29 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def page_table() -> str:
+    """The table that the page of the laboratory uses: the same without texts."""
+    table = interface()
+
+    def plain(fields: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        keys = ("name", "exact", "kind", "words", "optional")
+        return [{key: field[key] for key in keys} for field in fields]
+
+    methods = [
+        {"name": method["name"], "required": method["required"], "fields": plain(method["fields"])}
+        for method in table["methods"]
+    ]
+    return (
+        json.dumps({"flow": plain(table["flow"]["fields"]), "methods": methods, "answers": plain(table["answers"])})
+        + "\n"
+    )
+
+
 FILES = {
     "python/ackclock/controller.py": base_class,
     "python/ackclock/_events.pyi": event_types,
     "docs/controller-interface.md": page,
+    "web/src/core/interface.json": page_table,
 }
 """The files that `make reference` writes, from the folder of the repository."""
 

@@ -191,13 +191,14 @@ macro_rules! describe_structs {
                 moment!($struct, self)
             }
             fn numbers(&self, out: &mut [f64]) {
-                let mut places = out.iter_mut();
-                let mut write = |name, number| *places.next().expect(name) = number;
-                $(write(stringify!($name), self.$field.number());)+
-                $(
-                    let get: fn(&$struct) -> $derived_type = $get;
-                    write(stringify!($derived), get(self).number());
-                )*
+                let numbers = [
+                    $(self.$field.number(),)+
+                    $({
+                        let get: fn(&$struct) -> $derived_type = $get;
+                        get(self).number()
+                    },)*
+                ];
+                out[..numbers.len()].copy_from_slice(&numbers);
             }
         }
     )+};

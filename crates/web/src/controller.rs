@@ -1,5 +1,6 @@
 //! Controllers of the page, in JavaScript: an event is a list of numbers in memory; the page writes the answers of the
-//! controller ([`decision`]) into its first places. Times are in picoseconds.
+//! controller ([`decision`]) into its first places, then the internal values. Times are in picoseconds. The page knows the
+//! fields and answers from a file that `make reference` writes from the same tables.
 
 use cc::{
     Answer, Argument, CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure,
@@ -16,16 +17,6 @@ const FIRST_PROBE: usize = Answer::ALL.len();
 const NUMBERS: usize = FIRST_PROBE + 32;
 /// The kind of the call that creates a controller. That of an event is one more than [`Event::index`].
 const NEW: usize = 0;
-
-/// What the page must know: the interface of controllers, how many numbers an event has, where the internal values begin,
-/// and where the upper and the lower half of a flow's seed are.
-pub fn interface() -> Value {
-    let mut interface = lab::catalog::interface();
-    interface["numbers"] = NUMBERS.into();
-    interface["first_probe"] = FIRST_PROBE.into();
-    interface["seed"] = FlowInfo::FIELDS.len().into();
-    interface
-}
 
 #[cfg(target_arch = "wasm32")]
 #[link(wasm_import_module = "page")]

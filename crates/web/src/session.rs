@@ -341,7 +341,6 @@ impl Session {
                 "radio": lab::RadioLog::STEPS,
             },
             "schema": lab::schema::scenario_schema(),
-            "interface": crate::controller::interface(),
         }));
     }
 

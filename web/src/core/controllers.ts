@@ -1,10 +1,15 @@
 /**
  * Controllers written in the page: a class for each flow, called inside the worker for each event of the core.
- * The core writes the fields of an event as numbers, times in picoseconds; the answers go back in the first places.
- * The methods, fields and answers are those of the catalog (`interface`), in camel case.
+ * The core writes the fields of an event as numbers, times in picoseconds, and of a flow also the two halves of its seed;
+ * the answers go back in the first places, then the probes. `make reference` writes the table of methods, fields and answers.
  */
+import table from './interface.json';
 import type { Tell } from './lab';
-import type { Field, Interface, PageClass } from './types';
+import type { PageClass } from './types';
+
+/** A field of an event or an answer. A field without a name is an argument that is a number. */
+interface Field { name: string; exact: string | null; kind: 'number' | 'count' | 'flag' | 'time' | 'word'; words: string[]; optional: boolean }
+const { flow: FLOW, methods: METHODS, answers: ANSWERS } = table as { flow: Field[]; methods: { name: string; required: boolean; fields: Field[] }[]; answers: Field[] };
 
 type PageController = Record<string, unknown>;
 type PageControllerClass = { new (flow: object): PageController; name: string; needs?: unknown; probes?: unknown; initialWindow?: unknown; ecnResponse?: unknown };
@@ -40,23 +45,18 @@ function answerOf({ name, kind, words }: Field): (instance: PageController, of: 
   return (instance) => number(instance[key]);
 }
 
+/** Kind 1 of an event is the first method, kind 0 creates the object. */
+const methods = METHODS.map(({ name, fields }) => ({ name: camel(name), argument: argumentOf(fields) }));
+const flowOf = argumentOf(FLOW);
+const answers = ANSWERS.map(answerOf);
+const RESPONSES = ANSWERS.find((answer) => answer.name === 'ecn_response')!.words;
+
 export class Controllers {
   #class: PageControllerClass | null = null;
   #probes: string[] = [];
   #controllers = new Map<number, PageController>();
   /** What a class raised, with its place; empty if nothing failed. */
   failure = '';
-  #methods: { name: string; argument: (e: Float64Array) => unknown }[];
-  #flow: (e: Float64Array) => unknown;
-  #answers: ReturnType<typeof answerOf>[];
-
-  /** Of the core's catalog: kind 1 of an event is the first method, kind 0 creates the object. */
-  constructor(private readonly about: Interface) {
-    this.#methods = about.methods.map(({ name, fields }) => ({ name: camel(name), argument: argumentOf(fields) }));
-    this.#flow = argumentOf(about.flow.fields);
-    this.#answers = about.answers.map(answerOf);
-  }
-
   /** Forget the controllers of the run before. */
   begin(): void { this.#controllers.clear(); this.failure = ''; }
 
@@ -76,15 +76,14 @@ export class Controllers {
   /** Takes a class; gives what the core must know of it. */
   use(name: string, found: unknown): PageClass {
     if (typeof found !== 'function') throw new Error(`${name} is not a class`);
-    for (const method of this.about.methods.filter((m) => m.required).map((m) => camel(m.name))) if (typeof found.prototype?.[method] !== 'function') throw new Error(`${name} has no method ${method}`);
+    for (const method of METHODS.filter((m) => m.required).map((m) => camel(m.name))) if (typeof found.prototype?.[method] !== 'function') throw new Error(`${name} has no method ${method}`);
     const own = found as PageControllerClass;
     const words = (key: 'needs' | 'probes'): string[] => {
       const list = own[key] ?? [];
       if (!Array.isArray(list) || !list.every((word) => typeof word === 'string')) throw new Error(`${name}.${key} is not a list of names`);
       return list as string[];
     };
-    const responses = this.about.answers.find((answer) => answer.name === 'ecn_response')!.words;
-    if (own.ecnResponse !== undefined && !responses.includes(String(own.ecnResponse))) throw new Error(`${name}.ecnResponse is not one of ${responses.join(', ')}`);
+    if (own.ecnResponse !== undefined && !RESPONSES.includes(String(own.ecnResponse))) throw new Error(`${name}.ecnResponse is not one of ${RESPONSES.join(', ')}`);
     this.#class = own;
     this.#probes = [...words('probes')];
     const initial = own.initialWindow;
@@ -94,31 +93,30 @@ export class Controllers {
   /** The import `page.tell` of the core. */
   readonly tell: Tell = (controller, kind, at, memory) => {
     try {
-      const e = new Float64Array(memory.buffer, at, this.about.numbers), of = this.#class;
+      const e = new Float64Array(memory.buffer, at), of = this.#class;
       if (!of) throw new Error('there is no controller in the page');
       let instance = this.#controllers.get(controller);
       if (kind === 0) {
-        const halves = this.about.seed;
-        instance = new of({ ...(this.#flow(e) as object), seedWords: [e[halves]!, e[halves + 1]!] });
+        instance = new of({ ...(flowOf(e) as object), seedWords: [e[FLOW.length]!, e[FLOW.length + 1]!] });
         this.#controllers.set(controller, instance);
       } else {
         if (!instance) throw new Error('an event came before the flow began');
-        this.#deliver(instance, this.#methods[kind - 1]!, e);
+        this.#deliver(instance, methods[kind - 1]!, e);
       }
-      for (let i = 0; i < this.#answers.length; i++) e[i] = this.#answers[i]!(instance, of);
+      for (let i = 0; i < answers.length; i++) e[i] = answers[i]!(instance, of);
       if (!(e[0]! >= 1 && e[1]! >= 1)) throw new Error(`cwnd is ${String(instance.cwnd)}, ssthresh is ${String(instance.ssthresh)}`);
       const probes = this.#probes;
-      for (let i = 0; i < probes.length; i++) e[this.about.first_probe + i] = number(instance[probes[i]!]);
+      for (let i = 0; i < probes.length; i++) e[answers.length + i] = number(instance[probes[i]!]);
       return false;
     } catch (error) {
       this.failure ||= `the controller failed: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
       return true;
     }
   };
-  #deliver(instance: PageController, { name, argument }: { name: string; argument: (e: Float64Array) => unknown }, e: Float64Array): void {
-    const methods = instance as { [method: string]: (event: unknown) => void };
-    if (methods[name]) methods[name](argument(e));
-    else if (name === 'onRestart') methods.setWindow!((argument(e) as { window: number }).window);
+  #deliver(instance: PageController, { name, argument }: (typeof methods)[number], e: Float64Array): void {
+    const own = instance as { [method: string]: (event: unknown) => void };
+    if (own[name]) own[name](argument(e));
+    else if (name === 'onRestart') own.setWindow!((argument(e) as { window: number }).window);
     else if (name === 'setSsthresh') instance.ssthresh = argument(e);
   }
 }

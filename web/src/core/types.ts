@@ -65,19 +65,11 @@ export interface Why {
   /** What limits the flow since, if its window does not change. */
   limit?: { kind: string; unchanged_s: number; words: string } | null;
 }
-/** A field of an event or an answer, with its name in Python; a number that has no name is an argument itself. */
-export interface Field { name: string; exact: string | null; kind: 'number' | 'count' | 'flag' | 'time' | 'word'; words: string[]; optional: boolean; doc: string }
-/** The interface of controllers, and the places of a record: of the internal values and of the two halves of a flow's seed. */
-export interface Interface {
-  flow: { fields: Field[] }; methods: { name: string; fields: Field[]; required: boolean; doc: string }[]; answers: Field[];
-  numbers: number; first_probe: number; seed: number;
-}
 export interface Catalog {
   version: string; engine: string;
   lists: Record<string, { name: string; [key: string]: unknown }[]>;
   codes: Record<string, unknown>;
   schema: Record<string, unknown>;
-  interface: Interface;
 }
 export interface Satellites { handoffs: { terminal: string; time_s: number; from: string | null; to: string | null }[] }
 /** Latitude, longitude (degrees) and altitude (km) of every satellite and then of every terminal; links and path by number. */

@@ -14,7 +14,7 @@ const MOST_BYTES = 1e9;
 /** An instance with more memory than this is replaced before a run: its memory never shrinks. */
 const KEPT_BYTES = 160e6;
 
-let controllers: Controllers;
+const controllers = new Controllers();
 let lab: Lab | undefined;
 let recorded: Recorded | null = null;
 let turn = 0;
@@ -64,12 +64,7 @@ async function run(id: number, request: RunRequest): Promise<Ended> {
 
 type Handlers = { [K in CallName]: (request: Calls[K]['request'], id: number) => Calls[K]['answer'] | Promise<Calls[K]['answer']> };
 const handlers: Handlers = {
-  begin: async ({ wasm }) => {
-    lab = new Lab(await WebAssembly.compile(wasm), (...event) => controllers.tell(...event));
-    const catalog = lab.catalog();
-    controllers = new Controllers(catalog.interface);
-    return catalog;
-  },
+  begin: async ({ wasm }) => { lab = new Lab(await WebAssembly.compile(wasm), controllers.tell); return lab.catalog(); },
   files: (files) => { started().files(files); return null; },
   check: (request) => started().check(request),
   run: (request, id) => run(id, request),
