@@ -155,16 +155,9 @@ site: docs
 	@test -f out/site/lab.html
 	@echo "next: copy $(abspath out/site) to a web server; links: $(BIN)/ackclock link @dumbbell --at https://SERVER/FOLDER"
 
-# The JSON Schemas that the package ships, and the reference pages made from them.
+# The files that are made from descriptions in the code: schemas, types, tables of the page, reference pages.
 reference: build
-	for of in scenario outcome; do \
-	    $(BIN)/ackclock schema $$of > python/ackclock/schemas/$$of.schema.json && \
-	    $(BIN)/ackclock schema $$of --markdown > docs/$$of-keys.md || exit 1; \
-	done
-	$(BIN)/ackclock schema outcome --types > python/ackclock/outcome_types.py
-	$(BIN)/python -m ackclock.search.table > web/src/search/spaces.json
-	$(BIN)/python -m ackclock.policy.table docs/gym.md
-	$(BIN)/python -m ackclock.interface
+	$(BIN)/python -m ackclock.generated
 
 # The results of well-known controllers in the quick suite, with which pages of suites compare: six minutes.
 baselines: build

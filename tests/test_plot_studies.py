@@ -13,7 +13,7 @@ from matplotlib.colors import to_rgba
 
 from ackclock import stats
 from ackclock.files import BadInput
-from ackclock.plot.metrics import metric
+from ackclock.metrics import metric
 from ackclock.plot.studies import KINDS, Choice, study_figure
 from ackclock.plot.style import COLOURS
 from ackclock.plot.table import StudyTable, named

@@ -16,7 +16,7 @@ from ackclock.study import Study
 from ackclock.study.executors import Local
 from ackclock.suite.difference import changes_between
 from ackclock.suite.folder import Suite, find, known
-from ackclock.suite.measures import METRICS
+from ackclock.suite.measures import SUITE_METRICS
 from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult, read
 from ackclock.suite.run import control_table, folder_name, run
 
@@ -190,7 +190,7 @@ def test_every_situation_of_the_package_is_in_order() -> None:
         scenario = study.scenario(0)
         assert scenario.duration_s > 0
         assert situation.seeds >= situation.quick >= 3
-    assert {m for s in suite.situations for m in s.metrics} <= set(METRICS)
+    assert {m for s in suite.situations for m in s.metrics} <= set(SUITE_METRICS)
 
 
 def test_one_situation_of_the_package_end_to_end(tmp_path: Path) -> None:

@@ -4,17 +4,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock._events import Ack as Ack
-from ackclock._events import Congestion as Congestion
-from ackclock._events import Delivered as Delivered
-from ackclock._events import FlowInfo as FlowInfo
-from ackclock._events import Handshake as Handshake
-from ackclock._events import Lost as Lost
-from ackclock._events import PathHint as PathHint
-from ackclock._events import Restart as Restart
-from ackclock._events import Sent as Sent
-from ackclock._events import Timeout as Timeout
-from ackclock._events import TransmitStart as TransmitStart
+from ackclock._events import *  # noqa: F403
 from ackclock.experiment import Source
 
 __version__: Final[str]

@@ -21,7 +21,7 @@ from ackclock.agree.perturb import START_S, key
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.link import is_link
-from ackclock.plot.metrics import Metric, check_name, metric
+from ackclock.metrics import RunMetric, check_name, metric
 from ackclock.study import Store, Study, sweep
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Row:
     network: str
     asked: str
     """The metric that was asked for."""
-    metric: Metric
+    metric: RunMetric
     """That metric, or the round-trip time instead of a queueing delay where the path changes."""
     other: str
     first_mean: float
@@ -183,7 +183,7 @@ def _run(
         return store.outcomes().to_dicts(), impossible
 
 
-def _metric(name: str, rows: Sequence[dict[str, Any]]) -> Metric:
+def _metric(name: str, rows: Sequence[dict[str, Any]]) -> RunMetric:
     """A metric; where the path changes, so that there is no queueing delay, the round-trip time."""
     wanted = metric(name, rows)
     if "queueing" in wanted.name and not any(wanted.each(row) for row in rows):
@@ -191,7 +191,7 @@ def _metric(name: str, rows: Sequence[dict[str, Any]]) -> Metric:
     return wanted
 
 
-def _values(one: Metric, rows: Sequence[dict[str, Any]]) -> dict[str, dict[int, float]]:
+def _values(one: RunMetric, rows: Sequence[dict[str, Any]]) -> dict[str, dict[int, float]]:
     """The values of a metric by controller and seed."""
     values: dict[str, dict[int, float]] = {}
     for row in rows:
@@ -206,7 +206,7 @@ class Measured:
 
     network: str
     asked: str
-    metric: Metric
+    metric: RunMetric
     values: dict[str, dict[int, float]]
 
     def pairs(self, first: str, other: str) -> tuple[list[float], list[float]]:

@@ -1,6 +1,6 @@
-"""The interface of controllers as files: the class `Controller`, the types of its events, and the reference page.
+"""The interface of controllers as texts: the class `Controller`, the types of its events, and the reference page.
 
-All follow from the tables of the crate cc. `make reference` runs this module.
+All follow from the tables of the crate cc; `ackclock.generated` has their files.
 """
 
 from __future__ import annotations
@@ -184,21 +184,3 @@ def page_table() -> str:
         json.dumps({"flow": plain(table["flow"]["fields"]), "methods": methods, "answers": plain(table["answers"])})
         + "\n"
     )
-
-
-FILES = {
-    "python/ackclock/controller.py": base_class,
-    "python/ackclock/_events.pyi": event_types,
-    "docs/controller-interface.md": page,
-    "web/src/core/interface.json": page_table,
-}
-"""The files that `make reference` writes, from the folder of the repository."""
-
-
-if __name__ == "__main__":
-    from pathlib import Path
-
-    from ackclock.files import write_text
-
-    for name, text in FILES.items():
-        write_text(Path(name), text())

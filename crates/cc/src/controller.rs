@@ -1,10 +1,7 @@
 //! The interface of a congestion controller.
 
 use crate::descriptor::Descriptor;
-use crate::events::{
-    Ack, Congestion, Delivered, EcnResponse, FlowInfo, Handshake, Lost, PathHint, Restart, Sent, Timeout,
-    TransmitStart,
-};
+use crate::events::*;
 use crate::flow::Signals;
 use crate::params::{ParamError, Params};
 use units::{Rate, Segments, Span, Time};

@@ -3,10 +3,7 @@
 
 use crate::answers::Decision;
 use crate::controller::Controller;
-use crate::events::{
-    Ack, Congestion, Delivered, EcnResponse, FlowInfo, Handshake, Lost, PathHint, Restart, Sent, Timeout,
-    TransmitStart,
-};
+use crate::events::*;
 use crate::fields::{Argument, Field};
 use crate::flow::Signals;
 use std::any::Any;

@@ -1,9 +1,6 @@
 //! The fields of events as they are outside Rust: in Python, in the page, in the reference.
 
-use crate::events::{
-    Ack, Cause, Congestion, Delivered, EcnResponse, FlowInfo, Handshake, Hint, Lost, PathHint, Phase,
-    Restart, Sent, Timeout, TransmitStart,
-};
+use crate::events::*;
 use units::{Rate, Segments, Span, Time};
 
 /// What a value is outside Rust.

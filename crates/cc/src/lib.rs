@@ -34,10 +34,7 @@ mod window;
 pub use answers::{Answer, Decision};
 pub use controller::{Algorithm, Controller};
 pub use descriptor::{Descriptor, Family, Status};
-pub use events::{
-    Ack, Cause, Congestion, Delivered, EcnResponse, FlowInfo, Handshake, Hint, Lost, PathHint, Phase,
-    RateSample, Restart, Sent, Timeout, TransmitStart,
-};
+pub use events::*;
 pub use external::{CachedExternal, Event, EventMethod, ExternalController, ExternalFactory, Failure};
 pub use fields::{Argument, External, Field, ValueKind};
 pub use flow::{Arithmetic, Growth, Signals};

@@ -69,7 +69,14 @@ macro_rules! define_classes {
                 $struct(*self).into_bound_py_any(py)
             }
         }
-    )+};
+    )+
+
+        /// Adds the classes to the module.
+        pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_class::<$struct>()?;)+
+            Ok(())
+        }
+    };
 }
 cc::event_structs!(define_classes);
 

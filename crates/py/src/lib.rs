@@ -74,11 +74,6 @@ mod _core {
     use super::environments::{Environments, check_policy, evaluate_policy, policy_features};
     #[pymodule_export]
     use super::errors::{ControllerError, ScenarioError};
-    #[pymodule_export]
-    use super::events::{
-        Ack, Congestion, Delivered, FlowInfo, Handshake, Lost, PathHint, Restart, Sent, Timeout,
-        TransmitStart,
-    };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::{FinishedLive, UnavailableError, emulate, run_kernel, run_udp};
@@ -105,6 +100,7 @@ mod _core {
             identify: PyFactory::identify,
             load: PyFactory::load,
         });
+        events::add_classes(m)?;
         m.add("__version__", lab::VERSION)?;
         m.add("ENGINE", lab::ENGINE)?;
         m.add("ENGINE_CRATES", lab::ENGINE_CRATES.split(' ').collect::<Vec<_>>())?;

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ackclock.agree.sample import Sample
+from ackclock.metrics.registry import METRICS as REGISTRY
 
 DISTANCE = "cwnd_distance"
 """Name of the metric of distributions; its value belongs to two runs."""
@@ -64,24 +65,22 @@ def _utilisation(sample: Sample, setting: Setting) -> float | None:
     return None if setting.rate_bps is None else _total(sample, "throughput_bps") / setting.rate_bps
 
 
+def _registered(name: str) -> Callable[[Sample, Setting], float | None]:
+    """A metric of the registry over all flows; the empty path is that of the setting."""
+
+    def find(sample: Sample, setting: Setting) -> float | None:
+        flows = [{**row, "base_delay_s": setting.base_s.get(flow)} for flow, row in sample.flows.items()]
+        return REGISTRY[name].combined(flows)
+
+    return find
+
+
 def _throughput(sample: Sample, setting: Setting) -> float | None:
-    return _total(sample, "throughput_bps") if setting.rate_bps is None else None
+    return _registered("throughput")(sample, setting) if setting.rate_bps is None else None
 
 
 def _cwnd(sample: Sample, _: Setting) -> float | None:
     return _mean([float(np.mean(curve.cwnd)) for curve in sample.curves.values()])
-
-
-def _queueing(key: str) -> Callable[[Sample, Setting], float | None]:
-    def find(sample: Sample, setting: Setting) -> float | None:
-        late = [
-            max(0.0, flow[key] - setting.base_s[name])
-            for name, flow in sample.flows.items()
-            if flow[key] is not None and name in setting.base_s
-        ]
-        return _mean(late)
-
-    return find
 
 
 def _cuts(sample: Sample, _: Setting) -> float | None:
@@ -115,9 +114,9 @@ METRICS = (
     Metric("throughput", "wire bytes of the flows that arrived", "Mb/s", 0.05, 0.01, _throughput, 1e-6),
     Metric("cwnd", "congestion window, mean over time and flows", "segments", 0.05, 0.2, _cwnd),
     Metric(
-        "queueing", "one-way delay above that of an empty path, mean", "ms", 0.10, 0.5, _queueing("mean_delay_s"), 1e3
+        "queueing", "one-way delay above that of an empty path, mean", "ms", 0.10, 0.5, _registered("queueing"), 1e3
     ),
-    Metric("p95_queueing", "the same, 95th percentile", "ms", 0.10, 0.5, _queueing("p95_delay_s"), 1e3),
+    Metric("p95_queueing", "the same, 95th percentile", "ms", 0.10, 0.5, _registered("p95_queueing"), 1e3),
     Metric("cuts", "window cuts of a flow (loss, timeout, ECN)", "1/min", 0.10, 0.2, _cuts),
     Metric("epoch", "time between two cuts of a flow, median", "s", 0.10, 0.1, _epoch),
     Metric("loss", "packets dropped on all links over data packets sent", "%", 0.05, 0.02, _loss, 100),
@@ -145,11 +144,9 @@ def _smallest(sample: Sample, _: Setting) -> float | None:
 
 
 SHOWN = (
-    Metric(
-        "goodput", "payload of the flows, delivered in order", "Mb/s", 0, 0, lambda s, _: _total(s, "goodput_bps"), 1e-6
-    ),
+    Metric("goodput", "payload of the flows, delivered in order", "Mb/s", 0, 0, _registered("goodput"), 1e-6),
     Metric("headers", "wire bytes that are not payload delivered in order", "%", 0, 0, _headers, 100),
-    Metric("timeouts", "retransmission timeouts (QUIC: probe timeouts)", "", 0, 0, lambda s, _: _total(s, "timeouts")),
+    Metric("timeouts", "retransmission timeouts (QUIC: probe timeouts)", "", 0, 0, _registered("timeouts")),
     Metric("smallest_cwnd", "smallest congestion window", "segments", 0, 0, _smallest),
 )
 """Numbers that are shown and not compared."""

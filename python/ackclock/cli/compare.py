@@ -17,7 +17,7 @@ from ackclock.cli.options import AllowCode, Jobs, Overrides, percent
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
 from ackclock.html import estimate, value
 from ackclock.plot.quantities import prefixed
-from ackclock.suite.measures import METRICS
+from ackclock.suite.measures import SUITE_METRICS
 from ackclock.text import fail, say
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ def changes_table(console: PlainConsole, title: str, found: Sequence[Change]) ->
         ratio = "" if c.b is None else _ratio(c.ratio, interval=console.width >= NARROW)
         bar = "#" * round(max(1, BAR * c.size / longest)) if c.b is not None and console.width >= NARROW else ""
         place = f"{c.situation}, {c.point}" if c.point else c.situation
-        rows.append((c.metric, place, means, METRICS[c.metric].unit, ratio, f"{c.verdict:7} {bar}".rstrip()))
+        rows.append((c.metric, place, means, SUITE_METRICS[c.metric].unit, ratio, f"{c.verdict:7} {bar}".rstrip()))
     others = sum(max((len(row[i]) for row in rows), default=0) for i in (0, 2, 3, 4, 5)) + 6
     room = max(14, console.width - max(others, 40))
     for metric, place, *rest in rows:
@@ -307,7 +307,7 @@ def _table(title: str, found: Sequence[Change]) -> Table:
         left = head in {"situation", "point", "metric", ""}
         table.add_column(head, justify="left" if left else "right", overflow="fold")
     for c in found:
-        d, unit = c.difference, METRICS[c.metric].unit
+        d, unit = c.difference, SUITE_METRICS[c.metric].unit
         shown = "" if d.low is None else f" [{d.low:+.3g}, {d.high:+.3g}]"
         name = f"{c.metric} ({unit})" if unit else c.metric
         after = "-" if c.b is None else f"{c.b:.4g}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from ackclock.cli.console import wide_console
+from ackclock.metrics.registry import METRICS, key_metric
 from ackclock.si import common_scale, decimals, digits_of
 from ackclock.text import plus_minus
 
@@ -18,20 +19,15 @@ if TYPE_CHECKING:
     from ackclock.stats import Estimate
 
 Row = dict[str, Any]
-UNITS = {"_bps": "b/s", "_s": "s", "_bytes": "B"}
-"""Unit of a metric by the ending of its name; it is shown with an SI prefix."""
-PARTS = {"utilisation", "delivery_ratio", "drop_rate"}
-"""Metrics that are shown in percent."""
 MOST_LOST = 5
 """Lost connections that are shown."""
 HEADS = {
-    "goodput": "goodput",
-    "mean_rtt": "mean RTT",
-    "retransmitted_packets": "rtx",
-    "mean_sojourn": "queueing delay",
-    "jain": "Jain",
+    "mean rtt": "mean RTT",
+    "retransmitted packets": "rtx",
+    "mean sojourn": "queueing delay",
+    "Jain's fairness index": "Jain",
 }
-"""Heads of metrics, by the name without the unit; others have their name."""
+"""Heads of metrics, by their words; others have those."""
 
 
 def study_results(title: str, rows: list[Row]) -> None:
@@ -152,13 +148,12 @@ def _metric_column(name: str, rows: list[Row], keys: Sequence[str]) -> Column:
     """The column of a metric, with its unit: for each point the values of `keys`, empty where there is none."""
     entity, _, column = name.rpartition(".")
     found = [row["means"].get(key) for row in rows for key in keys]
-    ending = next((ending for ending in UNITS if column.endswith(ending)), "")
-    bare = column.removesuffix(ending)
-    factor, prefix = common_scale(e.value for e in found if e is not None and e.n > 0) if ending else (1.0, "")
-    unit = f"{prefix}{UNITS[ending]}" if ending else ""
-    if column in PARTS:
+    metric = METRICS[name] if name in METRICS else key_metric(column, "run")
+    factor, prefix = common_scale(e.value for e in found if e is not None and e.n > 0) if metric.unit else (1.0, "")
+    unit = f"{prefix}{metric.unit}"
+    if metric.shown == "%":
         factor, unit = 0.01, "%"
-    head = [*([entity] if entity else []), *HEADS.get(bare, bare.replace("_", " ")).split()]
+    head = [*([entity] if entity else []), *HEADS.get(metric.words, metric.words).split()]
     counts = [1 if row["deterministic"] else row["runs"] for row in rows for _ in keys]
     cells = ["" if e is None else interval(e, n, factor) for e, n in zip(found, counts, strict=True)]
     return Column([*head, *([f"({unit})"] if unit else [])], False, cells)

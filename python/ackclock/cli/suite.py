@@ -11,7 +11,7 @@ from rich.table import Table
 from ackclock.cli.compare import changes_table
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs
-from ackclock.suite.measures import METRICS
+from ackclock.suite.measures import SUITE_METRICS
 from ackclock.text import fail
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _all_results(console: PlainConsole, made: SuiteResult) -> None:
     lines: dict[tuple[str, str], list[str]] = {}
     for (situation, point, metric), e in made.estimates().items():
         shown = "" if e.low is None else f" [{e.low:.3g}, {e.high:.3g}]"
-        text = f"{metric} {e.value:.3g}{shown} {METRICS[metric].unit}".rstrip()
+        text = f"{metric} {e.value:.3g}{shown} {SUITE_METRICS[metric].unit}".rstrip()
         lines.setdefault((situation, point), []).append(text)
     for (situation, point), metrics in lines.items():
         alone = " (deterministic, n = 1)" if (situation, point) in made.deterministic else ""

@@ -16,7 +16,7 @@ from ackclock.papers.readings import ALL_PARAMETERS, EQUIVALENT, Reading
 from ackclock.papers.results import Results
 from ackclock.papers.runs import FIRST_SEED
 from ackclock.papers.tables import grids
-from ackclock.suite.measures import METRICS
+from ackclock.suite.measures import SUITE_METRICS
 
 if TYPE_CHECKING:
     from ackclock.papers.controller_comparison import ControllerComparison
@@ -161,7 +161,7 @@ def index(made: list[Any], comparison: ControllerComparison | None, *, quick: bo
             total=_verdict_counts([v for one in made for v in one.verdicts]),
             comparison=comparison,
             figure=None if comparison is None else draw(comparison),
-            metrics=METRICS,
+            metrics=SUITE_METRICS,
             limits=[(entry["name"], limit) for entry in models("controllers") for limit in entry["limits"]],
         )
     )

@@ -10,10 +10,10 @@ from typing import Any
 
 from ackclock import stats
 from ackclock.files import BadInput
+from ackclock.metrics import bounds
 from ackclock.papers.folder import Paper, Part, Table, Where, call
 from ackclock.papers.readings import AS_FILED
 from ackclock.papers.results import Cell, Results
-from ackclock.study.results import bounds
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ from ackclock import stats
 from ackclock.html import value as number_text
 from ackclock.plot.labels import End
 from ackclock.plot.means import estimates
+from ackclock.plot.quantities import prefixed
 from ackclock.plot.style import COLOURS, INK, SOFT, curve, point, pt
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ackclock.plot.metrics import Metric
+    from ackclock.metrics import RunMetric
     from ackclock.plot.quantities import Axis
     from ackclock.plot.table import Point, StudyTable
 
@@ -28,17 +29,23 @@ HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
 INTERVALS = "Means with 95 % intervals."
 
 
+def _scale(metric: RunMetric, values: Sequence[float]) -> tuple[float, str]:
+    """The factor to the unit in which the values of a metric are drawn, and the label of the axis."""
+    factor, unit = prefixed(metric.unit, values)
+    return factor, f"{metric.words} ({unit})" if unit else metric.words
+
+
 @dataclass(frozen=True)
 class Panel:
     """What one panel shows."""
 
     table: StudyTable
     axes: Axes
-    metric: Metric
+    metric: RunMetric
     x: Axis | None
     by: Axis | None
     facet: tuple[str, str] | None
-    delay: Metric | None = None
+    delay: RunMetric | None = None
     log_x: bool | None = None
     log_y: bool = False
 
@@ -47,7 +54,9 @@ class Panel:
         """Labels of the axis that gives the series; one without a label if there is none."""
         return [None] if self.by is None else list(self.by.labels)
 
-    def values(self, x: str | None, by: str | None, *, each: bool = False, metric: Metric | None = None) -> list[float]:
+    def values(
+        self, x: str | None, by: str | None, *, each: bool = False, metric: RunMetric | None = None
+    ) -> list[float]:
         """The values at a label of the x axis and of a series."""
         where = [pair for pair in (self.facet,) if pair is not None]
         if x is not None and self.x is not None:
@@ -164,7 +173,7 @@ def _found(panel: Panel) -> tuple[dict[tuple[str, str | None], stats.Estimate], 
     """Estimates in the unit of the figure, and factor and name of that unit. Every panel has the same unit."""
     assert panel.x is not None
     found = {(x, by): panel.estimate(x, by) for by in panel.series for x in panel.x.labels}
-    factor, words = panel.metric.scale(panel.table.values(panel.metric))
+    factor, words = _scale(panel.metric, panel.table.values(panel.metric))
     return {key: e.scaled(factor) for key, e in found.items() if e.n}, factor, words
 
 
@@ -226,7 +235,7 @@ def _shown(own: Axis) -> list[str]:
 
 def _box(panel: Panel) -> Drawing:
     assert panel.x is not None
-    factor, words = panel.metric.scale(panel.table.values(panel.metric))
+    factor, words = _scale(panel.metric, panel.table.values(panel.metric))
     panel.axes.set_xlabel(drawn(panel.x.words))
     _categories(panel.axes, _shown(panel.x))
     panel.axes.grid(visible=False, axis="x")
@@ -264,7 +273,7 @@ def _box(panel: Panel) -> Drawing:
 
 
 def _ecdf(panel: Panel) -> Drawing:
-    factor, words = panel.metric.scale(panel.table.values(panel.metric, each=True))
+    factor, words = _scale(panel.metric, panel.table.values(panel.metric, each=True))
     counts = []
     for number, by in enumerate(panel.series):
         values = np.sort([factor * v for v in panel.values(None, by, each=True)])
@@ -290,7 +299,7 @@ def _ecdf(panel: Panel) -> Drawing:
     )
 
 
-def _of_one_flow(metric: Metric) -> str:
+def _of_one_flow(metric: RunMetric) -> str:
     words = metric.words
     for start in ("total ", "mean "):
         words = words.removeprefix(start)
@@ -302,8 +311,8 @@ def _throughput_delay(panel: Panel) -> Drawing:
     from matplotlib.patches import Ellipse
 
     assert panel.delay is not None
-    x_factor, x_words = panel.delay.scale(panel.table.values(panel.delay))
-    y_factor, y_words = panel.metric.scale(panel.table.values(panel.metric))
+    x_factor, x_words = _scale(panel.delay, panel.table.values(panel.delay))
+    y_factor, y_words = _scale(panel.metric, panel.table.values(panel.metric))
     dots: list[End] = []
     for number, by in enumerate(panel.series):
         x = x_factor * np.array(panel.values(None, by, metric=panel.delay))

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ackclock import stats
+from ackclock.metrics import bounds
 from ackclock.plot.style import curve, point
-from ackclock.study.results import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 from ackclock.files import BadInput
+from ackclock.metrics import metric
 from ackclock.plot import kinds
 from ackclock.plot.kinds import Kind, Panel
 from ackclock.plot.labels import label_ends, label_points
-from ackclock.plot.metrics import metric
 from ackclock.plot.style import key, most_columns, note, panels, pt, title, wrapped
 from ackclock.plot.table import StudyTable
 from ackclock.text import drawn

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ackclock.files import BadInput
-from ackclock.plot.metrics import Metric
+from ackclock.metrics import RunMetric, numbers
 from ackclock.plot.quantities import Axis, axis
-from ackclock.study.results import matching, numbers, same_outcome
+from ackclock.study.results import matching, same_outcome
 
 if TYPE_CHECKING:
     from ackclock.study.store import Store
@@ -69,7 +69,7 @@ class StudyTable:
         counts = [len(its) for its in self.points.values()]
         return min(counts), max(counts)
 
-    def values(self, metric: Metric, *where: tuple[str, str], each: bool = False) -> list[float]:
+    def values(self, metric: RunMetric, *where: tuple[str, str], each: bool = False) -> list[float]:
         """The values of a metric at the points with these labels: one for each run, or with `each` for each flow."""
         found: list[float] = []
         for point, its in self.points.items():

@@ -1,11 +1,7 @@
-"""`python -m ackclock.policy.table PAGE` writes the features, actions and measured values of policies into a page."""
+"""The features, actions and measured values of policies as tables of a page."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-from ackclock.files import write_text
 from ackclock.policy.conventions import ACTIONS, FEATURES, MEASURED
 
 BEGIN, END = "<!-- begin of features -->\n", "<!-- end of features -->\n"
@@ -26,8 +22,3 @@ def with_table(page: str) -> str:
     """A page with the tables between its marks."""
     head, rest = page.split(BEGIN)
     return head + BEGIN + "\n" + table() + "\n" + END + rest.split(END)[1]
-
-
-if __name__ == "__main__":
-    file = Path(sys.argv[1])
-    write_text(file, with_table(file.read_text()))

@@ -12,7 +12,7 @@ from typing import Any
 
 from ackclock.agree.perturb import key
 from ackclock.files import BadInput
-from ackclock.plot.metrics import check_name, metric
+from ackclock.metrics import check_name, metric
 from ackclock.suite.run import control_table
 from ackclock.toml_text import read_value
 

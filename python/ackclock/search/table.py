@@ -1,7 +1,4 @@
-"""The built-in spaces as data for the page of the laboratory, which has no QUIC: `make reference` writes them.
-
-python -m ackclock.search.table > web/src/search/spaces.json
-"""
+"""The built-in spaces as data for the page of the laboratory, which has no QUIC."""
 
 from __future__ import annotations
 
@@ -65,5 +62,6 @@ def _axis(one: Axis) -> dict[str, Any]:
     return {"key": one.key, "values": values, "simplest": one.simplest, "ordered": one.ordered}
 
 
-if __name__ == "__main__":
-    print(json.dumps(tables(), indent=1).replace("\n     ", " ").replace("\n    ]", "]"))
+def page_table() -> str:
+    """The table as text, with one line for each axis."""
+    return json.dumps(tables(), indent=1).replace("\n     ", " ").replace("\n    ]", "]") + "\n"

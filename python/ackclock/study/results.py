@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
 from ackclock.files import BadInput, check_targets, write_table
+from ackclock.metrics import METRICS, bounds, metric, metric_of, numbers
 from ackclock.text import lost_connections
 
 if TYPE_CHECKING:
@@ -22,58 +21,6 @@ DEFAULT_METRICS = ("goodput_bps", "mean_rtt_s", "retransmitted_packets")
 """Metrics of a flow that are shown by default."""
 MOST_FLOWS = 6
 """Flows that are shown by default."""
-TEXT_COLUMNS = {"name", "kind", "control", "recovery", "connection_error", "connection_lost", "connection_lost_s"}
-COST_COLUMNS = {"cpu_s", "wall_s"}
-"""Numbers that differ between executions of the same run and are not part of its result."""
-
-SHARES = {"delivery_ratio", "drop_rate", "utilisation", "jain"}
-SIGNED = {"jitter1_s"}
-
-
-def bounds(metric: str) -> tuple[float, float]:
-    """Lower and upper bound of the possible values of a metric; its interval must not exceed them."""
-    column = metric.rpartition(".")[2]
-    return -math.inf if column in SIGNED else 0.0, 1.0 if column in SHARES else math.inf
-
-
-def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for flow in row["flows"]:
-        yield from ((f"{flow['name']}.{key}", value) for key, value in flow.items() if key not in TEXT_COLUMNS)
-    for link in row["links"]:
-        for key, value in link.items():
-            if key == "dropped_packets":
-                yield from ((f"{link['name']}.dropped_{reason}", count) for reason, count in value.items())
-            elif key == "low_latency":  # of a link with DualPI2
-                yield from ((f"{link['name']}.{key}.{name}", number) for name, number in (value or {}).items())
-            elif key not in TEXT_COLUMNS:
-                yield f"{link['name']}.{key}", value
-    for key, value in (row.get("radio") or {}).items():
-        if isinstance(value, dict):
-            yield from ((f"radio.{key}.{name}", count) for name, count in value.items())
-        else:
-            yield f"radio.{key}", value
-    yield "jain", row["fairness"]["jain"]
-    yield from ((key, value) for key, value in row["engine"].items() if key not in COST_COLUMNS)
-
-
-def numbers(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Every number of an outcome by its name. Raises BadInput if two have one name."""
-    found: dict[str, Any] = {}
-    for name, value in _numbers(row):
-        if name in found:
-            raise BadInput(f"two numbers of the outcome are called {name}: rename the flow {name.split('.', 1)[0]}")
-        found[name] = value
-    return found
-
-
-def metric_of(found: Mapping[str, Any], name: str) -> float | None:
-    """One of the `numbers` of an outcome. Raises BadInput if it has no such number."""
-    if name not in found:
-        near = difflib.get_close_matches(name, found, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(list(found)[:8])}, ..."
-        raise BadInput(f"there is no metric {name}; {hint}")
-    value = found[name]
-    return None if value is None else float(value)
 
 
 def table(store: Store, where: Sequence[str] = ()) -> pl.DataFrame:
@@ -139,7 +86,8 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
     """One row for each point: axes, number of runs, and for each metric mean, 95 % interval and n over the seeds.
 
     A point is deterministic if several seeds gave the same outcome; n is then 1, and there is no interval. `lost` has
-    one line for each QUIC flow of a run that lost its connection. `where` selects points by `AXIS=LABEL`. Raises
+    one line for each QUIC flow of a run that lost its connection. `metrics` are names of the registry or numbers of the
+    outcome. `where` selects points by `AXIS=LABEL`. Raises
     BadInput for an unknown metric or axis.
     """
     points: dict[str, list[dict[str, Any]]] = {}
@@ -151,10 +99,14 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
         counted = [numbers(row) for row in rows]
         deterministic = same_outcome(counted)
         decided = counted[:1] if deterministic else counted
-        means = {
-            name: stats.within([x for one in decided if (x := metric_of(one, name)) is not None], *bounds(name))
-            for name in chosen
-        }
+        means = {}
+        for name in chosen:
+            if name in METRICS and name not in counted[0]:
+                one = metric(name, rows)
+                values = [one.value(row) for row in rows[: len(decided)]]
+            else:
+                values = [metric_of(row, name) for row in decided]
+            means[name] = stats.within([x for x in values if x is not None], *bounds(name))
         lost = [f"seed {row['seed']}: {line}" for row in rows for line in lost_connections(row)]
         axes = json.loads(text)
         found.append({"axes": axes, "runs": len(rows), "deterministic": deterministic, "means": means, "lost": lost})

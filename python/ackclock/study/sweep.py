@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from ackclock import stats
 from ackclock.files import BadInput
+from ackclock.metrics import metric_of, numbers
 from ackclock.study.executors import Executor
 from ackclock.study.plan import Run, StudyPlan
-from ackclock.study.results import metric_of, numbers
 from ackclock.study.store import Store
 
 Progress = Callable[[int, int], object]

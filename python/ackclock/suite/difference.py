@@ -9,7 +9,7 @@ from typing import Literal
 
 from ackclock import stats
 from ackclock.files import BadInput
-from ackclock.suite.measures import METRICS
+from ackclock.suite.measures import SUITE_METRICS
 from ackclock.suite.result import SuiteResult
 
 Verdict = Literal["worse", "better", "other", "missing", "same"]
@@ -40,7 +40,7 @@ class Change:
 
         Values below the least noticeable one (`Metric.least`) count as that, so that ratios of tiny values are 1.
         """
-        least = METRICS[self.metric].least
+        least = SUITE_METRICS[self.metric].least
         before = max(self.a, least)
         d = self.difference
         value, low, high = (None if x is None else max(self.a + x, least) / before for x in (d.value, d.low, d.high))
@@ -96,7 +96,7 @@ def changes_between(
         large = abs(mean_b - mean_a) > tolerance * max(abs(mean_a), abs(mean_b))
         verdict: Verdict = "same"
         if p is not None and p < level and large:
-            improvement = METRICS[metric].better * (mean_b - mean_a)
+            improvement = SUITE_METRICS[metric].better * (mean_b - mean_a)
             verdict = "better" if improvement > 0 else "worse" if improvement < 0 else "other"
         found.append(Change(situation, point, metric, mean_a, mean_b, stats.mean(d), p, verdict))
     nothing = stats.Estimate(float("nan"), None, None, 0)

@@ -11,7 +11,7 @@ from ackclock.plot.quantities import Axis as StudyAxis
 from ackclock.plot.quantities import axis
 from ackclock.plot.style import COLOURS, INK, SOFT, curve, key, panels, point
 from ackclock.suite.difference import Change
-from ackclock.suite.measures import METRICS
+from ackclock.suite.measures import SUITE_METRICS
 from ackclock.suite.overview import headline
 from ackclock.suite.result import SuiteResult
 from ackclock.suite.situation import Situation
@@ -40,7 +40,7 @@ def place_of(change: Change) -> str:
 
 def means_of(change: Change) -> str:
     """Both means with the unit."""
-    unit = METRICS[change.metric].unit
+    unit = SUITE_METRICS[change.metric].unit
     after = "-" if change.b is None else value(change.b)
     return f"{value(change.a)} → {after} {unit}".rstrip()
 
@@ -182,7 +182,7 @@ def _draw_multiple(axes: Axes, one: Multiple, estimates: Mapping[str, Mapping[tu
         style = _style(number) | ({} if numbers is not None else {"linestyle": "none"})
         axes.plot([x for x, _ in there], [y for _, y in there], **style)
     axes.set_title(drawn(one.situation.title), fontsize=9, loc="left")
-    unit = METRICS[one.metric].unit
+    unit = SUITE_METRICS[one.metric].unit
     axes.set_ylabel(f"{one.metric.replace('_', ' ')}{f' ({unit})' if unit else ''}", fontsize=8)
     axes.set_ylim(0, 1.02 * axes.get_ylim()[1])
     axes.tick_params(axis="y", labelsize=7.5)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ackclock.files import BadInput
 from ackclock.records import read_record, read_toml
-from ackclock.suite.measures import METRICS
+from ackclock.suite.measures import SUITE_METRICS
 from ackclock.suite.situation import Situation
 
 
@@ -54,9 +54,9 @@ class Suite:
                 raise BadInput(f"{file}: situation {situation.id}: the id is used twice")
             seen.add(situation.id)
             for metric in situation.metrics:
-                if metric not in METRICS:
-                    near = difflib.get_close_matches(metric, METRICS, 1)
-                    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(METRICS)}"
+                if metric not in SUITE_METRICS:
+                    near = difflib.get_close_matches(metric, SUITE_METRICS, 1)
+                    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SUITE_METRICS)}"
                     raise BadInput(f"{file}: {situation.id}: there is no metric {metric}; {hint}")
             if not situation.bottleneck and {"utilisation", "drop_rate", "queueing"} & set(situation.metrics):
                 raise BadInput(f"{file}: {situation.id}: bottleneck is missing; name the link that is measured")

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ackclock import stats
 from ackclock.files import BadInput
+from ackclock.metrics.registry import METRICS, SHOWN, Metric, Row
 
 if TYPE_CHECKING:
     from ackclock.suite.situation import Situation
-
-Row = Mapping[str, Any]
-"""The outcome of a run."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,15 @@ class RunData:
         return self.flows(self.situation.tested)
 
     @property
+    def rivals(self) -> list[Row]:
+        """The other flows."""
+        return self.flows(self.situation.rivals)
+
+    def with_base(self, flow: Row) -> Row:
+        """The flow with the delay of its empty path; if the path changes (satellites, radio), its smallest delay."""
+        return flow if flow["base_delay_s"] is not None else {**flow, "base_delay_s": self.base.get(flow["name"])}
+
+    @property
     def link(self) -> Row:
         """The bottleneck link of the situation."""
         for link in self.row["links"]:
@@ -48,47 +55,35 @@ class RunData:
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A metric: unit, better direction (1: higher, -1: lower, 0: neither), description, and function.
+class SuiteMetric:
+    """A metric of a situation: `find` gives it in SI units, `unit` is that of tables."""
 
-    `factor` converts the function's value to `unit`.
-    """
-
+    words: str
     unit: str
     better: int
-    words: str
     find: Callable[[RunData], float | None]
-    factor: float = 1.0
-    most: float = math.inf
-    """The largest possible value, in `unit`; the smallest is 0."""
-    least: float = 0.0
+    least: float
     """Differences of values below this, in `unit`, are of no account when differences are ranked."""
+    part: float = math.inf
+    """The largest possible value in SI units."""
+
+    @property
+    def factor(self) -> float:
+        """Converts a value to the unit of tables."""
+        return SHOWN[self.unit]
+
+    @property
+    def most(self) -> float:
+        """The largest possible value in the unit of tables; the smallest is 0."""
+        return self.part * self.factor
 
 
 def _sum(flows: Sequence[Row], key: str) -> float:
     return float(sum(flow[key] or 0 for flow in flows))
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
-
-
 def _ratio(above: float, below: float) -> float | None:
     return above / below if below > 0 else None
-
-
-def _queueing(view: RunData, flows: Sequence[Row]) -> float | None:
-    """95th percentile of the delay above that of an empty path, mean over flows.
-
-    If the path changes (satellites, radio), the reference is the smallest delay that the flow had.
-    """
-    late = []
-    for flow in flows:
-        base = flow["base_delay_s"] if flow["base_delay_s"] is not None else view.base.get(flow["name"])
-        if base is not None and flow["p95_delay_s"] is not None:
-            late.append(max(0.0, flow["p95_delay_s"] - base))
-    return _mean(late)
 
 
 def _loss(flows: Sequence[Row]) -> float | None:
@@ -101,7 +96,7 @@ def _loss(flows: Sequence[Row]) -> float | None:
 
 def _share(view: RunData) -> float | None:
     """Mean goodput of the tested flows divided by that of all flows; 1 is an equal share."""
-    others = view.flows(view.situation.rivals)
+    others = view.rivals
     mine, all_of_them = view.tested, view.tested + others
     if not mine or not others:
         return None
@@ -128,90 +123,88 @@ def _finished(flows: Sequence[Row]) -> float | None:
     return _ratio(sum(flow["completion_s"] is not None for flow in flows), len(flows))
 
 
-METRICS: dict[str, Metric] = {
-    "goodput": Metric(
-        "Mb/s", 1, "payload of the tested flows", lambda v: _sum(v.tested, "goodput_bps"), 1e-6, least=0.01
-    ),
-    "utilisation": Metric(
-        "%", 1, "busy time of the bottleneck", lambda v: float(v.link["utilisation"]), 100, 100, least=1
-    ),
-    "drop_rate": Metric(
-        "%", -1, "packets that the bottleneck's queue dropped", lambda v: v.link["drop_rate"], 100, 100, least=0.5
-    ),
-    "queueing": Metric("ms", -1, "mean wait at the bottleneck", lambda v: v.link["mean_sojourn_s"], 1e3, least=1),
-    "p95_queueing": Metric(
-        "ms",
-        -1,
-        "95th percentile of the delay above that of an empty path",
-        lambda v: _queueing(v, v.tested),
-        1e3,
-        least=1,
-    ),
-    "rivals_p95_queueing": Metric(
-        "ms",
-        -1,
-        "95th percentile of the other flows' delay above that of an empty path",
-        lambda v: _queueing(v, v.flows(v.situation.rivals)),
-        1e3,
-        least=1,
-    ),
-    "loss": Metric(
-        "%",
-        -1,
-        "packets of the tested flows that were lost or without new data",
-        lambda v: _loss(v.tested),
-        100,
-        100,
-        least=0.5,
-    ),
-    "rivals_loss": Metric(
-        "%",
-        -1,
-        "packets of the other flows that were lost",
-        lambda v: _loss(v.flows(v.situation.rivals)),
-        100,
-        100,
-        least=0.5,
-    ),
-    "jain": Metric(
-        "",
-        1,
-        "Jain's index of the tested flows",
-        lambda v: _jain([flow["goodput_bps"] for flow in v.tested]),
-        most=1.0,
-        least=0.05,
-    ),
-    "share": Metric("", 0, "a tested flow's goodput over the mean of all flows", _share, least=0.05),
-    "rivals_kept": Metric(
-        "",
-        1,
-        "goodput of the other flows beside this controller, divided by their goodput beside the standard controller",
-        _rivals_kept,
-        least=0.05,
-    ),
-    "completion": Metric(
-        "s",
-        -1,
-        "completion time of the tested transfers that ended (geometric mean)",
-        lambda v: _completion(v.tested),
-        least=0.001,
-    ),
-    "finished": Metric("%", 1, "tested transfers that ended", lambda v: _finished(v.tested), 100, 100, least=1),
-    "rivals_completion": Metric(
-        "s",
-        -1,
-        "completion time of the other flows' transfers",
-        lambda v: _completion(v.flows(v.situation.rivals)),
-        least=0.001,
-    ),
-    "timeouts": Metric(
-        "", -1, "retransmission timeouts of the tested flows", lambda v: _sum(v.tested, "timeouts"), least=1
-    ),
-}
+def _least(metric: Metric) -> float:
+    """The difference that is of no account: of counts 1."""
+    return 1.0 if metric.combine == "sum" and not metric.shown else LEAST[metric.shown]
 
 
-def _jain(values: Sequence[float]) -> float | None:
+def _of_flows(name: str, rivals: bool = False) -> SuiteMetric:
+    """A metric of the registry, of the tested flows or of the other ones."""
+    known = METRICS[name]
+
+    def value(data: RunData) -> float | None:
+        flows = data.rivals if rivals else data.tested
+        number = known.combined([data.with_base(flow) for flow in flows])
+        return 0.0 if number is None and known.combine == "sum" else number
+
+    words = f"{known.words} of the {'other' if rivals else 'tested'} flows"
+    return SuiteMetric(words, known.shown, known.better, value, _least(known), known.most)
+
+
+def _of_link(name: str) -> SuiteMetric:
+    """A metric of the registry, of the bottleneck."""
+    known = METRICS[name]
+    words, least = f"{known.words} of the bottleneck", 1.0 if name == "utilisation" else _least(known)
+    return SuiteMetric(words, known.shown, known.better, lambda data: known.value(data.link), least, known.most)
+
+
+def _jain(flows: Sequence[Row]) -> float | None:
+    values = [flow["goodput_bps"] for flow in flows]
     return stats.jain(values) if any(values) else None
+
+
+LEAST = {"Mb/s": 0.01, "%": 0.5, "ms": 1.0, "s": 0.001, "": 0.05}
+"""Differences that are of no account, by the unit of tables."""
+
+
+def _metrics() -> dict[str, SuiteMetric]:
+    """Every metric of the registry, and those that only a suite has: they compare flows, or count those that ended."""
+    of_flows = [name for name, metric in METRICS.items() if metric.of == "flow"]
+    found = {name: _of_flows(name) for name in of_flows}
+    found |= {f"rivals_{name}": _of_flows(name, rivals=True) for name in of_flows}
+    found |= {name: _of_link(name) for name, metric in METRICS.items() if metric.of == "link"}
+    found["queueing"] = _of_link("wait")
+    jain = METRICS["jain"]
+    found |= {
+        "loss": SuiteMetric(
+            "packets of the tested flows that were lost or without new data",
+            "%",
+            -1,
+            lambda v: _loss(v.tested),
+            0.5,
+            1.0,
+        ),
+        "rivals_loss": SuiteMetric(
+            "packets of the other flows that were lost", "%", -1, lambda v: _loss(v.rivals), 0.5, 1.0
+        ),
+        "jain": SuiteMetric(
+            f"{jain.words} of the tested flows", jain.shown, jain.better, lambda v: _jain(v.tested), 0.05, jain.most
+        ),
+        "share": SuiteMetric("a tested flow's goodput over the mean of all flows", "", 0, _share, 0.05),
+        "rivals_kept": SuiteMetric(
+            "goodput of the other flows beside this controller over that beside the standard controller",
+            "",
+            1,
+            _rivals_kept,
+            0.05,
+        ),
+        "completion": SuiteMetric(
+            "completion time of the tested transfers that ended (geometric mean)",
+            "s",
+            -1,
+            lambda v: _completion(v.tested),
+            0.001,
+        ),
+        "rivals_completion": SuiteMetric(
+            "completion time of the other flows' transfers", "s", -1, lambda v: _completion(v.rivals), 0.001
+        ),
+        "finished": SuiteMetric("tested transfers that ended", "%", 1, lambda v: _finished(v.tested), 1.0, 1.0),
+    }
+    return found
+
+
+SUITE_METRICS = _metrics()
+"""The metrics of situations, by name."""
 
 
 def bases(rows: Sequence[Row]) -> dict[str, float]:

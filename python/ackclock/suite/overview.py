@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ackclock import stats
 from ackclock.html import value
-from ackclock.suite.measures import METRICS
+from ackclock.suite.measures import SUITE_METRICS
 from ackclock.suite.result import SuiteResult
 from ackclock.suite.situation import Situation
 
@@ -57,7 +57,7 @@ class Cell:
     @property
     def words(self) -> str:
         """Metric, value and interval."""
-        metric = METRICS[self.metric]
+        metric = SUITE_METRICS[self.metric]
         e = self.estimate
         ends = "" if e.low is None or e.high is None else f" [{value(e.low)}, {value(e.high)}]"
         return f"{metric.words}: {self.text}{ends}"
@@ -68,7 +68,7 @@ def cell(aspect: Aspect, situation: Situation, own: Values, other: Values) -> Ce
     for name in aspect.metrics:
         found = _pairs(situation.id, name, own, other)
         if found:
-            metric = METRICS[name]
+            metric = SUITE_METRICS[name]
             by_seed = [_one(name, pairs, aspect.points) for pairs in found.values()]
             e = stats.mean(by_seed) if aspect.points else stats.geometric(by_seed)
             nothing = 0.0 if aspect.points else 1.0
@@ -94,7 +94,7 @@ def _one(metric: str, pairs: Sequence[tuple[float, float]], points: bool) -> flo
     """
     if points:
         return sum(a - b for a, b in pairs) / len(pairs)
-    least = METRICS[metric].least
+    least = SUITE_METRICS[metric].least
     sign = -1 if metric in SPEEDS else 1
     return sign * sum(math.log(max(a, least) / max(b, least)) for a, b in pairs) / len(pairs)
 

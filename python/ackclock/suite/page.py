@@ -9,7 +9,7 @@ from ackclock.html import environment
 from ackclock.suite import figures
 from ackclock.suite.baselines import baselines
 from ackclock.suite.difference import Change, changes_between, largest
-from ackclock.suite.measures import METRICS
+from ackclock.suite.measures import SUITE_METRICS
 from ackclock.suite.overview import heat_map
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def render(suite: Suite, made: SuiteResult) -> str:
             suite=suite,
             made=made,
             tables=tables,
-            metrics=METRICS,
+            metrics=SUITE_METRICS,
             others=others,
             reference=reference,
             heat=heat_map(suite.situations, made, others.results),

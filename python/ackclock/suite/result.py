@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ackclock import stats
 from ackclock.files import BadInput
-from ackclock.suite.measures import METRICS
+from ackclock.suite.measures import SUITE_METRICS
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class SuiteResult:
             (situation, point, metric): stats.within(
                 list(seeds.values())[: 1 if (situation, point) in self.deterministic else None],
                 0.0,
-                METRICS[metric].most,
+                SUITE_METRICS[metric].most,
             )
             for (situation, point, metric), seeds in self.values().items()
         }
@@ -79,7 +79,7 @@ def read(folder: Path) -> SuiteResult:
             Measure(row["situation"], row["point"], row["metric"], int(row["seed"]), float(row["value"]))
             for row in rows
         ]
-        unknown = {m.metric for m in measures} - METRICS.keys()
+        unknown = {m.metric for m in measures} - SUITE_METRICS.keys()
         if unknown:
             raise ValueError(f"this version has no metric {', '.join(sorted(unknown))}")
         return SuiteResult(SuiteMetadata(**about), folder, measures, refused, [], deterministic)

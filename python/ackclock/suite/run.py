@@ -14,13 +14,14 @@ from typing import Any
 from ackclock import ScenarioError
 from ackclock.experiment import read_source, utf8
 from ackclock.files import BadInput, UnmetNeed, check_folder, write_text
+from ackclock.metrics import Row, numbers
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
 from ackclock.study.plan import ENGINE
-from ackclock.study.results import numbers, same_outcome
+from ackclock.study.results import same_outcome
 from ackclock.study.sweep import Progress
 from ackclock.suite.folder import Suite
-from ackclock.suite.measures import METRICS, Row, RunData, bases
+from ackclock.suite.measures import SUITE_METRICS, RunData, bases
 from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult
 from ackclock.suite.situation import Situation
 from ackclock.toml_text import inline
@@ -145,9 +146,11 @@ def _measure(situation: Situation, points: Mapping[str, Sequence[Row]], standard
         for row in its:
             view = RunData(situation, row, base, beside.get((row["axes"], row["seed"])))
             for metric in situation.metrics:
-                value = METRICS[metric].find(view)
+                value = SUITE_METRICS[metric].find(view)
                 if value is not None:
-                    found.append(Measure(situation.id, point, metric, row["seed"], value * METRICS[metric].factor))
+                    found.append(
+                        Measure(situation.id, point, metric, row["seed"], value * SUITE_METRICS[metric].factor)
+                    )
     # Sorted by point, metric and seed.
     order = {metric: i for i, metric in enumerate(situation.metrics)}
     places = {point: i for i, point in enumerate(points)}

@@ -1,0 +1,45 @@
+"""The files that are made from descriptions in the code. `make reference` runs this module, which writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from ackclock import interface, reference
+from ackclock.files import write_text
+from ackclock.metrics import page as metrics_page
+from ackclock.models import schema
+from ackclock.policy.table import with_table
+from ackclock.search.table import page_table
+
+
+def _schema(of: str) -> str:
+    return json.dumps(schema(of), indent=2) + "\n"
+
+
+def _guide_of_policies() -> str:
+    return with_table(Path("docs/gym.md").read_text(encoding="utf-8"))
+
+
+FILES: dict[str, Callable[[], str]] = {
+    "python/ackclock/schemas/scenario.schema.json": partial(_schema, "scenario"),
+    "python/ackclock/schemas/outcome.schema.json": partial(_schema, "outcome"),
+    "docs/scenario-keys.md": partial(reference.page, "scenario"),
+    "docs/outcome-keys.md": partial(reference.page, "outcome"),
+    "python/ackclock/outcome_types.py": reference.types,
+    "python/ackclock/controller.py": interface.base_class,
+    "python/ackclock/_events.pyi": interface.event_types,
+    "docs/controller-interface.md": interface.page,
+    "web/src/core/interface.json": interface.page_table,
+    "web/src/search/spaces.json": page_table,
+    "docs/gym.md": _guide_of_policies,
+    "docs/metrics.md": metrics_page.page,
+}
+"""Every file by its path in the repository, and the function that gives its text."""
+
+
+if __name__ == "__main__":
+    for name, text in FILES.items():
+        write_text(Path(name), text())

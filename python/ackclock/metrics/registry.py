@@ -1,0 +1,127 @@
+"""The registry of metrics, which figures, tables of studies, suites, searches and comparisons use.
+
+A new metric is one entry of METRICS; its value comes from keys of the outcome (docs/outcome-keys.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Row = Mapping[str, Any]
+"""The outcome of a run, or the object of one of its flows or links."""
+Value = Callable[[Row], float | None]
+SHOWN = {"Mb/s": 1e-6, "%": 100.0, "ms": 1e3, "s": 1.0, "": 1.0}
+"""Units of tables with fixed units, and the factor from the SI unit."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: `value` gives that of a flow, of a link or of a whole run, in SI units; None if it does not apply."""
+
+    words: str
+    """What a figure says, without the unit."""
+    unit: str
+    """The SI unit; empty for counts and parts."""
+    of: Literal["flow", "link", "run"]
+    value: Value
+    better: int = 0
+    """1 if more is better, -1 if less is, 0 if neither."""
+    combine: Literal["sum", "mean"] = "mean"
+    """How the values of several flows become one."""
+    shown: str = ""
+    """The unit in tables with fixed units, one of SHOWN."""
+    least: float = 0.0
+    """The least possible value; an interval does not go below it."""
+    most: float = math.inf
+    """The largest possible value: 1 for parts."""
+
+    def combined(self, rows: Sequence[Row]) -> float | None:
+        """The value of several flows; None if no flow has one."""
+        values = [value for row in rows if (value := self.value(row)) is not None]
+        if not values:
+            return None
+        return sum(values) if self.combine == "sum" else sum(values) / len(values)
+
+
+def _key(name: str) -> Value:
+    return lambda one: None if one.get(name) is None else float(one[name])
+
+
+def _above_base(name: str) -> Value:
+    """A delay of a flow above that of an empty path; none if the path changes."""
+
+    def value(flow: Row) -> float | None:
+        delay, base = flow.get(name), flow.get("base_delay_s")
+        return None if delay is None or base is None else max(0.0, float(delay) - float(base))
+
+    return value
+
+
+METRICS: dict[str, Metric] = {
+    "goodput": Metric("goodput", "b/s", "flow", _key("goodput_bps"), 1, "sum", "Mb/s"),
+    "throughput": Metric("throughput", "b/s", "flow", _key("throughput_bps"), 1, "sum", "Mb/s"),
+    "queueing": Metric("mean queueing delay", "s", "flow", _above_base("mean_delay_s"), -1, shown="ms"),
+    "p95_queueing": Metric(
+        "95th percentile of the queueing delay", "s", "flow", _above_base("p95_delay_s"), -1, shown="ms"
+    ),
+    "delay": Metric("mean one-way delay", "s", "flow", _key("mean_delay_s"), -1, shown="ms"),
+    "p95_delay": Metric("95th percentile of the one-way delay", "s", "flow", _key("p95_delay_s"), -1, shown="ms"),
+    "rtt": Metric("mean round-trip time", "s", "flow", _key("mean_rtt_s"), -1, shown="ms"),
+    "completion": Metric("completion time", "s", "flow", _key("completion_s"), -1, shown="s"),
+    "cwnd": Metric("mean cwnd", "segments", "flow", _key("mean_cwnd")),
+    "retransmissions": Metric("retransmitted packets", "", "flow", _key("retransmitted_packets"), -1, "sum"),
+    "timeouts": Metric("retransmission timeouts", "", "flow", _key("timeouts"), -1, "sum"),
+    "reductions": Metric("reductions of cwnd", "", "flow", _key("window_cuts"), combine="sum"),
+    "jitter": Metric("mean change of delay between packets", "s", "flow", _key("jitter2_s"), -1, shown="ms"),
+    "delivery": Metric("delivery ratio", "", "flow", _key("delivery_ratio"), 1, shown="%", most=1.0),
+    "utilisation": Metric("utilisation", "", "link", _key("utilisation"), 1, shown="%", most=1.0),
+    "queue": Metric("mean queue", "packets", "link", _key("mean_queue_packets"), -1),
+    "wait": Metric("mean wait in the queue", "s", "link", _key("mean_sojourn_s"), -1, shown="ms"),
+    "drops": Metric("packets dropped by the queue", "", "link", _key("queue_drops"), -1, "sum"),
+    "drop_rate": Metric(
+        "fraction of packets dropped by the queue", "", "link", _key("drop_rate"), -1, shown="%", most=1.0
+    ),
+    "marks": Metric("packets marked", "", "link", _key("marked_packets"), combine="sum"),
+    "jain": Metric("Jain's fairness index", "", "run", lambda row: row["fairness"]["jain"], 1, most=1.0),
+}
+ALIASES = {
+    "queueing_delay": "queueing",
+    "queuing": "queueing",
+    "utilization": "utilisation",
+    "fairness": "jain",
+    "completion_time": "completion",
+    "fct": "completion",
+    "retransmits": "retransmissions",
+    "rtx": "retransmissions",
+    "loss": "drop_rate",
+}
+"""Other names of metrics."""
+PARTS = {"delivery_ratio", "drop_rate", "utilisation", "jain"}
+"""Keys of the outcome whose values are from 0 to 1."""
+SIGNED = {"jitter1_s"}
+"""Keys of the outcome that can be negative."""
+UNITS = {"_bps": "b/s", "_s": "s", "_bytes": "B"}
+"""Units of the keys of an outcome, by their ends."""
+
+
+def bounds(name: str) -> tuple[float, float]:
+    """Lower and upper bound of the possible values of a metric or of a number of the outcome."""
+    if name in METRICS:
+        return METRICS[name].least, METRICS[name].most
+    key = name.rpartition(".")[2]
+    return -math.inf if key in SIGNED else 0.0, 1.0 if key in PARTS else math.inf
+
+
+def key_metric(key: str, of: Literal["flow", "link", "run"]) -> Metric:
+    """A key of the outcome that has no entry, as a metric."""
+    end = next((end for end in UNITS if key.endswith(end)), "")
+    words = key.removesuffix(end).replace("_", " ")
+    total = key.endswith(("_bps", "_packets", "_bytes")) and not key.startswith("mean_")
+    better = {"goodput_bps": 1, "throughput_bps": 1, "delivered_bytes": 1, "delivery_ratio": 1}.get(key, 0)
+    least, most = bounds(key)
+    combine: Literal["sum", "mean"] = "sum" if total else "mean"
+    shown = "%" if key in PARTS and key != "jain" else ""
+    return Metric(words, UNITS.get(end, ""), of, _key(key), better, combine, shown, least, most)

@@ -1,0 +1,153 @@
+"""A metric of the runs of a study: which flows or which link it is computed from."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ackclock.files import BadInput
+from ackclock.metrics.numbers import TEXT_COLUMNS, numbers
+from ackclock.metrics.registry import ALIASES, METRICS, Metric, Row, Value, bounds, key_metric
+
+
+@dataclass(frozen=True)
+class RunMetric:
+    """A metric of the runs of a study, in SI units."""
+
+    name: str
+    words: str
+    """What a figure says, without the unit."""
+    unit: str
+    each: Callable[[Row], list[float]]
+    """The values of a run: one for each flow, or one."""
+    combine: str
+    """How the values of a run become one: sum, mean, or one if there is a single value."""
+    limits: tuple[float, float]
+    """Bounds of the possible values."""
+    of: str = "runs"
+    """What `each` lists: flows or runs."""
+    better: int = 0
+    """1 if more is better, -1 if less is, 0 if neither."""
+
+    def value(self, row: Row) -> float | None:
+        """The metric of a run; None if it does not apply."""
+        found = self.each(row)
+        if not found:
+            return None
+        return sum(found) if self.combine == "sum" else sum(found) / len(found)
+
+
+def metric(name: str, rows: Sequence[Row], *, flows: Sequence[str] = (), link: str = "") -> RunMetric:
+    """A metric by its short name, by a key of flows or links, or by its full name in the outcome.
+
+    `flows` restricts a metric of flows to those with these names; by default all TCP flows count, or all if there is
+    none. `link` names the link of a metric of links, by default that with the highest utilisation. Raises BadInput.
+    """
+    first = rows[0]
+    short = ALIASES.get(name, name)
+    known = METRICS.get(short)
+    kind = known.of if known else _kind(name, first)
+    if kind == "flow":
+        return _of_flows(short, known or key_metric(name, "flow"), rows, flows)
+    if kind == "link":
+        if first["links"]:
+            return _of_links(short, known or key_metric(name, "link"), rows, link)
+        raise BadInput(f"there is no metric {name} here: the study has no links")
+    if known:
+        return RunMetric(short, known.words, known.unit, _one(known.value), "one", bounds(short), better=known.better)
+    every = {key for row in rows for key in numbers(row)}
+    if name not in every:
+        near = difflib.get_close_matches(name, [*METRICS, *ALIASES, *sorted(every)], 1)
+        hint = f"did you mean {near[0]}? There are" if near else "there are"
+        raise BadInput(
+            f"there is no metric {name}; {hint} {', '.join(METRICS)}, and every number of the outcome, such as "
+            f"{next(iter(numbers(first)), 'jain')}"
+        )
+    owner, _, key = name.rpartition(".")
+    plain = key_metric(key, "run")
+    words = f"{plain.words} of {owner}" if owner else plain.words
+
+    def value(row: Row) -> float | None:
+        number = numbers(row).get(name)
+        return None if number is None else float(number)
+
+    return RunMetric(name, words, plain.unit, _one(value), "one", bounds(name), better=plain.better)
+
+
+def _kind(name: str, outcome: Row) -> Literal["flow", "link", "run"]:
+    """Whether a name is a key of flows, a key of links, or neither."""
+    if any(name in flow for flow in outcome["flows"][:1]) and name not in TEXT_COLUMNS:
+        return "flow"
+    keys = {key for one in outcome["links"][:1] for key in one} - {"name", "dropped_packets", "low_latency"}
+    return "link" if name in keys else "run"
+
+
+def check_name(name: str) -> None:
+    """Raise BadInput for a name that no outcome can have. A name with a dot is checked when there are runs."""
+    from ackclock.models import schema
+
+    definitions = schema("outcome")["$defs"]
+    keys = (key for name in ("FlowOutcome", "LinkOutcome") for key in definitions[name]["properties"])
+    known = {*METRICS, *ALIASES, *keys}
+    if name not in known and "." not in name:
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(METRICS)}"
+        raise BadInput(f"there is no metric {name}; {hint}")
+
+
+def _one(value: Value) -> Callable[[Row], list[float]]:
+    def each(row: Row) -> list[float]:
+        number = value(row)
+        return [] if number is None else [float(number)]
+
+    return each
+
+
+def _of_flows(name: str, known: Metric, rows: Sequence[Row], flows: Sequence[str]) -> RunMetric:
+    names = dict.fromkeys(flow["name"] for row in rows for flow in row["flows"])
+    for flow in flows:
+        if flow not in names:
+            near = difflib.get_close_matches(flow, names, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(list(names)[:12])}"
+            raise BadInput(f"--flow {flow}: there is no such flow; {hint}")
+    kinds = {flow["kind"] for row in rows for flow in row["flows"]}
+    only_tcp = not flows and len(kinds) > 1
+
+    def each(row: Row) -> list[float]:
+        its = [
+            flow for flow in row["flows"] if (flow["name"] in flows if flows else not only_tcp or flow["kind"] != "udp")
+        ]
+        return [value for flow in its if (value := known.value(flow)) is not None]
+
+    counts = {len([f for f in row["flows"] if not only_tcp or f["kind"] != "udp"]) for row in rows}
+    what = "TCP flows" if only_tcp else "flows"
+    if flows:
+        words = f"{known.words} of {', '.join(flows)}"
+    elif counts == {1}:
+        words = known.words
+    else:
+        number = f"{next(iter(counts))} " if len(counts) == 1 else ""
+        words = f"{'total' if known.combine == 'sum' else 'mean'} {known.words.removeprefix('mean ')} of {number}{what}"
+    limits = (known.least, known.most)
+    return RunMetric(name, words, known.unit, each, known.combine, limits, of="flows", better=known.better)
+
+
+def _of_links(name: str, known: Metric, rows: Sequence[Row], link: str) -> RunMetric:
+    used: dict[str, float] = {}
+    for row in rows:
+        for one in row["links"]:
+            used[one["name"]] = used.get(one["name"], 0.0) + (one["utilisation"] or 0.0)
+    if link and link not in used:
+        near = difflib.get_close_matches(link, used, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(list(used)[:12])}"
+        raise BadInput(f"--link {link}: there is no such link; {hint}")
+    chosen = link or max(used, key=lambda one: used[one])
+
+    def value(row: Row) -> float | None:
+        there = next((one for one in row["links"] if one["name"] == chosen), None)
+        return None if there is None else known.value(there)
+
+    words = f"{known.words} of {chosen}"
+    return RunMetric(name, words, known.unit, _one(value), "one", (known.least, known.most), better=known.better)
