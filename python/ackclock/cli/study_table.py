@@ -27,7 +27,7 @@ HEADS = {
     "mean sojourn": "queueing delay",
     "Jain's fairness index": "Jain",
 }
-"""Heads of metrics, by their words; others have those."""
+"""Heads of metrics, by their words; others have their name, or the words of the key."""
 
 
 def study_results(title: str, rows: list[Row]) -> None:
@@ -153,7 +153,8 @@ def _metric_column(name: str, rows: list[Row], keys: Sequence[str]) -> Column:
     unit = f"{prefix}{metric.unit}"
     if metric.shown == "%":
         factor, unit = 0.01, "%"
-    head = [*([entity] if entity else []), *HEADS.get(metric.words, metric.words).split()]
+    words = HEADS.get(metric.words, name.replace("_", " ") if name in METRICS else metric.words)
+    head = [*([entity] if entity else []), *words.split()]
     counts = [1 if row["deterministic"] else row["runs"] for row in rows for _ in keys]
     cells = ["" if e is None else interval(e, n, factor) for e, n in zip(found, counts, strict=True)]
     return Column([*head, *([f"({unit})"] if unit else [])], False, cells)

@@ -60,6 +60,10 @@ def _above_base(name: str) -> Value:
     return value
 
 
+def _ratio(above: str, below: str) -> Value:
+    return lambda one: one[above] / one[below] if one.get(above) is not None and one.get(below) else None
+
+
 METRICS: dict[str, Metric] = {
     "goodput": Metric("goodput", "b/s", "flow", _key("goodput_bps"), 1, "sum", "Mb/s"),
     "throughput": Metric("throughput", "b/s", "flow", _key("throughput_bps"), 1, "sum", "Mb/s"),
@@ -69,6 +73,9 @@ METRICS: dict[str, Metric] = {
     ),
     "delay": Metric("mean one-way delay", "s", "flow", _key("mean_delay_s"), -1, shown="ms"),
     "p95_delay": Metric("95th percentile of the one-way delay", "s", "flow", _key("p95_delay_s"), -1, shown="ms"),
+    "tail_ratio": Metric(
+        "95th percentile of the one-way delay over its mean", "", "flow", _ratio("p95_delay_s", "mean_delay_s"), -1
+    ),
     "rtt": Metric("mean round-trip time", "s", "flow", _key("mean_rtt_s"), -1, shown="ms"),
     "completion": Metric("completion time", "s", "flow", _key("completion_s"), -1, shown="s"),
     "cwnd": Metric("mean cwnd", "segments", "flow", _key("mean_cwnd")),
