@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ackclock import Scenario, models
-from ackclock.agree import document, known, perturb, substrates
+from ackclock.agree import document, known_differences, perturb, substrates
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
 from ackclock.agree.controls import controls, equal_packets, equal_span, has_profile
 from ackclock.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance
@@ -23,7 +23,7 @@ from ackclock.agree.table import main as write_tables
 from ackclock.agree.table import markdown, section
 from ackclock.cli.app import main
 from ackclock.files import BadInput
-from ackclock.given import tcp_options
+from ackclock.flow_parameters import tcp_options
 from ackclock.reach.runs import kernel_name
 from ackclock.result import refused
 
@@ -293,7 +293,7 @@ def test_falls_of_a_window() -> None:
 
 
 def test_the_tables_name_what_there_is() -> None:
-    tables = known.tables()
+    tables = known_differences.tables()
     registered = {model["name"] for model in models.models("controllers")} | {"*"}
     ids = [found.id for found in tables.differences]
     assert len(set(ids)) == len(ids)
@@ -307,19 +307,19 @@ def test_the_tables_name_what_there_is() -> None:
         assert found.effects or not found.open
     for signal in tables.signals:
         assert set(signal.controllers) <= registered
-    assert "receiver's timestamps" in {signal.name for signal, _ in known.lacking("sarbe", "quic")}
-    assert known.lacking("sarbe", "tcp") == known.lacking("cubic", "linux") == []
+    assert "receiver's timestamps" in {signal.name for signal, _ in known_differences.lacking("sarbe", "quic")}
+    assert known_differences.lacking("sarbe", "tcp") == known_differences.lacking("cubic", "linux") == []
 
 
 def test_a_difference_is_known_by_metric_direction_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
     effects = {"cwnd": 1.2, "loss": 0.5, "cwnd_distance": 0.2}
-    own = known.Difference("own", "", ["quic", "udp"], ["reno"], "", "", effects, "ackclock agree")
+    own = known_differences.Difference("own", "", ["quic", "udp"], ["reno"], "", "", effects, "ackclock agree")
     unclear = replace(own, id="unclear", controllers=["*"], effects={"cwnd": 2.0}, open=True)
-    monkeypatch.setattr(known, "tables", lambda: known.Tables([unclear, own], []))
+    monkeypatch.setattr(known_differences, "tables", lambda: known_differences.Tables([unclear, own], []))
     row = Row("cwnd", "ratio", "differs", reference=10, compared=12, value=1.2)
 
     def cause(row: Row, control: str = "reno", on: tuple[str, str] = ("tcp", "quic")) -> str | None:
-        found = known.explanation(row, control, on)
+        found = known_differences.explanation(row, control, on)
         return None if found is None else found.id
 
     assert cause(row) == "own"
@@ -343,10 +343,14 @@ def test_a_finding_with_an_open_cause_remains_a_finding(
 ) -> None:
     ends = {metric.name: (1e-9, 1e9) for metric in METRICS}
     entries = [
-        known.Difference(f"open{i}", "Suspected", ["other"], ["*"], "", "", {name: ends[name][i] for name in ends}, "x")
+        known_differences.Difference(
+            f"open{i}", "Suspected", ["other"], ["*"], "", "", {name: ends[name][i] for name in ends}, "x"
+        )
         for i in (0, 1)
     ]
-    monkeypatch.setattr(known, "tables", lambda: known.Tables([replace(one, open=True) for one in entries], []))
+    monkeypatch.setattr(
+        known_differences, "tables", lambda: known_differences.Tables([replace(one, open=True) for one in entries], [])
+    )
     _status, found = run(scenario, tmp_path / "out", "--set", "link.b.rate=1Mbps", "--set", "link.b.queue.limit=4p")
     differing = [row for row in found["controllers"][0]["comparisons"][0]["rows"] if row["verdict"] == "differs"]
     numbers = [row for row in differing if row["test"] != "distance"]
@@ -360,8 +364,8 @@ def test_a_finding_with_an_open_cause_remains_a_finding(
 def test_a_distance_is_known_only_with_the_mean_window(
     beside: Beside, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def same(row: Row, control: str, on: tuple[str, str]) -> known.Difference | None:
-        return known.Difference("own", "", ["other"], ["*"], "", "") if row.metric in chosen else None
+    def same(row: Row, control: str, on: tuple[str, str]) -> known_differences.Difference | None:
+        return known_differences.Difference("own", "", ["other"], ["*"], "", "") if row.metric in chosen else None
 
     def known_rows(out: str) -> set[str]:
         _status, found = run(scenario, tmp_path / out, seeds=2)
@@ -371,7 +375,7 @@ def test_a_distance_is_known_only_with_the_mean_window(
         return [replace(row, verdict="differs") for row in rows]
 
     monkeypatch.setattr(document, "judge", differs)
-    monkeypatch.setattr(known, "explanation", same)
+    monkeypatch.setattr(known_differences, "explanation", same)
     chosen = {"cwnd", "cwnd_distance"}
     assert known_rows("both") == chosen
     chosen = {"cuts", "cwnd_distance"}
@@ -385,7 +389,7 @@ def test_the_profile_ns2_is_a_remark_and_explains_nothing(
     assert "--set tcp.profile=linux" in found["remarks"][0]
     assert "profile ns2" in capsys.readouterr().out
     assert found["remarks"][0] in (tmp_path / "out" / "index.html").read_text()
-    assert "ns2_profile" not in {one.id for one in known.tables().differences}
+    assert "ns2_profile" not in {one.id for one in known_differences.tables().differences}
     assert run(scenario, tmp_path / "linux")[1]["remarks"] == []
 
 

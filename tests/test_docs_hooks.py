@@ -15,7 +15,7 @@ HOOKS = Path(__file__).parents[1] / "docs" / "hooks"
 sys.path.insert(0, str(HOOKS))
 
 import gallery  # noqa: E402
-import made  # noqa: E402
+import outputs  # noqa: E402
 import tutorials  # noqa: E402
 
 SCRIPT = """# %% [markdown]
@@ -59,14 +59,14 @@ def cells(source: Path, folder: Path) -> list[dict[str, Any]]:
 def test_cells_show_what_a_notebook_shows(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    text, first, silent, ended, drawn = cells(script, tmp_path / "made")
+    text, first, silent, ended, drawn = cells(script, tmp_path / "outputs")
     assert (text["kind"], text["source"]) == ("markdown", "# Title\n\nText.")
     assert first["outputs"] == [{"kind": "text", "text": "printed"}, {"kind": "text", "text": "42"}]
     assert silent["outputs"] == ended["outputs"] == []
     shown, figure = drawn["outputs"]
     assert shown == {"kind": "text", "text": "'first'"}
     assert figure["words"] == "cwnd (segments) against time (s)"
-    assert (tmp_path / "made" / figure["file"]).read_text().startswith("<?xml")
+    assert (tmp_path / "outputs" / figure["file"]).read_text().startswith("<?xml")
 
 
 def test_notebooks_are_executed(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_notebooks_are_executed(tmp_path: Path) -> None:
     notebook = {"cells": [{"cell_type": "markdown", "source": ["# Title"], "metadata": {}}, code], "nbformat": 4}
     source = tmp_path / "notebook.ipynb"
     source.write_text(json.dumps(notebook))
-    head, shown = cells(source, tmp_path / "made")
+    head, shown = cells(source, tmp_path / "outputs")
     assert head["source"] == "# Title"
     assert shown["outputs"] == [{"kind": "html", "text": "<table><tr><td>7</td></tr></table>"}]
 
@@ -83,11 +83,11 @@ def test_notebooks_are_executed(tmp_path: Path) -> None:
 def test_a_cell_that_raises_is_named_with_its_line(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("# %%\nx = 1\n\n# %%\n\nx / 0\n")
-    done = run_cells(script, tmp_path / "made")
+    done = run_cells(script, tmp_path / "outputs")
     assert done.returncode == 1
     assert f'"{script}", line 6' in done.stderr
     assert "ZeroDivisionError" in done.stderr
-    assert not (tmp_path / "made" / "cells.json").exists()
+    assert not (tmp_path / "outputs" / "cells.json").exists()
 
 
 def test_a_page_has_code_text_tables_and_figures(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_page_has_code_text_tables_and_figures(tmp_path: Path) -> None:
 
 
 def test_files_are_kept_until_what_decides_them_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(made, "CACHE", tmp_path)
+    monkeypatch.setattr(outputs, "CACHE", tmp_path)
     runs = []
 
     def build(folder: Path) -> None:
@@ -122,14 +122,14 @@ def test_files_are_kept_until_what_decides_them_changes(tmp_path: Path, monkeypa
         (folder / "file").write_text(str(len(runs)))
 
     def content(identity: str) -> str:
-        return (made.make([made.Job("job", identity, build)])["job"] / "file").read_text()
+        return (outputs.make([outputs.Job("job", identity, build)])["job"] / "file").read_text()
 
     assert [content("a"), content("a"), content("b"), content("b")] == ["1", "1", "2", "2"]
     assert len(list(tmp_path.iterdir())) == 1, "files of the old identity stay"
 
 
 def test_a_failed_job_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(made, "CACHE", tmp_path)
+    monkeypatch.setattr(outputs, "CACHE", tmp_path)
     entry: dict[str, Any] = {
         "name": "n",
         "title": "t",
@@ -137,11 +137,11 @@ def test_a_failed_job_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "commands": ["ackclock run scenarios/none.toml --plot a.svg"],
     }
     with pytest.raises(PluginError, match=r"scenarios/none\.toml.*exit status 2"):
-        made.make([gallery.job(entry)])
+        outputs.make([gallery.job(entry)])
     with pytest.raises(PluginError, match=r"the commands did not write a\.svg"):
-        made.make([gallery.job(entry | {"commands": ["ackclock check scenarios/dumbbell.toml"]})])
+        outputs.make([gallery.job(entry | {"commands": ["ackclock check scenarios/dumbbell.toml"]})])
     with pytest.raises(PluginError, match="the command must be ackclock"):
-        made.make([gallery.job(entry | {"commands": ["rm a.svg"]})])
+        outputs.make([gallery.job(entry | {"commands": ["rm a.svg"]})])
     assert list(tmp_path.iterdir()) == []
 
 

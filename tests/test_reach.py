@@ -264,7 +264,7 @@ def test_what_cannot_be_run_says_why(scenario: Callable[..., Path], ackclock: Co
     text = path.read_text().replace('tcp = { congestion_control = "reno", ecn = false }', 'udp = { rate = "1Mbps" }')
     udp = Scenario.parse(text)
     with pytest.raises(BadInput, match=r"flow\[0\]: must be a TCP flow"):
-        runs.run("linux", udp, own="reno")
+        runs.run("linux", udp, kernel_controller="reno")
     with pytest.raises(BadInput, match=r"flow\[0\]: must be a QUIC or a TCP flow"):
         runs.run("udp", udp)
     with pytest.raises(BadInput, match="sweep"):

@@ -185,3 +185,21 @@ def test_links_between_pages_lead_somewhere(root: Path) -> None:
 def test_ci_runs_the_test_command(root: Path) -> None:
     assert "make test" in (root / ".ci" / "run").read_text()
     assert "make test" in (root / "README.md").read_text()
+
+
+CLOSED_CLASS = {"found", "own", "made", "given", "its", "there"}
+"""Words that do not say what a name holds."""
+
+
+def test_names_say_what_they_hold(root: Path) -> None:
+    wrong = []
+    for path in (root / "python" / "ackclock").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
+            names += [node.arg] if isinstance(node, ast.arg) else []
+            wrong += [f"{path.name}: {name}" for name in names if name in CLOSED_CLASS]
+        wrong += [path.name] if path.stem in CLOSED_CLASS else []
+    pattern = re.compile(rf"\b(?:let (?:mut )?|fn \w+\()({'|'.join(CLOSED_CLASS)})\b")
+    for path in (root / "crates").glob("*/src/**/*.rs"):
+        wrong += [f"{path.name}: {match[0]}" for match in pattern.finditer(path.read_text())]
+    assert wrong == []

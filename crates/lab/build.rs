@@ -21,10 +21,10 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
 /// The folders of the workspace's crates, beside this one.
 fn crates() -> Vec<PathBuf> {
     let entries = std::fs::read_dir("..").unwrap_or_else(|e| panic!("the folder of the crates: {e}"));
-    let mut found: Vec<PathBuf> =
+    let mut files: Vec<PathBuf> =
         entries.flatten().map(|e| e.path()).filter(|path| path.join("Cargo.toml").is_file()).collect();
-    found.sort();
-    found
+    files.sort();
+    files
 }
 
 fn main() {

@@ -8,8 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from made import ROOT, Job, run
 from mkdocs.exceptions import PluginError
+from outputs import ROOT, Job, run
 from tutorials import figure, folded
 
 DATA = ROOT / "docs" / "gallery.toml"
@@ -19,13 +19,13 @@ KEYS = {"name", "title", "text", "commands", "file", "sources", "guide"}
 def entries() -> list[dict[str, Any]]:
     """The entries of the data file, each with its section. Raises PluginError for one that is not complete."""
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
-    found = []
+    rows = []
     for section in data["section"]:
         for entry in section["picture"]:
             if entry.keys() != KEYS:
                 raise PluginError(f"{DATA}: {entry.get('title')}: needs the keys {', '.join(sorted(KEYS))}")
-            found.append(entry | {"section": section["title"]})
-    return found
+            rows.append(entry | {"section": section["title"]})
+    return rows
 
 
 def job(entry: dict[str, Any]) -> Job:
@@ -55,8 +55,8 @@ def picture_name(entry: dict[str, Any]) -> str:
 def page(head: str) -> str:
     """The gallery as Markdown: for each entry the picture, what it shows, the command lines, their input files."""
     parts = [head.rstrip()]
-    for section, found in groupby(entries(), key=lambda entry: entry["section"]):
-        parts += [f"## {section}", '<div class="gallery" markdown>', *map(_card, found), "</div>"]
+    for section, rows in groupby(entries(), key=lambda entry: entry["section"]):
+        parts += [f"## {section}", '<div class="gallery" markdown>', *map(_card, rows), "</div>"]
     return "\n\n".join(parts) + "\n"
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from made import ROOT, Job, run
 from mkdocs.exceptions import PluginError
+from outputs import ROOT, Job, run
 from tutorials import figure, folded
 
 FOLDER = ROOT / "web" / "lessons"

@@ -13,8 +13,8 @@ import commands
 import gallery
 import lessons
 import tutorials
-from made import ROOT, make
 from mkdocs.structure.files import File, Files
+from outputs import ROOT, make
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -82,21 +82,21 @@ def _add_made(files: Files, config: MkDocsConfig) -> list[tuple[str, Path]]:
     sources, pictures = tutorials.sources(), gallery.entries()
     taught = lessons.lessons()
     jobs = [tutorials.job(source) for source in sources] + [gallery.job(entry) for entry in pictures]
-    made = make(jobs + [lessons.job(lesson) for lesson in taught])
+    outputs = make(jobs + [lessons.job(lesson) for lesson in taught])
     pages = []
     for source in sources:
-        page, figures = tutorials.page(source, made[source.stem])
+        page, figures = tutorials.page(source, outputs[source.stem])
         pages.append((page, source.parent))
         files.append(File.generated(config, _page_of(source), content=page))
         for name, path in figures:
             files.append(File.generated(config, f"tutorials/{name}", abs_src_path=str(path)))
     for entry in pictures:
         name = gallery.picture_name(entry)
-        path = made[f"gallery-{entry['name']}"] / name
+        path = outputs[f"gallery-{entry['name']}"] / name
         files.append(File.generated(config, f"gallery/{name}", abs_src_path=str(path)))
     for lesson in taught:
         files.append(File.generated(config, lesson.page, content=lessons.page(lesson)))
-        drawn = made[f"lesson-{lesson.name}"] / lessons.FIGURE
+        drawn = outputs[f"lesson-{lesson.name}"] / lessons.FIGURE
         files.append(File.generated(config, f"lessons/{lesson.name}.svg", abs_src_path=str(drawn)))
     files.append(File.generated(config, "lessons/index.md", content=lessons.overview()))
     files.append(File.generated(config, "lab.html", abs_src_path=str(LABORATORY)))
@@ -106,5 +106,5 @@ def _add_made(files: Files, config: MkDocsConfig) -> list[tuple[str, Path]]:
 
 def _outside(text: str, folder: Path) -> list[Path]:
     """Files outside `docs` that a page in this folder links to."""
-    found = [(folder / target).resolve() for target, _ in LINK.findall(text)]
-    return [path for path in found if path.is_file() and not path.is_relative_to(DOCS) and path.is_relative_to(ROOT)]
+    targets = [(folder / target).resolve() for target, _ in LINK.findall(text)]
+    return [path for path in targets if path.is_file() and not path.is_relative_to(DOCS) and path.is_relative_to(ROOT)]

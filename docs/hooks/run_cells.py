@@ -25,19 +25,19 @@ def split(path: Path) -> list[dict[str, Any]]:
     """The cells of a script or notebook, without outputs; `line` is where a cell of a script begins."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":
-        made = [(cell["cell_type"], "".join(cell["source"]), 0) for cell in json.loads(text)["cells"]]
+        cells_of_file = [(cell["cell_type"], "".join(cell["source"]), 0) for cell in json.loads(text)["cells"]]
     else:
-        made = []
-        for found in re.finditer(r"^# %%([^\n]*)\n(.*?)(?=^# %%|\Z)", text, flags=re.M | re.S):
-            body, line = found[2], text[: found.start(2)].count("\n")
-            if "[markdown]" in found[1]:
+        cells_of_file = []
+        for match in re.finditer(r"^# %%([^\n]*)\n(.*?)(?=^# %%|\Z)", text, flags=re.M | re.S):
+            body, line = match[2], text[: match.start(2)].count("\n")
+            if "[markdown]" in match[1]:
                 lines = [line.removeprefix("#").removeprefix(" ") for line in body.strip().splitlines()]
-                made.append(("markdown", "\n".join(lines), line))
+                cells_of_file.append(("markdown", "\n".join(lines), line))
             else:
-                made.append(("code", body, line))
+                cells_of_file.append(("code", body, line))
     return [
         {"kind": kind, "source": source.strip(), "line": line + len(source) - len(source.lstrip("\n")), "outputs": []}
-        for kind, source, line in made
+        for kind, source, line in cells_of_file
         if source.strip() and kind in {"markdown", "code"}
     ]
 

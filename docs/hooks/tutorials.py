@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from made import ROOT, Job, run
+from outputs import ROOT, Job, run
 
 RUNNER = Path(__file__).parent / "run_cells.py"
 
@@ -29,10 +29,10 @@ def job(source: Path) -> Job:
     return Job(source.stem, source.read_text(encoding="utf-8"), build)
 
 
-def page(source: Path, made: Path) -> tuple[str, list[tuple[str, Path]]]:
+def page(source: Path, outputs: Path) -> tuple[str, list[tuple[str, Path]]]:
     """The page as Markdown, and its figures: names beside the page, files."""
     name, figures, parts = source.stem, [], []
-    cells = json.loads((made / "cells.json").read_text(encoding="utf-8"))
+    cells = json.loads((outputs / "cells.json").read_text(encoding="utf-8"))
     for number, cell in enumerate(cells):
         if cell["kind"] == "markdown":
             parts.append(cell["source"])
@@ -43,7 +43,7 @@ def page(source: Path, made: Path) -> tuple[str, list[tuple[str, Path]]]:
         for output in cell["outputs"]:
             if output["kind"] == "figure":
                 shown = f"{name}-{output['file']}"
-                figures.append((shown, made / output["file"]))
+                figures.append((shown, outputs / output["file"]))
                 parts.append(figure(shown, output["words"]))
             else:
                 parts.append(_output(output))

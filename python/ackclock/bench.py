@@ -107,20 +107,20 @@ def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) ->
     if ns2_script() is None:
         console.print("ns-2 or benches/peers is missing (Debian: ns2; run in the repository): only Ackclock runs")
     floor = ours(1, 0.01, RATE_BPS).peak_bytes
-    found = [measure(n, repeat, quick, console) for n in flows or (*NS2_FLOW_COUNTS, *ACKCLOCK_FLOW_COUNTS)]
+    results = [measure(n, repeat, quick, console) for n in flows or (*NS2_FLOW_COUNTS, *ACKCLOCK_FLOW_COUNTS)]
     if as_json:
-        print(json.dumps([asdict(c) | {"ratios": c.ratios} for c in found]))
+        print(json.dumps([asdict(c) | {"ratios": c.ratios} for c in results]))
     else:
-        PlainConsole().print(table(found, floor))
+        PlainConsole().print(table(results, floor))
     return 0
 
 
-def table(found: list[FlowCountResult], floor: int) -> Table:
+def table(results: list[FlowCountResult], floor: int) -> Table:
     """A table of medians, with minimum and maximum of the ratio, and the memory of each flow after the first."""
     table = Table(title="Packet-hops per CPU second, millions", title_justify="left", box=None, pad_edge=False)
     for name in ("flows", "ackclock", "ns-2", "ratio", "min-max", "goodput difference", "events/hop", "memory/flow"):
         table.add_column(name, justify="right")
-    for c in found:
+    for c in results:
         speed = statistics.median(m.speed for m in c.ours) / 1e6
         row = [f"{c.flows:,}", f"{speed:.1f}"]
         if c.theirs:

@@ -53,15 +53,15 @@ def _entry(name: str, summary: str, status: str | None = None, source: str | Non
 def _papers() -> list[dict[str, Any]]:
     from ackclock import papers
 
-    found = [papers.find(key) for key in papers.known()]
-    return [_entry(p.key, p.title, p.status, f"{p.authors}. {p.venue}") for p in found]
+    papers_by_key = [papers.find(key) for key in papers.known()]
+    return [_entry(p.key, p.title, p.status, f"{p.authors}. {p.venue}") for p in papers_by_key]
 
 
 def _suites() -> list[dict[str, Any]]:
     from ackclock.suite import folder
 
-    found = [folder.find(name) for name in folder.known()]
-    return [_entry(s.key, s.title, source=s.source) for s in found]
+    all_suites = [folder.find(name) for name in folder.known()]
+    return [_entry(s.key, s.title, source=s.source) for s in all_suites]
 
 
 def _scenarios(folder: Path) -> list[dict[str, Any]]:
@@ -71,9 +71,9 @@ def _scenarios(folder: Path) -> list[dict[str, Any]]:
     """
     names = {path: f"@{name}" for name, path in shipped.scenarios().items()}
     here = {path: path.resolve() for path in sorted(folder.rglob("*.toml")) if path.name != "regression.toml"}
-    found = [_entry(str(path), _title(path), names.get(full)) for path, full in here.items()]
+    rows = [_entry(str(path), _title(path), names.get(full)) for path, full in here.items()]
     others = {path: name for path, name in names.items() if path not in here.values()}
-    return found + [_entry(name, _title(path)) for path, name in others.items()]
+    return rows + [_entry(name, _title(path)) for path, name in others.items()]
 
 
 def _title(path: Path) -> str:
@@ -86,10 +86,10 @@ def _title(path: Path) -> str:
 
 def _examples() -> list[dict[str, Any]]:
     """Entries of the shipped example programs, with the first sentence of each."""
-    found = []
+    rows = []
     for path in shipped.examples():
         text = path.read_text(encoding="utf-8")
         lines = [line.lstrip('# "') for line in text.splitlines()]
         title = next(line for line in lines if line and not line.startswith("%%"))
-        found.append(_entry(str(shipped.short(path)), title.rstrip('"').split(";")[0]))
-    return found
+        rows.append(_entry(str(shipped.short(path)), title.rstrip('"').split(";")[0]))
+    return rows

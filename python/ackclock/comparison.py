@@ -140,9 +140,9 @@ def _names(files: Sequence[str | Path]) -> list[str]:
     names: list[str] = []
     for file in files:
         text = str(file)
-        own = "link" if is_link(text) else Path(text.removeprefix("@")).name.removesuffix(".toml")
-        own = re.sub(r"[^\w.+-]+", "-", own)
-        names.append(next(name for n in itertools.count(1) if (name := own if n == 1 else f"{own}-{n}") not in names))
+        stem = "link" if is_link(text) else Path(text.removeprefix("@")).name.removesuffix(".toml")
+        stem = re.sub(r"[^\w.+-]+", "-", stem)
+        names.append(next(name for n in itertools.count(1) if (name := stem if n == 1 else f"{stem}-{n}") not in names))
     return names
 
 

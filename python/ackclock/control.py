@@ -107,18 +107,20 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
             _failed[key] = _format_error(error, path)
             raise ValueError(_failed[key]) from None
         _modules[key] = module
-    found = getattr(module, name, None)
-    if not isinstance(found, type):
+    cls = getattr(module, name, None)
+    if not isinstance(cls, type):
         raise _no_class(
             path, name, [n for n, c in vars(module).items() if isinstance(c, type) and hasattr(c, "on_ack")]
         )
-    check(found, parameters)
-    return found, identity
+    check(cls, parameters)
+    return cls, identity
 
 
 def _beside(folders: Collection[Path]) -> dict[str, Path]:
-    found = {name: getattr(module, "__file__", None) for name, module in sys.modules.items() if name != "__main__"}
-    files = {name: Path(file) for name, file in found.items() if file and file.endswith(".py")}
+    module_files = {
+        name: getattr(module, "__file__", None) for name, module in sys.modules.items() if name != "__main__"
+    }
+    files = {name: Path(file) for name, file in module_files.items() if file and file.endswith(".py")}
     return {name: file for name, file in files.items() if file.is_absolute() and file.parent in folders}
 
 
@@ -138,38 +140,38 @@ def forget(folders: Collection[Path]) -> None:
     _failed.clear()
 
 
-def check(found: type, parameters: Sequence[str] = ()) -> None:
+def check(cls: type, parameters: Sequence[str] = ()) -> None:
     """Check that a class is a controller that takes these parameters. Raises ValueError."""
     import difflib
     import inspect
 
-    if not isinstance(found, type):
-        what = f"an instance of {type(found).__name__}" if hasattr(found, "on_ack") else repr(found)
+    if not isinstance(cls, type):
+        what = f"an instance of {type(cls).__name__}" if hasattr(cls, "on_ack") else repr(cls)
         raise ValueError(f"a controller is a class, not {what:.60}; give the class itself")
-    own = {n: f for n, f in vars(found).items() if inspect.isfunction(f)}
-    _check_spelling(found.__name__, list(own), {n for f in own.values() for n in f.__code__.co_names})
+    functions = {n: f for n, f in vars(cls).items() if inspect.isfunction(f)}
+    _check_spelling(cls.__name__, list(functions), {n for f in functions.values() for n in f.__code__.co_names})
     required = [method["name"] for method in interface()["methods"] if method["required"]]
-    missing = [name for name in required if not callable(getattr(found, name, None))]
+    missing = [name for name in required if not callable(getattr(cls, name, None))]
     if missing:
-        raise ValueError(f"{found.__name__} has no {', '.join(missing)}; derive it from ackclock.Controller")
+        raise ValueError(f"{cls.__name__} has no {', '.join(missing)}; derive it from ackclock.Controller")
     for attribute in ("needs", "probes"):
-        words = getattr(found, attribute, ())
+        words = getattr(cls, attribute, ())
         if not isinstance(words, tuple | list) or not all(isinstance(word, str) for word in words):
-            raise ValueError(f"{found.__name__}.{attribute} must be a tuple of strings, such as ({'timer'!r},)")
+            raise ValueError(f"{cls.__name__}.{attribute} must be a tuple of strings, such as ({'timer'!r},)")
         taken = sorted(set(words) & RESERVED) if attribute == "probes" else []
         if taken or len(set(words)) < len(words):
             twice = ", ".join(taken) or "a name twice"
-            raise ValueError(f"{found.__name__}.probes has {twice}: columns that the trace has already")
+            raise ValueError(f"{cls.__name__}.probes has {twice}: columns that the trace has already")
     try:
-        signature = inspect.signature(found)
+        signature = inspect.signature(cls)
     except ValueError:
         return
     every = list(signature.parameters.values())
-    given = set(parameters)
+    names = set(parameters)
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     for p in every[1:]:
-        if p.default is p.empty and p.kind in (*positional, p.KEYWORD_ONLY) and p.name not in given:
-            raise ValueError(f"{found.__name__} needs the parameter {p.name}")
+        if p.default is p.empty and p.kind in (*positional, p.KEYWORD_ONLY) and p.name not in names:
+            raise ValueError(f"{cls.__name__} needs the parameter {p.name}")
     if any(p.kind is p.VAR_KEYWORD for p in every):
         return
     known = [p.name for p in every[1:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
@@ -177,7 +179,7 @@ def check(found: type, parameters: Sequence[str] = ()) -> None:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
             remark = f"did you mean {near[0]}?" if near else f"it has {', '.join(known)}" if known else "it has none"
-            raise ValueError(f"{found.__name__} has no parameter {name}; {remark}")
+            raise ValueError(f"{cls.__name__} has no parameter {name}; {remark}")
 
 
 def _format_error(error: BaseException, path: str) -> str:

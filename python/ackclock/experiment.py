@@ -143,14 +143,14 @@ class Scenario:
     def read(cls, source: Source, overrides: Sequence[str] = (), *, controllers: Controllers | None = None) -> Scenario:
         """Create a scenario from its source, such as that of another scenario with other assignments."""
         utf8(*overrides)
-        given = dict(controllers or {})
-        for flow, controller in given.items():
+        classes = dict(controllers or {})
+        for flow, controller in classes.items():
             try:
                 check(controller)
             except ValueError as error:
                 raise refused(f"controllers[{flow!r}]", str(error)) from None
-        scenario = cls(_core.parse(source, list(overrides), given), source, overrides)
-        scenario._controllers = given
+        scenario = cls(_core.parse(source, list(overrides), classes), source, overrides)
+        scenario._controllers = classes
         return scenario
 
     def with_overrides(self, more: Sequence[str]) -> Scenario:

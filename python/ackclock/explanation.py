@@ -96,12 +96,12 @@ class Explanation:
     @classmethod
     def from_json(cls, text: str) -> Explanation:
         """Create an explanation from the core's JSON."""
-        found: dict[str, Any] = json.loads(text)
+        data: dict[str, Any] = json.loads(text)
         for key, kind in {"rule": Rule, "queue": Queue, "limit": Limit}.items():
-            found[key] = None if found[key] is None else kind(**found[key])
-        found["journey"] = [Step(**step) for step in found["journey"]]
-        found["cwnd"], found["ssthresh"] = tuple(found["cwnd"]), tuple(found["ssthresh"])
-        return cls(**found)
+            data[key] = None if data[key] is None else kind(**data[key])
+        data["journey"] = [Step(**step) for step in data["journey"]]
+        data["cwnd"], data["ssthresh"] = tuple(data["cwnd"]), tuple(data["ssthresh"])
+        return cls(**data)
 
     def sentences(self) -> Iterator[str]:
         """The explanation, line by line, from the change back to its cause."""

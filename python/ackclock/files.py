@@ -115,5 +115,5 @@ def svg_text(figure: Figure, name: str) -> str:
     text = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.id": name}):
         figure.savefig(text, format="svg", metadata=PICTURES[".svg"])
-    found = text.getvalue()
-    return found[found.index("<svg") :]
+    svg = text.getvalue()
+    return svg[svg.index("<svg") :]

@@ -85,17 +85,17 @@ def named_files(path: Path, text: str, folder: PurePosixPath = HERE) -> Iterator
     for key, value in texts(document):
         if key not in (*NAMES_FILE, "python"):
             continue
-        found = NamedFile(path, key, value, folder / value)
-        yield found
+        named = NamedFile(path, key, value, folder / value)
+        yield named
         if key == "extends":
             base = path.parent / value
-            yield from named_files(base, base.read_text(encoding="utf-8"), found.name.parent)
+            yield from named_files(base, base.read_text(encoding="utf-8"), named.name.parent)
 
 
 def _files(path: Path, text: str) -> Iterator[str]:
     """The files that a link must hold, relative to the folder of the scenario. Raises BadInput if it cannot."""
-    for found in named_files(path, text):
-        yield _inside(f"{found.scenario}: {found.key} = {found.value!r}", found.key, found.name, "the scenario's")
+    for named in named_files(path, text):
+        yield _inside(f"{named.scenario}: {named.key} = {named.value!r}", named.key, named.name, "the scenario's")
 
 
 def _assigned_files(overrides: Sequence[str]) -> Iterator[str]:
@@ -201,11 +201,11 @@ def _is_file(name: str, content: Any) -> bool:
 
 def contents(shared: Shared) -> dict[str, bytes]:
     """The files of a link by name. Raises BadInput if one is damaged."""
-    found = {}
+    files = {}
     for name, content in shared.get("files", {}).items():
         packed = content.get("base64")
         try:
-            found[name] = content["text"].encode() if packed is None else base64.b64decode(packed, validate=True)
+            files[name] = content["text"].encode() if packed is None else base64.b64decode(packed, validate=True)
         except ValueError:  # not base64, or letters that base64 has not
             raise BadInput(f"the file {name} in the link is damaged") from None
-    return found
+    return files

@@ -16,14 +16,14 @@ def drop_reasons() -> dict[str, str]:
 
 def schema(of: str) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a scenario file or of an outcome; `of` is "scenario" or "outcome"."""
-    found: dict[str, Any] = json.loads(_core.schema(of))
-    return found
+    document: dict[str, Any] = json.loads(_core.schema(of))
+    return document
 
 
 def interface() -> dict[str, Any]:
     """The interface of controllers: `flow`, `methods` with their events, `answers`, `signals`."""
-    found: dict[str, Any] = json.loads(_core.interface())
-    return found
+    table: dict[str, Any] = json.loads(_core.interface())
+    return table
 
 
 def definition(form: dict[str, Any]) -> str:
@@ -37,5 +37,5 @@ def models(kind: str) -> list[dict[str, Any]]:
 
     `kind` is "controllers", "recoveries", "queues", "losses" or "keys" (the tables of a scenario with their keys).
     """
-    found: list[dict[str, Any]] = json.loads(_core.catalog(kind))
-    return found
+    entries: list[dict[str, Any]] = json.loads(_core.catalog(kind))
+    return entries

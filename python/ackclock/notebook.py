@@ -146,11 +146,11 @@ def _table(heads: Iterable[str], rows: Sequence[Sequence[str]], numbers: int = 9
     """A table whose columns from `numbers` on are aligned to the right. At most `most` rows; the rest is counted."""
 
     def cells(row: Iterable[str], tag: str) -> str:
-        found = []
+        cells_of_file = []
         for i, text in enumerate(row):
             style = CELL.format("left" if i < numbers else "right")
-            found.append(f'<{tag} style="{style}">{escape(shown(str(text)))}</{tag}>')
-        return "".join(found)
+            cells_of_file.append(f'<{tag} style="{style}">{escape(shown(str(text)))}</{tag}>')
+        return "".join(cells_of_file)
 
     if not rows:
         return ""

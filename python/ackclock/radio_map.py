@@ -112,36 +112,36 @@ def _draw(axes: Axes, recording: RadioRecording, at_s: float, span_s: float) -> 
 
     places = recording.places(at_s)
     steps = recording.between(at_s, at_s + span_s)
-    made: list[Any] = []
+    artists: list[Any] = []
     if len(places) <= MAX_LABELLED_NODES:
         apart = np.linalg.norm(places[:, None] - places[None, :], axis=2)
         near = [(places[a], places[b]) for a, b in np.argwhere(np.triu(apart <= recording.range_m, 1))]
-        made.append(axes.add_collection(LineCollection(near, colors=RANGE, linewidths=0.6, zorder=1)))
+        artists.append(axes.add_collection(LineCollection(near, colors=RANGE, linewidths=0.6, zorder=1)))
     for kind, colour, level in (("data", DATA, 2), ("routing", ROUTING, 3), ("ack", ACK, 4)):
         sent = Counter((a, b) for step, a, b in steps if step == kind and b is not None)
         lines = [(places[a], places[b]) for a, b in sent]
         # TCP ACKs and routing packets are drawn as thinner lines on top of data on the same link.
         most = 6.0 if kind == "data" else 2.0
         widths = [min(1.0 + 0.7 * np.log2(n), most) for n in sent.values()]
-        made.append(
+        artists.append(
             axes.add_collection(LineCollection(lines, colors=colour, linewidths=widths, alpha=0.85, zorder=level))
         )
     broadcasts = Counter(node for step, node, to in steps if to is None and step in {"routing", "arp"})
     for node, count in broadcasts.items():
         size = min(9.0 + 2.0 * np.log2(count), 18.0)
-        made += axes.plot(*places[node], "o", markersize=size, markerfacecolor="none", color=ROUTING, zorder=5)
-    made += axes.plot(*places.T, "o", color=NODE, markersize=5 if len(places) <= MAX_LABELLED_NODES else 2, zorder=6)
+        artists += axes.plot(*places[node], "o", markersize=size, markerfacecolor="none", color=ROUTING, zorder=5)
+    artists += axes.plot(*places.T, "o", color=NODE, markersize=5 if len(places) <= MAX_LABELLED_NODES else 2, zorder=6)
     lost = sorted({node for step, node, _ in steps if step == "drop"})
-    made += axes.plot(*places[lost].T, "x", color=DROP, markersize=9, markeredgewidth=2, zorder=7, linestyle="none")
+    artists += axes.plot(*places[lost].T, "x", color=DROP, markersize=9, markeredgewidth=2, zorder=7, linestyle="none")
     if len(places) <= MAX_LABELLED_NODES:
         for node, place in enumerate(places):
-            made.append(
+            artists.append(
                 axes.annotate(f"n{node}", place, xytext=(4, 4), textcoords="offset points", fontsize=7, zorder=8)
             )
     counts = Counter(step for step, _, _ in steps)
     summary = ", ".join(f"{counts[step]} {name}" for step, name in _COUNTED if counts[step])
     axes.set_title(f"t = {at_s:.3g} to {at_s + span_s:.4g} s: {summary or 'no packets'}", fontsize=10)
-    return made
+    return artists
 
 
 _COUNTED = (("data", "data frames"), ("ack", "TCP ACKs"), ("routing", "routing"), ("arp", "ARP"), ("drop", "drops"))

@@ -107,22 +107,22 @@ def _draw(axes: Axes, seen: dict[str, Any]) -> list[Any]:
     way = [line for a, b in on_path for line in great_circle(places[a], places[b])]
     served = [s for s in path if s < count][:: max(1, len([s for s in path if s < count]) - 1)]
     rims = [line for s in served for line in _circle(places[s], seen["footprint"])]
-    made: list[Any] = [
+    artists: list[Any] = [
         axes.add_collection(LineCollection(links, colors=LINK, linewidths=0.3 if crowded else 0.7, zorder=2)),
         axes.add_collection(LineCollection(rims, colors=PATH, linewidths=0.8, linestyles=":", zorder=3)),
         axes.add_collection(LineCollection(way, colors=PATH, linewidths=2.2, zorder=4)),
     ]
     satellites = np.array(places[:count])
-    made += axes.plot(
+    artists += axes.plot(
         *satellites[:, ::-1].T, "o", color=SATELLITE, markersize=1.5 if crowded else 4, zorder=3, linestyle="none"
     )
     for s in (s for s in path if s < count):
-        made += axes.plot(*places[s][::-1], "o", color=PATH, markersize=6, zorder=5)
-        made.append(_label(axes, seen["satellites"][s][0], places[s], above=True))
+        artists += axes.plot(*places[s][::-1], "o", color=PATH, markersize=6, zorder=5)
+        artists.append(_label(axes, seen["satellites"][s][0], places[s], above=True))
     for name, lat, lon in seen["terminals"]:
-        made += axes.plot(lon, lat, "^", color="black", markersize=7, zorder=6)
-        made.append(_label(axes, name, (lat, lon), above=False))
-    return made
+        artists += axes.plot(lon, lat, "^", color="black", markersize=7, zorder=6)
+        artists.append(_label(axes, name, (lat, lon), above=False))
+    return artists
 
 
 def _label(axes: Axes, name: str, place: tuple[float, float], *, above: bool) -> Any:

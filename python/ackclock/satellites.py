@@ -46,8 +46,8 @@ class SatelliteView:
 
     def path_at(self, at_s: float, *, positions: bool = False) -> dict[str, Any]:
         """Path, delay, first and last satellite at a time; with `positions`, also the position of every satellite."""
-        found: dict[str, Any] = json.loads(self._core.path_at(at_s, self._start, self._end, positions))
-        return found
+        path: dict[str, Any] = json.loads(self._core.path_at(at_s, self._start, self._end, positions))
+        return path
 
     def samples(self, every_s: float, *, positions: bool = False) -> Iterator[dict[str, Any]]:
         """The same at every `every_s` seconds from the start to the end."""
@@ -56,10 +56,10 @@ class SatelliteView:
 
     def handoffs(self) -> list[dict[str, Any]]:
         """Every change of a terminal's satellite after its first: terminal, time_s, from, to."""
-        found: list[dict[str, Any]] = json.loads(self._core.handoffs())
-        return found
+        rows: list[dict[str, Any]] = json.loads(self._core.handoffs())
+        return rows
 
     def snapshot(self, at_s: float) -> dict[str, Any]:
         """Data for a map at a time: satellites, terminals, links, path (docs/satellites.md)."""
-        found: dict[str, Any] = json.loads(self._core.snapshot(at_s, self._start, self._end))
-        return found
+        positions: dict[str, Any] = json.loads(self._core.snapshot(at_s, self._start, self._end))
+        return positions

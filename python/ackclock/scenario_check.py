@@ -41,8 +41,8 @@ def describe(scenario: Scenario) -> dict[str, Any]:
     Flows on fixed paths have `bottleneck` (a link's name), `share_bps` (max-min fair share of the wire rate, bit/s)
     and `bdp_packets` (packets that the path holds at that rate); without a fixed path these are None.
     """
-    found = scenario.resolved
-    links, flows = found["links"], [dict(flow) for flow in found["flows"]]
+    resolved = scenario.resolved
+    links, flows = resolved["links"], [dict(flow) for flow in resolved["flows"]]
     _add_shares(links, flows, scenario.duration_s)
     largest: dict[int, int] = {}
     for flow in flows:
@@ -50,8 +50,8 @@ def describe(scenario: Scenario) -> dict[str, Any]:
             largest[index] = max(flow["packet_bytes"], largest.get(index, 0))
     for index, link in enumerate(links):
         link["limit_s"] = _limit_s(link, largest.get(index, 0))
-    warnings = _grouped(list(_warnings(links, flows, found["traffic"], scenario.duration_s)))
-    return {"links": links, "flows": flows, "traffic": found["traffic"], "warnings": [asdict(w) for w in warnings]}
+    warnings = _grouped(list(_warnings(links, flows, resolved["traffic"], scenario.duration_s)))
+    return {"links": links, "flows": flows, "traffic": resolved["traffic"], "warnings": [asdict(w) for w in warnings]}
 
 
 def _limit_s(link: dict[str, Any], size: int) -> float | None:
@@ -187,10 +187,10 @@ def _most_in_flight(flow: dict[str, Any]) -> float:
     return window if flow["bytes"] is None else min(window, flow["bytes"])
 
 
-def _grouped(found: list[Warning]) -> list[Warning]:
+def _grouped(warnings: list[Warning]) -> list[Warning]:
     """One warning for all flows that differ in their names alone."""
     groups: dict[tuple[str, str, str], list[Warning]] = defaultdict(list)
-    for one in found:
+    for one in warnings:
         table, _, rest = one.key.partition(".")
         groups[table, rest.rpartition(".")[2] if table == "flow" else one.key, one.message].append(one)
     several = [

@@ -17,8 +17,8 @@ _CHECKOUT = _PACKAGE.parents[1]
 
 def folder(kind: Literal["scenarios", "examples"]) -> Path:
     """The folder of the shipped files: that of the repository in an editable installation, else the package's."""
-    own = _CHECKOUT / kind
-    return own if (_CHECKOUT / "pyproject.toml").is_file() and own.is_dir() else _PACKAGE / kind
+    checkout = _CHECKOUT / kind
+    return checkout if (_CHECKOUT / "pyproject.toml").is_file() and checkout.is_dir() else _PACKAGE / kind
 
 
 def in_checkout(path: Path) -> bool:
@@ -54,13 +54,13 @@ def locate(text: str) -> str:
     """
     if not text.startswith("@"):
         return text
-    found, name = scenarios(), text[1:].removesuffix(".toml")
+    files, name = scenarios(), text[1:].removesuffix(".toml")
     if name.startswith("failures/"):
-        found = {
+        files = {
             f"failures/{path.stem}": path for path in sorted(failures().glob("*.toml")) if path.stem != "regression"
         }
-    if name in found:
-        return str(short(found[name]))
-    near = difflib.get_close_matches(name, found, 1)
-    hint = f"did you mean @{near[0]}?" if near else f"there are {', '.join('@' + name for name in found)}"
+    if name in files:
+        return str(short(files[name]))
+    near = difflib.get_close_matches(name, files, 1)
+    hint = f"did you mean @{near[0]}?" if near else f"there are {', '.join('@' + name for name in files)}"
     raise BadInput(f"there is no shipped scenario {text}; {hint}")

@@ -151,7 +151,7 @@ def bootstrap(
     value, n = statistic(*samples), len(samples[0])
     if n < 2 or all(np.ptp(sample) == 0 for sample in samples):
         return Estimate(value, value if n > 1 else None, value if n > 1 else None, n)
-    found = stats.bootstrap(
+    result = stats.bootstrap(
         samples,
         statistic,
         paired=True,
@@ -161,7 +161,7 @@ def bootstrap(
         method="percentile",
         rng=np.random.default_rng(0),
     )
-    low, high = found.confidence_interval
+    low, high = result.confidence_interval
     return Estimate(value, float(low), float(high), n)
 
 
@@ -194,8 +194,8 @@ def difference(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> 
         return Estimate(value, value, value, n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # values that differ by rounding errors alone
-        found = stats.ttest_ind(x, y, equal_var=False).confidence_interval(level)
-    return Estimate(value, float(found.low), float(found.high), n)
+        ends = stats.ttest_ind(x, y, equal_var=False).confidence_interval(level)
+    return Estimate(value, float(ends.low), float(ends.high), n)
 
 
 def _above_and_below(
@@ -214,7 +214,7 @@ def _above_and_below(
     if np.ptp(x) == 0 and (y is None or np.ptp(y) == 0):
         constant = float(x[0] - (0.0 if y is None else y[0]))
         return (float(constant < low), float(constant >= low)), (float(constant <= high), float(constant > high))
-    found = []
+    p_values = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # values that differ by rounding errors alone
         for bound in (low, high):
@@ -222,8 +222,8 @@ def _above_and_below(
                 above = float(stats.ttest_1samp(x, bound, alternative="greater").pvalue)
             else:
                 above = float(stats.ttest_ind(x - bound, y, equal_var=False, alternative="greater").pvalue)
-            found.append((above, 1.0 - above))
-    return found[0], found[1]
+            p_values.append((above, 1.0 - above))
+    return p_values[0], p_values[1]
 
 
 def equivalence(

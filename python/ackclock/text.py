@@ -44,7 +44,7 @@ def lost_connections(outcome: Mapping[str, Any]) -> list[str]:
 
 def ascii_json(text: str) -> str:
     """The same JSON with non-ASCII characters escaped, so that every terminal and pipe can transfer it."""
-    return re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
+    return re.sub(r"[^\x00-\x7f]", lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def plus_minus() -> str:

@@ -74,21 +74,21 @@ def _lines(direction: dict[str, Any]) -> tuple[str, ...]:
 
 def _edges(network: dict[str, Any]) -> tuple[list[Edge], dict[str, str]]:
     """The links to draw, and the drawn name of each node; in large networks equal leaf nodes are drawn as one."""
-    found = [
+    edges = [
         Edge((link["ends"][0], link["ends"][1]), _lines(link["directions"][0]), _lines(link["directions"][1]))
         for link in network["links"]
     ]
-    found += _satellite_edges(network) + _radio_edges(network)
-    nodes = list(dict.fromkeys(node for edge in found for node in edge.ends))
+    edges += _satellite_edges(network) + _radio_edges(network)
+    nodes = list(dict.fromkeys(node for edge in edges for node in edge.ends))
     names = {node: node for node in nodes}
     if len(nodes) <= MOST_NODES:
-        return found, names
+        return edges, names
     degree: dict[str, int] = defaultdict(int)
-    for edge in found:
+    for edge in edges:
         for end in edge.ends:
             degree[end] += 1
     groups: dict[Any, list[Edge]] = defaultdict(list)
-    for edge in found:
+    for edge in edges:
         leaf = next((end for end in edge.ends if degree[end] == 1), None)
         inner = next((end for end in edge.ends if end != leaf), "")
         groups[edge.ends if leaf is None else (inner, edge.ends.index(leaf), edge.forward, edge.back)].append(edge)

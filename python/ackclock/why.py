@@ -117,10 +117,10 @@ def explain(
     if not 0 <= at_s <= scenario.duration_s:
         raise BadInput(f"--at: the run lasts from 0 to {scenario.duration_s:g} s")
     try:
-        found = _core.explain(scenario._parsed, at_s, flow=flow, seed=seed, cut=cut)
+        answer = _core.explain(scenario._parsed, at_s, flow=flow, seed=seed, cut=cut)
     except ValueError as error:
         if len(error.args) != 2:
             raise
         part, message = error.args
         raise BadInput(f"--{part}: {message}" if part else message) from None
-    return Explanation.from_json(found)
+    return Explanation.from_json(answer)

@@ -41,7 +41,7 @@ def look(control: str) -> dict[str, Any]:
         row["cpu_s"], row["runs"] = row["cpu_s"] + search.cpu_s, row["runs"] + search.runs
         if search.failures:
             first = search.failures[0]
-            row["cells"][space] = f"{first.objective:.2g} ({first.found.number})"
+            row["cells"][space] = f"{first.objective:.2g} ({first.first_seen.number})"
     return row
 
 

@@ -360,8 +360,8 @@ mod tests {
     use units::Span;
 
     fn search(ratio: &str) -> Search {
-        let given = [("delayed_ack", ParamValue::Word(ratio.into()))];
-        Search::new(&Params::new(Bic::DESCRIPTOR.params, given).unwrap())
+        let values = [("delayed_ack", ParamValue::Word(ratio.into()))];
+        Search::new(&Params::new(Bic::DESCRIPTOR.params, values).unwrap())
     }
 
     #[test]
@@ -381,9 +381,9 @@ mod tests {
         ];
         for (cwnd, last_max, off, linux, third) in cases {
             for (ratio, b, expected) in [("off", 4, off), ("linux_int", 4, linux), ("off", 3, third)] {
-                let mut found = Search { last_max, ..search(ratio) };
-                found.update(Time::ZERO, cwnd, b);
-                assert_eq!(found.count, expected, "{cwnd} of {last_max}, {ratio}, {b}");
+                let mut state = Search { last_max, ..search(ratio) };
+                state.update(Time::ZERO, cwnd, b);
+                assert_eq!(state.count, expected, "{cwnd} of {last_max}, {ratio}, {b}");
             }
         }
     }
@@ -393,45 +393,45 @@ mod tests {
         for (cwnd, last_max, then, threshold) in
             [(100, 0, 100, 79), (80, 100, 71, 63), (110, 100, 110, 87), (10, 0, 10, 5)]
         {
-            let mut found = Search { last_max, ..search("linux_int") };
-            assert_eq!(found.reduce(cwnd), threshold, "{cwnd} of {last_max}");
-            assert_eq!(found.last_max, then);
+            let mut state = Search { last_max, ..search("linux_int") };
+            assert_eq!(state.reduce(cwnd), threshold, "{cwnd} of {last_max}");
+            assert_eq!(state.last_max, then);
         }
     }
 
     #[test]
     fn an_ack_for_every_packet_leaves_the_ratio_at_31() {
-        let mut found = search("linux_int");
-        (0..1000).for_each(|_| found.acked(1));
-        assert_eq!(found.delayed, 31);
-        assert!((found.mean - 1.0).abs() < 1e-6);
+        let mut state = search("linux_int");
+        (0..1000).for_each(|_| state.acked(1));
+        assert_eq!(state.delayed, 31);
+        assert!((state.mean - 1.0).abs() < 1e-6);
         // An ACK for two packets: 32 sixteenths stay.
-        let mut found = search("linux_int");
-        (0..1000).for_each(|_| found.acked(2));
-        assert_eq!(found.delayed, 32);
+        let mut state = search("linux_int");
+        (0..1000).for_each(|_| state.acked(2));
+        assert_eq!(state.delayed, 32);
     }
 
     #[test]
     fn a_step_takes_one_ack_more_than_the_count_or_as_many_segments() {
-        let mut found = Search { count: 3, ..search("off") };
-        let steps: Vec<_> = (0..8).map(|_| found.grow(1, 1)).collect();
+        let mut state = Search { count: 3, ..search("off") };
+        let steps: Vec<_> = (0..8).map(|_| state.grow(1, 1)).collect();
         assert_eq!(steps, [0, 0, 0, 1, 0, 0, 0, 1]);
-        let mut found = Search { count: 3, current: true, ..search("off") };
-        let steps: Vec<_> = (0..6).map(|_| found.grow(1, 1)).collect();
+        let mut state = Search { count: 3, current: true, ..search("off") };
+        let steps: Vec<_> = (0..6).map(|_| state.grow(1, 1)).collect();
         assert_eq!(steps, [0, 0, 1, 0, 0, 1]);
-        assert_eq!(found.grow(7, 1), 2);
+        assert_eq!(state.grow(7, 1), 2);
     }
 
     #[test]
     fn the_count_stays_for_a_while_at_one_window() {
         let at = |ms| Time::ZERO + Span::from_ms(ms);
-        let mut found = Search { last_max: 100, ..search("off") };
-        found.update(at(0), 80, B);
-        found.last_max = 1000;
-        found.update(at(31), 80, B);
-        assert_eq!(found.count, 16);
-        found.update(at(32), 80, B);
-        assert_eq!(found.count, 5);
+        let mut state = Search { last_max: 100, ..search("off") };
+        state.update(at(0), 80, B);
+        state.last_max = 1000;
+        state.update(at(31), 80, B);
+        assert_eq!(state.count, 16);
+        state.update(at(32), 80, B);
+        assert_eq!(state.count, 5);
     }
 
     #[test]
@@ -449,9 +449,9 @@ mod tests {
 
     #[test]
     fn the_form_of_2004_halves_the_distance() {
-        let given = [("form", ParamValue::Word("paper".into()))];
+        let values = [("form", ParamValue::Word("paper".into()))];
         let mut algorithm =
-            Bic::new(&Params::new(Bic::DESCRIPTOR.params, given).unwrap(), &ns2_flow(80.0, 2.0));
+            Bic::new(&Params::new(Bic::DESCRIPTOR.params, values).unwrap(), &ns2_flow(80.0, 2.0));
         algorithm.on_congestion(&congestion(80.0));
         assert_eq!(algorithm.cwnd(), 70.0);
         (0..70).for_each(|_| algorithm.on_ack(&ack(1)));

@@ -256,14 +256,14 @@ mod tests {
     use super::*;
     use crate::testing::{ack, ns2_flow};
 
-    fn algorithm(given: &[(&'static str, &str)]) -> CaArtt {
-        let given = given.iter().map(|(name, word)| (*name, ParamValue::Word((*word).into())));
-        CaArtt::new(&Params::new(CaArtt::DESCRIPTOR.params, given).unwrap(), &ns2_flow(20.0, 2.0))
+    fn algorithm(values: &[(&'static str, &str)]) -> CaArtt {
+        let values = values.iter().map(|(name, word)| (*name, ParamValue::Word((*word).into())));
+        CaArtt::new(&Params::new(CaArtt::DESCRIPTOR.params, values).unwrap(), &ns2_flow(20.0, 2.0))
     }
 
     /// `algorithm` after an ACK with each of these samples, ms.
-    fn fed(given: &[(&'static str, &str)], samples: &[u64]) -> CaArtt {
-        let mut algorithm = algorithm(given);
+    fn fed(values: &[(&'static str, &str)], samples: &[u64]) -> CaArtt {
+        let mut algorithm = algorithm(values);
         algorithm.on_open(Time::ZERO);
         for (i, ms) in samples.iter().enumerate() {
             let now = Time::ZERO + Span::from_ms(1000 + 10 * i as u64);
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn signs_modes_and_sampling() {
         let samples = [100, 100, 100, 110];
-        let artt = |given: &[(&'static str, &str)]| fed(given, &samples).artt.forecast().unwrap() * 1e3;
+        let artt = |values: &[(&'static str, &str)]| fed(values, &samples).artt.forecast().unwrap() * 1e3;
         assert!((artt(&[("mode", "zero")]) - 106.3749).abs() < 1e-4);
         // (1 + 0.36251) 110 - (0.17573 + 0.36251) 100 + 0.17573 100
         assert!((artt(&[("mode", "zero"), ("ar_sign", "flipped")]) - 113.6251).abs() < 1e-4);

@@ -207,16 +207,16 @@ mod tests {
 
     #[test]
     fn a_steep_gradient_backs_off_five_times_and_a_loss_halves_the_shadow() {
-        let mut own = cdg();
+        let mut controller = cdg();
         for round in 0..40 {
-            own.extremes = Some([0.1 + 0.1 * f64::from(round), 0.1]);
-            own.decide(true);
+            controller.extremes = Some([0.1 + 0.1 * f64::from(round), 0.1]);
+            controller.decide(true);
         }
         let left = (0..5).fold(100.0, |window, _| window * BACKOFF[0]);
-        assert!((own.cwnd() - left).abs() < 1e-9, "{}", own.cwnd());
-        own.on_congestion(&congestion(own.cwnd()));
+        assert!((controller.cwnd() - left).abs() < 1e-9, "{}", controller.cwnd());
+        controller.on_congestion(&congestion(controller.cwnd()));
         assert!(
-            (own.cwnd() - left).abs() < 1e-9,
+            (controller.cwnd() - left).abs() < 1e-9,
             "the shadow window of 100 segments leaves more than the window"
         );
     }

@@ -190,10 +190,10 @@ mod tests {
     fn windows_of_the_model() {
         assert!((next_delay_window(100.0, 50.0, 10.0, 30.0) - 52.952847).abs() < 1e-6);
         assert_eq!(next_delay_window(100.0, 50.0, 40.0, 30.0), 10.0);
-        let mut own =
+        let mut controller =
             Compound::new(&Params::new(Compound::DESCRIPTOR.params, []).unwrap(), &ns2_flow(100.0, 2.0));
-        own.delay = 40.0;
-        own.on_congestion(&congestion(100.0));
-        assert_eq!((own.cwnd() - own.delay, own.delay), (30.0, 20.0));
+        controller.delay = 40.0;
+        controller.on_congestion(&congestion(100.0));
+        assert_eq!((controller.cwnd() - controller.delay, controller.delay), (30.0, 20.0));
     }
 }

@@ -290,40 +290,40 @@ mod tests {
     #[test]
     fn the_window_moves_towards_the_target() {
         for (standing, cwnd, pacing) in [(0.104, 99.98, 1922.7), (0.101, 100.02, 1980.6)] {
-            let mut own = copa();
-            own.slow_start = false;
-            own.sample(at(1.0), 0.1, 0.0, true);
-            own.sample(at(1.2), standing, 1.0, true);
-            assert!((own.cwnd - cwnd).abs() < 1e-9, "{standing}: {}", own.cwnd);
-            let rate = 2.0 * own.cwnd / own.rtt_standing;
+            let mut controller = copa();
+            controller.slow_start = false;
+            controller.sample(at(1.0), 0.1, 0.0, true);
+            controller.sample(at(1.2), standing, 1.0, true);
+            assert!((controller.cwnd - cwnd).abs() < 1e-9, "{standing}: {}", controller.cwnd);
+            let rate = 2.0 * controller.cwnd / controller.rtt_standing;
             assert!((rate - pacing).abs() < 0.1, "{standing}: {rate}");
         }
     }
 
     #[test]
     fn the_velocity_doubles_from_the_third_equal_direction() {
-        let mut own = copa();
+        let mut controller = copa();
         let mut velocities = Vec::new();
         for n in 0..8 {
-            own.cwnd += 1.0;
-            own.turn(at(0.101 * n as f64), 0.1);
-            velocities.push(own.velocity);
+            controller.cwnd += 1.0;
+            controller.turn(at(0.101 * n as f64), 0.1);
+            velocities.push(controller.velocity);
         }
         assert_eq!(velocities, [1.0, 1.0, 1.0, 1.0, 2.0, 4.0, 8.0, 16.0]);
-        own.cwnd -= 5.0;
-        own.turn(at(0.9), 0.1);
-        assert_eq!((own.velocity, own.up), (1.0, Some(false)));
+        controller.cwnd -= 5.0;
+        controller.turn(at(0.9), 0.1);
+        assert_eq!((controller.velocity, controller.up), (1.0, Some(false)));
     }
 
     #[test]
     fn delta_competes_with_a_rival_that_fills_the_buffer() {
-        let mut own = copa();
-        (own.rtt_min, own.rtt_standing) = (0.1, 0.15);
+        let mut controller = copa();
+        (controller.rtt_min, controller.rtt_standing) = (0.1, 0.15);
         let mut inverses = Vec::new();
         for k in 0..14 {
-            own.lost |= k == 11;
-            own.compete(at(0.1 * k as f64 + 1e-9 * k as f64), 0.2 + 1e-6 * (k % 2) as f64, 0.1);
-            inverses.push((1e6 / own.delta).round() / 1e6);
+            controller.lost |= k == 11;
+            controller.compete(at(0.1 * k as f64 + 1e-9 * k as f64), 0.2 + 1e-6 * (k % 2) as f64, 0.1);
+            inverses.push((1e6 / controller.delta).round() / 1e6);
         }
         assert_eq!(inverses, [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 3.5, 4.5, 5.5]);
     }

@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn cube_roots_have_the_values_of_linux() {
-        let found: Vec<u64> = [8, 27, 1000, 1_000_000, 1_000_000_000].map(cube_root).to_vec();
-        assert_eq!(found, [2, 3, 10, 100, 1000]);
+        let roots: Vec<u64> = [8, 27, 1000, 1_000_000, 1_000_000_000].map(cube_root).to_vec();
+        assert_eq!(roots, [2, 3, 10, 100, 1000]);
         assert_eq!(cube_root((1 << 40) / 410 * 30), 4316); // W_max 100 from 70: exact 4318.4
         assert_eq!((cube_root(0), cube_root(63), cube_root(64)), (0, 4, 4));
     }

@@ -194,9 +194,9 @@ mod tests {
     use crate::testing::{ack, congestion, ns2_flow, timeout};
     use units::Span;
 
-    fn algorithm(given: &[(&str, ParamValue)], cwnd: f64, ssthresh: f64) -> EnhancedRcp {
-        let given = given.iter().map(|(name, value)| (*name, value.clone()));
-        let params = Params::new(EnhancedRcp::DESCRIPTOR.params, given).unwrap();
+    fn algorithm(values: &[(&str, ParamValue)], cwnd: f64, ssthresh: f64) -> EnhancedRcp {
+        let values = values.iter().map(|(name, value)| (*name, value.clone()));
+        let params = Params::new(EnhancedRcp::DESCRIPTOR.params, values).unwrap();
         EnhancedRcp::new(&params, &ns2_flow(cwnd, ssthresh))
     }
 
@@ -226,12 +226,12 @@ mod tests {
 
     #[test]
     fn published_rate() {
-        let given = [("capacity", ParamValue::Number(400_000.0)), ("flows", ParamValue::Number(4.0))];
-        let mut found = algorithm(&given, 20.0, 2.0);
-        found.share.take(&Ack { rtt: Some(Span::from_ms(100)), ..ack(0) });
-        assert!((found.share.spare_rate() - 10_000.0).abs() < 1e-9); // the paper's 9999.999875, whose y is 0.005
-        found.aim();
-        assert_eq!(found.target, 1.0); // 0.125 segments: never above the window
+        let values = [("capacity", ParamValue::Number(400_000.0)), ("flows", ParamValue::Number(4.0))];
+        let mut controller = algorithm(&values, 20.0, 2.0);
+        controller.share.take(&Ack { rtt: Some(Span::from_ms(100)), ..ack(0) });
+        assert!((controller.share.spare_rate() - 10_000.0).abs() < 1e-9); // the paper's 9999.999875, whose y is 0.005
+        controller.aim();
+        assert_eq!(controller.target, 1.0); // 0.125 segments: never above the window
     }
 
     #[test]

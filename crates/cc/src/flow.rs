@@ -56,8 +56,8 @@ impl Signals {
 
     /// The signal with this name. Fails with a message that lists the names.
     pub fn from_name(name: &str) -> Result<Signals, String> {
-        let found = Self::NAMED.iter().find(|(known, _)| *known == name);
-        found.map(|(_, signal)| *signal).ok_or_else(|| {
+        let named = Self::NAMED.iter().find(|(known, _)| *known == name);
+        named.map(|(_, signal)| *signal).ok_or_else(|| {
             let all = Self::NAMED.map(|(name, _)| name).join(", ");
             format!("needs: \"{name}\" is not one of {all}")
         })

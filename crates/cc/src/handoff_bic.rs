@@ -285,9 +285,9 @@ mod tests {
         Time::ZERO + Span::from_ms(ms)
     }
 
-    fn algorithm(answer: Answer, given: &[(&str, ParamValue)]) -> HandoffBic {
-        let given = given.iter().map(|(name, value)| (*name, value.clone()));
-        let params = Params::new(&PARAMS, given).unwrap();
+    fn algorithm(answer: Answer, values: &[(&str, ParamValue)]) -> HandoffBic {
+        let values = values.iter().map(|(name, value)| (*name, value.clone()));
+        let params = Params::new(&PARAMS, values).unwrap();
         HandoffBic::new(answer, &params, &ns2_flow(50.0, 2.0))
     }
 
@@ -310,16 +310,16 @@ mod tests {
     #[test]
     fn the_running_average_is_taken_after_the_difference() {
         let mut algorithm = algorithm(Answer::Step, &[]);
-        let found: Vec<f64> =
+        let windows_of: Vec<f64> =
             [100, 120, 100].into_iter().map(|ms| algorithm.difference(Span::from_ms(ms)) * 1e3).collect();
         // 100; 120 against 100; 100 against 110.
-        for (found, expected) in found.iter().zip([0.0, 20.0, -10.0]) {
-            assert!((found - expected).abs() < 1e-9);
+        for (windows_of, expected) in windows_of.iter().zip([0.0, 20.0, -10.0]) {
+            assert!((windows_of - expected).abs() < 1e-9);
         }
         let mut second = self::algorithm(Answer::Step, &[("signal", word("diff2"))]);
-        let found: Vec<f64> =
+        let windows_of: Vec<f64> =
             [100, 120, 100].into_iter().map(|ms| second.difference(Span::from_ms(ms)) * 1e3).collect();
-        assert!((found[2] + 30.0).abs() < 1e-9);
+        assert!((windows_of[2] + 30.0).abs() < 1e-9);
         let mut printed = self::algorithm(Answer::Step, &[("difference", word("printed"))]);
         assert_eq!(printed.difference(Span::from_ms(100)) + printed.difference(Span::from_ms(200)), 0.0);
     }

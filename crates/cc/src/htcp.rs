@@ -257,26 +257,26 @@ mod tests {
         assert_eq!([500, 2000, 5000].map(|ms| alpha_linux(ms, 64, 0)), [128, 1408, 5760]);
         assert_eq!([50, 100, 200].map(|rtt| alpha_linux(5000, 64, rtt)), [2816, 5760, 11520]);
         assert_eq!(alpha_linux(2000, 102, 100), 572);
-        let mut own = htcp(&ns2_flow(100.0, 2.0));
-        own.beta = 0.8;
-        own.scaling = false;
-        assert!((own.growth_at(Time::ZERO + Span::from_seconds(2.0)) - 4.5).abs() < 1e-12);
+        let mut controller = htcp(&ns2_flow(100.0, 2.0));
+        controller.beta = 0.8;
+        controller.scaling = false;
+        assert!((controller.growth_at(Time::ZERO + Span::from_seconds(2.0)) - 4.5).abs() < 1e-12);
     }
 
     #[test]
     fn beta_follows_the_buffer_and_the_throughput() {
-        let mut own = htcp(&ns2_flow(100.0, 2.0));
-        own.least.update(Span::from_ms(100));
+        let mut controller = htcp(&ns2_flow(100.0, 2.0));
+        controller.least.update(Span::from_ms(100));
         for (longest, last, now, beta) in
             [(150, 110.0, 100.0, 2.0 / 3.0), (150, 130.0, 100.0, 0.5), (110, 100.0, 100.0, 0.8)]
         {
-            own.longest = Span::from_ms(longest);
-            (own.throughput.last, own.throughput.largest) = (Some(last), now);
-            own.on_congestion(&congestion(100.0));
-            assert!((own.beta - beta).abs() < 1e-9, "{longest} {last}");
+            controller.longest = Span::from_ms(longest);
+            (controller.throughput.last, controller.throughput.largest) = (Some(last), now);
+            controller.on_congestion(&congestion(100.0));
+            assert!((controller.beta - beta).abs() < 1e-9, "{longest} {last}");
         }
-        let mut own = htcp(&linux_flow(100.0, 2.0));
-        own.on_congestion(&congestion(100.0)); // the first event
-        assert_eq!(own.cwnd(), 50.0);
+        let mut controller = htcp(&linux_flow(100.0, 2.0));
+        controller.on_congestion(&congestion(100.0)); // the first event
+        assert_eq!(controller.cwnd(), 50.0);
     }
 }

@@ -220,34 +220,39 @@ mod tests {
     }
 
     /// One ACK that ends a round and has a sample.
-    fn round(own: &mut Illinois, ms: u64, number: u64) {
-        own.on_ack(&Ack { rtt: Some(Span::from_ms(ms)), acked_through: number, next: number, ..ack(1) });
+    fn round(controller: &mut Illinois, ms: u64, number: u64) {
+        controller.on_ack(&Ack {
+            rtt: Some(Span::from_ms(ms)),
+            acked_through: number,
+            next: number,
+            ..ack(1)
+        });
     }
 
     #[test]
     fn alpha_returns_after_five_rounds() {
-        let mut own =
+        let mut controller =
             Illinois::new(&Params::new(Illinois::DESCRIPTOR.params, []).unwrap(), &ns2_flow(100.0, 2.0));
         let sent = [100, 200, 150, 100, 100, 100, 100, 100, 100].into_iter().enumerate();
         let alphas: Vec<f64> = sent
             .map(|(n, ms)| {
-                round(&mut own, ms, n as u64 + 1);
-                own.alpha
+                round(&mut controller, ms, n as u64 + 1);
+                controller.alpha
             })
             .collect();
         let low = alpha(0.05, 0.1);
         assert_eq!(alphas[2..], [low, low, low, low, low, 10.0, 10.0]);
-        assert_eq!(own.beta, 0.125);
-        own.on_congestion(&congestion(own.cwnd()));
-        assert!((own.cwnd() - own.ssthresh()).abs() < 1.0);
+        assert_eq!(controller.beta, 0.125);
+        controller.on_congestion(&congestion(controller.cwnd()));
+        assert!((controller.cwnd() - controller.ssthresh()).abs() < 1.0);
     }
 
     #[test]
     fn linux_takes_whole_segments() {
-        let mut own =
+        let mut controller =
             Illinois::new(&Params::new(Illinois::DESCRIPTOR.params, []).unwrap(), &linux_flow(99.0, 2.0));
-        own.beta = 21.0 / 64.0;
-        own.on_congestion(&congestion(99.0));
-        assert_eq!(own.cwnd(), 99.0 - 32.0);
+        controller.beta = 21.0 / 64.0;
+        controller.on_congestion(&congestion(99.0));
+        assert_eq!(controller.cwnd(), 99.0 - 32.0);
     }
 }

@@ -183,10 +183,14 @@ mod tests {
             (2.0, 0.5, 99.0, 2.0),
         ] {
             let params = Params::new(Ledbat::DESCRIPTOR.params, []).unwrap();
-            let mut own = Ledbat::new(&params, &linux_flow(cwnd, f64::INFINITY));
-            own.queueing = queueing;
-            own.step(1.0, flight);
-            assert!((own.cwnd - after).abs() < 1e-9, "{cwnd} {queueing} {flight}: {}", own.cwnd);
+            let mut controller = Ledbat::new(&params, &linux_flow(cwnd, f64::INFINITY));
+            controller.queueing = queueing;
+            controller.step(1.0, flight);
+            assert!(
+                (controller.cwnd - after).abs() < 1e-9,
+                "{cwnd} {queueing} {flight}: {}",
+                controller.cwnd
+            );
         }
     }
 }

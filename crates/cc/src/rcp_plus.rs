@@ -104,9 +104,9 @@ mod tests {
     use crate::testing::{ack, ns2_flow};
     use units::Span;
 
-    fn algorithm(given: &[(&str, ParamValue)]) -> RcpPlus {
-        let given = given.iter().map(|(name, value)| (*name, value.clone()));
-        RcpPlus::new(&Params::new(RcpPlus::DESCRIPTOR.params, given).unwrap(), &ns2_flow(1.0, 1e9))
+    fn algorithm(values: &[(&str, ParamValue)]) -> RcpPlus {
+        let values = values.iter().map(|(name, value)| (*name, value.clone()));
+        RcpPlus::new(&Params::new(RcpPlus::DESCRIPTOR.params, values).unwrap(), &ns2_flow(1.0, 1e9))
     }
 
     /// Rounds of 100 ms in which a window of segments is acknowledged.

@@ -109,36 +109,36 @@ mod tests {
     use crate::{ParamValue, Params};
 
     fn scalable(variant: &str, flow: &FlowInfo) -> Scalable {
-        let given = [("variant", ParamValue::Word(variant.into()))];
-        Scalable::new(&Params::new(Scalable::DESCRIPTOR.params, given).unwrap(), flow)
+        let values = [("variant", ParamValue::Word(variant.into()))];
+        Scalable::new(&Params::new(Scalable::DESCRIPTOR.params, values).unwrap(), flow)
     }
 
     #[test]
     fn published_steps() {
-        let mut own = scalable("paper", &ns2_flow(100.0, 2.0));
-        (0..10).for_each(|_| own.on_ack(&ack(1)));
-        assert!((own.cwnd() - 100.1).abs() < 1e-9, "{}", own.cwnd());
-        own.on_congestion(&congestion(own.cwnd()));
-        assert!((own.cwnd() - 87.5875).abs() < 1e-9, "{}", own.cwnd());
+        let mut controller = scalable("paper", &ns2_flow(100.0, 2.0));
+        (0..10).for_each(|_| controller.on_ack(&ack(1)));
+        assert!((controller.cwnd() - 100.1).abs() < 1e-9, "{}", controller.cwnd());
+        controller.on_congestion(&congestion(controller.cwnd()));
+        assert!((controller.cwnd() - 87.5875).abs() < 1e-9, "{}", controller.cwnd());
         // At and below 16 segments Reno.
-        let mut own = scalable("paper", &ns2_flow(16.0, 2.0));
-        own.on_ack(&ack(1));
-        assert_eq!(own.cwnd(), 16.0 + 1.0 / 16.0);
-        own.on_congestion(&congestion(16.0));
-        assert_eq!(own.cwnd(), 8.0);
+        let mut controller = scalable("paper", &ns2_flow(16.0, 2.0));
+        controller.on_ack(&ack(1));
+        assert_eq!(controller.cwnd(), 16.0 + 1.0 / 16.0);
+        controller.on_congestion(&congestion(16.0));
+        assert_eq!(controller.cwnd(), 8.0);
     }
 
     #[test]
     fn steps_of_linux() {
         for (cwnd, acks, after) in [(100.0, 50, 101.0), (30.0, 30, 31.0)] {
-            let mut own = scalable("linux", &linux_flow(cwnd, 2.0));
-            (0..acks - 1).for_each(|_| own.on_ack(&ack(1)));
-            assert_eq!(own.cwnd(), cwnd);
-            own.on_ack(&ack(1));
-            assert_eq!(own.cwnd(), after);
+            let mut controller = scalable("linux", &linux_flow(cwnd, 2.0));
+            (0..acks - 1).for_each(|_| controller.on_ack(&ack(1)));
+            assert_eq!(controller.cwnd(), cwnd);
+            controller.on_ack(&ack(1));
+            assert_eq!(controller.cwnd(), after);
         }
-        let mut own = scalable("linux", &linux_flow(100.0, 2.0));
-        own.on_congestion(&congestion(100.0));
-        assert_eq!(own.cwnd(), 88.0, "100 - 100 / 8, in whole segments");
+        let mut controller = scalable("linux", &linux_flow(100.0, 2.0));
+        controller.on_congestion(&congestion(100.0));
+        assert_eq!(controller.cwnd(), 88.0, "100 - 100 / 8, in whole segments");
     }
 }

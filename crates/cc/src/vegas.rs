@@ -508,13 +508,13 @@ mod tests {
     use crate::testing::{ack, congestion, linux_flow, ns2_flow, seconds, timeout};
 
     fn vegas(variant: &str, alpha: f64, beta: f64, cwnd: f64) -> Vegas {
-        let given = [
+        let values = [
             ("variant", ParamValue::Word(variant.into())),
             ("alpha", ParamValue::Number(alpha)),
             ("beta", ParamValue::Number(beta)),
         ];
         let mut algorithm =
-            Vegas::new(&Params::new(Vegas::DESCRIPTOR.params, given).unwrap(), &ns2_flow(cwnd, 2.0));
+            Vegas::new(&Params::new(Vegas::DESCRIPTOR.params, values).unwrap(), &ns2_flow(cwnd, 2.0));
         algorithm.on_open(Time::ZERO);
         algorithm.fine.begin(0.1);
         algorithm

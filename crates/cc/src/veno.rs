@@ -173,8 +173,8 @@ mod tests {
     use crate::testing::{ack, congestion, linux_flow, ns2_flow, seconds, timeout};
 
     fn veno(variant: &str, flow: &FlowInfo) -> Veno {
-        let given = [("variant", ParamValue::Word(variant.into()))];
-        Veno::new(&Params::new(Veno::DESCRIPTOR.params, given).unwrap(), flow)
+        let values = [("variant", ParamValue::Word(variant.into()))];
+        Veno::new(&Params::new(Veno::DESCRIPTOR.params, values).unwrap(), flow)
     }
 
     #[test]

@@ -199,9 +199,9 @@ mod tests {
 
     #[test]
     fn the_divisor_grows_with_losses_in_slow_start() {
-        let given = [("fr_a", crate::ParamValue::Switch(true))];
+        let values = [("fr_a", crate::ParamValue::Switch(true))];
         let mut algorithm =
-            Westwood::new(&Params::new(Westwood::DESCRIPTOR.params, given).unwrap(), &ns2_flow(4.0, 40.0));
+            Westwood::new(&Params::new(Westwood::DESCRIPTOR.params, values).unwrap(), &ns2_flow(4.0, 40.0));
         for step in [1.0, 2.0, 3.0, 4.0, 4.0] {
             algorithm.window.ssthresh = 40.0;
             algorithm.on_rto(&timeout(4.0, false));

@@ -212,8 +212,8 @@ mod tests {
     use crate::testing::{ack, linux_flow, ns2_flow};
 
     fn algorithm(variant: &str) -> WestwoodPlus {
-        let given = [("variant", ParamValue::Word(variant.into()))];
-        let params = Params::new(WestwoodPlus::DESCRIPTOR.params, given).unwrap();
+        let values = [("variant", ParamValue::Word(variant.into()))];
+        let params = Params::new(WestwoodPlus::DESCRIPTOR.params, values).unwrap();
         WestwoodPlus::new(&params, &linux_flow(10.0, 5.0))
     }
 
@@ -247,8 +247,8 @@ mod tests {
 
     #[test]
     fn one_sample_a_round() {
-        let given = Params::new(WestwoodPlus::DESCRIPTOR.params, []).unwrap();
-        let mut algorithm = WestwoodPlus::new(&given, &ns2_flow(10.0, 2.0));
+        let values = Params::new(WestwoodPlus::DESCRIPTOR.params, []).unwrap();
+        let mut algorithm = WestwoodPlus::new(&values, &ns2_flow(10.0, 2.0));
         algorithm.on_open(Time::ZERO);
         // Ten segments a round of 100 ms, all ACKs at once at its end: 800 kb/s all the same.
         for round in 1..200u64 {

@@ -168,12 +168,16 @@ mod tests {
         for (ms, queue, cwnd, reno, threshold) in
             [(150, 133, 267.0, 133, 134.0), (105, 19, 400.0, 2, 350.0), (120, 66, 400.0, 200, 334.0)]
         {
-            let mut own =
+            let mut controller =
                 Yeah::new(&Params::new(Yeah::DESCRIPTOR.params, []).unwrap(), &linux_flow(400.0, 2.0));
-            own.decide(100_000, ms * 1000);
-            assert_eq!((own.queue, own.cwnd(), own.reno), (queue, cwnd, reno), "{ms} ms");
-            own.on_congestion(&congestion(own.cwnd()));
-            assert_eq!(own.ssthresh(), threshold, "{ms} ms");
+            controller.decide(100_000, ms * 1000);
+            assert_eq!(
+                (controller.queue, controller.cwnd(), controller.reno),
+                (queue, cwnd, reno),
+                "{ms} ms"
+            );
+            controller.on_congestion(&congestion(controller.cwnd()));
+            assert_eq!(controller.ssthresh(), threshold, "{ms} ms");
         }
     }
 }

@@ -42,7 +42,7 @@ fn lines(threads: usize) -> Vec<String> {
         .enumerate()
         .flat_map(|(s, (_, study))| (0..study.points()).map(move |p| (s, p)))
         .collect();
-    let found = Mutex::new(vec![String::new(); jobs.len()]);
+    let lines = Mutex::new(vec![String::new(); jobs.len()]);
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -59,12 +59,12 @@ fn lines(threads: usize) -> Vec<String> {
                     run.finish();
                     let outcome = run.outcome().to_json();
                     let line = format!("{name} {point} {} {:016x}", &run.fingerprint()[..24], fnv(&outcome));
-                    found.lock().unwrap()[job] = line;
+                    lines.lock().unwrap()[job] = line;
                 }
             });
         }
     });
-    found.into_inner().unwrap()
+    lines.into_inner().unwrap()
 }
 
 #[test]

@@ -13,11 +13,11 @@ fn audited(text: &str) -> (Outcome, String) {
         assert_eq!(count, 0, "{violations:#?}\n{text}");
         (run.outcome(), run.fingerprint())
     };
-    let (found, again) = (once(recording), once(recording));
-    assert_eq!(found.1, again.1, "two runs of a scenario differ");
+    let (result, again) = (once(recording), once(recording));
+    assert_eq!(result.1, again.1, "two runs of a scenario differ");
     let plain = once(Recording::default()).0;
-    assert_eq!(format!("{:?}", plain.flows), format!("{:?}", found.0.flows), "watching changes the run");
-    found
+    assert_eq!(format!("{:?}", plain.flows), format!("{:?}", result.0.flows), "watching changes the run");
+    result
 }
 
 fn wired(queue: &str, flows: &str) -> String {
@@ -38,16 +38,19 @@ fn flow(text: &str) -> FlowOutcome {
 
 #[test]
 fn reno_on_quic_uses_the_link_as_on_tcp() {
-    let found = flow(&wired(DROPTAIL, &quic("q", "congestion_control = \"reno\"")));
-    println!("{found:#?}");
-    assert_eq!((found.kind, found.transport, found.control.as_deref()), ("quic", Some("quic"), Some("reno")));
-    assert!((18.5e6..19.5e6).contains(&found.goodput_bps), "{}", found.goodput_bps);
+    let result = flow(&wired(DROPTAIL, &quic("q", "congestion_control = \"reno\"")));
+    println!("{result:#?}");
+    assert_eq!(
+        (result.kind, result.transport, result.control.as_deref()),
+        ("quic", Some("quic"), Some("reno"))
+    );
+    assert!((18.5e6..19.5e6).contains(&result.goodput_bps), "{}", result.goodput_bps);
     let tcp = "[[flow]]\nname = \"q\"\nfrom = \"s\"\nto = \"d\"\ntcp = { congestion_control = \"reno\" }\n";
     let tcp = flow(&wired(DROPTAIL, tcp));
     println!("{tcp:#?}");
-    let ratio = found.mean_cwnd.unwrap() / tcp.mean_cwnd.unwrap();
+    let ratio = result.mean_cwnd.unwrap() / tcp.mean_cwnd.unwrap();
     assert!((0.95..1.05).contains(&ratio), "{ratio}");
-    assert_eq!(found.window_cuts, tcp.window_cuts);
+    assert_eq!(result.window_cuts, tcp.window_cuts);
 }
 
 #[test]
@@ -68,9 +71,9 @@ fn quic_crosses_every_kind_of_network() {
         (&l4s, 15e6, true),
         (&copies, 18e6, false),
     ] {
-        let found = flow(text);
-        assert!(found.goodput_bps > least, "{text}: {}", found.goodput_bps);
-        assert_eq!(found.ce_marks.unwrap() > 0, marked, "{text}");
+        let result = flow(text);
+        assert!(result.goodput_bps > least, "{text}: {}", result.goodput_bps);
+        assert_eq!(result.ce_marks.unwrap() > 0, marked, "{text}");
     }
     let mixed = [
         quic("q", ""),
@@ -91,8 +94,8 @@ fn quic_crosses_every_kind_of_network() {
 fn quic_crosses_satellites_and_radio() {
     let satellites = "duration = \"60s\"\n[constellation]\nkind = \"iridium\"\n\
          [[terminal]]\nname = \"s\"\nlat = 28.6\nlon = 77.2\n[[terminal]]\nname = \"d\"\nlat = 37.9\nlon = -122.3\n";
-    let found = flow(&format!("{satellites}{}", quic("q", "congestion_control = \"ca_artt\"")));
-    assert!(found.goodput_bps > 0.5e6 && found.min_rtt_s.unwrap() > 0.06, "{found:#?}");
+    let result = flow(&format!("{satellites}{}", quic("q", "congestion_control = \"ca_artt\"")));
+    assert!(result.goodput_bps > 0.5e6 && result.min_rtt_s.unwrap() > 0.06, "{result:#?}");
     let radio = "duration = \"20s\"\n[radio]\nnodes = 4\nrouting = { kind = \"aodv\" }\n\
          mobility = { kind = \"static\", positions = [[0, 0], [200, 0], [400, 0], [600, 0]] }\n";
     let nodes =

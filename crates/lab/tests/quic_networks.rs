@@ -77,22 +77,22 @@ impl Draw {
     }
     /// Up to four impairments of a direction.
     fn losses(&mut self) -> String {
-        let mut found = Vec::new();
+        let mut results = Vec::new();
         if self.chance(60) {
             let (rate, by) = (self.number(0.001, 0.6), self.number(0.1, 200.0));
-            found.push(format!("{{ kind = \"reorder\", rate = {rate:.4}, by = \"{by:.3}ms\" }}"));
+            results.push(format!("{{ kind = \"reorder\", rate = {rate:.4}, by = \"{by:.3}ms\" }}"));
         }
         if self.chance(40) {
             let max = self.number(0.1, 100.0);
-            found.push(format!("{{ kind = \"jitter\", max = \"{max:.3}ms\", order = false }}"));
+            results.push(format!("{{ kind = \"jitter\", max = \"{max:.3}ms\", order = false }}"));
         }
         if self.chance(40) {
-            found.push(format!("{{ kind = \"duplicate\", rate = {:.4} }}", self.number(0.001, 0.5)));
+            results.push(format!("{{ kind = \"duplicate\", rate = {:.4} }}", self.number(0.001, 0.5)));
         }
         if self.chance(30) {
-            found.push(format!("{{ kind = \"bernoulli\", rate = {:.4} }}", self.number(0.0001, 0.1)));
+            results.push(format!("{{ kind = \"bernoulli\", rate = {:.4} }}", self.number(0.0001, 0.1)));
         }
-        format!("[{}]", found.join(", "))
+        format!("[{}]", results.join(", "))
     }
     /// A network and a flow, and the bytes of its transfer.
     fn scenario(&mut self) -> (String, u64) {

@@ -16,15 +16,15 @@ fn run(text: &str) -> Outcome {
 #[test]
 fn four_flows_get_a_quarter_each_and_leave_the_queue_empty() {
     let text = TEXT.replace("duration = \"60s\"", "duration = \"60s\"\nwarmup = \"30s\"");
-    let found = run(&text);
-    let total: f64 = found.flows.iter().map(|flow| flow.goodput_bps).sum();
-    for flow in &found.flows {
+    let outcome = run(&text);
+    let total: f64 = outcome.flows.iter().map(|flow| flow.goodput_bps).sum();
+    for flow in &outcome.flows {
         assert!((flow.goodput_bps / total - 0.25).abs() < 0.005, "{} of {total}", flow.goodput_bps);
         assert_eq!((flow.retransmitted_packets, flow.timeouts), (Some(0), Some(0)));
     }
     // 1000 of 1040 bytes are payload.
     assert!(total > 0.97 * 10e6 * 1000.0 / 1040.0, "{total}");
-    assert!(found.links[0].mean_queue_packets < 3.0, "{}", found.links[0].mean_queue_packets);
+    assert!(outcome.links[0].mean_queue_packets < 3.0, "{}", outcome.links[0].mean_queue_packets);
 }
 
 #[test]
@@ -34,9 +34,9 @@ fn the_narrowest_router_decides() {
         "ends  = [\"r2\", \"d\"]\nrate  = \"4Mbps\"\ndelay = \"5ms\"\nrouter = { kind = \"rcp\" }\nqueue = { kind = \"droptail\", limit = \"200p\" }",
     );
     assert_ne!(narrow, TEXT);
-    let found = run(&narrow);
-    assert!(found.links.iter().all(|link| link.dropped_packets[net::DropReason::Queue] == 0));
-    let total: f64 = found.flows.iter().map(|flow| flow.goodput_bps).sum();
+    let outcome = run(&narrow);
+    assert!(outcome.links.iter().all(|link| link.dropped_packets[net::DropReason::Queue] == 0));
+    let total: f64 = outcome.flows.iter().map(|flow| flow.goodput_bps).sum();
     assert!((3.4e6..4e6).contains(&total), "{total}");
 }
 
@@ -46,14 +46,14 @@ fn xcp_shares_the_link_and_leaves_the_queue_empty() {
         .replace("duration = \"60s\"", "duration = \"60s\"\nwarmup = \"30s\"")
         .replace("congestion_control = \"rcp\"", "congestion_control = \"xcp\"")
         .replace("kind = \"rcp\"", "kind = \"xcp\"");
-    let found = run(&text);
-    let total: f64 = found.flows.iter().map(|flow| flow.goodput_bps).sum();
-    for flow in &found.flows {
+    let outcome = run(&text);
+    let total: f64 = outcome.flows.iter().map(|flow| flow.goodput_bps).sum();
+    for flow in &outcome.flows {
         assert!((flow.goodput_bps / total - 0.25).abs() < 0.01, "{} of {total}", flow.goodput_bps);
         assert_eq!((flow.retransmitted_packets, flow.timeouts), (Some(0), Some(0)));
     }
     assert!(total > 0.95 * 10e6 * 1000.0 / 1040.0, "{total}");
-    assert!(found.links[0].mean_queue_packets < 3.0, "{}", found.links[0].mean_queue_packets);
+    assert!(outcome.links[0].mean_queue_packets < 3.0, "{}", outcome.links[0].mean_queue_packets);
 }
 
 /// Timestamps and SACK blocks travel beside what routers write.
@@ -70,7 +70,7 @@ fn timestamps_and_sack_leave_room_for_router_headers() {
                 .replace("receive_window     = 10000", &format!("{linux}{stamps}"))
                 .replace("newreno", "sack"))
         });
-        let total = |found: &Outcome| found.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>();
+        let total = |outcome: &Outcome| outcome.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>();
         assert!((total(&with) / total(&without) - 1.0).abs() < 0.01, "{} {}", total(&without), total(&with));
         for flow in &with.flows {
             // With exact round-trip times the flows of XCP keep one order within its control period; the feedback of a
@@ -138,16 +138,17 @@ from = "s"
 to = "d"
 bytes = "60kB"
 "#;
-    let found = |text: &str| run(text).flows[0].completion_s.unwrap();
-    let approved = found(text);
+    let outcome = |text: &str| run(text).flows[0].completion_s.unwrap();
+    let approved = outcome(text);
     // 2.56 Mb/s are the header's rate below 5; in a round trip of 100 ms that is a window of 30 segments: 60 take two.
     assert!((0.3..0.45).contains(&approved), "{approved}");
     // A router that does not take part leaves the usual start, from two segments.
-    let refused = found(&text.replacen("router = { kind = \"quick_start\" }\n", "", 1));
+    let refused = outcome(&text.replacen("router = { kind = \"quick_start\" }\n", "", 1));
     assert!(refused > approved + 0.15, "{refused}");
     // The window of Enhanced RCP's code, whatever the rate.
-    let whole =
-        found(&text.replace("quick_start = \"5Mbps\"", "quick_start = \"5Mbps\"\nquick_start_window = 9999"));
+    let whole = outcome(
+        &text.replace("quick_start = \"5Mbps\"", "quick_start = \"5Mbps\"\nquick_start_window = 9999"),
+    );
     assert!(whole < approved, "{whole}");
     let error = Scenario::parse("q.toml", &text.replace("5Mbps", "10kbps"), &[]).unwrap_err();
     assert!(error.to_string().contains("must be at least 80kbps"), "{error}");
@@ -155,7 +156,7 @@ bytes = "60kB"
 
 /// A path of 1 Mb/s with an outage. The goodput in kb/s of a flow with this controller.
 fn after_an_outage(controller: &str, recovery: &str, mss: u32) -> f64 {
-    let found = run(&format!(
+    let outcome = run(&format!(
         r#"
 duration = "300s"
 tcp = {{ profile = "ns2", recovery = "{recovery}", congestion_control = "{controller}", mss = {mss}, receive_window = 1000 }}
@@ -163,7 +164,7 @@ link = [{{ ends = ["a", "b"], rate = "1Mbps", delay = "300ms", queue = {{ kind =
 flow = [{{ name = "f", from = "a", to = "b" }}]
 "#
     ));
-    found.flows[0].goodput_bps / 1e3
+    outcome.flows[0].goodput_bps / 1e3
 }
 
 /// The window of Prague grows only while it is the limit, so its pacing rate must let the window be used.

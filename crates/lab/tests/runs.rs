@@ -34,21 +34,21 @@ flow = [
 const NEED_RACK: [&str; 7] = ["bbr", "bbr3", "copa", "ledbat", "ledbat_pp", "vivace", "policy"];
 
 fn profiles() -> Vec<String> {
-    let mut found = Vec::new();
+    let mut results = Vec::new();
     for d in cc::CONTROLLERS {
         for recovery in transport::Recovery::ALL {
             if NEED_RACK.contains(&d.name) && recovery.1 != "rack" {
                 continue; // refused: it needs the counts of that recovery
             }
             for profile in ["ns2", "linux"] {
-                found.push(format!(
+                results.push(format!(
                     r#"{{ profile = "{profile}", control = "{}", recovery = "{}", window = 60 }}"#,
                     d.name, recovery.1
                 ));
             }
         }
     }
-    found
+    results
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn fingerprint(scenario: &Scenario) -> String {
 
 #[test]
 fn the_same_scenario_and_seed_give_the_same_bytes() {
-    let made: Vec<Scenario> = [
+    let scenarios: Vec<Scenario> = [
         network(
             7,
             r#"{ profile = "ns2", control = "reno", recovery = "newreno" }"#,
@@ -214,11 +214,11 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
     // Recorded values: they are the same in debug and release builds and on every machine. A change of them is a
     // change of results and needs a line in CHANGELOG.md.
     let known = include_str!("fingerprints.txt").lines().map(str::to_string).collect::<Vec<_>>();
-    let prints: Vec<String> = made.iter().map(fingerprint).collect();
+    let prints: Vec<String> = scenarios.iter().map(fingerprint).collect();
     assert_eq!(prints, known);
     // In any chunks, on any thread, beside any other run, with any log on.
     let mut chunked = Run::new(
-        &made[0],
+        &scenarios[0],
         Settings {
             recording: Recording {
                 fingerprint: true,
@@ -242,8 +242,8 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
         let runs: Vec<_> = (0..6)
             .map(|i| {
                 scope.spawn({
-                    let made = &made;
-                    move || (i % 3, fingerprint(&made[i % 3]))
+                    let scenarios = &scenarios;
+                    move || (i % 3, fingerprint(&scenarios[i % 3]))
                 })
             })
             .collect();

@@ -59,13 +59,13 @@ fn lost(outcome: &Outcome) -> (u64, u64) {
 #[test]
 fn a_handoff_takes_what_waits_unless_it_is_said_to_be_lossless() {
     let with = |handoff: &str| {
-        let found = run(&text("300s", &format!("handoff = {{ {handoff} }}"), FLOW));
-        let handoffs = &found.satellite.as_ref().unwrap().handoffs;
+        let outcome = run(&text("300s", &format!("handoff = {{ {handoff} }}"), FLOW));
+        let handoffs = &outcome.satellite.as_ref().unwrap().handoffs;
         assert_eq!(handoffs.len(), 1, "{handoffs:?}");
         let handoff = &handoffs[0];
         let names = (handoff.terminal.as_str(), handoff.from.as_deref(), handoff.to.as_deref());
         assert_eq!((handoff.time_s, names), (240.0, ("delhi", Some("p2k1"), Some("p2k0"))));
-        (lost(&found), found.flows[0].goodput_bps)
+        (lost(&outcome), outcome.flows[0].goodput_bps)
     };
     let (ns2, goodput) = with("loss = \"ns2\"");
     assert!((10..=50).contains(&ns2.0) && ns2.1 == 0, "{ns2:?}");
@@ -102,16 +102,16 @@ fn the_faster_of_two_wires_and_of_two_directions_is_taken() {
     };
     let wires = slow("\"x\", \"delhi\"", "200ms", "200ms") + &slow("\"x\", \"delhi\"", "1ms", "1ms");
     let flow = FLOW.replace("from = \"delhi\"", "from = \"x\"");
-    let found = run(&text("30s", "", &(wires + &flow)));
-    assert!(found.flows[0].min_rtt_s.unwrap() < 0.25, "{:?}", found.flows[0].min_rtt_s);
+    let outcome = run(&text("30s", "", &(wires + &flow)));
+    assert!(outcome.flows[0].min_rtt_s.unwrap() < 0.25, "{:?}", outcome.flows[0].min_rtt_s);
     // A ring on the ground: 300 ms one way round, 1 ms the other.
     let ring = slow("\"x\", \"y\"", "300ms", "1ms")
         + &slow("\"y\", \"z\"", "1ms", "300ms")
         + &slow("\"z\", \"x\"", "1ms", "300ms")
         + &slow("\"z\", \"delhi\"", "1ms", "1ms");
     let flow = "[[flow]]\nname = \"f\"\nfrom = \"y\"\nto = \"x\"\n";
-    let found = run(&text("10s", "", &(ring + flow)));
-    let rtt = found.flows[0].min_rtt_s.unwrap();
+    let outcome = run(&text("10s", "", &(ring + flow)));
+    let rtt = outcome.flows[0].min_rtt_s.unwrap();
     assert!(rtt < 0.32, "{rtt}");
 }
 
@@ -133,9 +133,9 @@ fn nothing_waits_in_vain_for_a_satellite_where_nothing_may_be_lost() {
         isl = { rate = \"1Mbps\" }\nup = { rate = \"100kbps\" }\ndown = { rate = \"1Mbps\" }\n\
         handoff = { loss = \"lossless\" }";
     let flow = FLOW.replace("start = \"1s\"", "udp = { packet = 500, rate = \"90kbps\" }");
-    let found = run(&text("7000s", "", &flow).replace("kind = \"iridium\"", thin));
-    assert!(found.satellite.as_ref().unwrap().handoffs.iter().any(|h| h.to.is_none()));
-    assert_eq!(lost(&found).0, 0);
+    let outcome = run(&text("7000s", "", &flow).replace("kind = \"iridium\"", thin));
+    assert!(outcome.satellite.as_ref().unwrap().handoffs.iter().any(|h| h.to.is_none()));
+    assert_eq!(lost(&outcome).0, 0);
 }
 
 #[test]
@@ -158,8 +158,8 @@ fn terminals_that_share_a_satellite_pass_the_audit() {
 #[test]
 fn errors_strike_satellite_links_too() {
     let lossy = "down = { loss = { kind = \"bernoulli\", rate = 0.05 } }";
-    let found = run(&text("60s", lossy, FLOW));
-    let losses: u64 = found.links.iter().map(|link| link.dropped_packets[net::DropReason::Loss]).sum();
+    let outcome = run(&text("60s", lossy, FLOW));
+    let losses: u64 = outcome.links.iter().map(|link| link.dropped_packets[net::DropReason::Loss]).sum();
     assert!(losses > 10);
 }
 
@@ -167,8 +167,8 @@ fn errors_strike_satellite_links_too() {
 fn planes_with_too_few_satellites_have_no_links_through_the_earth() {
     let thin = "kind = \"walker\"\naltitude = \"780km\"\ninclination = \"86deg\"\nplanes = 1\nper_plane = 5\n\
         elevation_mask = \"1deg\"\nisl = { rate = \"1Mbps\" }\nup = { rate = \"1Mbps\" }\ndown = { rate = \"1Mbps\" }";
-    let found = run(&text("30s", "", FLOW).replace("kind = \"iridium\"", thin));
-    assert_eq!(found.flows[0].goodput_bps, 0.0);
+    let outcome = run(&text("30s", "", FLOW).replace("kind = \"iridium\"", thin));
+    assert_eq!(outcome.flows[0].goodput_bps, 0.0);
 }
 
 #[test]
@@ -211,9 +211,9 @@ from = "delhi"
 to = "sink"
 udp = { packet = 500, rate = "50kbps" }
 "#;
-    let found = run(&text("60s", "cross_seam = true", wires));
-    assert!(found.flows.iter().all(|flow| flow.goodput_bps > 40_000.0), "{:?}", found.flows);
-    let names: Vec<&str> = found.links.iter().map(|link| link.name.as_str()).collect();
+    let outcome = run(&text("60s", "cross_seam = true", wires));
+    assert!(outcome.flows.iter().all(|flow| flow.goodput_bps > 40_000.0), "{:?}", outcome.flows);
+    let names: Vec<&str> = outcome.links.iter().map(|link| link.name.as_str()).collect();
     assert!(names.contains(&"source->delhi") && names.contains(&"delhi->*"), "{names:?}");
 }
 
@@ -223,10 +223,10 @@ fn nothing_arrives_where_no_satellite_is_seen() {
     let flat = "kind = \"walker\"\naltitude = \"780km\"\ninclination = \"0deg\"\nplanes = 1\nper_plane = 24\n\
         isl = { rate = \"1Mbps\" }\nup = { rate = \"1Mbps\" }\ndown = { rate = \"1Mbps\" }";
     let text = text("30s", "", FLOW).replace("kind = \"iridium\"", flat);
-    let found = run(&text);
-    let (handoff, route) = lost(&found);
-    assert!(found.flows[0].goodput_bps == 0.0 && handoff == 0 && route > 0);
-    assert!(found.satellite.unwrap().handoffs.is_empty());
+    let outcome = run(&text);
+    let (handoff, route) = lost(&outcome);
+    assert!(outcome.flows[0].goodput_bps == 0.0 && handoff == 0 && route > 0);
+    assert!(outcome.satellite.unwrap().handoffs.is_empty());
 }
 
 #[test]
@@ -259,8 +259,8 @@ fn the_seed_moves_checks_that_have_jitter() {
     let of = |seed: u64| {
         let text = text("1200s", "handoff = { jitter = \"5s\" }", FLOW)
             .replace("duration", &format!("seed = {seed}\nduration"));
-        let found = run(&text.replace("start = \"1s\"", "start = \"1s\"\nbytes = \"100kB\""));
-        found.satellite.unwrap().handoffs.iter().map(|h| h.time_s).collect::<Vec<_>>()
+        let outcome = run(&text.replace("start = \"1s\"", "start = \"1s\"\nbytes = \"100kB\""));
+        outcome.satellite.unwrap().handoffs.iter().map(|h| h.time_s).collect::<Vec<_>>()
     };
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
@@ -355,8 +355,9 @@ fn every_discipline_and_varying_rates_pass_the_audit_on_satellites() {
         for rate in [if fifo { "\"1.5Mbps\"" } else { random }, if fifo { "\"1Mbps\"" } else { steps }] {
             let queue = format!("{{ kind = \"{queue}\", limit = \"60p\" }}");
             let satellites = transmitters(rate, &queue);
-            let found = run(&text("280s", &format!("{satellites}handoff = {{ loss = \"lossless\" }}"), FLOW));
-            assert!(found.flows[0].goodput_bps > 4e5, "{queue} {rate} {}", found.flows[0].goodput_bps);
+            let outcome =
+                run(&text("280s", &format!("{satellites}handoff = {{ loss = \"lossless\" }}"), FLOW));
+            assert!(outcome.flows[0].goodput_bps > 4e5, "{queue} {rate} {}", outcome.flows[0].goodput_bps);
         }
     }
 }

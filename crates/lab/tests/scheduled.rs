@@ -323,9 +323,9 @@ fn options_without_effect_on_bbr_are_told() {
     let file = |tcp: &str| format!("{}tcp = {{ {tcp} }}\n", single("rate = \"1Mbps\""));
     let advice = |tcp: &str| lab::advised(|| Scenario::parse("test.toml", &file(tcp), &[]).unwrap()).1;
     let unused = "initial_ssthresh = 20, pacing = false, abe = true";
-    let found = advice(&format!("congestion_control = \"bbr\", {unused}"));
-    assert_eq!(found.len(), 3, "{found:?}");
-    assert!(found[0].contains("initial_ssthresh: has no effect with bbr"), "{found:?}");
+    let lines = advice(&format!("congestion_control = \"bbr\", {unused}"));
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines[0].contains("initial_ssthresh: has no effect with bbr"), "{lines:?}");
     assert_eq!(advice(&format!("congestion_control = \"reno\", {unused}")), Vec::<String>::new());
     assert_eq!(advice("congestion_control = \"bbr\", delayed_ack = false"), Vec::<String>::new());
 }

@@ -233,9 +233,9 @@ fn downlinks(stations: &[(&str, &str)], more: &str) -> String {
 
 #[test]
 fn the_categories_of_a_node_do_not_collide_with_each_other() {
-    let found = outcome(&downlinks(&[("a", "vi"), ("b", "vo")], ""), &[]);
-    assert_eq!(found.wifi[0].collision_rate, Some(0.0));
-    assert!(found.flows.iter().all(|flow| flow.goodput_bps > 1e6), "{:?}", mbps(&found));
+    let outcome_of_run = outcome(&downlinks(&[("a", "vi"), ("b", "vo")], ""), &[]);
+    assert_eq!(outcome_of_run.wifi[0].collision_rate, Some(0.0));
+    assert!(outcome_of_run.flows.iter().all(|flow| flow.goodput_bps > 1e6), "{:?}", mbps(&outcome_of_run));
 }
 
 #[test]
@@ -243,14 +243,14 @@ fn airtime_of_uploads_takes_no_turns_and_makes_no_debt_of_an_idle_station() {
     let up = "[[flow]]\nname = \"up\"\nfrom = \"a\"\nto = \"ap\"\nudp = { rate = \"100Mbps\" }\n";
     let stations = [("a", "be"), ("b", "be"), ("c", "be")];
     let text = downlinks(&stations, ", scheduler = \"round_robin\", charge = \"both\"") + up;
-    let found = outcome(&text, &["duration=20s"]);
-    let rate = |name: &str| found.flows.iter().find(|flow| flow.name == name).unwrap().goodput_bps;
+    let outcome_of_run = outcome(&text, &["duration=20s"]);
+    let rate = |name: &str| outcome_of_run.flows.iter().find(|flow| flow.name == name).unwrap().goodput_bps;
     within(rate("da"), rate("db"), 0.1);
     within(rate("dc"), rate("db"), 0.1);
     // a uploads alone for two seconds, and then a and b have downloads too.
     let text = downlinks(&stations[..2], ", charge = \"both\"") + up;
-    let found = outcome(&text, &["flow.up.stop=2s", "flow.da.start=2s", "flow.db.start=2s"]);
-    within(found.flows[0].goodput_bps, found.flows[1].goodput_bps, 0.1);
+    let outcome_of_run = outcome(&text, &["flow.up.stop=2s", "flow.da.start=2s", "flow.db.start=2s"]);
+    within(outcome_of_run.flows[0].goodput_bps, outcome_of_run.flows[1].goodput_bps, 0.1);
 }
 
 #[test]

@@ -65,8 +65,8 @@ impl QuickStartRouter {
 
 /// The largest rate of the header that is at most `bps` bit/s; zero if there is none.
 fn quantised(bps: f64) -> Rate {
-    let found = (1..=15).rev().map(|n| 40_000u64 << n).find(|rate| *rate as f64 <= bps);
-    Rate::from_bps(found.unwrap_or(0))
+    let rate_code = (1..=15).rev().map(|n| 40_000u64 << n).find(|rate| *rate as f64 <= bps);
+    Rate::from_bps(rate_code.unwrap_or(0))
 }
 
 #[cfg(test)]

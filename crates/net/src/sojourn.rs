@@ -49,11 +49,11 @@ impl SojournTimes {
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let rank = ((q * self.total as f64).ceil() as u64).max(1);
         let mut below = 0;
-        let found = self.counts.iter().position(|count| {
+        let place = self.counts.iter().position(|count| {
             below += u64::from(*count);
             below >= rank
         })?;
-        Some(middle(found) / units::PS_PER_S as f64)
+        Some(middle(place) / units::PS_PER_S as f64)
     }
 }
 
@@ -111,8 +111,8 @@ mod tests {
         assert_eq!(times.quantile(0.95), None);
         (1..=200).for_each(|ms| times.record(Span::from_ms(ms)));
         for (q, expected) in [(0.0, 0.001), (0.5, 0.1), (0.95, 0.19), (1.0, 0.2)] {
-            let found = times.quantile(q).unwrap();
-            assert!((found / expected - 1.0).abs() < 0.008, "{q} {found}");
+            let value = times.quantile(q).unwrap();
+            assert!((value / expected - 1.0).abs() < 0.008, "{q} {value}");
         }
         let mut times = SojournTimes::default();
         times.record(Span::ZERO);

@@ -204,10 +204,10 @@ impl Timeline {
         let mut from = 0.0;
         while from < end && !stop.load(Ordering::Relaxed) {
             let to = (from + SAMPLE_INTERVAL_S).min(end);
-            let mut found: Vec<(f64, usize, bool)> = Vec::new();
+            let mut entries: Vec<(f64, usize, bool)> = Vec::new();
             for &isl in &moving {
                 if state.isl(isl, to) != state.isls[isl] {
-                    found.push((halve(from, to, |t| state.isl(isl, t) != state.isls[isl]), isl, true));
+                    entries.push((halve(from, to, |t| state.isl(isl, t) != state.isls[isl]), isl, true));
                 }
             }
             for terminal in 0..state.attached.len() {
@@ -216,11 +216,11 @@ impl Timeline {
                     None => state.wants(terminal, t),
                 };
                 if wants(to) {
-                    found.push((halve(from, to, wants), terminal, false));
+                    entries.push((halve(from, to, wants), terminal, false));
                 }
             }
-            found.sort_by(|a, b| a.0.total_cmp(&b.0));
-            for (at, number, is_link) in found {
+            entries.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for (at, number, is_link) in entries {
                 let time = (Time::ZERO + Span::from_seconds(at)).min(until);
                 if is_link {
                     let now = state.isl(number, at);
@@ -311,19 +311,19 @@ impl Timeline {
 
     /// All hand-offs in the order of time.
     pub fn handoffs(&self) -> Vec<Handoff> {
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         for (terminal, list) in self.attachments.iter().enumerate() {
             let first = list.iter().position(|a| a.satellite.is_some()).unwrap_or(list.len());
             let pairs = list[first.min(list.len())..].windows(2);
-            found.extend(pairs.map(|pair| Handoff {
+            entries.extend(pairs.map(|pair| Handoff {
                 at: pair[1].at,
                 terminal,
                 from: pair[0].satellite,
                 to: pair[1].satellite,
             }));
         }
-        found.sort_by_key(|handoff| (handoff.at, handoff.terminal));
-        found
+        entries.sort_by_key(|handoff| (handoff.at, handoff.terminal));
+        entries
     }
 }
 
@@ -449,7 +449,7 @@ mod tests {
         let system = system(&[(37.9, -122.3), (42.3, -71.1), (11.0, 77.0), (51.5, -0.1), (28.6, 77.2)]);
         let line =
             Timeline::new(&system, &rules(Rule::Ns2, 10_000), seconds(600), &AtomicBool::new(false), |_| 0.0);
-        let found: Vec<_> =
+        let entries: Vec<_> =
             line.handoffs().iter().map(|h| (h.at.seconds(), h.terminal, h.from, h.to)).collect();
         let expected = [
             (100.0, 3, Some(2), Some(1)),
@@ -458,7 +458,7 @@ mod tests {
             (440.0, 2, Some(22), Some(43)),
             (520.0, 0, Some(26), Some(25)),
         ];
-        assert_eq!(found, expected);
+        assert_eq!(entries, expected);
         let times: BTreeSet<_> = line.isls.iter().map(|c| c.at).collect();
         let times: Vec<_> = times.into_iter().filter(|t| *t > Time::ZERO).collect();
         assert_eq!(times, [90, 190, 370, 460].map(seconds));

@@ -57,10 +57,10 @@ pub(crate) fn interruptible<T: Send>(
     let waiting = std::thread::current();
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            let found = guarded(|| work(&stop));
+            let result = guarded(|| work(&stop));
             done.store(true, Ordering::Release);
             waiting.unpark();
-            found
+            result
         });
         while !done.load(Ordering::Acquire) {
             py.detach(|| std::thread::park_timeout(SIGNALS));

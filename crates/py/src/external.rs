@@ -70,8 +70,8 @@ impl PyFactory {
     pub fn identify(path: &Path, class: &str) -> Result<String, String> {
         Python::attach(|py| {
             let identify = || -> PyResult<String> {
-                let found = py.import("ackclock.control")?.getattr("identify")?;
-                found.call1((path.to_string_lossy(), class))?.extract()
+                let identity = py.import("ackclock.control")?.getattr("identify")?;
+                identity.call1((path.to_string_lossy(), class))?.extract()
             };
             identify().map_err(|error| error.value(py).to_string())
         })

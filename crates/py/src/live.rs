@@ -36,12 +36,12 @@ fn watched<T: Send>(
 ) -> PyResult<T> {
     let raised = Mutex::new(None);
     let mut check = || {
-        let found = Python::attach(|py| {
+        let result = Python::attach(|py| {
             py.check_signals()?;
             progress.map_or(Ok(()), |progress| progress.call0(py).map(drop))
         });
-        let good = found.is_ok();
-        if let (Err(error), Ok(mut raised)) = (found, raised.lock()) {
+        let good = result.is_ok();
+        if let (Err(error), Ok(mut raised)) = (result, raised.lock()) {
             *raised = Some(error);
         }
         good
@@ -132,15 +132,15 @@ pub(crate) fn run_udp(
 /// Runs the first flow, a TCP flow, in the kernel: with its algorithm `own`, or without one with the flow's controller
 /// through BPF.
 #[pyfunction]
-#[pyo3(signature = (scenario, own=None, *, seed=None, progress=None))]
+#[pyo3(signature = (scenario, kernel_controller=None, *, seed=None, progress=None))]
 pub(crate) fn run_kernel(
     py: Python<'_>,
     scenario: &PyScenario,
-    own: Option<String>,
+    kernel_controller: Option<String>,
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<FinishedLive> {
-    let control = match own {
+    let control = match kernel_controller {
         Some(name) => KernelControl::Own(name),
         #[cfg(feature = "kernel")]
         None => KernelControl::Bridge,

@@ -149,13 +149,13 @@ fn reductions(py: Python<'_>, run: &mut Run, most: usize) -> PyResult<(Vec<lab::
 
 /// Builds a run; signals interrupt it.
 pub(crate) fn build(py: Python<'_>, scenario: &PyScenario, settings: Settings) -> PyResult<Run> {
-    let made = if scenario.scenario.has_external() {
+    let result = if scenario.scenario.has_external() {
         py.detach(|| guarded(|| Run::new(&scenario.scenario, settings)))?
     } else {
         interruptible(py, |stop| Run::stoppable(&scenario.scenario, settings, stop))?
     };
     py.check_signals()?;
-    made.map_err(|error| scenario_error(py, error))
+    result.map_err(|error| scenario_error(py, error))
 }
 
 /// Calls `advance` until it returns that it is done; checks signals, controllers and memory after each call, and reports the

@@ -86,16 +86,16 @@ impl PyScenario {
     }
     /// Places of the radio nodes at some times (s) under a seed: x and y in metres, node by node, time by time (f64 columns).
     fn places(&self, py: Python<'_>, seed: Option<u64>, times: Vec<f64>) -> Py<PyBytes> {
-        let mut found: Vec<f64> = Vec::new();
+        let mut positions: Vec<f64> = Vec::new();
         if let Some(radio) = &self.scenario.radio {
             let paths =
                 radio.trajectories(seed.unwrap_or(self.scenario.seed), Time::ZERO + self.scenario.duration);
             for at in times {
                 let at = Time::ZERO + Span::from_seconds(at);
-                found.extend(paths.iter().flat_map(|path| path.at(at)));
+                positions.extend(paths.iter().flat_map(|path| path.at(at)));
             }
         }
-        PyBytes::new(py, bytemuck::cast_slice(&found)).unbind()
+        PyBytes::new(py, bytemuck::cast_slice(&positions)).unbind()
     }
 }
 

@@ -131,8 +131,8 @@ impl PyPool {
     fn collect(&self, py: Python<'_>, timeout_s: f64) -> PyResult<Option<Vec<Done>>> {
         py.check_signals()?;
         let wait = Duration::from_secs_f64(timeout_s.clamp(0.0, 60.0));
-        let found = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).collect(wait));
-        Ok(found.map(|done| {
+        let outcomes = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).collect(wait));
+        Ok(outcomes.map(|done| {
             let row = |d: lab::Done| match d.outcome {
                 Ok(outcome) => (d.job, Some(outcome), None, d.cpu_s),
                 Err(reason) => (d.job, None, Some(reason), d.cpu_s),

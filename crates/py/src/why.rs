@@ -24,8 +24,8 @@ pub(crate) fn explain(
     let mut run = build(py, scenario, Settings { seed, recording, ..Settings::default() })?;
     let until = Time::ZERO + Span::from_seconds(at_s);
     drive(py, &mut run, |run: &mut Run| run.advance_within(FEW, until), None)?;
-    let found = lab::explain(&run, Question { at_s, flow, cut });
-    found
-        .map(|found| lab::to_json(&found))
+    let explanation = lab::explain(&run, Question { at_s, flow, cut });
+    explanation
+        .map(|explanation| lab::to_json(&explanation))
         .map_err(|unanswered| PyValueError::new_err((unanswered.part, unanswered.message)))
 }

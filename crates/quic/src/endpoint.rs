@@ -366,8 +366,8 @@ impl Endpoint {
         let before = losses(connection);
         connection.handle_timeout(at);
         if let Some(controller) = &self.controller {
-            let found = losses(connection) > before;
-            controller.lock().on_timeout(found);
+            let has_losses = losses(connection) > before;
+            controller.lock().on_timeout(has_losses);
         }
     }
 

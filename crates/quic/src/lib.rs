@@ -31,14 +31,14 @@ mod ecn;
 mod endpoint;
 mod frames;
 mod observer;
-mod offers;
 mod packets;
 mod qlog;
 mod session;
+mod signals;
 
 pub use clock::Clock;
 pub use config::{Config, ConfigError, Pacing};
 pub use control::{Change, ControllerHandle, ControllerState, ControllerStats};
 pub use ecn::Ecn;
 pub use endpoint::{ConnectionError, Deadlines, Endpoint, connection_error};
-pub use offers::{degraded_signals, missing_signal, offers};
+pub use signals::{degraded_signals, missing_signal, provided_signals};

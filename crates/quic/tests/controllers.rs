@@ -28,8 +28,8 @@ fn every_controller_runs_or_is_refused_with_a_reason() {
     let mut refused = Vec::new();
     for descriptor in CONTROLLERS {
         let config = settings(descriptor.name);
-        let made = controller(descriptor.name, &config, &[]);
-        if let Some(reason) = missing_signal(made.needs(), &config) {
+        let quic_controller = controller(descriptor.name, &config, &[]);
+        if let Some(reason) = missing_signal(quic_controller.needs(), &config) {
             assert!(reason.starts_with("needs "), "{reason}");
             refused.push(descriptor.name);
             continue;

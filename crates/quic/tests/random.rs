@@ -54,8 +54,8 @@ fn run(case: &Case) -> Option<Pipe> {
         seed: case.seed,
         ..Config::default()
     };
-    let made = controller(CONTROLLERS[case.name].name, &config, &[]);
-    if missing_signal(made.needs(), &config).is_some() {
+    let quic_controller = controller(CONTROLLERS[case.name].name, &config, &[]);
+    if missing_signal(quic_controller.needs(), &config).is_some() {
         return None;
     }
     let Case { seed, drop, mark, late, .. } = *case;
@@ -73,7 +73,7 @@ fn run(case: &Case) -> Option<Pipe> {
         }),
         ..Path::default()
     };
-    let mut pipe = Pipe::new(&config, made, path);
+    let mut pipe = Pipe::new(&config, quic_controller, path);
     pipe.watch = Some(Box::new(|now, handle| {
         let state = handle.lock();
         assert!(state.cwnd() >= 0.0 && state.window_bytes() >= 2 * 1472, "{now:?}");

@@ -352,18 +352,18 @@ impl BridgedFlow {
     }
 
     fn decide(&mut self, event: &Event, now: Time) -> Decision {
-        let own = [whole(self.controller.cwnd()), whole(self.controller.ssthresh())];
+        let windows = [whole(self.controller.cwnd()), whole(self.controller.ssthresh())];
         let predicted = |cause| {
             let answer = self.controller.predict_reduction(&self.congestion(event, now, cause));
             answer.map_or([0, 0], |(cwnd, ssthresh)| [whole(cwnd), whole(ssthresh)])
         };
         Decision {
             sequence: event.sequence,
-            cwnd: own[0],
-            ssthresh: own[1],
+            cwnd: windows[0],
+            ssthresh: windows[1],
             loss: predicted(Cause::FastRetransmit),
             // A controller that processes echoes itself keeps its window when the kernel enters CWR.
-            echo: if self.reduces_on_echo() { predicted(Cause::Ecn) } else { own },
+            echo: if self.reduces_on_echo() { predicted(Cause::Ecn) } else { windows },
             pacing: self.controller.pacing().map_or(0, |rate| rate.bps() / 8),
         }
     }

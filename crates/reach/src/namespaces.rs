@@ -130,22 +130,22 @@ impl Namespaces {
             in_child(theirs.as_fd(), || hold(plan, &prepared, parent, theirs.as_fd()));
         };
         drop(theirs);
-        let mut made = Started { holder, first: None, control: Some(ours) };
+        let mut started = Started { holder, first: None, control: Some(ours) };
         let mut ready = None;
         // The two processes report in any order.
         loop {
-            let (text, mut descriptors) = made.receive()?;
+            let (text, mut descriptors) = started.receive()?;
             let (kind, rest) = text.split_at(1);
             match kind {
-                "p" => made.first = descriptors.pop(),
+                "p" => started.first = descriptors.pop(),
                 "r" => ready = Some(descriptors),
                 "u" => return Err(Error::Unavailable(rest.into())),
                 _ => return Err(Error::Failed(rest.into())),
             }
-            if made.first.is_some()
+            if started.first.is_some()
                 && let Some(descriptors) = ready.take()
             {
-                return made.finish(descriptors);
+                return started.finish(descriptors);
             }
         }
     }

@@ -29,11 +29,11 @@ fn paths() -> Vec<(&'static str, Path)> {
 
 /// Options that differ from a profile, by name.
 fn variants() -> Vec<(String, Options)> {
-    let mut found = Vec::new();
+    let mut lines = Vec::new();
     for (recovery, name) in Recovery::ALL.iter().copied() {
         for (profile, options) in [("ns2", Options::ns2()), ("linux", Options::linux())] {
             let plain = Options { recovery, window: 200, ecn: true, ..options };
-            found.push((format!("{name} {profile}"), plain.clone()));
+            lines.push((format!("{name} {profile}"), plain.clone()));
             let other = Options {
                 limited_transmit: false,
                 timestamps: !plain.timestamps,
@@ -44,18 +44,18 @@ fn variants() -> Vec<(String, Options)> {
                 max_burst: 4,
                 ..plain.clone()
             };
-            found.push((format!("{name} {profile} other"), other));
+            lines.push((format!("{name} {profile} other"), other));
             let third =
                 Options { pacing: true, syn: false, delay_growth: false, initial_window: 4.0, ..plain };
-            found.push((format!("{name} {profile} paced"), third));
+            lines.push((format!("{name} {profile} paced"), third));
         }
     }
     let rack = Options { window: 200, ecn: true, ..Options::linux() };
     for (kind, name) in ReductionKind::ALL {
-        found.push((format!("reduction {name}"), Options { reduction: *kind, ..rack.clone() }));
+        lines.push((format!("reduction {name}"), Options { reduction: *kind, ..rack.clone() }));
     }
     for (window, name) in ReorderingWindow::ALL {
-        found.push((
+        lines.push((
             format!("reordering window {name}"),
             Options { reordering_window: *window, ..rack.clone() },
         ));
@@ -82,8 +82,8 @@ fn variants() -> Vec<(String, Options)> {
         ("ack every 4", Options { ack_every: 4, quick_acks: 2, ..rack.clone() }),
         ("no dsack", Options { dsack: false, ..rack }),
     ];
-    found.extend(more.map(|(name, options)| (name.to_string(), options)));
-    found
+    lines.extend(more.map(|(name, options)| (name.to_string(), options)));
+    lines
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn writes_after_idle_times_restart_as_the_option_says() {
         let path = Path { queue: 100, ..Path::default() };
         let mut exchange = Exchange::new(&options, "reno", None, path, 1);
         exchange.sender.write_in_portions();
-        let found = exchange.write_and_wait(&[(0, 22), (400, 3)]);
-        assert_eq!(found, expected, "{restart:?}");
+        let lines = exchange.write_and_wait(&[(0, 22), (400, 3)]);
+        assert_eq!(lines, expected, "{restart:?}");
         assert!(exchange.sender.controller().ssthresh() >= 24.0);
     }
 }

@@ -51,20 +51,20 @@ impl Session {
             self.fail::<()>("no satellites are computed");
             return;
         };
-        let found = view.snapshot(Time::ZERO + Span::from_seconds(seconds.max(0.0)), *ends);
-        let satellites = found
+        let snapshot = view.snapshot(Time::ZERO + Span::from_seconds(seconds.max(0.0)), *ends);
+        let satellites = snapshot
             .satellites
             .iter()
             .flat_map(|(_, latitude, longitude, altitude)| [*latitude, *longitude, *altitude]);
         let terminals =
-            found.terminals.iter().flat_map(|(_, latitude, longitude)| [*latitude, *longitude, 0.0]);
+            snapshot.terminals.iter().flat_map(|(_, latitude, longitude)| [*latitude, *longitude, 0.0]);
         let numbers = satellites.chain(terminals).collect();
         let names = |list: Vec<&String>| json!(list);
         let answer = json!({
-            "satellites": names(found.satellites.iter().map(|s| &s.0).collect()),
-            "terminals": names(found.terminals.iter().map(|t| &t.0).collect()),
-            "links": found.links, "path": found.path, "delay_s": found.delay_s,
-            "footprint_deg": found.footprint,
+            "satellites": names(snapshot.satellites.iter().map(|s| &s.0).collect()),
+            "terminals": names(snapshot.terminals.iter().map(|t| &t.0).collect()),
+            "links": snapshot.links, "path": snapshot.path, "delay_s": snapshot.delay_s,
+            "footprint_deg": snapshot.footprint,
         });
         self.reply(&answer);
         self.data = numbers;

@@ -257,8 +257,8 @@ impl Session {
             8 => place(&log.phase),
             10..=18 => self.packet_column(run.packets(), number),
             _ => {
-                let found = number.checked_sub(100).and_then(|n| log.internals.get(n as usize));
-                found.map_or((std::ptr::null(), 0), |(_, column)| place(column))
+                let internal = number.checked_sub(100).and_then(|n| log.internals.get(n as usize));
+                internal.map_or((std::ptr::null(), 0), |(_, column)| place(column))
             }
         }
     }
@@ -280,19 +280,19 @@ impl Session {
     /// Curves for a screen.
     pub fn curves(&mut self, from: f64, to: f64, columns: usize) {
         let Some(run) = self.run() else { return };
-        let found = run.curves(from, to, columns);
-        self.reply(&json!({"series": serde_json::to_value(&found.series).unwrap_or_default()}));
-        self.data = found.data;
+        let curves = run.curves(from, to, columns);
+        self.reply(&json!({"series": serde_json::to_value(&curves.series).unwrap_or_default()}));
+        self.data = curves.data;
     }
 
     /// Packets on links.
     pub fn flights(&mut self, from: f64, to: f64) {
         let Some(run) = self.run() else { return };
-        let found = run.flights(from, to);
+        let flights = run.flights(from, to);
         let columns = lab::Flights::COLUMNS;
-        let rows = found.rows.len() / columns.len();
-        self.reply(&json!({"columns": columns, "rows": rows, "left_out": found.left_out}));
-        self.data = found.rows;
+        let rows = flights.rows.len() / columns.len();
+        self.reply(&json!({"columns": columns, "rows": rows, "left_out": flights.left_out}));
+        self.data = flights.rows;
     }
 
     /// What is recorded.
@@ -357,17 +357,19 @@ impl Session {
 /// What is wrong with a request to open a run.
 fn unusable(request: &Value) -> Option<String> {
     let wrong = |key: &str, what: &str| Some(format!("{key}: {} is not {what}", request[key]));
-    let given = |key: &str| !request[key].is_null();
+    let present = |key: &str| !request[key].is_null();
     if request["trace"].as_str().is_some_and(|name| TraceMode::from_name(name).is_none()) {
         return wrong("trace", "\"off\", \"changes\" or \"ack\"");
     }
     for key in ["seed", "point"] {
-        if given(key) && request[key].as_u64().is_none() {
+        if present(key) && request[key].as_u64().is_none() {
             return wrong(key, "a whole number from 0 on");
         }
     }
     for key in ["packets_from", "packets_until"] {
-        if given("packets_from") != given("packets_until") || given(key) && request[key].as_f64().is_none() {
+        if present("packets_from") != present("packets_until")
+            || present(key) && request[key].as_f64().is_none()
+        {
             return Some("packets_from, packets_until: both must be numbers, or none of them given".into());
         }
     }

@@ -92,24 +92,28 @@ def compare_distributions(
     a = {seed: values for seed, values in a.items() if len(values)}
     b = {seed: values for seed, values in b.items() if len(values)}
     if paired:
-        found = [distance(a[seed], b[seed]) for seed in a if seed in b]
+        distances = [distance(a[seed], b[seed]) for seed in a if seed in b]
     else:
-        found = [float(np.mean([distance(own, values) for own in a.values()])) for values in b.values() if a]
-    if not found:
+        distances = [
+            float(np.mean([distance(windows_a, values) for windows_a in a.values()])) for values in b.values() if a
+        ]
+    if not distances:
         return Row(metric, "none", "not compared", reason="no run has a window")
     between = [distance(a[i], a[j]) for i, j in itertools.combinations(a, 2)]
     bound = min(max(DISTANCE_FLOOR, float(np.quantile(between, 0.95)) if between else 0.0), DISTANCE_CAP)
-    row = Row(metric, "distance", "undecided", n=len(found), n_reference=len(a), low=0.0, high=bound)
-    row = replace(row, reference=_mean(between), compared=_mean(found))
+    row = Row(metric, "distance", "undecided", n=len(distances), n_reference=len(a), low=0.0, high=bound)
+    row = replace(row, reference=_mean(between), compared=_mean(distances))
     if not paired:
-        return replace(row, value=_mean(found), verdict="not compared", reason="runs are not paired")
-    if len(found) > 1 and stats.same(found):
-        found = found[:1]
-    if len(found) == 1:
-        return _single(replace(row, value=found[0]), deterministic=row.n > 1)
-    narrow, wide = stats.mean(found, 0.90), stats.mean(found, 0.95)
+        return replace(row, value=_mean(distances), verdict="not compared", reason="runs are not paired")
+    if len(distances) > 1 and stats.same(distances):
+        distances = distances[:1]
+    if len(distances) == 1:
+        return _single(replace(row, value=distances[0]), deterministic=row.n > 1)
+    narrow, wide = stats.mean(distances, 0.90), stats.mean(distances, 0.95)
     row = replace(row, value=wide.value, low90=narrow.low, high90=narrow.high, low95=wide.low, high95=wide.high)
-    return replace(row, p_agrees=stats.equivalence(found, -1.0, bound), p_differs=stats.outside(found, -1.0, bound))
+    return replace(
+        row, p_agrees=stats.equivalence(distances, -1.0, bound), p_differs=stats.outside(distances, -1.0, bound)
+    )
 
 
 def judge(rows: Sequence[Row]) -> list[Row]:
@@ -117,15 +121,15 @@ def judge(rows: Sequence[Row]) -> list[Row]:
     tested = [row for row in rows if row.p_agrees is not None and row.p_differs is not None]
     agrees = iter(stats.holm([row.p_agrees for row in tested if row.p_agrees is not None]))
     differs = iter(stats.holm([row.p_differs for row in tested if row.p_differs is not None]))
-    found = []
+    judged = []
     for row in rows:
         if row.p_agrees is None or row.p_differs is None:
-            found.append(row)
+            judged.append(row)
             continue
         p_agrees, p_differs = next(agrees), next(differs)
         verdict: Verdict = "agrees" if p_agrees < LEVEL else "differs" if p_differs < LEVEL else "undecided"
-        found.append(replace(row, p_agrees=p_agrees, p_differs=p_differs, verdict=verdict))
-    return found
+        judged.append(replace(row, p_agrees=p_agrees, p_differs=p_differs, verdict=verdict))
+    return judged
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -11,7 +11,7 @@ from ackclock.agree.perturb import key
 from ackclock.agree.substrates import Substrate
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.given import tcp_options
+from ackclock.flow_parameters import tcp_options
 from ackclock.suite.run import control_table
 from ackclock.toml_text import inline, read_value
 
@@ -42,18 +42,20 @@ def controls(scenario: Scenario, named: Sequence[str]) -> list[Control]:
     places = [key("flow", flow["name"], "tcp", "congestion_control") for flow in flows]
     places += [key("traffic", name, "tcp", "congestion_control") for name in sources]
     if named:
-        given = [(text, control_table(text)) for text in named]
-        if len({table for _, table in given}) < len(given):
+        chosen = [(text, control_table(text)) for text in named]
+        if len({table for _, table in chosen}) < len(chosen):
             raise BadInput("--control: a controller is named twice")
     else:
         written = _written(scenario.text)
-        found = {written.get(flow["name"]) or control_table(flow["control"]): flow["control"] for flow in flows}
-        if len(found) <= 1:
+        control_of_table = {
+            written.get(flow["name"]) or control_table(flow["control"]): flow["control"] for flow in flows
+        }
+        if len(control_of_table) <= 1:
             name = flows[0]["control"] if flows else "the scenario's"
             return [Control(name, name, ())]
-        names = list(found.values())
-        given = [(name if names.count(name) == 1 else table, table) for table, name in found.items()]
-    return [Control(label, _name(table), tuple(f"{place}={table}" for place in places)) for label, table in given]
+        names = list(control_of_table.values())
+        chosen = [(name if names.count(name) == 1 else table, table) for table, name in control_of_table.items()]
+    return [Control(label, _name(table), tuple(f"{place}={table}" for place in places)) for label, table in chosen]
 
 
 def equal_packets(scenario: Scenario, substrates: Sequence[Substrate]) -> list[str]:
@@ -67,8 +69,8 @@ def equal_packets(scenario: Scenario, substrates: Sequence[Substrate]) -> list[s
     if all(flow["packet_bytes"] >= least for flow in flows):
         return []
     places = [key("flow", flow["name"], "tcp", "mss") for flow in flows]
-    given = [*scenario.overrides, *(f"{place}={PACKET}" for place in places)]
-    sized = {flow["name"]: flow for flow in Scenario.read(scenario.source, given).resolved["flows"]}
+    assignments = [*scenario.overrides, *(f"{place}={PACKET}" for place in places)]
+    sized = {flow["name"]: flow for flow in Scenario.read(scenario.source, assignments).resolved["flows"]}
     headers = [sized[flow["name"]]["packet_bytes"] - PACKET for flow in flows]
     return [f"{place}={PACKET - header}" for place, header in zip(places, headers, strict=True)]
 
@@ -94,12 +96,12 @@ def _written(text: str) -> dict[str, str]:
     """The controllers of flows as the file has them, as values of TOML; those from a base file are missing."""
     document = tomllib.loads(text)
     common = _of(document.get("tcp"))
-    found = {}
+    tables = {}
     for flow in document.get("flow", []):
-        own = _of(flow.get("tcp")) or common
-        if own is not None and "name" in flow:
-            found[flow["name"]] = own
-    return found
+        table = _of(flow.get("tcp")) or common
+        if table is not None and "name" in flow:
+            tables[flow["name"]] = table
+    return tables
 
 
 def _of(tcp: Any) -> str | None:
@@ -111,6 +113,6 @@ def _of(tcp: Any) -> str | None:
 
 def _name(table: str) -> str:
     """The name of a controller from its table: its kind, or the class of a controller in Python."""
-    own = read_value(table)
-    name = own.get("kind") or own.get("python", "").rpartition(":")[2]
+    parameters = read_value(table)
+    name = parameters.get("kind") or parameters.get("python", "").rpartition(":")[2]
     return str(name or table)

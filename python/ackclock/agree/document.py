@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ackclock import stats
-from ackclock.agree import known
+from ackclock.agree import known_differences
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
 from ackclock.agree.controls import has_profile
 from ackclock.agree.execute import Order, Samples
@@ -33,7 +33,7 @@ def build(order: Order, samples: Samples, command: Sequence[str]) -> Document:
     """Compare the runs of an order and describe everything."""
     reference = order.substrates[0].name
     names = [substrate.name for substrate in order.substrates]
-    found: Document = {
+    document: Document = {
         "format": FORMAT,
         "title": order.scenario.title,
         "scenario": order.scenario.file,
@@ -52,14 +52,14 @@ def build(order: Order, samples: Samples, command: Sequence[str]) -> Document:
         "shown": [{"name": m.name, "words": m.words, "unit": m.unit} for m in SHOWN],
         "substrates": [{"name": s.name, "title": s.title, "real_time": s.real_time} for s in order.substrates],
         "controllers": [_controller(order, samples, control.label, control.name) for control in order.controls],
-        "known_differences": [{**asdict(one), "metrics": one.metrics} for one in known.concerning(names)],
+        "known_differences": [{**asdict(one), "metrics": one.metrics} for one in known_differences.concerning(names)],
         "signals": [
             {"name": s.name, "controllers": s.controllers, "missing": s.missing, **{name: s.on(name) for name in names}}
-            for s in known.tables().signals
+            for s in known_differences.tables().signals
         ],
     }
-    found["summary"] = summary(found)
-    return found
+    document["summary"] = summary(document)
+    return document
 
 
 def _remarks(order: Order) -> list[str]:
@@ -93,7 +93,7 @@ def _controller(order: Order, samples: Samples, label: str, name: str) -> Docume
     names = [substrate.name for substrate in order.substrates]
     runs = {s: samples.runs.get((label, s), []) for s in names}
     bottleneck, settings = _settings(order, runs)
-    values = {s: _values(own, settings) for s, own in runs.items()}
+    values = {s: _values(runs_of_substrate, settings) for s, runs_of_substrate in runs.items()}
     described = {}
     for substrate in order.substrates:
         s = substrate.name
@@ -108,7 +108,9 @@ def _controller(order: Order, samples: Samples, label: str, name: str) -> Docume
             "curve": _curve(runs[s]),
             "distribution": _distribution(runs[s]),
             "notes": list(dict.fromkeys(note for one in runs[s] for note in one.notes)),
-            "lacking": [{"signal": signal.name, "given": given} for signal, given in known.lacking(name, s)],
+            "lacking": [
+                {"signal": signal.name, "given": support} for signal, support in known_differences.lacking(name, s)
+            ],
         }
     comparisons = [_comparison(order, name, substrate.name, values, runs) for substrate in order.substrates[1:]]
     return {
@@ -126,36 +128,36 @@ def _real(order: Order, *names: str) -> bool:
 
 def _settings(order: Order, runs: Mapping[str, Sequence[Sample]]) -> tuple[str | None, dict[int, Setting]]:
     """The bottleneck (of the links with a fixed rate the one most used on the reference), and the setting by seed."""
-    first = next((own[0] for own in runs.values() if own and own[0].links), None)
+    first = next((samples[0] for samples in runs.values() if samples and samples[0].links), None)
     rates = {link["name"]: link["mean_rate_bps"] for link in order.scenario.resolved["links"]}
     used = {} if first is None else {n: link["utilisation"] for n, link in first.links.items() if n in rates}
     bottleneck = max(used, key=lambda n: used[n] or 0.0) if used else None
-    found: dict[int, Setting] = {}
-    for sample in (sample for own in runs.values() for sample in own):
+    by_seed: dict[int, Setting] = {}
+    for sample in (sample for samples in runs.values() for sample in samples):
         rate = rates[bottleneck] if bottleneck is not None else None
-        setting = found.setdefault(sample.seed, Setting(rate, {}))
+        setting = by_seed.setdefault(sample.seed, Setting(rate, {}))
         for name, flow in sample.flows.items():
             if flow["min_delay_s"] is not None:
                 setting.base_s[name] = min(setting.base_s.get(name, math.inf), flow["min_delay_s"])
-    return bottleneck, found
+    return bottleneck, by_seed
 
 
 def _values(runs: Sequence[Sample], settings: Mapping[int, Setting]) -> dict[str, dict[int, float | None]]:
-    found: dict[str, dict[int, float | None]] = {metric.name: {} for metric in (*METRICS, *SHOWN)}
+    values: dict[str, dict[int, float | None]] = {metric.name: {} for metric in (*METRICS, *SHOWN)}
     for sample in runs:
         shared = settings[sample.seed]
-        own = {name: flow["base_delay_s"] for name, flow in sample.flows.items() if flow["base_delay_s"] is not None}
-        setting = Setting(shared.rate_bps, {**shared.base_s, **own})
+        base_s = {name: flow["base_delay_s"] for name, flow in sample.flows.items() if flow["base_delay_s"] is not None}
+        setting = Setting(shared.rate_bps, {**shared.base_s, **base_s})
         for metric in (*METRICS, *SHOWN):
-            found[metric.name][sample.seed] = metric.value(sample, setting)
-    return found
+            values[metric.name][sample.seed] = metric.value(sample, setting)
+    return values
 
 
 def _estimate(values: Mapping[str, Mapping[int, float | None]], name: str) -> dict[str, Any] | None:
-    there = [x for x in values[name].values() if x is not None]
-    if not there:
+    present = [x for x in values[name].values() if x is not None]
+    if not present:
         return None
-    e = stats.within(there[:1] if stats.same(there) else there, 0.0)
+    e = stats.within(present[:1] if stats.same(present) else present, 0.0)
     return {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
 
 
@@ -177,7 +179,9 @@ def _comparison(
     for row in judge(rows):
         if row.test == "none" and row.reference is None and row.compared is None:
             continue  # the metric does not apply to this network
-        cause = known.explanation(row, control, (reference, substrate)) if row.verdict == "differs" else None
+        cause = (
+            known_differences.explanation(row, control, (reference, substrate)) if row.verdict == "differs" else None
+        )
         if row.test == "distance" and cause is not None and explained.get("cwnd") != cause.id:
             cause = None  # a distance has no direction: the entry must explain the mean window as well
         if cause is not None:
@@ -188,8 +192,8 @@ def _comparison(
 
 
 def _plain(row: Row) -> dict[str, Any]:
-    found = asdict(row)
-    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in found.items()}
+    plain = asdict(row)
+    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in plain.items()}
 
 
 def _stamp(sample: Sample) -> dict[str, Any]:
@@ -214,12 +218,12 @@ def _curve(runs: Sequence[Sample]) -> dict[str, Any] | None:
 
 def _distribution(runs: Sequence[Sample]) -> dict[str, Any] | None:
     """Quantiles of the window over all runs, and for each quantile the least and the largest over the runs."""
-    own = [found for sample in runs if len(found := windows(sample))]
-    if not own:
+    all_windows = [cwnd for sample in runs if len(cwnd := windows(sample))]
+    if not all_windows:
         return None
     parts = np.linspace(0, 1, QUANTILES)
-    each = np.array([np.quantile(one, parts, method="inverted_cdf") for one in own])
-    every = np.quantile(np.concatenate(own), parts, method="inverted_cdf")
+    each = np.array([np.quantile(one, parts, method="inverted_cdf") for one in all_windows])
+    every = np.quantile(np.concatenate(all_windows), parts, method="inverted_cdf")
     return {
         "quantiles": [round(float(x), 3) for x in every],
         "low": [round(float(x), 3) for x in each.min(axis=0)],
@@ -285,11 +289,11 @@ def read(path: Path) -> Document:
     """Read a document from a file, or from `agree.json` in a folder. Raises BadInput if it is none."""
     file = path / "agree.json" if path.is_dir() else path
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        document = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BadInput(f"{file}: there is no report here; create one with ackclock agree FILE --out DIR") from None
     except (UnicodeDecodeError, ValueError) as error:
         raise BadInput(f"{file}: cannot be read: {error}") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadInput(f"{file}: is no report of ackclock agree in format {FORMAT}")
-    return found
+    return document

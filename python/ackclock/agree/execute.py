@@ -103,12 +103,12 @@ class Task:
     name: str
 
 
-def tasks(order: Order, found: Samples) -> list[Task]:
+def tasks(order: Order, samples: Samples) -> list[Task]:
     """Every run of an order; controllers that the scenario refuses are put into `found.refused`.
 
     Raises ScenarioError if the scenario cannot be run for another reason.
     """
-    made = []
+    planned = []
     source = order.scenario.source
     for control in order.controls:
         base = [*order.settings, *order.packets, *order.span, *control.overrides, "delays=true"]
@@ -118,19 +118,19 @@ def tasks(order: Order, found: Samples) -> list[Task]:
             if not error.unmet_need:
                 raise
             for substrate in order.substrates:
-                found.refused[control.label, substrate.name] = error.message
+                samples.refused[control.label, substrate.name] = error.message
             continue
         for seed in range(1, max(order.seeds, order.repeats) + 1):
-            own = [*base, *overrides(resolved, seed)]
-            scenario = Scenario.read(source, own)
-            run_id = identity(scenario, own, seed)
+            assignments = [*base, *overrides(resolved, seed)]
+            scenario = Scenario.read(source, assignments)
+            run_id = identity(scenario, assignments, seed)
             for substrate in order.substrates:
                 if seed <= (order.repeats if substrate.real_time else order.seeds):
                     parts = [LAYOUT, substrate.name, run_id, platform.release() if substrate.real_time else ""]
                     name = hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
                     place = (control.label, substrate.name)
-                    made.append(Task(place, substrate, scenario, seed, control.name, name))
-    return made
+                    planned.append(Task(place, substrate, scenario, seed, control.name, name))
+    return planned
 
 
 def execute(order: Order, folder: Path, *, jobs: int | None = None, progress: Progress | None = None) -> Samples:
@@ -138,9 +138,9 @@ def execute(order: Order, folder: Path, *, jobs: int | None = None, progress: Pr
 
     Raises ScenarioError if the scenario cannot be run, KeyboardInterrupt after the runs in progress have been stopped.
     """
-    found = Samples()
+    samples = Samples()
     kept = Kept(folder)
-    planned = tasks(order, found)
+    planned = tasks(order, samples)
     done: dict[int, Sample] = {}
     for i, task in enumerate(planned):
         sample = kept.get(task.name)
@@ -152,21 +152,21 @@ def execute(order: Order, folder: Path, *, jobs: int | None = None, progress: Pr
     many = jobs or len(os.sched_getaffinity(0))
     if _in_python([planned[i] for i in virtual]):
         many = 1  # controllers in Python hold the GIL
-    _in_threads(planned, virtual, many, kept, done, found, lambda: advance(len(done), len(planned)))
+    _in_threads(planned, virtual, many, kept, done, samples, lambda: advance(len(done), len(planned)))
     for i, task in enumerate(planned):
-        if task.substrate.real_time and i not in done and task.place not in found.refused:
+        if task.substrate.real_time and i not in done and task.place not in samples.refused:
             try:
                 done[i] = task.substrate.run(task.scenario, task.seed, task.control)
             except (Refused, ScenarioError) as error:
-                _refuse(task, error, found)
+                _refuse(task, error, samples)
                 continue
             kept.put(task.name, done[i])
             advance(len(done), len(planned))
     for i in sorted(done):
         task, sample = planned[i], done[i]
-        if task.place not in found.refused:
-            (found.runs if sample.valid else found.invalid).setdefault(task.place, []).append(sample)
-    return found
+        if task.place not in samples.refused:
+            (samples.runs if sample.valid else samples.invalid).setdefault(task.place, []).append(sample)
+    return samples
 
 
 def _in_python(planned: Sequence[Task]) -> bool:
@@ -189,7 +189,7 @@ def _in_threads(
     jobs: int,
     kept: Kept,
     done: dict[int, Sample],
-    found: Samples,
+    samples: Samples,
     advance: Callable[[], object],
 ) -> None:
     """Run tasks in threads; the core releases the GIL. An interrupt stops the runs in progress."""
@@ -215,7 +215,7 @@ def _in_threads(
                     try:
                         done[i] = future.result()
                     except (Refused, ScenarioError) as error:
-                        _refuse(planned[i], error, found)
+                        _refuse(planned[i], error, samples)
                     advance()
         except BaseException:
             ending.set()
@@ -223,11 +223,11 @@ def _in_threads(
             raise
 
 
-def _refuse(task: Task, error: Refused | ScenarioError, found: Samples) -> None:
+def _refuse(task: Task, error: Refused | ScenarioError, samples: Samples) -> None:
     """Note that a controller cannot be run on a substrate; any other error is raised again."""
     if isinstance(error, Refused):
-        found.refused.setdefault(task.place, str(error))
+        samples.refused.setdefault(task.place, str(error))
     elif error.unmet_need:
-        found.refused.setdefault(task.place, error.message)
+        samples.refused.setdefault(task.place, error.message)
     else:
         raise error

@@ -49,8 +49,8 @@ class Metric:
 
     def value(self, sample: Sample, setting: Setting) -> float | None:
         """The metric of a run in `unit`; None if it does not apply."""
-        found = self.find(sample, setting)
-        return None if found is None or not math.isfinite(found) else found * self.factor
+        number = self.find(sample, setting)
+        return None if number is None or not math.isfinite(number) else number * self.factor
 
 
 def _total(sample: Sample, key: str) -> float:
@@ -135,12 +135,12 @@ def _headers(sample: Sample, _: Setting) -> float | None:
 
 def _smallest(sample: Sample, _: Setting) -> float | None:
     """The smallest window after the first one of two segments: during the handshake the window of TCP is 1."""
-    found = []
+    smallest = []
     for curve in sample.curves.values():
         values = np.asarray(curve.cwnd)
         grown = np.flatnonzero(values >= 2)
-        found.append(float(values[grown[0] :].min() if len(grown) else values.min()))
-    return min(found, default=None)
+        smallest.append(float(values[grown[0] :].min() if len(grown) else values.min()))
+    return min(smallest, default=None)
 
 
 SHOWN = (

@@ -26,8 +26,12 @@ def render(document: Document) -> str:
         d=document,
         names=names,
         live=any(substrate["real_time"] for substrate in document["substrates"]),
-        invalid=any(own["invalid"] for one in document["controllers"] for own in one["substrates"].values()),
-        findings=[found for found in every if found[2]["verdict"] == "differs" and found[2]["known"] is None],
+        invalid=any(
+            runs_of_substrate["invalid"]
+            for one in document["controllers"]
+            for runs_of_substrate in one["substrates"].values()
+        ),
+        findings=[row for row in every if row[2]["verdict"] == "differs" and row[2]["known"] is None],
         forest=_svg(agreement.forest(document), "forest"),
         windows=_svg(agreement.windows(document), "windows"),
         distributions=_svg(agreement.distributions(document), "distributions"),
@@ -94,10 +98,10 @@ def spread(row: Mapping[str, Any]) -> str:
 
 def mean_of(controller: Mapping[str, Any], substrate: str, metric: str, *, bare: bool = False) -> str:
     """The mean of a metric on a substrate with the half-width of its interval (not if `bare`), as text."""
-    found = None if metric == DISTANCE else controller["substrates"][substrate]["means"].get(metric)
-    if found is None:
+    mean = None if metric == DISTANCE else controller["substrates"][substrate]["means"].get(metric)
+    if mean is None:
         return "" if metric == DISTANCE else "-"
-    text = value(found["value"])
-    if bare or found["low"] is None or found["high"] == found["low"]:
+    text = value(mean["value"])
+    if bare or mean["low"] is None or mean["high"] == mean["low"]:
         return text
-    return f"{text} ± {value((found['high'] - found['low']) / 2, 2)}"
+    return f"{text} ± {value((mean['high'] - mean['low']) / 2, 2)}"

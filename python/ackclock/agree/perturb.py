@@ -36,7 +36,7 @@ def overrides(resolved: Mapping[str, Any], seed: int) -> list[str]:
     `resolved` is `Scenario.resolved`. Links without a name of their own are named by their ends; of several links
     with one name, none is changed, because an assignment cannot select one of them.
     """
-    found = []
+    assignments = []
     links = resolved["links"]
     names = [forward["given"] or forward["name"] for forward in links[::2]]
     counts = Counter(names)
@@ -44,14 +44,14 @@ def overrides(resolved: Mapping[str, Any], seed: int) -> list[str]:
         if counts[name] > 1 or not forward["delay_s"]:
             continue
         factor = 1 + DELAY_PART * (2 * uniform(seed, "delay", name) - 1)
-        found.append(f"{key('link', name, 'delay')}={_time(factor * forward['delay_s'])}")
+        assignments.append(f"{key('link', name, 'delay')}={_time(factor * forward['delay_s'])}")
         if back["delay_s"] and back["delay_s"] != forward["delay_s"]:
-            found.append(f"{key('link', name, 'back', 'delay')}={_time(factor * back['delay_s'])}")
+            assignments.append(f"{key('link', name, 'back', 'delay')}={_time(factor * back['delay_s'])}")
     for flow in resolved["flows"]:
         most = flow["base_rtt_s"] or START_S
         start = flow["start_s"] + most * uniform(seed, "start", flow["name"])
-        found.append(f"{key('flow', flow['name'], 'start')}={_time(start)}")
-    return found
+        assignments.append(f"{key('flow', flow['name'], 'start')}={_time(start)}")
+    return assignments
 
 
 def _time(seconds: float) -> str:

@@ -136,7 +136,7 @@ def _cuts(rows: pl.DataFrame) -> list[float]:
 
 def falls(times: Sequence[float], windows: Sequence[float]) -> list[float]:
     """Times at which a window has fallen by a tenth of its last peak, once for each descent."""
-    found = []
+    times_of_falls = []
     peak, lowest = 0.0, math.inf
     for time, window in zip(times, windows, strict=True):
         if lowest < math.inf:  # in a descent: it ends when the window grows again
@@ -145,6 +145,6 @@ def falls(times: Sequence[float], windows: Sequence[float]) -> list[float]:
                 peak, lowest = window, math.inf
         peak = max(peak, window)
         if lowest == math.inf and window <= 0.9 * peak:
-            found.append(time)
+            times_of_falls.append(time)
             lowest = window
-    return found
+    return times_of_falls

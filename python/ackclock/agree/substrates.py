@@ -11,7 +11,7 @@ from typing import Protocol
 from ackclock.agree.sample import Sample, from_outcome
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.given import tcp_options
+from ackclock.flow_parameters import tcp_options
 from ackclock.study.plan import StudyPlan
 
 
@@ -125,8 +125,8 @@ class RealTime:
         """What the substrate does not take over from the scenario, in words."""
         if self.name == "udp":
             return [remark for remark in scenario.over("quic").advice if remark not in scenario.advice]
-        given = tcp_options(scenario, scenario.resolved["flows"][0]["name"])
-        names = sorted(name for name in given if name not in KERNEL_OPTIONS)
+        options = tcp_options(scenario, scenario.resolved["flows"][0]["name"])
+        names = sorted(name for name in options if name not in KERNEL_OPTIONS)
         return [f"the kernel has its own values of these TCP options, which are ignored: {', '.join(names)}"][
             : len(names)
         ]
@@ -147,18 +147,18 @@ SUBSTRATES: dict[str, Substrate] = {
 
 def find(names: str) -> list[Substrate]:
     """The substrates of a list such as "tcp,quic"; the first one is the reference. Raises BadInput."""
-    found: list[Substrate] = []
+    chosen: list[Substrate] = []
     for name in (part.strip() for part in names.split(",")):
         if name not in SUBSTRATES:
             near = difflib.get_close_matches(name, SUBSTRATES, 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SUBSTRATES)}"
             raise BadInput(f"--on {names}: there is no substrate {name!r}; {hint}")
-        if SUBSTRATES[name] in found:
+        if SUBSTRATES[name] in chosen:
             raise BadInput(f"--on {names}: {name} is named twice")
-        found.append(SUBSTRATES[name])
-    if len(found) < 2:
+        chosen.append(SUBSTRATES[name])
+    if len(chosen) < 2:
         raise BadInput(f"--on {names}: name two or more substrates, such as tcp,quic; the first is the reference")
-    return found
+    return chosen
 
 
 def identity(scenario: Scenario, overrides: list[str], seed: int) -> str:

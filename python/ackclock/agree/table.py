@@ -63,20 +63,20 @@ def markdown(documents: Sequence[Document]) -> str:
     for document in documents:
         for controller in document["controllers"]:
             rows = {comparison["substrate"]: comparison["rows"] for comparison in controller["comparisons"]}
-            for name, own in controller["substrates"].items():
-                if not own["runs"]:
+            for name, substrate in controller["substrates"].items():
+                if not substrate["runs"]:
                     lines.append(f"| {controller['control']} | {name} | 0 |" + " - |" * len(COLUMNS))
                     continue
                 tested = {row["metric"]: row for row in rows.get(name, []) if row["test"] != "none"}
-                texts = [_mean(own["means"].get(key), tested.get(key)) for key, _ in COLUMNS]
-                lines.append(f"| {controller['control']} | {name} | {own['runs']} | " + " | ".join(texts) + " |")
+                texts = [_mean(substrate["means"].get(key), tested.get(key)) for key, _ in COLUMNS]
+                lines.append(f"| {controller['control']} | {name} | {substrate['runs']} | " + " | ".join(texts) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _mean(found: Mapping[str, Any] | None, row: Mapping[str, Any] | None) -> str:
-    if found is None:
+def _mean(mean: Mapping[str, Any] | None, row: Mapping[str, Any] | None) -> str:
+    if mean is None:
         return "-"
-    return value(found["value"]) if row is None else f"{value(found['value'])} ({cell(row)})"
+    return value(mean["value"]) if row is None else f"{value(mean['value'])} ({cell(row)})"
 
 
 def section(document: Document) -> str:
@@ -118,15 +118,15 @@ def main(arguments: Sequence[str]) -> int:
             page, folders = Path((folders[1:] or [""])[0]), folders[2:]
         if not folders:
             raise BadInput("python -m ackclock.agree.table [--into PAGE] FOLDER...: no folder is named")
-        found = {Path(name).resolve().name: section(read(Path(name))) for name in folders}
+        sections = {Path(name).resolve().name: section(read(Path(name))) for name in folders}
         if page is None:
-            say("\n".join(found.values()).rstrip("\n"))
+            say("\n".join(sections.values()).rstrip("\n"))
             return 0
         try:
             text = page.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"--into {page}: cannot be read: {error}") from None
-        for name, new in found.items():
+        for name, new in sections.items():
             text = replaced(text, name, new)
         write_text(page, text)
     except BadInput as error:

@@ -9,22 +9,27 @@ from ackclock.arima.plots import overview
 from ackclock.files import save_figure, write_text
 
 
-def write_plot(path: Path, found: Identification, name: str) -> None:
+def write_plot(path: Path, identification: Identification, name: str) -> None:
     """Draw all panels to a file. The ending of its name selects the format."""
-    figure = overview(found, f"{name}: {len(found.x)} samples, {found.chosen.name} chosen by {found.method}")
+    figure = overview(
+        identification,
+        f"{name}: {len(identification.x)} samples, {identification.chosen.name} chosen by {identification.method}",
+    )
     save_figure(figure, path, dpi=120)
 
 
-def write_fit(path: Path, found: Identification, name: str) -> None:
+def write_fit(path: Path, identification: Identification, name: str) -> None:
     """Write the ARIMA(2,1,1) coefficients as parameters of `ca_artt` (TOML)."""
-    model = found.candidate(2, 1)
+    model = identification.candidate(2, 1)
     lines = [
-        f"# ARIMA(2,1,1) of {name}: {found.n} differences, fitted by {found.method}.",
+        f"# ARIMA(2,1,1) of {name}: {identification.n} differences, fitted by {identification.method}.",
         f'# A scenario reads it with congestion_control = {{ kind = "ca_artt", fit = "{path.name}" }}.',
     ]
-    if found.chosen is not model:
-        gain = model.aic - found.chosen.aic
-        lines.append(f"# {found.chosen.name} has the lowest AIC ({gain:.1f} less), but the controller uses (2,1,1).")
+    if identification.chosen is not model:
+        gain = model.aic - identification.chosen.aic
+        lines.append(
+            f"# {identification.chosen.name} has the lowest AIC ({gain:.1f} less), but the controller uses (2,1,1)."
+        )
     for key, value, error in zip(
         ("phi1", "phi2", "theta1"), [*model.ar, *model.ma], [*model.ar_se, *model.ma_se], strict=True
     ):

@@ -157,15 +157,15 @@ def acf(y: Sequence[float] | Vector, lags: int) -> list[float]:
 
 def pacf(rho: Sequence[float]) -> list[float]:
     """Partial autocorrelations from autocorrelations, by Durbin and Levinson (Eq. 13 with rho_{k-j})."""
-    found: list[float] = []
+    values: list[float] = []
     phi: list[float] = []
     for k, r in enumerate(rho, start=1):
         top = r - sum(phi[j] * rho[k - 2 - j] for j in range(k - 1))
         below = 1.0 - sum(phi[j] * rho[j] for j in range(k - 1))
         last = top / below if below != 0 else 0.0
         phi = [phi[j] - last * phi[k - 2 - j] for j in range(k - 1)] + [last]
-        found.append(last)
-    return found
+        values.append(last)
+    return values
 
 
 def bound(n: int) -> float:
@@ -203,10 +203,10 @@ def _start(y: Vector, p: int, q: int) -> Vector:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about nearly singular matrices: the start is then zero
-            found, _ = hannan_rissanen(y, ar_order=p, ma_order=q, demean=False)
-        if not (found.is_stationary and found.is_invertible):
+            estimate, _ = hannan_rissanen(y, ar_order=p, ma_order=q, demean=False)
+        if not (estimate.is_stationary and estimate.is_invertible):
             raise ValueError
-        parts = [free(np.asarray(found.ar_params)) if p else [], free(-np.asarray(found.ma_params)) if q else []]
+        parts = [free(np.asarray(estimate.ar_params)) if p else [], free(-np.asarray(estimate.ma_params)) if q else []]
         start = np.concatenate(parts)
         return start if np.all(np.isfinite(start)) else np.zeros(p + q)
     except (ValueError, np.linalg.LinAlgError):

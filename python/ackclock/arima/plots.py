@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREY = COLOURS[0], COLOURS[1], COLOURS[7]
 
 
-def run_sequence(axes: Axes, found: Identification) -> None:
+def run_sequence(axes: Axes, identification: Identification) -> None:
     """The series itself."""
-    axes.plot(found.x * 1e3, linewidth=0.6, color=BLUE)
+    axes.plot(identification.x * 1e3, linewidth=0.6, color=BLUE)
     axes.set_xlabel("sample")
     axes.set_ylabel("RTT (ms)")
     axes.set_title("run sequence")
@@ -39,27 +39,27 @@ def correlogram(axes: Axes, values: Sequence[float], n: int, title: str) -> None
     axes.set_title(title)
 
 
-def level_acf(axes: Axes, found: Identification) -> None:
+def level_acf(axes: Axes, identification: Identification) -> None:
     """Autocorrelation of the levels."""
-    correlogram(axes, acf(found.x, len(found.acf)), len(found.x), "ACF of the RTT")
+    correlogram(axes, acf(identification.x, len(identification.acf)), len(identification.x), "ACF of the RTT")
 
 
-def difference_acf(axes: Axes, found: Identification) -> None:
+def difference_acf(axes: Axes, identification: Identification) -> None:
     """Autocorrelation of the differences."""
-    correlogram(axes, found.acf, found.n, "ACF of its differences")
+    correlogram(axes, identification.acf, identification.n, "ACF of its differences")
 
 
-def difference_pacf(axes: Axes, found: Identification) -> None:
+def difference_pacf(axes: Axes, identification: Identification) -> None:
     """Partial autocorrelation of the differences."""
-    correlogram(axes, found.pacf, found.n, "PACF of its differences")
+    correlogram(axes, identification.pacf, identification.n, "PACF of its differences")
 
 
-def residual_histogram(axes: Axes, found: Identification, model: Candidate | None = None) -> None:
+def residual_histogram(axes: Axes, identification: Identification, model: Candidate | None = None) -> None:
     """Histogram of a model's residuals (default: the chosen model) with the normal density; Freedman-Diaconis bins."""
     from scipy.stats import norm
 
-    model = model or found.chosen
-    residuals = model.residuals(found.y) * 1e3
+    model = model or identification.chosen
+    residuals = model.residuals(identification.y) * 1e3
     spread = float(np.subtract(*np.percentile(residuals, [75, 25])))
     count = np.ptp(residuals) * len(residuals) ** (1 / 3) / (2 * spread) if spread > 0 else np.inf
     # With long tails, the rule gives thousands of bins; the middle 99 % is then drawn in 60 bins.
@@ -77,9 +77,9 @@ def residual_histogram(axes: Axes, found: Identification, model: Candidate | Non
     axes.legend(fontsize=7, frameon=False)
 
 
-def probability_plot(axes: Axes, found: Identification, model: Candidate | None = None) -> None:
+def probability_plot(axes: Axes, identification: Identification, model: Candidate | None = None) -> None:
     """Ordered residuals against normal quantiles: a line if they are normal."""
-    quantiles, ordered, correlation = probability_points((model or found.chosen).residuals(found.y))
+    quantiles, ordered, correlation = probability_points((model or identification.chosen).residuals(identification.y))
     step = max(1, len(quantiles) // 2000)
     axes.plot(quantiles[::step], ordered[::step] * 1e3, ".", markersize=2.5, color=BLUE)
     axes.axline((0, 0), slope=float(ordered.std()) * 1e3, color=ORANGE, linewidth=1, label="normal")
@@ -89,11 +89,11 @@ def probability_plot(axes: Axes, found: Identification, model: Candidate | None 
     axes.legend(fontsize=7, frameon=False)
 
 
-def overview(found: Identification, title: str) -> Figure:
+def overview(identification: Identification, title: str) -> Figure:
     """All six panels."""
     functions = (run_sequence, level_acf, difference_acf, difference_pacf, residual_histogram, probability_plot)
     figure, axes = style.panels(2, 3, 3.0, share=False)
     for one, draw in zip(axes, functions, strict=True):
-        draw(one, found)
+        draw(one, identification)
     style.title(figure, drawn(title))
     return figure

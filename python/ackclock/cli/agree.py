@@ -183,12 +183,12 @@ def _report(document: Document) -> None:
         table.add_column(label(name), justify="right")
     for head in ("agree", "differ", "undecided"):
         table.add_column(head, justify="right")
-    for controller, comparison, own in rows:
+    for controller, comparison, metrics in rows:
         counts = [
             str(sum(row["verdict"] == v for row in comparison["rows"])) for v in ("agrees", "differs", "undecided")
         ]
         n = str(controller["substrates"][comparison["substrate"]]["runs"])
-        values = [cell(own.get(name)) for name in shown]
+        values = [cell(metrics.get(name)) for name in shown]
         table.add_row(controller["control"], comparison["substrate"], n, *values, *counts)
     console.print(table)
     reference = document["reference"]
@@ -204,9 +204,9 @@ def _notes(document: Mapping[str, Any]) -> None:
         )
         say("finding: {control} on {substrate}: {metric} differs, and ".format(**finding) + cause)
     for controller in document["controllers"]:
-        for name, own in controller["substrates"].items():
-            if own["refused"]:
-                say(f"{controller['control']} was not run on {name}: {own['refused']}")
-            for stamp in own["invalid"]:
+        for name, runs in controller["substrates"].items():
+            if runs["refused"]:
+                say(f"{controller['control']} was not run on {name}: {runs['refused']}")
+            for stamp in runs["invalid"]:
                 reasons = "; ".join(stamp.get("reasons", []))
                 say(f"{controller['control']} on {name}, seed {stamp['seed']}: invalid: {reasons}")

@@ -115,24 +115,24 @@ def _folders(a: Path, b: Path, part: float, plot: Path | None, *, any_change: bo
     from ackclock.suite.difference import changes_between, largest
     from ackclock.suite.result import read
 
-    made = (read(a), read(b))
-    found = changes_between(*made, tolerance=part)
+    results = (read(a), read(b))
+    changed = changes_between(*results, tolerance=part)
     if plot is not None:
         from ackclock.suite.figures import differences
 
-        top = largest(found)
+        top = largest(changed)
         if not top:
             raise BadInput("--plot: no metric differs significantly, so there is nothing to draw")
-        before, after = _names(*made)
+        before, after = _names(*results)
         heading = f"Largest differences, {before} to {after}"
         save_figure(differences(top, before, after, heading=heading), plot)
         say(f"written: {plot}", error=True)
     if as_json:
-        print(json.dumps([_plain(change) for change in found], allow_nan=False))
+        print(json.dumps([_plain(change) for change in changed], allow_nan=False))
     else:
-        changes(made, found, every=every)
+        changes(results, changed, every=every)
     wrong = {"worse", "missing", "better", "other"} if any_change else {"worse", "missing"}
-    return 1 if any(change.verdict in wrong for change in found) else 0
+    return 1 if any(change.verdict in wrong for change in changed) else 0
 
 
 def _parts(texts: Sequence[str] | None) -> list[str]:
@@ -167,7 +167,7 @@ def _networks(
     check_folder(target)
     try:
         with counted_progress("network", len(files)) as progress:
-            found = comparison.compare(
+            result = comparison.compare(
                 [shipped.locate(name) for name in files],
                 named,
                 target,
@@ -182,18 +182,18 @@ def _networks(
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
     if plot is not None:
-        save_figure(fitted(lambda: comparison.draw(found), None), plot)
+        save_figure(fitted(lambda: comparison.draw(result), None), plot)
         say(f"written: {plot}", error=True)
     if as_json:
-        print(json.dumps([_row(row) for row in found.rows], allow_nan=False))
+        print(json.dumps([_row(row) for row in result.rows], allow_nan=False))
         return 0
-    for reason in found.refused:
-        say(reason, error=not found.rows)
-    if not found.rows:
+    for reason in result.refused:
+        say(reason, error=not result.rows)
+    if not result.rows:
         return fail("nothing was compared: no network has values of two controllers", 1)
-    wide_console().print(_networks_table(found))
-    say(f"{seeds} seeds; ratio: {found.first} over the other, paired by seed, with 95 % interval (not corrected).")
-    say(f"Verdicts: at most 5 % of the differences are false over {len(found.rows)} comparisons. The runs: {target}")
+    wide_console().print(_networks_table(result))
+    say(f"{seeds} seeds; ratio: {result.first} over the other, paired by seed, with 95 % interval (not corrected).")
+    say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons. The runs: {target}")
     return 0
 
 
@@ -212,13 +212,13 @@ def _row(row: Row) -> dict[str, Any]:
     }
 
 
-def _networks_table(found: Comparison) -> Table:
+def _networks_table(result: Comparison) -> Table:
     """One line for each network, metric and other controller."""
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for head in ("network", "metric", found.first, "other", "", "ratio [95 %]", ""):
-        table.add_column(head, justify="right" if head in {found.first, ""} else "left", no_wrap=head != "metric")
+    for head in ("network", "metric", result.first, "other", "", "ratio [95 %]", ""):
+        table.add_column(head, justify="right" if head in {result.first, ""} else "left", no_wrap=head != "metric")
     seen: tuple[str, str] = ("", "")
-    for row in found.rows:
+    for row in result.rows:
         factor, unit = prefixed(row.metric.unit, [row.first_mean, row.other_mean])
         place = (row.network, row.metric.name)
         first = (row.network, row.metric.name.replace("_", " "), f"{factor * row.first_mean:.3g} {unit}".rstrip())
@@ -238,27 +238,27 @@ def _names(a: SuiteResult, b: SuiteResult) -> tuple[str, str]:
 
 def _plain(change: Change) -> dict[str, Any]:
     """The change as JSON data, with null for a missing number."""
-    found = asdict(change)
+    plain = asdict(change)
     if change.verdict == "missing":
-        found["difference"] = None
-    return found
+        plain["difference"] = None
+    return plain
 
 
-def changes(made: tuple[SuiteResult, SuiteResult], found: list[Change], *, every: bool) -> None:
+def changes(results: tuple[SuiteResult, SuiteResult], rows: list[Change], *, every: bool) -> None:
     """Print which metrics changed between two runs of a suite: the largest differences, then the others."""
     from ackclock.suite.difference import largest
 
     console = wide_console()
-    before, after = _names(*made)
-    moved = [change for change in found if change.verdict != "same"]
+    before, after = _names(*results)
+    moved = [change for change in rows if change.verdict != "same"]
     top = largest(moved)
     if top:
         console.print(changes_table(console, f"Largest differences, {before} to {after}", top))
-    counts = {verdict: sum(c.verdict == verdict for c in found) for verdict in ("worse", "missing", "better", "other")}
+    counts = {verdict: sum(c.verdict == verdict for c in rows) for verdict in ("worse", "missing", "better", "other")}
     console.print(
-        f"{len(found)} metrics compared: "
+        f"{len(rows)} metrics compared: "
         + ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
-        + f"; {len(found) - len(moved)} show no difference",
+        + f"; {len(rows) - len(moved)} show no difference",
         highlight=False,
     )
     if every and moved:
@@ -271,16 +271,16 @@ def changes(made: tuple[SuiteResult, SuiteResult], found: list[Change], *, every
         console.print(f"{len(rest) - MOST_ROWS} more changes: --all prints them, --json prints every metric")
 
 
-def changes_table(console: PlainConsole, title: str, found: Sequence[Change]) -> Table:
+def changes_table(console: PlainConsole, title: str, changed: Sequence[Change]) -> Table:
     """A table of changes, one line each, with bars: their lengths are the logarithms of the ratios."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for head, side in (("metric", "left"), ("situation", "left"), ("means", "right"), ("", "left")):
         table.add_column(head, justify="right" if side == "right" else "left", no_wrap=True)
     table.add_column("ratio [95 %]" if console.width >= NARROW else "ratio", no_wrap=True)
     table.add_column("", no_wrap=True)
-    longest = max((c.size for c in found), default=1.0) or 1.0
+    longest = max((c.size for c in changed), default=1.0) or 1.0
     rows = []
-    for c in found:
+    for c in changed:
         means = f"{value(c.a)} to {'-' if c.b is None else value(c.b)}"
         ratio = "" if c.b is None else _ratio(c.ratio, interval=console.width >= NARROW)
         bar = "#" * round(max(1, BAR * c.size / longest)) if c.b is not None and console.width >= NARROW else ""
@@ -301,12 +301,12 @@ def _ratio(e: Estimate, *, interval: bool) -> str:
     return f"{shown} [{e.low:.2g}, {e.high:.2g}]"
 
 
-def _table(title: str, found: Sequence[Change]) -> Table:
+def _table(title: str, rows: Sequence[Change]) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for head in ("situation", "point", "metric", "before", "after", "difference [95 % interval]", "", "p"):
         left = head in {"situation", "point", "metric", ""}
         table.add_column(head, justify="left" if left else "right", overflow="fold")
-    for c in found:
+    for c in rows:
         d, unit = c.difference, SUITE_METRICS[c.metric].unit
         shown = "" if d.low is None else f" [{d.low:+.3g}, {d.high:+.3g}]"
         name = f"{c.metric} ({unit})" if unit else c.metric

@@ -78,7 +78,7 @@ def command(
         raise BadInput("--at-to: names no program")
     if not as_json:
         _announce(scenario)
-    found = runs.emulate(
+    report = runs.emulate(
         scenario,
         _addressed(first, 0),
         None if other is None else _addressed(other, 1),
@@ -89,10 +89,10 @@ def command(
         output_to_error=as_json,
     )
     if as_json:
-        print(json.dumps(found, allow_nan=False))
+        print(json.dumps(report, allow_nan=False))
     else:
-        _report(found)
-    return _status(found, shell)
+        _report(report)
+    return _status(report, shell)
 
 
 def _limit(text: str) -> float:
@@ -116,32 +116,32 @@ def _announce(scenario: Scenario) -> None:
         say(f"ackclock: {flow['from']} is {local[0]} (this command), {flow['to']} is {local[1]}", error=True)
 
 
-def _report(found: dict[str, Any]) -> None:
+def _report(report: dict[str, Any]) -> None:
     """Print the packets of both ends and the drops, on standard error: the programs own standard output."""
-    if found["status"] is None:
-        slow = any("slower than real time" in reason for reason in found["validity"]["reasons"])
+    if report["status"] is None:
+        slow = any("slower than real time" in reason for reason in report["validity"]["reasons"])
         cause = "the network was too slow" if slow else "the time is over"
         say(f"ackclock: {cause}; the programs were ended", error=True)
-    for end in found["ends"]:
-        rate = end["received_bytes"] * 8 / max(found["elapsed_s"], 1e-9) / 1e6
+    for end in report["ends"]:
+        rate = end["received_bytes"] * 8 / max(report["elapsed_s"], 1e-9) / 1e6
         say(
             f"ackclock: {end['node']} sent {end['sent_packets']:,} packets and received {end['received_packets']:,} "
             f"({rate:.3g} Mb/s on average)",
             error=True,
         )
-    for link in found["links"]:
+    for link in report["links"]:
         drops = {reason: n for reason, n in link["dropped_packets"].items() if n}
         if drops or link["marked_packets"]:
             marks = {"marked": link["marked_packets"]} if link["marked_packets"] else {}
             counts = ", ".join(f"{n:,} {reason}" for reason, n in (drops | marks).items())
             say(f"ackclock: {link['name']}: {counts}", error=True)
-    for line in validity_lines(found["validity"]):
+    for line in validity_lines(report["validity"]):
         say(f"ackclock: {line}", error=True)
 
 
-def _status(found: dict[str, Any], shell: bool) -> int:
+def _status(report: dict[str, Any], shell: bool) -> int:
     """The program's status. A shell is no measurement: its status stands whatever the lateness."""
-    status = 0 if found["status"] is None else int(found["status"])
-    if status == 0 and not shell and not found["validity"]["valid"]:
+    status = 0 if report["status"] is None else int(report["status"])
+    if status == 0 and not shell and not report["validity"]["valid"]:
         return INVALID
     return status

@@ -69,39 +69,39 @@ def command(
     check_targets(targets)
     x = read_series(series, flow, every, lambda message: fail(message, 0))
     try:
-        found = find(x, d, method)
+        result = find(x, d, method)
     except ValueError as error:
         raise BadInput(f"{series}: {error}") from None
     if plot is not None:
-        write_plot(plot, found, series.name)
+        write_plot(plot, result, series.name)
     if fit is not None:
-        write_fit(fit, found, series.name)
+        write_fit(fit, result, series.name)
     if as_json:
-        print(json.dumps(found.to_dict()))
+        print(json.dumps(result.to_dict()))
     else:
-        identification(series.name, found, [str(path) for path in targets])
+        identification(series.name, result, [str(path) for path in targets])
     return 0
 
 
-def identification(name: str, found: Identification, written: list[str]) -> None:
+def identification(name: str, result: Identification, written: list[str]) -> None:
     """Print correlations, candidates and diagnostics of an identification."""
     console = wide_console()
     console.print(
         Text(shown(name), "bold"),
-        f" {len(found.x)} samples, mean {found.x.mean() * 1e3:.2f} ms; "
-        f"{found.n} differences (d = {found.d}); fitted by {found.method}",
+        f" {len(result.x)} samples, mean {result.x.mean() * 1e3:.2f} ms; "
+        f"{result.n} differences (d = {result.d}); fitted by {result.method}",
         highlight=False,
     )
-    full = " ".join(f"{value:+.3f}" for value in found.acf[:8])
-    partial = " ".join(f"{value:+.3f}" for value in found.pacf[:8])
-    console.print(f"ACF  lags 1-8  {full}   (white noise: ±{1.96 / found.n**0.5:.3f})")
+    full = " ".join(f"{value:+.3f}" for value in result.acf[:8])
+    partial = " ".join(f"{value:+.3f}" for value in result.pacf[:8])
+    console.print(f"ACF  lags 1-8  {full}   (white noise: ±{1.96 / result.n**0.5:.3f})")
     console.print(f"PACF lags 1-8  {partial}")
     table = Table(box=None, pad_edge=False)
     for head in ("model", "ar (s.e.)", "ma (s.e.)", "sd (ms)", "AIC, paper", "FPE (s²)", "AIC", "AICc", "BIC"):
         left = head.startswith(("model", "ar", "ma"))
         table.add_column(head, justify="left" if left else "right", no_wrap=head.startswith(("model", "sd", "AIC")))
-    for candidate in found.candidates:
-        mark = " *" if candidate is found.chosen else ""
+    for candidate in result.candidates:
+        mark = " *" if candidate is result.chosen else ""
         table.add_row(
             candidate.name + mark,
             _coefficients(candidate.ar, candidate.ar_se),
@@ -112,7 +112,7 @@ def identification(name: str, found: Identification, written: list[str]) -> None
             *(f"{value:.1f}" for value in (candidate.aic, candidate.aicc, candidate.bic)),
         )
     console.print(table)
-    about = found.diagnostics()
+    about = result.diagnostics()
     box = about["ljung_box"]
     console.print(
         f"* least AIC (and FPE). Its residuals: Ljung-Box Q({box['lag']}) = {box['q']:.1f}, p = {box['p']:.3f}; "

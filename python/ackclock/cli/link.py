@@ -42,11 +42,11 @@ def command(
     scenario = Scenario.load(
         file, set_ or (), allow_code=allow_code
     )  # a link to a scenario that cannot run helps nobody
-    found = link.at_site(scenario.link(seed=seed), at if at is not None else os.environ.get("ACKCLOCK_SITE", ""))
-    print(found)
-    if len(found) > link.LONGEST:
+    text = link.at_site(scenario.link(seed=seed), at if at is not None else os.environ.get("ACKCLOCK_SITE", ""))
+    print(text)
+    if len(text) > link.LONGEST:
         say(
-            f"ackclock: the link has {len(found):,} characters, more than mail and chat programs keep; "
+            f"ackclock: the link has {len(text):,} characters, more than mail and chat programs keep; "
             f"ackclock view {file} --out PAGE.html writes a page with the same content",
             error=True,
         )

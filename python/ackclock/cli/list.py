@@ -46,11 +46,11 @@ def command(kind: Kind | None = None, /, *, as_json: Annotated[bool, Parameter(n
         return
     from ackclock.catalog import entries
 
-    found = entries(kind)
+    rows = entries(kind)
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(rows))
     else:
-        listing(kind, found)
+        listing(kind, rows)
 
 
 def listing(kind: str, entries: list[dict[str, Any]]) -> None:

@@ -66,16 +66,16 @@ def real_time(on: str, scenario: Scenario, seed: int | None, as_json: bool, trac
     check_targets([] if trace is None else [trace])
     if not on.startswith(OWN):
         return finish("udp" if on == "udp" else "kernel", scenario, None, seed, as_json, trace)
-    own = on.removeprefix(OWN)
-    if not own:
+    kernel_controller = on.removeprefix(OWN)
+    if not kernel_controller:
         raise BadInput("linux: must be followed by the name of an algorithm, such as linux:cubic")
-    return finish("linux", scenario, own, seed, as_json, trace)
+    return finish("linux", scenario, kernel_controller, seed, as_json, trace)
 
 
 def finish(
     substrate: Substrate,
     scenario: Scenario,
-    own: str | None,
+    kernel_controller: str | None,
     seed: int | None,
     as_json: bool,
     trace: Path | None,
@@ -91,7 +91,7 @@ def finish(
             substrate,
             scenario,
             seed=seed,
-            own=own,
+            kernel_controller=kernel_controller,
             progress=advance,
             report=lambda text: say(f"ackclock: {text}", error=True),
         )

@@ -116,8 +116,8 @@ def print_paths(satellites: SatelliteView, every_s: float) -> None:
     console = wide_console()
     console.print(table)
     handoffs = Table("time (s)", "terminal", "from", "to", title="Hand-offs", title_justify="left", box=None)
-    found = [handoff for handoff in satellites.handoffs() if handoff["time_s"] <= satellites.until_s]
-    for handoff in found:
+    in_time = [handoff for handoff in satellites.handoffs() if handoff["time_s"] <= satellites.until_s]
+    for handoff in in_time:
         places = (handoff["from"] or "none", handoff["to"] or "none")
         handoffs.add_row(f"{handoff['time_s']:g}", handoff["terminal"], *places)
-    console.print(handoffs if found else "No hand-offs.")
+    console.print(handoffs if in_time else "No hand-offs.")

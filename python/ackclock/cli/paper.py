@@ -72,13 +72,13 @@ def command(
     _check_code([one], allow_code=allow_code)
     try:
         with named_progress() as progress:
-            made = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
+            reproduction_of_paper = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out / one.key}; repeat the command to resume", 130)
-    reproduction(made)
+    reproduction(reproduction_of_paper)
     if readme:
-        write_readme(one, made)
-    return 1 if made.failed else 0
+        write_readme(one, reproduction_of_paper)
+    return 1 if reproduction_of_paper.failed else 0
 
 
 def _check_code(wanted: Sequence[Paper], *, allow_code: bool) -> None:
@@ -109,15 +109,15 @@ def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
             ended = reproduce_all(wanted, folder, options, progress)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {options.out}; repeat the command to resume", 130)
-    for made in ended.papers:
-        _one_line(made, max(len(one.key) for one in wanted))
+    for one_paper in ended.papers:
+        _one_line(one_paper, max(len(one.key) for one in wanted))
         if readme:
-            write_readme(made.paper, made)
+            write_readme(one_paper.paper, one_paper)
     papers.index(options.out, ended.papers, ended.comparison, quick=options.quick)
-    found = most_interesting(ended.papers)
-    if found:
+    findings = most_interesting(ended.papers)
+    if findings:
         say("The claims that differ most from our measurements:")
-        for number, finding in enumerate(found, 1):
+        for number, finding in enumerate(findings, 1):
             say(f"{number}. {sentence(finding)}")
     say(f"written: {(options.out / 'index.html').resolve()}")
     for error in ended.errors:
@@ -125,32 +125,33 @@ def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
     return 1 if ended.failed else 0
 
 
-def _one_line(made: Reproduction, width: int) -> None:
+def _one_line(result: Reproduction, width: int) -> None:
     """Print the number of verdicts of each direction, the time, and the failed runs."""
-    counts = Counter(v.counted for v in made.verdicts)
+    counts = Counter(v.counted for v in result.verdicts)
     verdicts = ", ".join(f"{count} {direction}" for direction, count in counts.most_common())
-    say(f"{made.paper.key:{width}}  {len(made.verdicts)} claims: {verdicts} ({made.runs:,} runs, {made.seconds:.0f} s)")
-    for run_id, error in made.failed[:5]:
+    cost = f"{result.runs:,} runs, {result.seconds:.0f} s"
+    say(f"{result.paper.key:{width}}  {len(result.verdicts)} claims: {verdicts} ({cost})")
+    for run_id, error in result.failed[:5]:
         say(f"failed: run {run_id}: {error}")
 
 
-def reproduction(made: Reproduction) -> None:
+def reproduction(result: Reproduction) -> None:
     """Print the verdicts of a paper and the path of its page."""
     console = wide_console()
-    table = Table(title=made.paper.title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=result.paper.title, title_justify="left", box=None, pad_edge=False)
     for head in ("claim", "direction", "size", "what", "value", "95 % interval", "n", "readings"):
         table.add_column(head, justify="right" if head in {"value", "95 % interval", "n"} else "left")
-    for v in made.verdicts:
+    for v in result.verdicts:
         j = v.taken
         shown = "" if j.low is None or j.high is None else f"{digits_of(j.low)} to {digits_of(j.high)}"
         value = "" if j.value is None else digits_of(j.value)
         mark = " (weak)" if v.weak else ""
         table.add_row(v.claim.id, v.direction + mark, v.size or "", v.claim.metric, value, shown, str(j.n), v.strip)
-    console.print(f"calibrated: {made.calibration.chosen.label}")
+    console.print(f"calibrated: {result.calibration.chosen.label}")
     console.print(table)
-    if any(v.weak for v in made.verdicts):
+    if any(v.weak for v in result.verdicts):
         console.print("weak: not significant after Holm's correction over all claims")
-    console.print(f"{made.runs:,} runs, {made.seconds:.0f} s")
-    for run_id, error in made.failed[:5]:
+    console.print(f"{result.runs:,} runs, {result.seconds:.0f} s")
+    for run_id, error in result.failed[:5]:
         console.print(f"failed: run {run_id}: {error}")
-    console.print(f"written: {made.folder / 'index.html'}", soft_wrap=True)
+    console.print(f"written: {result.folder / 'index.html'}", soft_wrap=True)

@@ -55,9 +55,9 @@ def command(
         name = identity(line)
         if name not in expected:
             raise BadInput(f"{against}: has no line {name}; --against needs the answers to every line of {file}")
-        found = difference(expected[name], answer)
-        differing += found is not None
-        say(f"{name}: {found or 'equal'}")
+        first = difference(expected[name], answer)
+        differing += first is not None
+        say(f"{name}: {first or 'equal'}")
     if not answers:
         raise BadInput(f"{file}: no lines to play")
     if against:

@@ -57,9 +57,9 @@ def command(
         if plot is not None:
             _draw(store, plot, metric or [], where or [])
         if runs:
-            found = list(store.runs())
-            keep = tables.matching(where or (), [run["axes"] for run in found])
-            for run in (run for run, kept in zip(found, keep, strict=True) if kept):
+            all_runs = list(store.runs())
+            keep = tables.matching(where or (), [run["axes"] for run in all_runs])
+            for run in (run for run, kept in zip(all_runs, keep, strict=True) if kept):
                 print(json.dumps(run))
         if export is not None:
             tables.export(store, export, where or ())

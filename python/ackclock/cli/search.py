@@ -145,7 +145,7 @@ def _print(search: Search, target: Path) -> None:
     for number, one in enumerate(search.failures):
         console.print(one.why)
         console.print(
-            f"  network {one.found.number} of {search.evaluations}, made small in {one.shrink_evaluations} more"
+            f"  network {one.first_seen.number} of {search.evaluations}, made small in {one.shrink_evaluations} more"
         )
         for line in one.diagnosis.lines[:6]:
             console.print(f"  {line}")

@@ -46,11 +46,11 @@ def study_results(title: str, rows: list[Row]) -> None:
     flows = [name for name in names if _is_flow(name)]
     links = [name for name in names if "->" in name]
     whole = [name for name in names if name not in {*flows, *links}]
-    for label, own, other in (("flow", flows, []), ("link", links, whole)):
-        if own or other:
-            grid = _grid(rows, label, own, other, list(rows[0]["axes"]))
+    for label, names_of, other in (("flow", flows, []), ("link", links, whole)):
+        if names_of or other:
+            grid = _grid(rows, label, names_of, other, list(rows[0]["axes"]))
             if sum(grid.widths()) > console.width:  # axes with one label are left out
-                grid = _grid(rows, label, own, other, _varying(rows))
+                grid = _grid(rows, label, names_of, other, _varying(rows))
             console.print(grid.table(console.width))
     lost = [", ".join([*map(" = ".join, row["axes"].items()), line]) for row in rows for line in row["lost"]]
     for line in lost[:MOST_LOST]:
@@ -126,37 +126,37 @@ def _grid(rows: list[Row], label: str, names: list[str], whole: list[str], axes:
     entities = list(dict.fromkeys(name.rpartition(".")[0] for name in names)) or [""]
     columns = dict.fromkeys(name.rpartition(".")[2] for name in names)
     blank = [""] * (len(entities) - 1)
-    made = []
+    table_columns = []
     for axis in axes:
         words = [part for part in axis.split(".") if part not in {"link", "flow", "tcp", "quic"}]
         labels = [cell for row in rows for cell in (row["axes"][axis], *blank)]
-        made.append(Column(" ".join(words).replace("_", " ").split() or [axis], True, labels))
+        table_columns.append(Column(" ".join(words).replace("_", " ").split() or [axis], True, labels))
     runs = [cell for row in rows for cell in (f"{row['runs']}{'*' if row['deterministic'] else ''}", *blank)]
-    made.append(Column(["runs"], False, runs))
+    table_columns.append(Column(["runs"], False, runs))
     if names:
-        made.append(Column([label], True, entities * len(rows)))
+        table_columns.append(Column([label], True, entities * len(rows)))
     for column in columns:
-        made.append(_metric_column(column, rows, [f"{entity}.{column}" for entity in entities]))
+        table_columns.append(_metric_column(column, rows, [f"{entity}.{column}" for entity in entities]))
     for name in whole:
         one = _metric_column(name, rows, [name])
         one.cells = [cell for value in one.cells for cell in (value, *blank)]
-        made.append(one)
-    return Grid(made)
+        table_columns.append(one)
+    return Grid(table_columns)
 
 
 def _metric_column(name: str, rows: list[Row], keys: Sequence[str]) -> Column:
     """The column of a metric, with its unit: for each point the values of `keys`, empty where there is none."""
     entity, _, column = name.rpartition(".")
-    found = [row["means"].get(key) for row in rows for key in keys]
+    estimates = [row["means"].get(key) for row in rows for key in keys]
     metric = METRICS[name] if name in METRICS else key_metric(column, "run")
-    factor, prefix = common_scale(e.value for e in found if e is not None and e.n > 0) if metric.unit else (1.0, "")
+    factor, prefix = common_scale(e.value for e in estimates if e is not None and e.n > 0) if metric.unit else (1.0, "")
     unit = f"{prefix}{metric.unit}"
     if metric.shown == "%":
         factor, unit = 0.01, "%"
     words = HEADS.get(metric.words, name.replace("_", " ") if name in METRICS else metric.words)
     head = [*([entity] if entity else []), *words.split()]
     counts = [1 if row["deterministic"] else row["runs"] for row in rows for _ in keys]
-    cells = ["" if e is None else interval(e, n, factor) for e, n in zip(found, counts, strict=True)]
+    cells = ["" if e is None else interval(e, n, factor) for e, n in zip(estimates, counts, strict=True)]
     return Column([*head, *([f"({unit})"] if unit else [])], False, cells)
 
 

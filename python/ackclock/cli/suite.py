@@ -60,41 +60,41 @@ def command(
     from ackclock.suite.folder import find
     from ackclock.suite.run import folder_name, run
 
-    found = find(name)
-    target = out or Path("out") / "suites" / found.key / folder_name(control)
+    suite = find(name)
+    target = out or Path("out") / "suites" / suite.key / folder_name(control)
     try:
-        with counted_progress("situation", len(found.situations)) as progress:
+        with counted_progress("situation", len(suite.situations)) as progress:
             executor = ENGINES[engine](jobs)
-            made = run(found, control, target, executor, quick=quick, progress=progress, allow_code=allow_code)
+            result = run(suite, control, target, executor, quick=quick, progress=progress, allow_code=allow_code)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
     console = wide_console()
     if every:
-        _all_results(console, made)
+        _all_results(console, result)
     else:
-        _overview(console, found, made)
-    for situation, reason in made.refused.items():
+        _overview(console, suite, result)
+    for situation, reason in result.refused.items():
         console.print(f"{situation}: not tried: {reason}")
-    for run_id, error in made.failed[:5]:
+    for run_id, error in result.failed[:5]:
         console.print(f"failed: run {run_id}: {error}")
-    console.print(f"{made.metadata.runs:,} runs")
-    console.print(f"written: {made.folder / 'index.html'}", soft_wrap=True)
-    return 1 if made.failed else 0
+    console.print(f"{result.metadata.runs:,} runs")
+    console.print(f"written: {result.folder / 'index.html'}", soft_wrap=True)
+    return 1 if result.failed else 0
 
 
-def _overview(console: PlainConsole, suite: Suite, made: SuiteResult) -> None:
+def _overview(console: PlainConsole, suite: Suite, result: SuiteResult) -> None:
     """Print the comparison with other controllers: numbers of situations, and the largest differences."""
     from ackclock.suite.baselines import baselines
     from ackclock.suite.difference import largest
     from ackclock.suite.overview import heat_map
     from ackclock.suite.page import against
 
-    others = baselines(suite, made)
-    console.print(f"{made.metadata.control}: {made.metadata.title}")
+    others = baselines(suite, result)
+    console.print(f"{result.metadata.control}: {result.metadata.title}")
     if others.reference is None:
         console.print("There are no results of other controllers to compare with; --all prints every metric.")
         return
-    heat = heat_map(suite.situations, made, others.results)
+    heat = heat_map(suite.situations, result, others.results)
     table = Table(box=None, pad_edge=False)
     table.add_column("against")
     for head in ("better", "worse", "no clear difference"):
@@ -106,26 +106,26 @@ def _overview(console: PlainConsole, suite: Suite, made: SuiteResult) -> None:
     console.print("(cells of the page's heat map: throughput, delay, loss and fairness of each situation)")
     for warning in others.warnings:
         console.print(f"note: {warning}")
-    top = largest(against(others.reference, made))
+    top = largest(against(others.reference, result))
     if top:
-        title = f"Largest differences, {others.reference.metadata.control} to {made.metadata.control}"
+        title = f"Largest differences, {others.reference.metadata.control} to {result.metadata.control}"
         console.print(changes_table(console, title, top))
     console.print("--all prints every metric; the page has all tables.")
 
 
-def _all_results(console: PlainConsole, made: SuiteResult) -> None:
+def _all_results(console: PlainConsole, result: SuiteResult) -> None:
     """Print the results of a controller in a suite, one row for each point."""
     table = Table(
-        title=f"{made.metadata.control}: {made.metadata.title}", title_justify="left", box=None, pad_edge=False
+        title=f"{result.metadata.control}: {result.metadata.title}", title_justify="left", box=None, pad_edge=False
     )
     for head in ("situation", "point", "mean [95 % interval] of each metric"):
         table.add_column(head, overflow="fold")
     lines: dict[tuple[str, str], list[str]] = {}
-    for (situation, point, metric), e in made.estimates().items():
+    for (situation, point, metric), e in result.estimates().items():
         shown = "" if e.low is None else f" [{e.low:.3g}, {e.high:.3g}]"
         text = f"{metric} {e.value:.3g}{shown} {SUITE_METRICS[metric].unit}".rstrip()
         lines.setdefault((situation, point), []).append(text)
     for (situation, point), metrics in lines.items():
-        alone = " (deterministic, n = 1)" if (situation, point) in made.deterministic else ""
+        alone = " (deterministic, n = 1)" if (situation, point) in result.deterministic else ""
         table.add_row(situation, point + alone, "; ".join(metrics))
     console.print(table)

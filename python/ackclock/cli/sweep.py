@@ -74,8 +74,8 @@ def command(
             with study_progress(quiet=as_json) as advance:
                 summary = run_study(study, store, ENGINES[engine](jobs), until=stop, progress=advance)
         except KeyboardInterrupt:
-            there = sum(1 for _ in store.runs())
-            return fail(f"interrupted; {there} finished runs are kept in {out}; repeat the command to resume", 130)
+            finished = sum(1 for _ in store.runs())
+            return fail(f"interrupted; {finished} finished runs are kept in {out}; repeat the command to resume", 130)
         for run_id, error in store.failures()[:10]:
             fail(f"run {run_id}: {error}", 1)
     if as_json:

@@ -75,8 +75,8 @@ def command(
         if file is not None and is_link(str(file)):
             raise BadInput("--watch: needs a file; a link cannot be saved")
         return _serve(target, no_open=no_open)
-    made = _build(target)
-    path = made.at or _write(made, out)
+    page = _build(target)
+    path = page.at or _write(page, out)
     if not no_open:
         _open(path.resolve().as_uri())
 
@@ -88,20 +88,20 @@ def _build(target: Target) -> Page:
         return build(target, advance)
 
 
-def _write(made: Page, out: Path | None) -> Path:
+def _write(page: Page, out: Path | None) -> Path:
     """Write the page, and the laboratory beside it if it is a list."""
     from ackclock import view
     from ackclock.link import PAGE
 
     if out is None:
         FOLDER.mkdir(parents=True, exist_ok=True)
-        out = FOLDER / f"{made.name}.html"
-    if made.links and out.name == PAGE:
+        out = FOLDER / f"{page.name}.html"
+    if page.links and out.name == PAGE:
         raise BadInput(f"--out {out}: the list needs {PAGE} beside it; give it another name")
     check_targets([out])
-    if made.links:
+    if page.links:
         view.place(out.parent)
-    write_text(out, made.text)
+    write_text(out, page.text)
     say(f"written: {out}", error=True)
     return out
 
@@ -122,31 +122,31 @@ def _serve(target: Target, *, no_open: bool) -> None:
 
     sys.dont_write_bytecode = True  # it is stale if a module is saved twice in a second
     began = time.time_ns()
-    made = _build(target)
-    if not made.watched:
+    page = _build(target)
+    if not page.watched:
         raise BadInput("--watch: needs a scenario or a recorded run, whose files can be saved")
-    shown = Watched(made.text)
+    shown = Watched(page.text)
     server = Server(shown)
 
     def update() -> list[Path]:
-        nonlocal made
-        forget({path.resolve().parent for path in made.watched if path.suffix == ".py"})
+        nonlocal page
+        forget({path.resolve().parent for path in page.watched if path.suffix == ".py"})
         try:
-            made = _build(target)
+            page = _build(target)
         except (BadInput, ScenarioError, ControllerError, OSError) as error:
             say(f"ackclock: {error}", error=True)
             shown.refuse(str(error))
-            return made.watched
-        shown.show(made.text)
-        say(f"saved: {', '.join(sorted({path.name for path in made.watched}))}", error=True)
-        return made.watched
+            return page.watched
+        shown.show(page.text)
+        say(f"saved: {', '.join(sorted({path.name for path in page.watched}))}", error=True)
+        return page.watched
 
     say(f"serving {server.address}", error=True)
     say("The page reloads when a file is saved; Ctrl-C ends the server.", error=True)
     if not no_open:
         _open(server.address)
     try:
-        watch(made.watched, began, update)
+        watch(page.watched, began, update)
     except KeyboardInterrupt:
         say("ended", error=True)
     finally:

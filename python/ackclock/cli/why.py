@@ -76,15 +76,15 @@ def command(
             f"{scenario.file}: sweep: the file is a study of many runs; select a run of its results with --run, or "
             "remove sweep and select one with --set and --seed"
         )
-    found = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
-    without = prove(scenario, found, seconds(at, "--at"), seed=seed) if counterfactual else None
+    explanation = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
+    without = prove(scenario, explanation, seconds(at, "--at"), seed=seed) if counterfactual else None
     if as_json:
-        said = asdict(found)
+        said = asdict(explanation)
         if without is not None:
             said["counterfactual"] = {key: value for key, value in vars(without).items() if key != "scenario"}
         print(json.dumps(said, allow_nan=False))
     else:
-        say("\n".join(found.sentences()))
+        say("\n".join(explanation.sentences()))
         if without is not None:
             say(f"  {without.sentence}")
     return 0

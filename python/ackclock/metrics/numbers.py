@@ -35,19 +35,19 @@ def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def numbers(row: Mapping[str, Any]) -> dict[str, Any]:
     """Every number of an outcome by its name. Raises BadInput if two have one name."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for name, value in _numbers(row):
-        if name in found:
+        if name in by_name:
             raise BadInput(f"two numbers of the outcome are called {name}: rename the flow {name.split('.', 1)[0]}")
-        found[name] = value
-    return found
+        by_name[name] = value
+    return by_name
 
 
-def metric_of(found: Mapping[str, Any], name: str) -> float | None:
+def metric_of(by_name: Mapping[str, Any], name: str) -> float | None:
     """One of the `numbers` of an outcome. Raises BadInput if it has no such number."""
-    if name not in found:
-        near = difflib.get_close_matches(name, found, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(list(found)[:8])}, ..."
+    if name not in by_name:
+        near = difflib.get_close_matches(name, by_name, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(list(by_name)[:8])}, ..."
         raise BadInput(f"there is no metric {name}; {hint}")
-    value = found[name]
+    value = by_name[name]
     return None if value is None else float(value)

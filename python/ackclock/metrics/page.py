@@ -25,7 +25,7 @@ def page() -> str:
         lines += ["| name | other names | meaning | unit | better | several flows |", "|---|---|---|---|---|---|"]
         for name, metric in METRICS.items():
             if metric.of == kind:
-                others = ", ".join(f"`{other}`" for other, own in ALIASES.items() if own == name)
+                others = ", ".join(f"`{other}`" for other, name_of in ALIASES.items() if name_of == name)
                 several = metric.combine if kind == "flow" else ""
                 cells = [f"`{name}`", others, metric.words, metric.unit, BETTER[metric.better], several]
                 lines.append(f"| {' | '.join(cells)} |")

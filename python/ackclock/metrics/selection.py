@@ -33,10 +33,10 @@ class RunMetric:
 
     def value(self, row: Row) -> float | None:
         """The metric of a run; None if it does not apply."""
-        found = self.each(row)
-        if not found:
+        values = self.each(row)
+        if not values:
             return None
-        return sum(found) if self.combine == "sum" else sum(found) / len(found)
+        return sum(values) if self.combine == "sum" else sum(values) / len(values)
 
 
 def metric(name: str, rows: Sequence[Row], *, flows: Sequence[str] = (), link: str = "") -> RunMetric:
@@ -116,10 +116,10 @@ def _of_flows(name: str, known: Metric, rows: Sequence[Row], flows: Sequence[str
     only_tcp = not flows and len(kinds) > 1
 
     def each(row: Row) -> list[float]:
-        its = [
+        chosen_flows = [
             flow for flow in row["flows"] if (flow["name"] in flows if flows else not only_tcp or flow["kind"] != "udp")
         ]
-        return [value for flow in its if (value := known.value(flow)) is not None]
+        return [value for flow in chosen_flows if (value := known.value(flow)) is not None]
 
     counts = {len([f for f in row["flows"] if not only_tcp or f["kind"] != "udp"]) for row in rows}
     what = "TCP flows" if only_tcp else "flows"
@@ -146,8 +146,8 @@ def _of_links(name: str, known: Metric, rows: Sequence[Row], link: str) -> RunMe
     chosen = link or max(used, key=lambda one: used[one])
 
     def value(row: Row) -> float | None:
-        there = next((one for one in row["links"] if one["name"] == chosen), None)
-        return None if there is None else known.value(there)
+        of_link = next((one for one in row["links"] if one["name"] == chosen), None)
+        return None if of_link is None else known.value(of_link)
 
     words = f"{known.words} of {chosen}"
     return RunMetric(name, words, known.unit, _one(value), "one", (known.least, known.most), better=known.better)

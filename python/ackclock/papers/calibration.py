@@ -180,11 +180,11 @@ class Fit:
 
     def profile(self) -> list[dict[str, Any]]:
         """For each candidate of a parameter: the least distance of a reading with it, and its share of resamples."""
-        found = []
+        points = []
         for parameter in self.paper.calibration.parameter:
             for place, candidate in enumerate(in_order(parameter.candidate)):
                 having = [i for i, r in enumerate(self.readings) if r.parameters[parameter.id] == candidate.label]
-                found.append(
+                points.append(
                     {
                         "parameter": parameter,
                         "first": place == 0,
@@ -195,7 +195,7 @@ class Fit:
                         "taken": self.chosen.parameters[parameter.id] == candidate.label,
                     }
                 )
-        return found
+        return points
 
     def to_dict(self) -> dict[str, Any]:
         """The contents of calibration.json."""
@@ -236,13 +236,13 @@ def in_order(candidates: Sequence[Candidate]) -> list[Candidate]:
 def combinations(paper: Paper) -> list[Reading]:
     """Every combination of the candidates. Raises BadInput if there are too many."""
     parameters = paper.calibration.parameter
-    found = [
+    candidates = [
         combination(paper, dict(zip((p.id for p in parameters), labels, strict=True)))
         for labels in itertools.product(*([c.label for c in p.candidate] for p in parameters))
     ]
-    if len(found) > MOST_READINGS:
-        raise BadInput(f"{paper.folder / 'calibration.toml'}: {len(found)} combinations; at most {MOST_READINGS}")
-    return found
+    if len(candidates) > MOST_READINGS:
+        raise BadInput(f"{paper.folder / 'calibration.toml'}: {len(candidates)} combinations; at most {MOST_READINGS}")
+    return candidates
 
 
 def fit(results: Results) -> Fit:
@@ -265,16 +265,16 @@ def fit(results: Results) -> Fit:
         written = [inline(reading.assignments(paper.folder, name)) for reading in readings]
         variants = dict(zip(reversed(written), reversed(readings), strict=True))
         measured = _measure(results, name, groups, variants, 1)
-        own = [cell for cell, _ in measured[written[0]]]
-        if any([cell for cell, _ in found] != own for found in measured.values()):
+        cells_of_first = [cell for cell, _ in measured[written[0]]]
+        if any([cell for cell, _ in values_of] != cells_of_first for values_of in measured.values()):
             raise BadInput(f"{paper.folder / 'calibration.toml'}: {name}: readings give different control cells")
         if near := _near(measured) if seeds > 1 else set():
             measured |= _measure(results, name, groups, {text: variants[text] for text in near}, seeds, counted=1)
-        distances = {t: _distances(found) for t, found in measured.items()}
-        variances = {t: [cell.variance(x) for cell, x in found] for t, found in measured.items()}
+        distances = {t: _distances(values_of) for t, values_of in measured.items()}
+        variances = {t: [cell.variance(x) for cell, x in values_of] for t, values_of in measured.items()}
         parts.append(np.array([distances[text] for text in written]))
         spreads.append(np.array([variances[text] for text in written]))
-        cells += own
+        cells += cells_of_first
     return Fit(paper, readings, cells, np.concatenate(parts, axis=1), np.concatenate(spreads, axis=1))
 
 
@@ -338,11 +338,11 @@ def _measured(results: Results, group: ControlCells) -> list[tuple[ControlCell, 
     table = Table(group.table, group.table, labels=group.labels)
     part = Part("", group.row, group.column, group.study, group.metric, group.factor, group.where)
     printed = paper.printed(group.table)
-    found = []
+    values = []
     for cell in cells_of(results, table, part):
         key = (cell.row, cell.column)
         if key not in printed:
             raise BadInput(f"{paper.folder / 'calibration.toml'}: {group.table} prints no cell {key}")
         value = ControlCell(group.table, *key, float(printed[key][0]), group.offset, network(*key))
-        found.append((value, cell.values))
-    return found
+        values.append((value, cell.values))
+    return values

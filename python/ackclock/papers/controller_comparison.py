@@ -30,17 +30,17 @@ class ControllerComparison:
     """The result: a suite run for each controller, and the controllers that no network supports, with reasons."""
 
     suite: Suite
-    made: list[SuiteResult]
+    results: list[SuiteResult]
     refused: dict[str, str]
 
     def rows(self, situation: Situation) -> list[tuple[str, dict[str, stats.Estimate]]]:
         """Controllers with their metrics in a situation, most goodput first."""
-        found = []
-        for made in self.made:
-            its = {metric: e for (name, _, metric), e in made.estimates().items() if name == situation.id}
-            if its:
-                found.append((made.metadata.control, its))
-        return sorted(found, key=lambda row: -row[1]["goodput"].value)
+        rows_of_table = []
+        for result in self.results:
+            estimates = {metric: e for (name, _, metric), e in result.estimates().items() if name == situation.id}
+            if estimates:
+                rows_of_table.append((result.metadata.control, estimates))
+        return sorted(rows_of_table, key=lambda row: -row[1]["goodput"].value)
 
 
 def compare_controllers(
@@ -53,19 +53,19 @@ def compare_controllers(
 ) -> ControllerComparison:
     """Run every registered controller through the suite in `folder`; finished runs are kept."""
     suite = Suite(folder)
-    made, refused = [], {}
+    results, refused = [], {}
     for entry in models("controllers"):
         name = entry["name"]
         target = out / "comparison" / name
         advance = _as_one(progress, name)
         try:  # the suite extends networks from the folders of the papers
             result = run(suite, name, target, executor, quick=quick, page=False, progress=advance, allow_code=True)
-            made.append(result)
+            results.append(result)
         except UnmetNeed as error:
             refused[name] = str(error).removeprefix(f"{name}: ")
-    for result in made:  # a page compares with the results of other controllers, so these come first
+    for result in results:  # a page compares with the results of other controllers, so these come first
         write_text(result.folder / "index.html", render(suite, result))
-    return ControllerComparison(suite, made, refused)
+    return ControllerComparison(suite, results, refused)
 
 
 def _as_one(progress: Callable[[str], Progress | None] | None, name: str) -> Callable[[str], Progress | None] | None:
@@ -102,7 +102,7 @@ def draw(comparison: ControllerComparison) -> str:
     """Draw goodput against 95th-percentile queueing delay, a panel for each network; SVG text."""
     situations = comparison.suite.situations
     figure, axes = panels(3, (len(situations) + 2) // 3, 3.5, share=False, width=12.5)
-    names = [made.metadata.control for made in comparison.made]
+    names = [result.metadata.control for result in comparison.results]
     best = [_panel(panel, comparison, situation, names) for panel, situation in zip(axes, situations, strict=False)]
     for panel in axes[len(situations) :]:
         panel.set_visible(False)

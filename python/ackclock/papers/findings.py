@@ -24,14 +24,14 @@ def distance(verdict: Verdict) -> float:
     return 0.0 if value is None or largest == 0 else abs(value - wanted) / largest
 
 
-def most_interesting(made: Sequence[Reproduction], count: int = 3) -> list[Finding]:
+def most_interesting(reproductions: Sequence[Reproduction], count: int = 3) -> list[Finding]:
     """Claims whose opposite was measured, those farthest from the paper's number first, then numbers that differ.
 
     Verdicts that Holm's correction does not support are left out. No paper has a second finding before every other
     paper with a finding has one.
     """
     ranks: list[tuple[int, bool, float, str, Verdict]] = []
-    for one in made:
+    for one in reproductions:
         differing = [
             v for v in one.verdicts if v.direction == "opposite" or v.size in {"smaller", "larger", "excluded"}
         ]
@@ -46,5 +46,5 @@ def most_interesting(made: Sequence[Reproduction], count: int = 3) -> list[Findi
 def sentence(finding: Finding) -> str:
     """A finding in two lines: claim and verdict, then the measured and the claimed number."""
     key, v = finding
-    found = v.direction if v.size is None else f"{v.direction}, size {v.size}"
-    return f'{key} {v.claim.id}: {found}: "{v.claim.quote}"\n   {v.claim.metric}: {v.reason.split(". ")[0]}'
+    verdict_words = v.direction if v.size is None else f"{v.direction}, size {v.size}"
+    return f'{key} {v.claim.id}: {verdict_words}: "{v.claim.quote}"\n   {v.claim.metric}: {v.reason.split(". ")[0]}'

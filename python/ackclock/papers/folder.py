@@ -218,12 +218,12 @@ class Candidate:
 
     def assignments(self, folder: Path, study: str) -> dict[str, Any]:
         """What it assigns in the study of this name; `folder` is the paper's."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         if not self.studies or study in self.studies:
             for axis, file in self.axes.items():
-                found[f"sweep.{axis}"] = read_toml(folder / "studies" / f"{file}.toml")["sweep"][axis]
-            found |= self.set
-        return {key: _in_folder(value, folder) for key, value in (found | self.study.get(study, {})).items()}
+                values[f"sweep.{axis}"] = read_toml(folder / "studies" / f"{file}.toml")["sweep"][axis]
+            values |= self.set
+        return {key: _in_folder(value, folder) for key, value in (values | self.study.get(study, {})).items()}
 
 
 def _in_folder(value: Any, folder: Path) -> Any:
@@ -364,14 +364,14 @@ class Paper:
             name: read_record(Value, table, f"{folder / 'paper.toml'}: value.{name}")
             for name, table in about.get("value", {}).items()
         }
-        found = {key: self._list(about, key, kind, "paper.toml") for key, kind in lists.items()}
-        self.studies: list[StudySpec] = found["study"]
-        self.tables: list[Table] = found["table"]
-        self.figures: list[Figure] = found["figure"]
-        self.networks: list[Network] = found["network"]
-        self.comparisons: list[AxisComparison] = found["comparison"]
-        self.extras: list[Extra] = found["extra"]
-        self.effects: list[Effect] = found["effect"]
+        entries = {key: self._list(about, key, kind, "paper.toml") for key, kind in lists.items()}
+        self.studies: list[StudySpec] = entries["study"]
+        self.tables: list[Table] = entries["table"]
+        self.figures: list[Figure] = entries["figure"]
+        self.networks: list[Network] = entries["network"]
+        self.comparisons: list[AxisComparison] = entries["comparison"]
+        self.extras: list[Extra] = entries["extra"]
+        self.effects: list[Effect] = entries["effect"]
         self.claims: list[Claim] = self._only("claims.toml", "claim", Claim)
         self.deviations: list[Deviation] = self._only("deviations.toml", "deviation", Deviation)
         self.settings: list[Setting] = self._only("settings.toml", "setting", Setting)
@@ -432,8 +432,8 @@ class Paper:
 
     def candidates(self) -> list[tuple[str, Candidate]]:
         """Every candidate of the calibration and every alternative of a deviation, with its place in the folder."""
-        found = [(f"calibration.toml: {p.id}: {c.label}", c) for p in self.calibration.parameter for c in p.candidate]
-        return found + [(f"deviation {d.id}: {a.label}", a) for d in self.deviations for a in d.alternative]
+        places = [(f"calibration.toml: {p.id}: {c.label}", c) for p in self.calibration.parameter for c in p.candidate]
+        return places + [(f"deviation {d.id}: {a.label}", a) for d in self.deviations for a in d.alternative]
 
     @cached_property
     def published(self) -> list[dict[str, str]]:
@@ -496,8 +496,8 @@ def _optional(path: Path) -> dict[str, Any]:
 def _folders() -> list[Path]:
     """Folders of papers below the current folder, or else in the checkout from which this package was installed."""
     for root in (Path("papers"), Path(__file__).parents[3] / "papers"):
-        if found := sorted(path.parent for path in root.glob("*/paper.toml")):
-            return found
+        if folders := sorted(path.parent for path in root.glob("*/paper.toml")):
+            return folders
     return []
 
 
@@ -511,9 +511,9 @@ def find(key: str) -> Paper:
     for folder in _folders():
         if folder.name == key:
             return Paper(folder)
-    there = known()
-    near = difflib.get_close_matches(key, there, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(there) or 'none here'}"
+    keys = known()
+    near = difflib.get_close_matches(key, keys, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(keys) or 'none here'}"
     raise BadInput(f"no paper {key}; {hint}")
 
 

@@ -163,7 +163,7 @@ def direction(claim: Claim, low: float, high: float) -> str:
 
 
 def size(
-    claim: Claim, found: str, value: float, interval: tuple[float, float], single: tuple[float, float]
+    claim: Claim, direction_word: str, value: float, interval: tuple[float, float], single: tuple[float, float]
 ) -> str | None:
     """How a value agrees with the printed number, which is of one run; None if the paper prints none.
 
@@ -180,7 +180,7 @@ def size(
         return "reproduced"
     if single[0] <= claim.expected <= single[1]:
         return "consistent"
-    if found != "confirmed":
+    if direction_word != "confirmed":
         return "excluded"
     if claim.direction:
         return "smaller" if (claim.expected - value) * claim.direction > 0 else "larger"
@@ -207,7 +207,7 @@ def judge(
     Without `sizes` there is no verdict on a size: no reading of the network fits.
     """
     views = [results.under(reading) for reading in readings]
-    found = []
+    verdicts = []
     for claim in claims:
         taken = evaluate_claim(results, claim)
         others = [] if claim.settled else [_other(view, claim, taken) for view in views]
@@ -217,10 +217,10 @@ def judge(
             taken, others = replace(taken, size=None), [replace(j, size=None) for j in others]
         elif taken.size is not None and not _one_size(claim, taken, others):
             taken = replace(taken, size=None, note="the size differs between readings that the calibration leaves open")
-        found.append(Verdict(claim, taken, others, reason=_reason(claim, taken)))
-    tested = [v for v in found if v.taken.p is not None]
+        verdicts.append(Verdict(claim, taken, others, reason=_reason(claim, taken)))
+    tested = [v for v in verdicts if v.taken.p is not None]
     adjusted = dict(zip([v.claim.id for v in tested], stats.holm([v.taken.p or 0.0 for v in tested]), strict=True))
-    return [replace(v, p_holm=adjusted.get(v.claim.id)) for v in found]
+    return [replace(v, p_holm=adjusted.get(v.claim.id)) for v in verdicts]
 
 
 def _one_size(claim: Claim, taken: ClaimResult, others: Sequence[ClaimResult]) -> bool:
@@ -276,28 +276,30 @@ def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
     if stats.same(values):  # all seeds give the same value: there is no interval
         e = stats.Estimate(e.value, None, None, 1)
     low, high = (e.value if x is None else x for x in (e.low, e.high))
-    found = direction(claim, low, high)
+    direction_word = direction(claim, low, high)
     if e.low is None:
-        return ClaimResult(label, found, size(claim, found, low, (low, low), (low, low)), e.value, n=1)
+        return ClaimResult(
+            label, direction_word, size(claim, direction_word, low, (low, low), (low, low)), e.value, n=1
+        )
     runs = call(results.paper, "measures", claim.measure, results, each_run=True) if claim.averaged else values
     single = stats.prediction(runs)
     if logarithmic:
         single = math.exp(single[0]), math.exp(single[1])
     elif claim.scale == "share":
         single = max(single[0], 0.0), min(single[1], 1.0)
-    p, rank = _tests(claim, values, found)
-    verdict = size(claim, found, e.value, (low, high), single)
-    return ClaimResult(label, found, verdict, e.value, e.low, e.high, e.n, single, p, rank)
+    p, rank = _tests(claim, values, direction_word)
+    verdict = size(claim, direction_word, e.value, (low, high), single)
+    return ClaimResult(label, direction_word, verdict, e.value, e.low, e.high, e.n, single, p, rank)
 
 
-def _tests(claim: Claim, values: list[float], found: str) -> tuple[float | None, float | None]:
+def _tests(claim: Claim, values: list[float], direction_word: str) -> tuple[float | None, float | None]:
     """p-values of the t test and of Wilcoxon's against the reference; for similarity, of two one-sided tests."""
     forward = math.log if claim.is_ratio else float
     if claim.direction:
         reference = forward(claim.reference)
         return _number(stats.p_value(values, reference)), _number(stats.signed_rank(values, reference))
     bounds = [forward(claim.reference + sign * claim.tolerance) for sign in (-1, 1)]
-    if found == "opposite":
+    if direction_word == "opposite":
         outside = [stats.p_value(values, bound) for bound in bounds]
         return max((x for x in outside if x is not None), default=None), None
     return stats.equivalence(values, bounds[0], bounds[1]), None
@@ -336,13 +338,13 @@ def _reason(claim: Claim, j: ClaimResult) -> str:
     if j.value is None:
         return j.note
     unit = f" {claim.unit}" if claim.unit else ""
-    found = f"{j.value:.4g}{unit}"
+    measured = f"{j.value:.4g}{unit}"
     if j.low is None or j.high is None:
-        found += " (the same under every seed)"
+        measured += " (the same under every seed)"
     else:
-        found += f" [{j.low:.4g}, {j.high:.4g}] over {j.n} {claim.n_unit}"
+        measured += f" [{j.low:.4g}, {j.high:.4g}] over {j.n} {claim.n_unit}"
     side = {1: "above", -1: "below", 0: f"within {claim.tolerance:g} of"}[claim.direction]
-    parts = [f"{found}; claimed {side} {claim.reference:g}{unit}"]
+    parts = [f"{measured}; claimed {side} {claim.reference:g}{unit}"]
     if claim.expected is not None:
         runs = f" (single runs: {j.single[0]:.4g} to {j.single[1]:.4g})" if j.single else ""
         parts.append(f"printed {claim.expected:.4g}{runs}")

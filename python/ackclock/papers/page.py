@@ -80,7 +80,7 @@ def render(
         readings_run=len(readings) + 1,
         open_readings=len(calibration.equivalent) - 1,
         open_run=sum(reading.equivalent for reading in readings),
-        tables=[(table, grids(table, found), found) for table, found in tables],
+        tables=[(table, grids(table, entries), entries) for table, entries in tables],
         comparisons=comparisons,
         settings=[(s, *paper.printed(s.table)[s.row, s.column]) for s in paper.settings],
         readings=_readings(paper, verdicts, calibration, readings),
@@ -103,7 +103,7 @@ def _readings(
     paper: Paper, verdicts: list[Verdict], calibration: Fit, readings: list[Reading]
 ) -> list[tuple[str, str, list[Any]]]:
     """For each unstated point: a heading, the choice with its reason, and the changes under other readings."""
-    found = []
+    rows = []
     changed = {
         reading.label: [
             (v.claim.id, v.direction, j.direction)
@@ -118,19 +118,19 @@ def _readings(
         return [(r.label.split(": ", 1)[-1], changed[r.label]) for r in readings if r.changes == key]
 
     if whole := lines(ALL_PARAMETERS):
-        found.append(("All first candidates", "Defaults of the simulator, or what the text suggests.", whole))
+        rows.append(("All first candidates", "Defaults of the simulator, or what the text suggests.", whole))
     if equal := lines(EQUIVALENT):
         body = "Readings that differ in more than one point and are about as near to the control cells."
-        found.append(("Not distinguished from the calibrated reading", body, equal))
+        rows.append(("Not distinguished from the calibrated reading", body, equal))
     for p in paper.calibration.parameter:
-        found.append(
+        rows.append(
             (f"{p.what[0].upper()}{p.what[1:]}", f"Fitted: {calibration.chosen.parameters[p.id]}.", lines(p.id))
         )
     for d in paper.deviations:
         name = d.id if d.id.startswith("D") and d.id[1:].isdigit() else d.id.capitalize()
         body = f"{d.section}. Taken: {d.taken} Because {d.reason[0].lower()}{d.reason[1:]}"
-        found.append((f"{name}. {d.what}", body, lines(d.id)))
-    return found
+        rows.append((f"{name}. {d.what}", body, lines(d.id)))
+    return rows
 
 
 SIGNS = {
@@ -144,7 +144,7 @@ SIGNS = {
 }
 
 
-def index(made: list[Any], comparison: ControllerComparison | None, *, quick: bool) -> str:
+def index(reproductions: list[Any], comparison: ControllerComparison | None, *, quick: bool) -> str:
     """The index of several papers as HTML: every claim with its verdict, and the comparison of all controllers."""
     from ackclock.papers.controller_comparison import draw
 
@@ -152,13 +152,13 @@ def index(made: list[Any], comparison: ControllerComparison | None, *, quick: bo
         environment("ackclock.papers")
         .get_template("index.html")
         .render(
-            made=made,
+            made=reproductions,
             quick=quick,
             directions=DIRECTIONS,
             size_words=SIZE_WORDS,
             signs=SIGNS,
-            summary=[(one, _verdict_counts(one.verdicts)) for one in made],
-            total=_verdict_counts([v for one in made for v in one.verdicts]),
+            summary=[(one, _verdict_counts(one.verdicts)) for one in reproductions],
+            total=_verdict_counts([v for one in reproductions for v in one.verdicts]),
             comparison=comparison,
             figure=None if comparison is None else draw(comparison),
             metrics=SUITE_METRICS,

@@ -63,7 +63,7 @@ class AllResults:
     def failed(self) -> bool:
         """Whether a result is missing or a run has no outcome."""
         runs = [one.failed for one in self.papers] + [
-            one.failed for one in (self.comparison.made if self.comparison else [])
+            one.failed for one in (self.comparison.results if self.comparison else [])
         ]
         return bool(self.errors) or any(runs)
 
@@ -87,9 +87,9 @@ def reproduce_all(
     count = 1 if options.engine == "ray" else AT_ONCE  # a local Ray would otherwise be started twice
     with ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(reports,)) as pool:
         with _environment(limits):  # the processes start when they get their first tasks
-            made = [pool.submit(_reproduce, one, options) for one in papers]
+            futures = [pool.submit(_reproduce, one, options) for one in papers]
             compared = [pool.submit(_compare, comparison, options)] if comparison is not None else []
-        names: dict[Future[Any], str] = {future: one.key for future, one in zip(made, papers, strict=True)}
+        names: dict[Future[Any], str] = {future: one.key for future, one in zip(futures, papers, strict=True)}
         names |= dict.fromkeys(compared, "comparison")
         try:
             waiting = set(names)
@@ -106,7 +106,7 @@ def reproduce_all(
             for process in multiprocessing.active_children():
                 process.terminate()
             raise
-    good = [future.result() for future in made if names[future] not in errors]
+    good = [future.result() for future in futures if names[future] not in errors]
     whole = compared[0].result() if compared and "comparison" not in errors else None
     return AllResults(good, whole, [f"{name}: {error}" for name, error in errors.items()])
 

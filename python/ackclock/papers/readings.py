@@ -41,10 +41,10 @@ class Reading:
 
     def assignments(self, folder: Path, study: str) -> dict[str, Any]:
         """What it assigns in a study of the paper in this folder, by key."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for candidate in self.chosen:
-            found |= candidate.assignments(folder, study)
-        return found
+            values |= candidate.assignments(folder, study)
+        return values
 
 
 def combination(paper: Paper, labels: Mapping[str, str], name: str = "") -> Reading:
@@ -63,29 +63,29 @@ def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = ()
     `equivalent` lists all readings that the control cells do not distinguish from the calibrated one, the nearest
     first. Of its first `most`, those that are not yet in the result are added.
     """
-    found = []
+    readings = []
     alike = [dict(reading.parameters) for reading in equivalent]
     first = {p.id: p.candidate[0].label for p in paper.calibration.parameter}
     if dict(calibrated.parameters) != first:
         filed = combination(paper, first, AS_FILED)
-        found.append(replace(filed, changes=ALL_PARAMETERS, equivalent=first in alike))
+        readings.append(replace(filed, changes=ALL_PARAMETERS, equivalent=first in alike))
     for parameter in paper.calibration.parameter:
         for candidate in parameter.candidate:
             if candidate.label == calibrated.parameters[parameter.id]:
                 continue
             labels = {**calibrated.parameters, parameter.id: candidate.label}
             changed = combination(paper, labels, f"{parameter.what}: {candidate.label}")
-            found.append(replace(changed, changes=parameter.id, equivalent=labels in alike))
-    known = [dict(calibrated.parameters), *(dict(reading.parameters) for reading in found)]
+            readings.append(replace(changed, changes=parameter.id, equivalent=labels in alike))
+    known = [dict(calibrated.parameters), *(dict(reading.parameters) for reading in readings)]
     for reading in equivalent[:most]:
         if dict(reading.parameters) not in known:
-            found.append(replace(reading, changes=EQUIVALENT, equivalent=True))
+            readings.append(replace(reading, changes=EQUIVALENT, equivalent=True))
     for deviation in paper.deviations:
         for candidate in deviation.alternative:
             label = f"{deviation.id}: {candidate.label}"
             chosen = (*calibrated.chosen, candidate)
-            found.append(Reading(label, calibrated.parameters, chosen, deviation.id))
-    return found
+            readings.append(Reading(label, calibrated.parameters, chosen, deviation.id))
+    return readings
 
 
 def overrides(assignments: Mapping[str, Any], axes: Mapping[str, list[str]]) -> list[str]:
@@ -93,15 +93,15 @@ def overrides(assignments: Mapping[str, Any], axes: Mapping[str, list[str]]) -> 
 
     `axes` are the labels of the study's axes. `check` refuses candidates that lose an assignment in this way.
     """
-    found = []
+    lines = []
     for key, value in assignments.items():
         if key.startswith("sweep."):
             _, axis, *label = key.split(".", 2)
             if axis not in axes or (label and label[0] not in axes[axis]):
                 continue
             key = ".".join(["sweep", axis, *(json.dumps(one, ensure_ascii=False) for one in label)])
-        found.append(f"{key}={inline(value)}")
-    return found
+        lines.append(f"{key}={inline(value)}")
+    return lines
 
 
 def check(paper: Paper, axes: Callable[[str], Mapping[str, list[str]]]) -> None:

@@ -87,7 +87,7 @@ def reproduce(
     results = first.with_reading(calibrated, readings)
     filed = next((results.under(r) for r in readings if r.label == AS_FILED), None)
     tables = {table.id: entries(results, table, filed) for table in paper.tables}
-    flat: list[Entry] = [entry for found in tables.values() for entry in found]
+    flat: list[Entry] = [entry for rows in tables.values() for entry in rows]
     if missing := uncovered(paper, flat):
         raise BadInput(f"{paper.folder}: published cells are missing: {missing[:5]}; add a table or a setting")
     # Readings that the quick form leaves out could change a size.
@@ -146,10 +146,10 @@ def _compare(results: Results, c: AxisComparison) -> list[Row]:
 
 
 def _row(results: Results, label: str, study: str, of: Where, to: Where, where: Where) -> Row:
-    found = []
+    cells = []
     for effect in results.paper.effects:
-        found.append(results.effect(effect.kind, study, effect.metric, of, to, where).scaled(effect.factor))
-    return Row(label, found)
+        cells.append(results.effect(effect.kind, study, effect.metric, of, to, where).scaled(effect.factor))
+    return Row(label, cells)
 
 
 def _draw(results: Results, wanted: Figure, folder: Path, opened: PaperRuns) -> tuple[str, RunsUsed]:
@@ -165,7 +165,7 @@ def _draw(results: Results, wanted: Figure, folder: Path, opened: PaperRuns) -> 
     return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S), used
 
 
-def readme(paper: Paper, made: Reproduction) -> None:
+def readme(paper: Paper, result: Reproduction) -> None:
     """Write the verdicts into the paper's README, between its markers."""
     source, begin, end = paper.folder / "README.md", "<!-- verdicts -->", "<!-- end of verdicts -->"
     text = source.read_text(encoding="utf-8")
@@ -175,21 +175,29 @@ def readme(paper: Paper, made: Reproduction) -> None:
         "| claim | direction | size | measured (95 %) | claimed | printed | readings |",
         "|---|---|---|---|---|---|---|",
     ]
-    for v in made.verdicts:
+    for v in result.verdicts:
         c, j = v.claim, v.taken
-        found = "-" if j.value is None else f"{j.value:.3g} {c.unit}".strip()
+        value_text = "-" if j.value is None else f"{j.value:.3g} {c.unit}".strip()
         if j.low is not None and j.high is not None:
-            found += f" [{j.low:.3g}, {j.high:.3g}]"
+            value_text += f" [{j.low:.3g}, {j.high:.3g}]"
         side = {1: ">", -1: "<", 0: f"±{c.tolerance:g} of"}[c.direction]
         printed = "-" if c.expected is None else f"{c.expected:.3g}"
         mark = ", not significant after Holm's correction" if v.weak else ""
-        cells = [f"{c.id}: {c.metric}", f"**{v.direction}**{mark}", v.size or "-", found, f"{side} {c.reference:g}"]
+        cells = [
+            f"{c.id}: {c.metric}",
+            f"**{v.direction}**{mark}",
+            v.size or "-",
+            value_text,
+            f"{side} {c.reference:g}",
+        ]
         lines.append(f"| {' | '.join([*cells, printed, v.strip or '-'])} |")
     before, rest = text.split(begin, 1)
     after = rest.split(end, 1)[1]
     write_text(source, before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
 
 
-def index(out: Path, made: list[Reproduction], comparison: ControllerComparison | None, *, quick: bool) -> None:
+def index(
+    out: Path, reproductions: list[Reproduction], comparison: ControllerComparison | None, *, quick: bool
+) -> None:
     """Write `out`/index.html: every claim of the papers with its verdict, and the comparison of all controllers."""
-    write_text(out / "index.html", page.index(made, comparison, quick=quick))
+    write_text(out / "index.html", page.index(reproductions, comparison, quick=quick))

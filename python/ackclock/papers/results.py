@@ -146,28 +146,28 @@ class Results:
 
     def with_reading(self, reading: Reading, others: Sequence[Reading]) -> Results:
         """The results under the calibrated reading; the others are run in addition. All share the run counts."""
-        made = Results(self.paper, self._shared.folder, self._shared.executor, quick=self.quick, reading=reading)
-        made._shared = self._shared
+        results = Results(self.paper, self._shared.folder, self._shared.executor, quick=self.quick, reading=reading)
+        results._shared = self._shared
         self._shared.others = list(others)
-        return made
+        return results
 
     def under(self, reading: Reading) -> Results:
         """The results under another reading, with the seeds and the points that the studies name for it."""
-        made = Results(self.paper, self._shared.folder, self._shared.executor, quick=self.quick, reading=reading)
-        made._shared, made._calibrated = self._shared, self._calibrated
-        return made
+        results = Results(self.paper, self._shared.folder, self._shared.executor, quick=self.quick, reading=reading)
+        results._shared, results._calibrated = self._shared, self._calibrated
+        return results
 
     def at_points(self, reading: Reading, ran: Mapping[str, Variants], seeds: int) -> Results:
         """The results under a reading, of variants of studies that have been run with this number of seeds."""
         import polars as pl
 
-        made = self.under(reading)
-        made._own_seeds = seeds
+        results = self.under(reading)
+        results._own_seeds = seeds
         for name, variants in ran.items():
             label = reading.label
-            made._tables[name] = {k: f.filter(pl.col(READING) == label) for k, f in variants.tables.items()}
-            made._studies[name] = variants.studies[label]
-        return made
+            results._tables[name] = {k: f.filter(pl.col(READING) == label) for k, f in variants.tables.items()}
+            results._studies[name] = variants.studies[label]
+        return results
 
     @property
     def is_calibrated(self) -> bool:
@@ -291,7 +291,7 @@ class Results:
             with Store.create(self._store(name)) as store:
                 summary = sweep(study, store, self._shared.executor, progress=self._advance(name), replace=True)
                 self._shared.failed += store.failures()
-                found = _tables(store.outcomes())
+                frames = _tables(store.outcomes())
             self._shared.runs += summary.runs
         else:
             if not self.differs(name):
@@ -299,9 +299,9 @@ class Results:
             if name not in self._shared.variants:
                 self._shared.variants[name] = self._run_others(name)
             label = self.reading.label
-            found = {k: f.filter(pl.col(READING) == label) for k, f in self._shared.variants[name].tables.items()}
-        self._tables[name] = found
-        return found
+            frames = {k: f.filter(pl.col(READING) == label) for k, f in self._shared.variants[name].tables.items()}
+        self._tables[name] = frames
+        return frames
 
     def _run_others(self, name: str) -> Variants:
         """Run a study under every reading but the calibrated one."""
@@ -413,8 +413,8 @@ class Results:
     def say(self, value: Value) -> str:
         """A number for a sentence, with its 95 % interval."""
         if value.code:
-            found: list[float] = call(self.paper, "measures", value.code, self)
-            e = stats.within(found, 0.0, 1.0) if value.kind == "share" else stats.geometric(found)
+            values: list[float] = call(self.paper, "measures", value.code, self)
+            e = stats.within(values, 0.0, 1.0) if value.kind == "share" else stats.geometric(values)
         elif value.kind == "mean":
             e = stats.mean(self.means(value.study, value.metric, {**value.where, **value.of}))
         else:
@@ -482,35 +482,35 @@ def _tables(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
     schema = outcome_schema()
     axes = pl.DataFrame([expand_labels(json.loads(text)) for text in frame["axes"]], infer_schema_length=None)
-    found = {}
+    frames = {}
     for kind in ("flows", "links"):
         fields = schema[kind].inner.fields  # type: ignore[attr-defined]
         parts = [frame.select("seed", kind), *([axes] if axes.width else [])]
         columns = [pl.col(kind).struct.field(f.name) for f in fields if f.name not in axes.columns]
         if kind == "flows":
             columns.append(pl.col(kind).struct.field("control").alias("algorithm"))
-        found[kind] = pl.concat(parts, how="horizontal").explode(kind).with_columns(columns).drop(kind)
+        frames[kind] = pl.concat(parts, how="horizontal").explode(kind).with_columns(columns).drop(kind)
     rates = ("goodput_bps", "throughput_bps")
     of_flows = pl.col("flows").list
     totals = [of_flows.eval(pl.element().struct.field(rate)).list.sum().alias(rate) for rate in rates]
     whole = frame.with_columns(*totals, pl.lit("radio").alias("name")).unnest("radio")
     wanted = [c for c in whole.columns if c in schema["radio"].to_schema()]  # type: ignore[attr-defined]
     parts = [whole.select("seed", "name", *rates, *wanted), *([axes] if axes.width else [])]
-    found["radio"] = pl.concat(parts, how="horizontal")
-    return found
+    frames["radio"] = pl.concat(parts, how="horizontal")
+    return frames
 
 
 def expand_labels(axes: dict[str, str]) -> dict[str, str]:
     """The axes, and the pairs in their labels."""
-    found = dict(axes)
+    labels = dict(axes)
     for label in axes.values():
-        found |= said(label)
-    return found
+        labels |= said(label)
+    return labels
 
 
 def _axes(study: Study) -> list[str]:
     """The axes of a study. An axis with labels such as "K=2;Cf=2Mbps" is replaced by K and Cf."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for axis, labels in study.axes.items():
-        found |= dict.fromkeys(said(labels[0]) or [axis])
-    return list(found)
+        names |= dict.fromkeys(said(labels[0]) or [axis])
+    return list(names)

@@ -76,7 +76,7 @@ class Runs:
 
     def cells(self, table: Table) -> dict[CellKey, RunLink]:
         """For each cell of a table that has runs of its own, the one of the first point and the first seed."""
-        found: dict[CellKey, RunLink] = {}
+        links: dict[CellKey, RunLink] = {}
         for part in table.part:
             if part.code:
                 continue
@@ -90,8 +90,8 @@ class Runs:
                     row, column, reading = label_of(part, words)
                 except KeyError:
                     break  # a template that needs the outcome
-                found.setdefault((row, column, reading), self.at(part.study, point))
-        return found
+                links.setdefault((row, column, reading), self.at(part.study, point))
+        return links
 
     def used(self, uses: Sequence[StudyUse]) -> RunsUsed:
         """The runs of what a figure or a table asked for."""
@@ -173,9 +173,9 @@ class PaperRuns:
         points = calibrated.results.points(claim.study, wanted)
         return calibrated.at(claim.study, points[0]) if points else None
 
-    def commands(self, table: Table, found: Sequence[Entry]) -> list[RunLink]:
+    def commands(self, table: Table, entries: Sequence[Entry]) -> list[RunLink]:
         """The runs behind the cells of a table on the page that a link cannot hold, each once."""
-        runs = [self.cell(entry) for entry in found if not table.main or entry.reading in table.main]
+        runs = [self.cell(entry) for entry in entries if not table.main or entry.reading in table.main]
         return list(dict.fromkeys(run for run in runs if run is not None and run.href is None))
 
     def points(self, name: str) -> list[RunLink]:
@@ -184,9 +184,9 @@ class PaperRuns:
 
     def of_figure(self, figure: Figure, uses: Sequence[StudyUse] = ()) -> RunsUsed:
         """The runs of a figure: of what it asked for while it was drawn, or else of the studies that its code names."""
-        found = self._views[CALIBRATED].used(uses)
-        if found.runs or found.studies:
-            return found
+        used = self._views[CALIBRATED].used(uses)
+        if used.runs or used.studies:
+            return used
         paper = self._views[CALIBRATED].results.paper
         named = [spec.name for spec in paper.studies if spec.name in figure.options.values()]
         return RunsUsed([], named or studies_of(paper, figure.module))
@@ -199,12 +199,12 @@ class PaperRuns:
         results = self._views[CALIBRATED].results
         codes = [part.code for part in table.part if part.code]
         each = [results.used_by_cells.get(code) or studies_of(results.paper, "measures", code) for code in codes]
-        found = [name for names in each for name in names]
-        return list(dict.fromkeys(found))
+        names_of_runs = [name for names in each for name in names]
+        return list(dict.fromkeys(names_of_runs))
 
 
 def _command(study: Study, point: int) -> str:
     """The command that opens the point, whatever its size."""
-    given = [text for text in study.overrides if not text.startswith("sweep.seed=")]
-    sets = "".join(f" --set {shlex.quote(text)}" for text in given)
+    assignments = [text for text in study.overrides if not text.startswith("sweep.seed=")]
+    sets = "".join(f" --set {shlex.quote(text)}" for text in assignments)
     return f"ackclock view {shlex.quote(study.file)} --point {point} --seed {FIRST_SEED}{sets}"

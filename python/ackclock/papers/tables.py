@@ -44,7 +44,7 @@ def entries(results: Results, table: Table, filed: Results | None) -> list[Entry
     (`filed`; None where it is the calibrated one).
     """
     printed = results.paper.printed(table.id)
-    found = []
+    rows = []
     for part in table.part:
         for name, view in ((CALIBRATED, results), (AS_FILED, filed)):
             if view is None or (name == AS_FILED and (part.code or not results.spec(part.study).readings)):
@@ -52,11 +52,11 @@ def entries(results: Results, table: Table, filed: Results | None) -> list[Entry
             for cell in cells_of(view, table, part):
                 value, unit = printed.get((cell.row, cell.column), ("", table.unit))
                 reading = cell.reading if part.code else reading_of(name, cell.reading)
-                own = (cell.study, cell.where)
-                found.append(Entry(table.id, cell.row, cell.column, unit, reading, value, cell.estimate(), *own))
-    if not any(entry.published for entry in found):
+                place = (cell.study, cell.where)
+                rows.append(Entry(table.id, cell.row, cell.column, unit, reading, value, cell.estimate(), *place))
+    if not any(entry.published for entry in rows):
         raise BadInput(f"{results.paper.folder}: table {table.id}: no cell has a published number; check the templates")
-    return found
+    return rows
 
 
 def reading_of(view: str, reading: str) -> str:
@@ -64,9 +64,11 @@ def reading_of(view: str, reading: str) -> str:
     return ", ".join(filter(None, (view, reading)))
 
 
-def uncovered(paper: Paper, found: list[Entry]) -> list[tuple[str, str, str]]:
+def uncovered(paper: Paper, entries_of_table: list[Entry]) -> list[tuple[str, str, str]]:
     """Published cells that are neither in a table of results nor in the settings: table, row, column."""
-    shown = {(e.table, e.row, e.column) for e in found} | {(s.table, s.row, s.column) for s in paper.settings}
+    shown = {(e.table, e.row, e.column) for e in entries_of_table} | {
+        (s.table, s.row, s.column) for s in paper.settings
+    }
     keys = [(r["table"], r["row"], r["column"]) for r in paper.published]
     return [key for key in keys if key not in shown]
 
@@ -75,10 +77,10 @@ def cells_of(results: Results, table: Table, part: Part) -> list[Cell]:
     """The cells of a part of a table, in the order of its runs. Raises BadInput if a template names no axis."""
     if part.code:
         before = len(results.studies_used)
-        found = list(call(results.paper, "measures", part.code, results))
+        computed = list(call(results.paper, "measures", part.code, results))
         uses = results.studies_used[before:]
         results.used_by_cells[part.code] = list(dict.fromkeys(use.study for use in uses))
-        return found
+        return computed
     owner, column = results.metric(part.study, part.metric)
     frame = results.select(part.study, part.where, owner)
     cells: dict[tuple[str, str, str], list[float]] = {}
@@ -98,11 +100,11 @@ def cells_of(results: Results, table: Table, part: Part) -> list[Cell]:
 
 def words_of(table: Table, row: Mapping[str, Any]) -> dict[str, Any] | None:
     """The words of a point for the templates of a table; None if the table omits it."""
-    if not all(row.get(axis) in given for axis, given in table.labels.items()):
+    if not all(row.get(axis) in labels for axis, labels in table.labels.items()):
         return None
     words = dict(row)
-    for axis, given in table.labels.items():
-        words |= given[row[axis]]
+    for axis, labels in table.labels.items():
+        words |= labels[row[axis]]
     return words
 
 
@@ -111,12 +113,12 @@ def label_of(part: Part, words: Mapping[str, Any]) -> tuple[str, str, str]:
     return part.row.format_map(words), part.column.format_map(words), part.reading.format_map(words)
 
 
-def as_csv(paper: Paper, found: list[Entry]) -> str:
+def as_csv(paper: Paper, entries_of_table: list[Entry]) -> str:
     """The file tables.csv: a line for each cell and reading, then one for each setting with what was taken."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["table", "row", "column", "unit", "reading", "published", "obtained", "low", "high", "n"])
-    for e in found:
+    for e in entries_of_table:
         o = e.obtained
         numbers = [number(x) for x in (o.value, o.low, o.high)]
         writer.writerow([e.table, e.row, e.column, e.unit, e.reading, e.published, *numbers, o.n])
@@ -131,9 +133,9 @@ def number(x: float | None) -> str:
     return "" if x is None or x != x else f"{x:.6g}"
 
 
-def grids(table: Table, found: list[Entry]) -> list[dict[str, Any]]:
+def grids(table: Table, entries_of_table: list[Entry]) -> list[dict[str, Any]]:
     """What the page shows of the main readings: a grid for each part of the column names before the separator."""
-    shown = [e for e in found if not table.main or e.reading in table.main]
+    shown = [e for e in entries_of_table if not table.main or e.reading in table.main]
     columns = len({entry.column for entry in shown})
     narrow = columns <= 2 or (columns > WIDEST and not any(table.split in entry.column for entry in shown))
     groups: dict[str, list[Entry]] = {}

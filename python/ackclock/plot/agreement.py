@@ -200,17 +200,17 @@ def draw_windows(axes: Axes, document: Mapping[str, Any], controller: Mapping[st
     aligned = any(c["cuts_s"] for c in curves.values())
     before, after = 0.0, 0.0
     for number, one in enumerate(document["substrates"]):
-        found = curves.get(one["name"])
-        if found is None:
+        curve_of = curves.get(one["name"])
+        if curve_of is None:
             continue
-        times = found["start_s"] + found["step_s"] * np.arange(len(found["cwnd"]))
-        zero = found["cuts_s"][0] if found["cuts_s"] else found["start_s"] if not aligned else None
+        times = curve_of["start_s"] + curve_of["step_s"] * np.arange(len(curve_of["cwnd"]))
+        zero = curve_of["cuts_s"][0] if curve_of["cuts_s"] else curve_of["start_s"] if not aligned else None
         if zero is None:  # no cut, while others have some: aligned at the start of the others' first
             zero = next(c["cuts_s"][0] for c in curves.values() if c["cuts_s"])
         x = times - zero
         before, after = min(before, float(x[0])), max(after, float(x[-1]))
         width = 2.2 if number == 0 else 1.3
-        axes.plot(x, found["cwnd"], drawstyle="steps-post", linewidth=width, alpha=0.9, **curve(number))
+        axes.plot(x, curve_of["cwnd"], drawstyle="steps-post", linewidth=width, alpha=0.9, **curve(number))
     after = min(after, longest)
     axes.set_xlim(max(before, -0.25 * after), after)
     axes.set_ylim(bottom=0)
@@ -220,18 +220,20 @@ def draw_windows(axes: Axes, document: Mapping[str, Any], controller: Mapping[st
 
 def draw_distribution(axes: Axes, document: Mapping[str, Any], controller: Mapping[str, Any]) -> None:
     """Draw the distribution functions of the window, and the range over the runs of the reference as a band."""
-    found = _with(controller, "distribution")
+    by_substrate = _with(controller, "distribution")
     for number, one in enumerate(document["substrates"]):
-        own = found.get(one["name"])
-        if own is None:
+        distribution = by_substrate.get(one["name"])
+        if distribution is None:
             continue
-        parts = np.linspace(0, 1, len(own["quantiles"]))
+        parts = np.linspace(0, 1, len(distribution["quantiles"]))
         if number == 0:
-            axes.fill_betweenx(parts, own["low"], own["high"], color=BAND, alpha=0.5, linewidth=0, zorder=0)
-        axes.plot(own["quantiles"], parts, linewidth=2.2 if number == 0 else 1.3, **curve(number))
+            axes.fill_betweenx(
+                parts, distribution["low"], distribution["high"], color=BAND, alpha=0.5, linewidth=0, zorder=0
+            )
+        axes.plot(distribution["quantiles"], parts, linewidth=2.2 if number == 0 else 1.3, **curve(number))
     axes.set_ylim(0, 1)
-    if found:  # the overshoot of slow start would take most of the panel
-        axes.set_xlim(0, 1.25 * max(own["quantiles"][-4] for own in found.values()))
+    if by_substrate:  # the overshoot of slow start would take most of the panel
+        axes.set_xlim(0, 1.25 * max(distribution["quantiles"][-4] for distribution in by_substrate.values()))
     axes.set_xlabel("window (segments)", fontsize=pt(9))
     axes.set_ylabel("part of the time below", fontsize=pt(9))
 
@@ -283,7 +285,7 @@ def _limit(controllers: Sequence[Mapping[str, Any]]) -> float:
 
 def _with(controller: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The substrates of a controller that have a curve or a distribution."""
-    return {s: own[name] for s, own in controller["substrates"].items() if own[name] is not None}
+    return {s: substrate[name] for s, substrate in controller["substrates"].items() if substrate[name] is not None}
 
 
 def _line_key(document: Mapping[str, Any]) -> tuple[Handles, list[str]]:

@@ -129,24 +129,24 @@ def _name(label: str | None) -> str:
 
 def _places(panel: Panel) -> tuple[list[float], bool]:
     """Positions of the labels of the x axis, and whether they are numbers. Sets the axis's scale, ticks and name."""
-    own = panel.x
-    assert own is not None
-    panel.axes.set_xlabel(drawn(own.words))
-    if own.numbers is None:
-        _categories(panel.axes, own.labels)
-        return [float(i) for i in range(len(own.labels))], False
-    log = own.wide if panel.log_x is None else panel.log_x
+    x_axis = panel.x
+    assert x_axis is not None
+    panel.axes.set_xlabel(drawn(x_axis.words))
+    if x_axis.numbers is None:
+        _categories(panel.axes, x_axis.labels)
+        return [float(i) for i in range(len(x_axis.labels))], False
+    log = x_axis.wide if panel.log_x is None else panel.log_x
     if log:
-        smallest = min((x for x in own.numbers if x > 0), default=1.0)
-        if min(own.numbers) > 0:
+        smallest = min((x for x in x_axis.numbers if x > 0), default=1.0)
+        if min(x_axis.numbers) > 0:
             panel.axes.set_xscale("log")
         else:
             panel.axes.set_xscale("symlog", linthresh=smallest, linscale=0.5)
-    if len(own.numbers) <= 9:
-        ticks = sorted(set(own.numbers))
+    if len(x_axis.numbers) <= 9:
+        ticks = sorted(set(x_axis.numbers))
         panel.axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
         panel.axes.minorticks_off()
-    return list(own.numbers), True
+    return list(x_axis.numbers), True
 
 
 def _categories(axes: Axes, labels: Sequence[str]) -> None:
@@ -172,26 +172,30 @@ def _value_axis(panel: Panel, highest: Sequence[float], lowest: Sequence[float],
 def _found(panel: Panel) -> tuple[dict[tuple[str, str | None], stats.Estimate], float, str]:
     """Estimates in the unit of the figure, and factor and name of that unit. Every panel has the same unit."""
     assert panel.x is not None
-    found = {(x, by): panel.estimate(x, by) for by in panel.series for x in panel.x.labels}
+    estimates_of = {(x, by): panel.estimate(x, by) for by in panel.series for x in panel.x.labels}
     factor, words = _scale(panel.metric, panel.table.values(panel.metric))
-    return {key: e.scaled(factor) for key, e in found.items() if e.n}, factor, words
+    return {key: e.scaled(factor) for key, e in estimates_of.items() if e.n}, factor, words
 
 
-def _ranges(found: Sequence[stats.Estimate]) -> tuple[list[float], list[float]]:
-    high = [e.value if e.high is None else e.high for e in found]
-    return high, [e.value if e.low is None else e.low for e in found]
+def _ranges(estimates_of: Sequence[stats.Estimate]) -> tuple[list[float], list[float]]:
+    high = [e.value if e.high is None else e.high for e in estimates_of]
+    return high, [e.value if e.low is None else e.low for e in estimates_of]
 
 
 def _lines(panel: Panel) -> Drawing:
-    found, _, words = _found(panel)
-    if not found:
+    estimates_of, _, words = _found(panel)
+    if not estimates_of:
         return Drawing(empty=True)
     places, numeric = _places(panel)
     assert panel.x is not None
-    done = Drawing(notes=[INTERVALS] if any(e.low is not None for e in found.values()) else [])
+    done = Drawing(notes=[INTERVALS] if any(e.low is not None for e in estimates_of.values()) else [])
     for number, by in enumerate(panel.series):
         shift = 0.0 if numeric else 0.5 * ((number + 0.5) / len(panel.series) - 0.5)
-        points = [(at + shift, found[x, by]) for x, at in zip(panel.x.labels, places, strict=True) if (x, by) in found]
+        points = [
+            (at + shift, estimates_of[x, by])
+            for x, at in zip(panel.x.labels, places, strict=True)
+            if (x, by) in estimates_of
+        ]
         if not points:
             continue
         points.sort(key=lambda pair: pair[0])
@@ -199,13 +203,13 @@ def _lines(panel: Panel) -> Drawing:
         estimates(panel.axes, at, means, number=number, label=_name(by), joined=numeric)
         if by is not None:
             done.ends.append(End(at[-1], means[-1].value, by, COLOURS[number % len(COLOURS)]))
-    _value_axis(panel, *_ranges(list(found.values())), words, zero=False)
+    _value_axis(panel, *_ranges(list(estimates_of.values())), words, zero=False)
     return done
 
 
 def _bars(panel: Panel) -> Drawing:
-    found, _, words = _found(panel)
-    if not found:
+    estimates_of, _, words = _found(panel)
+    if not estimates_of:
         return Drawing(empty=True)
     assert panel.x is not None
     panel.axes.set_xlabel(drawn(panel.x.words))
@@ -214,23 +218,23 @@ def _bars(panel: Panel) -> Drawing:
     width = 0.8 / len(panel.series)
     for number, by in enumerate(panel.series):
         for place, x in enumerate(panel.x.labels):
-            if (x, by) not in found:
+            if (x, by) not in estimates_of:
                 continue
-            e = found[x, by]
+            e = estimates_of[x, by]
             at = place + width * (number + 0.5 - len(panel.series) / 2)
             panel.axes.bar(at, e.value, 0.92 * width, **fill(number))
             if e.low is not None and e.high is not None:
                 ends = [[e.value - e.low], [e.high - e.value]]
                 panel.axes.errorbar([at], [e.value], ends, color=INK, linewidth=1, capsize=2.5)
-    _value_axis(panel, *_ranges(list(found.values())), words, zero=True)
+    _value_axis(panel, *_ranges(list(estimates_of.values())), words, zero=True)
     return Drawing(
-        notes=[INTERVALS] if any(e.low is not None for e in found.values()) else [],
+        notes=[INTERVALS] if any(e.low is not None for e in estimates_of.values()) else [],
     )
 
 
-def _shown(own: Axis) -> list[str]:
+def _shown(x_axis: Axis) -> list[str]:
     """The labels of an axis in its unit."""
-    return own.labels if own.numbers is None else [f"{x:g}" for x in own.numbers]
+    return x_axis.labels if x_axis.numbers is None else [f"{x:g}" for x in x_axis.numbers]
 
 
 def _box(panel: Panel) -> Drawing:
@@ -354,13 +358,13 @@ def _throughput_delay(panel: Panel) -> Drawing:
 
 def _heatmap(panel: Panel) -> Drawing:
     """Means as colours and numbers: a column for each label of x, a row for each series."""
-    found, factor, words = _found(panel)
-    if not found:
+    estimates_of, factor, words = _found(panel)
+    if not estimates_of:
         return Drawing(empty=True)
     assert panel.x is not None
     rows = panel.series
     grid = np.full((len(rows), len(panel.x.labels)), np.nan)
-    for (x, by), e in found.items():
+    for (x, by), e in estimates_of.items():
         grid[rows.index(by), panel.x.labels.index(x)] = e.value
     # All panels have the colours of all points.
     every = [e.value * factor for point in panel.table.points if (e := panel.at(point)).n]
@@ -379,7 +383,7 @@ def _heatmap(panel: Panel) -> Drawing:
     panel.axes.set_yticks(range(len(rows)), [drawn(_name(by)) for by in (_shown(panel.by) if panel.by else rows)])
     if panel.by is not None:
         panel.axes.set_ylabel(drawn(panel.by.words))
-    for (x, by), e in found.items():
+    for (x, by), e in estimates_of.items():
         row, column = rows.index(by), panel.x.labels.index(x)
         red, green, blue, _ = shown.cmap(shown.norm(grid[row, column]))
         dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.18
@@ -388,5 +392,9 @@ def _heatmap(panel: Panel) -> Drawing:
             text += f"\n±{number_text(e.half_width, 2)}"
         colour = "white" if dark else INK
         panel.axes.text(column, row, text, ha="center", va="center", fontsize=pt(8), color=colour, linespacing=1.05)
-    said = ["Means over the seeds ± half of the 95 % interval."] if any(e.half_width for e in found.values()) else []
+    said = (
+        ["Means over the seeds ± half of the 95 % interval."]
+        if any(e.half_width for e in estimates_of.values())
+        else []
+    )
     return Drawing(notes=said, image=shown, words=drawn(words))

@@ -49,17 +49,17 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
     for rank, i in enumerate(order):
         mean, count = wanted[i] - rank * gap, 1
         while pools and pools[-1][0] > mean:
-            before, its = pools.pop()
-            mean, count = (before * its + mean * count) / (its + count), its + count
+            before, members = pools.pop()
+            mean, count = (before * members + mean * count) / (members + count), members + count
         pools.append((mean, count))
     flat = [mean for mean, count in pools for _ in range(count)]
     # Bounds on z keep the order, so clipping keeps the gaps.
     top = high - (n - 1) * gap
     placed = [min(max(z, low), top) + rank * gap for rank, z in enumerate(flat)]
-    found = [0.0] * n
+    positions = [0.0] * n
     for rank, i in enumerate(order):
-        found[i] = placed[rank]
-    return found
+        positions[i] = placed[rank]
+    return positions
 
 
 def label_ends(figure: Figure, ends: Mapping[Axes, Sequence[End]]) -> None:
@@ -67,7 +67,7 @@ def label_ends(figure: Figure, ends: Mapping[Axes, Sequence[End]]) -> None:
 
     A thin line joins a label with its curve. A curve that ends early has its name inside the panel, at its end.
     """
-    texts = {axes: [_end_text(axes, end) for end in own] for axes, own in ends.items()}
+    texts = {axes: [_end_text(axes, end) for end in axes_ends] for axes, axes_ends in ends.items()}
     if not any(texts.values()):
         return
     figure.draw_without_rendering()  # the layout, with room for the labels
@@ -77,10 +77,10 @@ def label_ends(figure: Figure, ends: Mapping[Axes, Sequence[End]]) -> None:
         places = [to_fraction.transform((end.x, end.y)) for end in ends[axes]]
         early = [bool(x < EARLY) for x, _ in places]
         for inside in (False, True):
-            own = [i for i, is_early in enumerate(early) if is_early == inside]
-            heights = [float(places[i][1]) for i in own]
+            axes_ends = [i for i, is_early in enumerate(early) if is_early == inside]
+            heights = [float(places[i][1]) for i in axes_ends]
             natural = [min(max(y, 0.0), 1.0) if np.isfinite(y) else 0.0 for y in heights]
-            for i, y in zip(own, spread(natural, gap, 0.0, 1.0), strict=True):
+            for i, y in zip(axes_ends, spread(natural, gap, 0.0, 1.0), strict=True):
                 labels[i].set_position((float(places[i][0]) + 0.012 if inside else RIGHT, y))
 
 
@@ -106,8 +106,8 @@ def label_points(figure: Figure, points: Mapping[Axes, Sequence[End]]) -> None:
     if not any(points.values()):
         return
     figure.draw_without_rendering()
-    for axes, own in points.items():
-        _label_panel(axes, own, figure.dpi / 72)
+    for axes, axes_points in points.items():
+        _label_panel(axes, axes_points, figure.dpi / 72)
 
 
 def _label_panel(axes: Axes, points: Sequence[End], scale: float) -> None:

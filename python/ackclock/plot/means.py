@@ -27,16 +27,22 @@ def line(axes: Axes, frame: pl.DataFrame, x: str, y: str, *, factor: float, numb
         )
     points.sort(key=lambda pair: pair[0])
     # A logarithmic axis cannot show an interval that reaches zero.
-    found = [replace(e, low=max(e.low, 0.02 * e.value)) if e.low is not None else e for _, e in points]
-    estimates(axes, [place for place, _ in points], found, number=number, label=label)
+    bounded = [replace(e, low=max(e.low, 0.02 * e.value)) if e.low is not None else e for _, e in points]
+    estimates(axes, [place for place, _ in points], bounded, number=number, label=label)
 
 
 def estimates(
-    axes: Axes, at: Sequence[float], found: Sequence[stats.Estimate], *, number: int, label: str, joined: bool = True
+    axes: Axes,
+    at: Sequence[float],
+    estimates_of: Sequence[stats.Estimate],
+    *,
+    number: int,
+    label: str,
+    joined: bool = True,
 ) -> None:
     """Estimates with their intervals as points with error bars, joined by a line if `joined`."""
-    means = [e.value for e in found]
-    below = [e.value - (e.value if e.low is None else e.low) for e in found]
-    above = [(e.value if e.high is None else e.high) - e.value for e in found]
+    means = [e.value for e in estimates_of]
+    below = [e.value - (e.value if e.low is None else e.low) for e in estimates_of]
+    above = [(e.value if e.high is None else e.high) - e.value for e in estimates_of]
     style = {**curve(number), **point(number)} | ({} if joined else {"linestyle": "none"})
     axes.errorbar(at, means, [below, above], **style, markersize=4.5, linewidth=1.3, capsize=2.5, label=label)

@@ -40,11 +40,11 @@ def prefixed(unit: str, values: Sequence[float]) -> tuple[float, str]:
 
 def number(label: str) -> tuple[float, str] | None:
     """A label as a number and its unit (b/s, s, B, ...); None if it is no number."""
-    found = NUMBER.fullmatch(label.strip())
-    if found is None or found[2] not in UNITS:
+    match = NUMBER.fullmatch(label.strip())
+    if match is None or match[2] not in UNITS:
         return None
-    factor, unit = UNITS[found[2]]
-    return float(found[1]) * factor, unit
+    factor, unit = UNITS[match[2]]
+    return float(match[1]) * factor, unit
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,18 @@ def axis(name: str, labels: Sequence[str]) -> Axis:
     split = [label.split() for label in labels]
     if len({len(parts) for parts in split}) == 1 and len(labels) > 1:
         differ = [i for i in range(len(split[0])) if len({parts[i] for parts in split}) > 1]
-        own = [parts[differ[0]].partition("=") for parts in split] if len(differ) == 1 else []
-        if own and own[0][1] and len({key for key, _, _ in own}) == 1:
-            words, values = f"{words} {own[0][0]}", [value for _, _, value in own]
-    found = [number(value) for value in values]
-    there = [pair for pair in found if pair is not None]
+        pairs = [parts[differ[0]].partition("=") for parts in split] if len(differ) == 1 else []
+        if pairs and pairs[0][1] and len({key for key, _, _ in pairs}) == 1:
+            words, values = f"{words} {pairs[0][0]}", [value for _, _, value in pairs]
+    numbers = [number(value) for value in values]
+    present = [pair for pair in numbers if pair is not None]
     # Zero needs no unit.
-    units = {unit for value, unit in there if value or unit}
-    if len(there) < len(found) or len(units) > 1:
+    units = {unit for value, unit in present if value or unit}
+    if len(present) < len(numbers) or len(units) > 1:
         return Axis(name, list(labels), words, None)
     unit = next(iter(units), "")
-    factor, shown = prefixed(unit, [value for value, _ in there])
-    return Axis(name, list(labels), f"{words} ({shown})" if shown else words, [factor * value for value, _ in there])
+    factor, shown = prefixed(unit, [value for value, _ in present])
+    return Axis(name, list(labels), f"{words} ({shown})" if shown else words, [factor * value for value, _ in present])
 
 
 def readable(name: str) -> str:

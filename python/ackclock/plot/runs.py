@@ -183,22 +183,22 @@ def _columns(recordings: Sequence[Recording], what: Selection) -> list[str]:
         for name, kind in trace.schema.items()
         if name not in NOT_VALUES and (kind.is_numeric() or kind == pl.Null)
     )
-    there = ["rtt" if column == "rtt_s" else column for column in columns]
-    there += list(FROM_PACKETS) if packets else []
+    names = ["rtt" if column == "rtt_s" else column for column in columns]
+    names += list(FROM_PACKETS) if packets else []
     if not what.columns:
         usual = ["cwnd", "rtt", *FROM_PACKETS]
         if not any(_has_values(trace, "rtt_s") for trace in traced):
             usual.remove("rtt")
-        found = [column for column in usual if column in there]
-        if not found:
+        chosen = [column for column in usual if column in names]
+        if not chosen:
             raise BadInput("the traces have no column of numbers that is drawn by default; choose one with --y")
-        return found
+        return chosen
     wanted = []
     for name in what.columns:
         column = "rtt" if name == "rtt_s" else name
-        if column not in there:
-            near = difflib.get_close_matches(column, there, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(there)}"
+        if column not in names:
+            near = difflib.get_close_matches(column, names, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
             more = "; record packet events with --packets" if column in FROM_PACKETS else ""
             raise BadInput(f"--y {name}: there is no such column; {hint}{more}")
         wanted.append(column)
@@ -214,10 +214,16 @@ def _lines(recordings: Sequence[Recording], flows: Sequence[str]) -> tuple[list[
     every = []
     known: dict[str, None] = {}
     for recording in recordings:
-        its = recording.flows
-        known |= dict.fromkeys(its)
-        for flow in its:
-            name = flow if len(recordings) == 1 else recording.label if len(its) == 1 else f"{recording.label}: {flow}"
+        names_of_recording = recording.flows
+        known |= dict.fromkeys(names_of_recording)
+        for flow in names_of_recording:
+            name = (
+                flow
+                if len(recordings) == 1
+                else recording.label
+                if len(names_of_recording) == 1
+                else f"{recording.label}: {flow}"
+            )
             every.append((name, recording, flow))
     for flow in flows:
         if flow not in known:
@@ -283,8 +289,8 @@ class Scene:
 
     def _curves(self, axes: Axes, column: str, factor: float) -> list[End]:
         def values(line: Line) -> Series:
-            found = line.recording.column(line.flow, column)
-            return Series(found.time_s, found.values * factor)
+            samples = line.recording.column(line.flow, column)
+            return Series(samples.time_s, samples.values * factor)
 
         times = self.edges[:-1] + np.diff(self.edges) / 2
         self._band(axes, times, (values(line).held(times) for line in self.crowd))
@@ -314,17 +320,17 @@ class Scene:
     def _rtts(self, axes: Axes) -> list[End]:
         """Samples as points in random order, so that no flow hides another, with the median and a band of each flow."""
         axes.set_ylabel("round-trip time (ms)")
-        found = {line: self._samples(line) for line in self.lines}
+        samples_of = {line: self._samples(line) for line in self.lines}
         middle = self.edges[:-1] + np.diff(self.edges) / 2
         medians = (self._samples(line).quantiles(self.edges, (0.5,))[0] for line in self.crowd)
         self._band(axes, middle, medians)
-        total = sum(len(samples.time_s) for samples in found.values())
+        total = sum(len(samples.time_s) for samples in samples_of.values())
         if total == 0:
             return []
         random = np.random.default_rng(1)
         keep = min(1.0, CLOUD / total)
         times, values, colours = [], [], []
-        for line, samples in found.items():
+        for line, samples in samples_of.items():
             n = len(samples.time_s)
             rows = np.sort(random.choice(n, max(min(n, 50), round(n * keep)), replace=False)) if n else np.empty(0, int)
             times.append(samples.time_s[rows])
@@ -341,7 +347,7 @@ class Scene:
             rasterized=True,
         )
         ends = []
-        for line, samples in found.items():
+        for line, samples in samples_of.items():
             low, median, high = samples.quantiles(self.edges, (0.1, 0.5, 0.9))
             style = curve(line.number)
             axes.fill_between(middle, low, high, color=style["color"], alpha=0.13, linewidth=0)
@@ -418,11 +424,11 @@ class Scene:
         self._band(axes, middle, map(values, self.crowd))
         ends = []
         for line in self.lines:
-            own = values(line)
-            axes.plot(middle, own, linewidth=1.2, **curve(line.number))
-            known = np.flatnonzero(~np.isnan(own))
+            goodput = values(line)
+            axes.plot(middle, goodput, linewidth=1.2, **curve(line.number))
+            known = np.flatnonzero(~np.isnan(goodput))
             if len(known):
-                ends.append(_end(line, middle[known[-1]], own[known[-1]]))
+                ends.append(_end(line, middle[known[-1]], goodput[known[-1]]))
         _floor(axes, 0.0)
         return ends
 
@@ -431,13 +437,13 @@ class Scene:
         every = np.array(list(values))
         if not len(every):
             return
-        there = ~np.all(np.isnan(every), axis=0)
-        if not there.any():
+        present = ~np.all(np.isnan(every), axis=0)
+        if not present.any():
             return
-        q10, q25, q50, q75, q90 = np.nanquantile(every[:, there], (0.1, 0.25, 0.5, 0.75, 0.9), axis=0)
-        axes.fill_between(times[there], q10, q90, color=BAND, alpha=0.45, linewidth=0)
-        axes.fill_between(times[there], q25, q75, color=BAND, alpha=0.8, linewidth=0)
-        axes.plot(times[there], q50, color=SOFT, linewidth=1.6)
+        q10, q25, q50, q75, q90 = np.nanquantile(every[:, present], (0.1, 0.25, 0.5, 0.75, 0.9), axis=0)
+        axes.fill_between(times[present], q10, q90, color=BAND, alpha=0.45, linewidth=0)
+        axes.fill_between(times[present], q25, q75, color=BAND, alpha=0.8, linewidth=0)
+        axes.plot(times[present], q50, color=SOFT, linewidth=1.6)
 
 
 def _end(line: Line, x: float, y: float) -> End:

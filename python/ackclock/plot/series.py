@@ -37,10 +37,10 @@ class Series:
             return self
         keep = set()
         for part in np.array_split(np.arange(n), most // 4):
-            own = self.values[part]
+            part_values = self.values[part]
             keep |= {int(part[0]), int(part[-1])}
-            if not np.all(np.isnan(own)):
-                keep |= {int(part[np.nanargmin(own)]), int(part[np.nanargmax(own)])}
+            if not np.all(np.isnan(part_values)):
+                keep |= {int(part[np.nanargmin(part_values)]), int(part[np.nanargmax(part_values)])}
         rows = np.array(sorted(keep))
         return Series(self.time_s[rows], self.values[rows])
 
@@ -54,12 +54,12 @@ class Series:
 
     def quantiles(self, edges: np.ndarray, shares: Sequence[float]) -> np.ndarray:
         """The quantiles of the values in each bin: a row for each share; NaN in bins with fewer than 3 values."""
-        found = np.full((len(shares), len(edges) - 1), np.nan)
+        result = np.full((len(shares), len(edges) - 1), np.nan)
         rows = np.searchsorted(self.time_s, edges)
         for i, (first, last) in enumerate(pairwise(rows)):
             if last - first >= 3:
-                found[:, i] = np.quantile(self.values[first:last], shares)
-        return found
+                result[:, i] = np.quantile(self.values[first:last], shares)
+        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +89,11 @@ class Recording:
         """Names of the flows: in the order of the scenario, otherwise in that of their first events."""
         if self.order:
             return list(self.order)
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for frame in (self.trace, self.packets):
             if frame is not None and "flow" in frame.columns:
-                found |= dict.fromkeys(frame["flow"].unique(maintain_order=True).to_list())
-        return [name for name in found if name is not None]
+                names |= dict.fromkeys(frame["flow"].unique(maintain_order=True).to_list())
+        return [name for name in names if name is not None]
 
     def column(self, flow: str, column: str) -> Series:
         """The values of a flow in a column of the trace, without the rows that have none."""
@@ -128,8 +128,8 @@ def longest_queue(packets: pl.DataFrame) -> str | None:
     end = float(np.max(packets["time_s"].to_numpy())) if len(packets) else 0.0
     left = end - pl.col("time_s")
     signed = _change() * left
-    found = packets.lazy().group_by("link").agg(signed.sum().alias("area")).sort("area", "link").collect()
-    return str(found["link"][-1]) if len(found) else None
+    areas = packets.lazy().group_by("link").agg(signed.sum().alias("area")).sort("area", "link").collect()
+    return str(areas["link"][-1]) if len(areas) else None
 
 
 def arrivals(packets: pl.DataFrame) -> pl.DataFrame:
@@ -147,8 +147,8 @@ def arrivals(packets: pl.DataFrame) -> pl.DataFrame:
         data = data.sort("time_s")
     last = data.lazy().group_by("flow", "seq").agg(pl.col("node").last())
     sinks = last.group_by("flow").agg(pl.col("node").mode().sort().first())
-    there = data.lazy().join(sinks, on=["flow", "node"], how="semi")
-    first = there.group_by("flow", "seq").agg(pl.col("time_s").min(), pl.col("size").max().cast(pl.Float64))
+    received = data.lazy().join(sinks, on=["flow", "node"], how="semi")
+    first = received.group_by("flow", "seq").agg(pl.col("time_s").min(), pl.col("size").max().cast(pl.Float64))
     return first.sort("time_s", "flow", "seq").collect()
 
 
@@ -166,5 +166,5 @@ def rate(times: np.ndarray, sizes: np.ndarray, edges: np.ndarray, life: tuple[fl
 
 def lives(packets: pl.DataFrame) -> dict[str, tuple[float, float]]:
     """The times of the first and the last packet event of each flow, seconds."""
-    found = packets.group_by("flow").agg(pl.col("time_s").min().alias("first"), pl.col("time_s").max().alias("last"))
-    return {row["flow"]: (row["first"], row["last"]) for row in found.to_dicts()}
+    spans = packets.group_by("flow").agg(pl.col("time_s").min().alias("first"), pl.col("time_s").max().alias("last"))
+    return {row["flow"]: (row["first"], row["last"]) for row in spans.to_dicts()}

@@ -88,9 +88,9 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
             axes[place].set_title(drawn(f"{name}: {facet[1]}"), fontsize=pt(9), loc="left")
         low = len(facets) == 1 or place + columns >= len(grid)
         _label(axes[place], columns, deep, left=place % columns == 0, low=low)
-    for empty in [panel for panel, found in zip(axes, drawings, strict=False) if found.empty]:
+    for empty in [panel for panel, drawing in zip(axes, drawings, strict=False) if drawing.empty]:
         empty.text(0.5, 0.5, "no value", transform=empty.transAxes, ha="center", fontsize=pt(9))
-    if all(found.empty for found in drawings):
+    if all(drawing.empty for drawing in drawings):
         names = ", ".join(one.name for one in metrics)
         raise BadInput(f"--y {names}: no run has a value; it does not apply to this study")
     heading = drawn(choice.title or table.title)
@@ -98,16 +98,16 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
     direct = choice.kind in DIRECT or (choice.kind == "lines" and columns == 1)
     if layout.by is None or direct:
         title(figure, heading)
-        label_ends(figure, {panel: found.ends for panel, found in zip(axes, drawings, strict=False)})
+        label_ends(figure, {panel: drawing.ends for panel, drawing in zip(axes, drawings, strict=False)})
     else:
         key(figure, kinds.handles(layout.by, choice.kind), [drawn(label) for label in layout.by.labels], heading)
     if drawings[0].image is not None:
         explained = [axes[: len(grid)]] if len(facets) > 1 else [[panel] for panel in axes]
-        for own, found in zip(explained, drawings, strict=False):
-            bar = figure.colorbar(found.image, ax=own, pad=0.015, aspect=25)
+        for text, drawing in zip(explained, drawings, strict=False):
+            bar = figure.colorbar(drawing.image, ax=text, pad=0.015, aspect=25)
             bar.ax.tick_params(labelsize=pt(9))
-            bar.set_label(wrapped(found.words, 3 if len(own) == 1 else 1), fontsize=pt(9))
-    label_points(figure, {panel: found.points for panel, found in zip(axes, drawings, strict=False)})
+            bar.set_label(wrapped(drawing.words, 3 if len(text) == 1 else 1), fontsize=pt(9))
+    label_points(figure, {panel: drawing.points for panel, drawing in zip(axes, drawings, strict=False)})
     return figure
 
 
@@ -140,17 +140,17 @@ def _layout(table: StudyTable, choice: Choice) -> _Layout:
             raise BadInput(f"--x {choice.x}: is the axis of --by too; choose another")
         x = free.pop(name)
     if x is None and choice.kind not in WITHOUT_X:
-        numeric = [own for own in free.values() if own.numbers is not None]
+        numeric = [candidate for candidate in free.values() if candidate.numbers is not None]
         candidates = numeric or list(free.values())
         if not candidates and by is not None:  # the only axis
             free, by = {by.name: by}, None
             candidates = list(free.values())
         if not candidates:
             raise BadInput(f"--kind {choice.kind}: needs an axis with several labels; use --kind ecdf")
-        x = free.pop(max(candidates, key=lambda own: len(own.labels)).name)
+        x = free.pop(max(candidates, key=lambda candidate: len(candidate.labels)).name)
     if by is None and free:
-        spoken = [own for own in free.values() if "control" in own.name]
-        named = [own for own in free.values() if own.numbers is None]
+        spoken = [candidate for candidate in free.values() if "control" in candidate.name]
+        named = [candidate for candidate in free.values() if candidate.numbers is None]
         by = free.pop((spoken or named or list(free.values()))[0].name)
     facet = x if choice.kind == "ecdf" else None
     x = None if choice.kind == "ecdf" else x
@@ -163,12 +163,12 @@ def _layout(table: StudyTable, choice: Choice) -> _Layout:
     return _Layout(x, by, facet, delay)
 
 
-def _too_many(own: Axis | None, why: str) -> None:
-    assert own is not None
-    some = ", ".join(own.labels[:8])
+def _too_many(free_axis: Axis | None, why: str) -> None:
+    assert free_axis is not None
+    some = ", ".join(free_axis.labels[:8])
     raise BadInput(
-        f"the axis {own.name} has {len(own.labels)} labels {why}; choose one: --where '{own.name}={own.labels[0]}' "
-        f"({some})"
+        f"the axis {free_axis.name} has {len(free_axis.labels)} labels {why}; choose one: "
+        f"--where '{free_axis.name}={free_axis.labels[0]}' ({some})"
     )
 
 

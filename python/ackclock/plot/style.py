@@ -276,7 +276,7 @@ def legend(figure: Figure, axes: Sequence[Axes], title: str = "") -> None:
 
 def key(figure: Figure, handles: Sequence[Any], labels: Sequence[str], heading: str, columns: int = 6) -> None:
     """A title and, below it, rows of labels, above all panels. The texts are drawn as they are."""
-    found = figure.legend(
+    box = figure.legend(
         list(handles),
         list(labels),
         loc="outside upper left",
@@ -289,7 +289,7 @@ def key(figure: Figure, handles: Sequence[Any], labels: Sequence[str], heading: 
         title_fontsize=pt(12),
         alignment="left",
     )
-    found.get_title().set_color(INK)
+    box.get_title().set_color(INK)
 
 
 def wrapped(text: str, columns: int) -> str:

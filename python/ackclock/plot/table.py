@@ -46,13 +46,16 @@ class StudyTable:
                 points.setdefault(tuple(one.items()), []).append(row)
         if not points:
             raise BadInput("--where: no point has all of these labels")
-        found = {p: its[:1] if same_outcome(list(map(numbers, its))) else its for p, its in points.items()}
-        return cls(store.about("title") or str(store.folder), found)
+        rows_by_point = {
+            p: rows_of_point[:1] if same_outcome(list(map(numbers, rows_of_point))) else rows_of_point
+            for p, rows_of_point in points.items()
+        }
+        return cls(store.about("title") or str(store.folder), rows_by_point)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """All runs."""
-        return [row for its in self.points.values() for row in its]
+        return [row for rows_of_point in self.points.values() for row in rows_of_point]
 
     @cached_property
     def axes(self) -> dict[str, Axis]:
@@ -61,25 +64,25 @@ class StudyTable:
         for point in self.points:
             for name, label in point:
                 labels.setdefault(name, {})[label] = None
-        return {name: axis(name, list(own)) for name, own in labels.items() if len(own) > 1}
+        return {name: axis(name, list(axis_labels)) for name, axis_labels in labels.items() if len(axis_labels) > 1}
 
     @property
     def seeds(self) -> tuple[int, int]:
         """The smallest and the largest number of runs of a point."""
-        counts = [len(its) for its in self.points.values()]
+        counts = [len(rows_of_point) for rows_of_point in self.points.values()]
         return min(counts), max(counts)
 
     def values(self, metric: RunMetric, *where: tuple[str, str], each: bool = False) -> list[float]:
         """The values of a metric at the points with these labels: one for each run, or with `each` for each flow."""
-        found: list[float] = []
-        for point, its in self.points.items():
+        numbers_of_runs: list[float] = []
+        for point, rows_of_point in self.points.items():
             if all(pair in point for pair in where):
-                for row in its:
+                for row in rows_of_point:
                     if each:
-                        found += metric.each(row)
+                        numbers_of_runs += metric.each(row)
                     elif (value := metric.value(row)) is not None:
-                        found.append(value)
-        return found
+                        numbers_of_runs.append(value)
+        return numbers_of_runs
 
     def name_of(self, text: str, option: str) -> str:
         """The full name of a free axis from a part of it. Raises BadInput if it is unknown or ambiguous."""
@@ -96,15 +99,17 @@ def named(text: str, names: Sequence[str], option: str) -> str:
         lambda name: text.casefold() in name.casefold(),
     )
     for fits in rules:
-        found = [name for name in names if fits(name)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise BadInput(f"{option} {text}: several axes have this part: {', '.join(found)}; write more of the name")
+        matches = [name for name in names if fits(name)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise BadInput(
+                f"{option} {text}: several axes have this part: {', '.join(matches)}; write more of the name"
+            )
     near = difflib.get_close_matches(text, names, 1)
-    there = f"there are {', '.join(names)}" if names else "the study has no axis with several labels here"
+    hint = f"there are {', '.join(names)}" if names else "the study has no axis with several labels here"
     raise BadInput(
-        f"{option} {text}: there is no such axis; " + (f"did you mean {near[0]}? T{there[1:]}" if near else there)
+        f"{option} {text}: there is no such axis; " + (f"did you mean {near[0]}? T{hint[1:]}" if near else hint)
     )
 
 

@@ -22,26 +22,26 @@ def read_recordings(files: Sequence[Path]) -> list[Recording]:
     A trace and the packet events with the same name up to the first dot, in one folder, are one recording; so are one
     trace and one file of packet events that are given alone. Raises BadInput for a file of neither kind.
     """
-    found: dict[tuple[Path, str], dict[str, pl.DataFrame]] = {}
+    recordings: dict[tuple[Path, str], dict[str, pl.DataFrame]] = {}
     frames = [(path, *read_table(path)) for path in files]
     kinds = [kind for _, kind, _ in frames]
     together = sorted(kinds) == ["packets", "trace"]
     for path, kind, frame in frames:
         stem = path.name.partition(".")[0] or path.stem
         place = (Path(), "") if together else (path.resolve().parent, stem)
-        own = found.setdefault(place, {})
-        if kind in own:
+        frames_of_run = recordings.setdefault(place, {})
+        if kind in frames_of_run:
             place = (path.resolve().parent, path.name)
-            own = found.setdefault(place, {})
-            if kind in own:
+            frames_of_run = recordings.setdefault(place, {})
+            if kind in frames_of_run:
                 raise BadInput(f"{path}: is given twice")
-        own[kind] = frame
-    labels = [name for _, name in found]
+        frames_of_run[kind] = frame
+    labels = [name for _, name in recordings]
     if len(set(labels)) < len(labels):  # equal names in several folders
-        labels = [f"{folder.name}/{name}" for folder, name in found]
+        labels = [f"{folder.name}/{name}" for folder, name in recordings]
     return [
-        Recording(label, own.get("trace"), own.get("packets"))
-        for label, own in zip(labels, found.values(), strict=True)
+        Recording(label, frames_of_run.get("trace"), frames_of_run.get("packets"))
+        for label, frames_of_run in zip(labels, recordings.values(), strict=True)
     ]
 
 

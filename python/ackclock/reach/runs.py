@@ -28,7 +28,7 @@ def run(
     scenario: Scenario,
     *,
     seed: int | None = None,
-    own: str | None = None,
+    kernel_controller: str | None = None,
     progress: Callable[[float], object] | None = None,
     report: Callable[[str], object] | None = None,
 ) -> LiveResult:
@@ -42,7 +42,7 @@ def run(
     if scenario.is_study:
         raise BadInput(f"{scenario.file}: sweep: the file is a study; a run in real time takes one of its runs")
     for attempt in range(1, ATTEMPTS + 1):
-        finished = _attempt(substrate, scenario, seed, own, progress)
+        finished = _attempt(substrate, scenario, seed, kernel_controller, progress)
         outcome: dict[str, Any] = json.loads(finished.outcome)
         outcome["validity"]["attempts"] = attempt
         if finished.valid or attempt == ATTEMPTS:
@@ -58,7 +58,7 @@ def _attempt(
     substrate: Substrate,
     scenario: Scenario,
     seed: int | None,
-    own: str | None,
+    kernel_controller: str | None,
     progress: Callable[[float], object] | None,
 ) -> _core.FinishedLive:
     begin = time.monotonic()
@@ -70,7 +70,7 @@ def _attempt(
     try:
         if substrate == "udp":
             return _core.run_udp(scenario._parsed, seed=seed, progress=advance)
-        algorithm = (own or kernel_name(scenario)) if substrate == "linux" else None
+        algorithm = (kernel_controller or kernel_name(scenario)) if substrate == "linux" else None
         return _core.run_kernel(scenario._parsed, algorithm, seed=seed, progress=advance)
     except _core.UnavailableError as error:
         raise Unavailable(str(error)) from None
@@ -102,7 +102,7 @@ def emulate(
     if limit_s is None and not bounded(scenario):
         limit_s = FOREVER_S
     try:
-        found: dict[str, Any] = json.loads(
+        report: dict[str, Any] = json.loads(
             _core.emulate(
                 scenario._parsed,
                 list(program),
@@ -120,7 +120,7 @@ def emulate(
         raise
     except ValueError as error:
         raise BadInput(f"{scenario.file}: {error}") from None
-    return found
+    return report
 
 
 def bounded(scenario: Scenario) -> bool:
@@ -135,16 +135,16 @@ def kernel_name(scenario: Scenario) -> str:
     Raises BadInput if the flow has none, or if the kernel's algorithm of that name would not be the same: a
     controller in Python, or one with parameters that are not the default ones.
     """
-    from ackclock.given import controller_parameters
+    from ackclock.flow_parameters import controller_parameters
 
     flows = scenario.resolved["flows"]
     if not flows or flows[0]["control"] is None:
         raise BadInput(f"{scenario.file}: the first flow must be a TCP flow to run in the kernel")
     control: str = flows[0]["control"]
-    if own := controller_parameters(scenario, flows[0]["name"]):
-        given = ", ".join(own)
+    if parameters := controller_parameters(scenario, flows[0]["name"]):
+        names = ", ".join(parameters)
         raise BadInput(
-            f"{scenario.file}: the kernel's {control} has its own parameters, and {given} cannot be set there; "
+            f"{scenario.file}: the kernel's {control} has its own parameters, and {names} cannot be set there; "
             "remove it, or use the substrate kernel, which runs our controller inside the kernel"
         )
     return KERNEL_NAMES.get(control, control)
@@ -152,18 +152,18 @@ def kernel_name(scenario: Scenario) -> str:
 
 def advice(scenario: Scenario) -> list[str]:
     """Why a run in real time of this scenario may be inaccurate."""
-    found = []
+    lines = []
     resolved = scenario.resolved
     if resolved["flows"]:
         flow = resolved["flows"][0]
         if flow["base_rtt_s"] is not None and flow["base_rtt_s"] < SMALLEST_RTT_S:
-            found.append(
+            lines.append(
                 f"the base round-trip time is {flow['base_rtt_s'] * 1e3:.3g} ms; in real time use 5 ms or more"
             )
         rates = [resolved["links"][link]["mean_rate_bps"] for link in flow["path"]]
         if rates and min(rates) > LARGEST_RATE_BPS:
-            found.append(f"the bottleneck has {min(rates) / 1e6:.4g} Mb/s; in real time use 100 Mb/s or less")
-    return found
+            lines.append(f"the bottleneck has {min(rates) / 1e6:.4g} Mb/s; in real time use 100 Mb/s or less")
+    return lines
 
 
 def _need_linux() -> None:

@@ -63,21 +63,21 @@ def losses(net: Line) -> list[dict[str, Any]]:
     def scripted(**keys: Any) -> dict[str, Any]:
         return {"kind": "scripted", "flow": "f"} | keys
 
-    found = []
+    numbers = []
     if "drop" in net:
-        found.append(scripted(packets=[number + 1 for number in net["drop"]]))
+        numbers.append(scripted(packets=[number + 1 for number in net["drop"]]))
     if "drop_segment" in net:
-        found.append(scripted(segments=net["drop_segment"]))
+        numbers.append(scripted(segments=net["drop_segment"]))
     if "mark" in net:
-        found.append(scripted(action="mark", packets=[number + 1 for number in net["mark"]]))
+        numbers.append(scripted(action="mark", packets=[number + 1 for number in net["mark"]]))
     delays: dict[float, list[int]] = {}
     for number, by in net.get("delay", []):
         delays.setdefault(by, []).append(number + 1)
-    found += [scripted(action="delay", by=f"{by}ms", packets=packets) for by, packets in delays.items()]
+    numbers += [scripted(action="delay", by=f"{by}ms", packets=packets) for by, packets in delays.items()]
     for key, kind in (("blackout_ms", "blackout"), ("stall_ms", "stall")):
         if key in net:
-            found.append({"kind": kind, "times": [[f"{a}ms", f"{b}ms"] for a, b in net[key]]})
-    return found
+            numbers.append({"kind": kind, "times": [[f"{a}ms", f"{b}ms"] for a, b in net[key]]})
+    return numbers
 
 
 def ack_losses(net: Line, case: Line) -> list[dict[str, Any]]:

@@ -23,39 +23,39 @@ class Difference:
     place: str
     what: str
     expected: object
-    found: object
+    actual: object
 
     def __str__(self) -> str:
         """One line."""
-        return f"{self.place}: {self.what}: expected {json.dumps(self.expected)}, found {json.dumps(self.found)}"
+        return f"{self.place}: {self.what}: expected {json.dumps(self.expected)}, the run has {json.dumps(self.actual)}"
 
 
 def unfold(line: Line) -> list[tuple[int, list[list[Any]], Line]]:
     """The answers of a script with all counts after each: input, segments, counts."""
-    state, found = dict(line.get("start", {})), []
+    state, states = dict(line.get("start", {})), []
     for answer in line["answers"]:
         state.update(answer["info"])
-        found.append((answer["in"], answer["sent"], {key: state.get(key) for key in COUNTS}))
-    return found
+        states.append((answer["in"], answer["sent"], {key: state.get(key) for key in COUNTS}))
+    return states
 
 
-def difference(expected: Line, found: Line) -> Difference | None:
+def difference(expected: Line, actual: Line) -> Difference | None:
     """The first difference between a recorded line and ours; None if both are equal in what they have in common.
 
     Scripts: the segments and the counts after each input, and the segments of timers between two inputs. Vectors: all
     segments and counters. Cases: all totals and loss events; a recorded total may be a list, of which any will do.
     Raises BadInput if the two lines have different forms or nothing to compare.
     """
-    if "answers" in expected and "answers" in found:
-        return script_difference(expected, found)
-    if "first" in expected and "first" in found:
-        return vector_difference(expected, found)
+    if "answers" in expected and "answers" in actual:
+        return script_difference(expected, actual)
+    if "first" in expected and "first" in actual:
+        return vector_difference(expected, actual)
     recorded = expected.get("recorded", expected)
     totals = [key for key in ("sent", "retransmitted", "timeouts", "loss_events", "goodput_bytes") if key in recorded]
-    if not totals or "goodput_bytes" not in found:
-        raise BadInput(f"{identity(expected)}: has no answers that can be compared with those of {identity(found)}")
+    if not totals or "goodput_bytes" not in actual:
+        raise BadInput(f"{identity(expected)}: has no answers that can be compared with those of {identity(actual)}")
     for key in totals:
-        value, ours = recorded[key], found[key]
+        value, ours = recorded[key], actual[key]
         if key == "loss_events":
             # Recorded events may lack their times.
             ours = [event[-len(value[0]) :] for event in ours] if value else ours
@@ -67,22 +67,22 @@ def difference(expected: Line, found: Line) -> Difference | None:
     return None
 
 
-def vector_difference(expected: Line, found: Line) -> Difference | None:
+def vector_difference(expected: Line, actual: Line) -> Difference | None:
     """The first difference between two vectors."""
-    if expected["first"] != found["first"]:
-        return Difference("start", "sent", expected["first"], found["first"])
-    for number, (a, b) in enumerate(zip(expected["events"], found["events"], strict=False)):
+    if expected["first"] != actual["first"]:
+        return Difference("start", "sent", expected["first"], actual["first"])
+    for number, (a, b) in enumerate(zip(expected["events"], actual["events"], strict=False)):
         for key in a:
             if a[key] != b.get(key):
                 return Difference(f"event {number} at {a['t']} s", key, a[key], b.get(key))
-    if len(expected["events"]) != len(found["events"]):
-        return Difference("end", "number of events", len(expected["events"]), len(found["events"]))
+    if len(expected["events"]) != len(actual["events"]):
+        return Difference("end", "number of events", len(expected["events"]), len(actual["events"]))
     return None
 
 
-def script_difference(expected: Line, found: Line) -> Difference | None:
+def script_difference(expected: Line, actual: Line) -> Difference | None:
     """The first difference between the answers of two scripts."""
-    ours, theirs = unfold(found), unfold(expected)
+    ours, theirs = unfold(actual), unfold(expected)
     times = [answer["t"][0] if isinstance(answer["t"], list) else answer["t"] for answer in expected["answers"]]
     for number, ((a_in, a_sent, a_counts), (b_in, b_sent, b_counts)) in enumerate(zip(theirs, ours, strict=False)):
         place = f"answer {number} ({'a timer' if a_in < 0 else f'input {a_in}'} at {times[number] / 1000:.3f} ms)"

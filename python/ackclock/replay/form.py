@@ -36,12 +36,12 @@ def read(path: Path) -> Iterator[Line]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            document = json.loads(line)
         except ValueError as error:
             raise BadInput(f"{path}, line {number}: not JSON: {error}") from None
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             raise BadInput(f"{path}, line {number}: must be a JSON object")
-        yield found
+        yield document
 
 
 def kind(line: Line) -> str:

@@ -73,13 +73,13 @@ class Script:
     @staticmethod
     def kernel_timers(kernel: list[tuple[int, float]], index: int) -> list[float]:
         """Times of the recorded timers between input `index - 1` and input `index`."""
-        place, found = -1, []
+        place, timers = -1, []
         for number, at in kernel:
             if number >= 0:
                 place = number
             elif place == index - 1:
-                found.append(at)
-        return found
+                timers.append(at)
+        return timers
 
     def handshake(self, at_us: float) -> None:
         """Acknowledge the SYN."""

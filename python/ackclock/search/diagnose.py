@@ -219,11 +219,11 @@ def _sentence(evaluator: Evaluator, value: Value, ablations: Sequence[Ablation])
     number = "-" if value.objective is None else f"{value.objective:.3g}"
     helped = [a for a in ablations if not a.fails]
     most = max((a.recovered for a in helped), default=0.0)
-    own = [a for a in helped if not a.name.startswith(("without", "controller")) and a.recovered >= 0.5 * most]
+    by_key = [a for a in helped if not a.name.startswith(("without", "controller")) and a.recovered >= 0.5 * most]
     events = [a for a in helped if a.name.startswith("without")]
     start = f"{label} fails ({evaluator.objective.text}: {number})"
-    if own:
-        return f"{start}; with {own[0].name} it does not ({_number(own[0])})."
+    if by_key:
+        return f"{start}; with {by_key[0].name} it does not ({_number(by_key[0])})."
     others = [a for a in helped if a.name.startswith("controller")]
     if events and others:
         event, other = events[0].name.removeprefix("without: "), others[0].name.removeprefix("controller ")

@@ -38,7 +38,7 @@ class Failure:
     """A failure that was made small."""
 
     genome: Genome
-    found: Tried
+    first_seen: Tried
     """The network in which it was seen first."""
     objective: float | None
     signature: Signature
@@ -94,7 +94,7 @@ class Findings:
             {
                 "file": file_name(number),
                 "objective": one.objective,
-                "first_evaluation": one.found.number,
+                "first_evaluation": one.first_seen.number,
                 "shrink_evaluations": one.shrink_evaluations,
                 "signature": one.signature.as_dict() | {"metric": self.objective.metric},
                 "why": one.why,

@@ -76,8 +76,8 @@ class Map:
 
 
 def _known(space: Space) -> list[str]:
-    own = ["start", "period", "budget"] if space.perturbations else []
-    return [*own, *(one.key for one in space.axes)]
+    keys = ["start", "period", "budget"] if space.perturbations else []
+    return [*keys, *(one.key for one in space.axes)]
 
 
 def _default(space: Space) -> list[str]:

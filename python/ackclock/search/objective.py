@@ -155,5 +155,5 @@ def measure(outcome: Mapping[str, Any], name: str, tested: Sequence[str], link: 
             return min(mine) / max(mine) if any(mine) else None
         udp = sum(float(flow["goodput_bps"]) for flow in outcome["flows"] if flow["kind"] == "udp")
         return sum(mine) / (rate_bps - udp) if rate_bps > udp else None
-    there = any(one["name"] == link for one in outcome["links"])
-    return metric(name, [outcome], flows=tested, link=link if there else "").value(outcome)
+    has_link = any(one["name"] == link for one in outcome["links"])
+    return metric(name, [outcome], flows=tested, link=link if has_link else "").value(outcome)

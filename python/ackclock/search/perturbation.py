@@ -147,7 +147,7 @@ def assignments(
     of a link.
     """
     texts: list[str] = []
-    added: dict[str, tuple[list[Any], list[Any]]] = {at: ([*there[0]], [*there[1]]) for at, there in losses.items()}
+    added: dict[str, tuple[list[Any], list[Any]]] = {at: ([*both[0]], [*both[1]]) for at, both in losses.items()}
     for p, events in perturbations:
         if not events:
             continue

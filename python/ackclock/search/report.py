@@ -50,7 +50,7 @@ def _expectation(search: Findings, evaluator: Evaluator, one: Failure, number: i
 def _comments(search: Findings, one: Failure) -> list[str]:
     """What a reader of the scenario wants to know first."""
     how = ["The tested flows run over QUIC: ackclock run FILE --on quic"] if search.objective.tested.quic else []
-    place = f"network {one.found.number} of {search.evaluations}"
+    place = f"network {one.first_seen.number} of {search.evaluations}"
     return [one.why, *how, f"ackclock search {search.source.file}, {place}"]
 
 

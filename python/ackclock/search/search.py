@@ -231,9 +231,9 @@ def _control_of(space: Space) -> Role:
     first = next(flow for flow in space.base["flow"] if flow.get("name") == space.tested[0])
     for owner in (first, space.base):
         for transport in ("tcp", "quic"):
-            there = owner.get(transport, {}).get("congestion_control")
-            if there is not None:
-                return Role(inline(there) if isinstance(there, Mapping) else str(there))
+            control = owner.get(transport, {}).get("congestion_control")
+            if control is not None:
+                return Role(inline(control) if isinstance(control, Mapping) else str(control))
     return Role(next(one["control"] for one in space.scenario(space.simplest()).resolved["flows"]))
 
 

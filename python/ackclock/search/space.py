@@ -282,9 +282,9 @@ def _in_fewer_words(document: dict[str, Any]) -> dict[str, Any]:
 
 def losses_of(link: Mapping[str, Any], *, back: bool = False) -> list[Any]:
     """The impairments of a link as a list; the reverse direction has those of the link unless it has its own."""
-    own = link.get("back", {})
-    there = own["loss"] if back and "loss" in own else link.get("loss", [])
-    return list(there) if isinstance(there, list) else [] if there.get("kind") == "none" else [there]
+    reverse = link.get("back", {})
+    losses = reverse["loss"] if back and "loss" in reverse else link.get("loss", [])
+    return list(losses) if isinstance(losses, list) else [] if losses.get("kind") == "none" else [losses]
 
 
 def _ms(seconds: float) -> str:

@@ -140,12 +140,12 @@ class StudyPlan:
 
     def runs(self, seeds: Mapping[int, Iterable[int]] | None = None) -> list[Run]:
         """Every run; `seeds` gives the seeds of each point in place of the study's."""
-        found = []
+        planned = []
         for point in range(self.points):
-            own = self.seeds if seeds is None else list(seeds[point])
-            ids = self.core.run_ids(point, own)
-            found += [Run(run_id, point, seed) for run_id, seed in zip(ids, own, strict=True)]
-        return found
+            of_point = self.seeds if seeds is None else list(seeds[point])
+            ids = self.core.run_ids(point, of_point)
+            planned += [Run(run_id, point, seed) for run_id, seed in zip(ids, of_point, strict=True)]
+        return planned
 
 
 def document_of(scenario: Scenario) -> dict[str, Any]:

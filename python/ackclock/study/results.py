@@ -35,12 +35,12 @@ def table(store: Store, where: Sequence[str] = ()) -> pl.DataFrame:
 
     rows = []
     for row in _chosen(store, where):
-        own = {"run_id": row["run_id"], "seed": row["seed"]}
-        found = numbers(row)
-        taken = own.keys() | found.keys()
+        identity = {"run_id": row["run_id"], "seed": row["seed"]}
+        by_name = numbers(row)
+        taken = identity.keys() | by_name.keys()
         axes = {f"axis.{name}" if name in taken else name: label for name, label in json.loads(row["axes"]).items()}
         lost = {f"{f['name']}.connection_error": text for f in row["flows"] if (text := f.get("connection_error"))}
-        rows.append({**own, **axes, **found, **lost})
+        rows.append({**identity, **axes, **by_name, **lost})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -77,9 +77,9 @@ def export(store: Store, path: Path, where: Sequence[str] = ()) -> None:
     write_table(path, save)
 
 
-def same_outcome(found: Sequence[Mapping[str, Any]]) -> bool:
+def same_outcome(outcomes: Sequence[Mapping[str, Any]]) -> bool:
     """Whether two or more runs, each given by its `numbers`, all have the same outcome."""
-    return len(found) > 1 and all(one == found[0] for one in found[1:])
+    return len(outcomes) > 1 and all(one == outcomes[0] for one in outcomes[1:])
 
 
 def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -93,7 +93,7 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
     points: dict[str, list[dict[str, Any]]] = {}
     for row in _chosen(store, where):
         points.setdefault(row["axes"], []).append(row)
-    found = []
+    points_of_table = []
     chosen = list(metrics) or _usual([rows[0] for rows in points.values()])
     for text, rows in points.items():
         counted = [numbers(row) for row in rows]
@@ -109,8 +109,10 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
             means[name] = stats.within([x for x in values if x is not None], *bounds(name))
         lost = [f"seed {row['seed']}: {line}" for row in rows for line in lost_connections(row)]
         axes = json.loads(text)
-        found.append({"axes": axes, "runs": len(rows), "deterministic": deterministic, "means": means, "lost": lost})
-    return found
+        points_of_table.append(
+            {"axes": axes, "runs": len(rows), "deterministic": deterministic, "means": means, "lost": lost}
+        )
+    return points_of_table
 
 
 def _usual(rows: Sequence[Mapping[str, Any]]) -> list[str]:

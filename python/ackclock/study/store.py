@@ -65,12 +65,12 @@ def now() -> str:
 
 def checksum(fields: Iterable[object]) -> bytes:
     """BLAKE2b of the fields of a row, each with its length."""
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for field in fields:
         data = field if isinstance(field, bytes) else str(field).encode(errors="surrogateescape")
-        found.update(len(data).to_bytes(8, "little"))
-        found.update(data)
-    return found.digest()
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.digest()
 
 
 def _with_checksum(row: tuple[object, ...]) -> tuple[object, ...]:
@@ -100,10 +100,10 @@ def _is_planned(run_id: object, seed: object, axes: object) -> bool:
 def _are_labels(axes: str) -> bool:
     """Whether a JSON text is an object of texts, the labels of a point."""
     try:
-        found = json.loads(axes)
+        labels = json.loads(axes)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and all(map(is_text, [*found, *found.values()]))
+    return isinstance(labels, dict) and all(map(is_text, [*labels, *labels.values()]))
 
 
 class Store:
@@ -340,11 +340,11 @@ class Store:
 
     def planned(self, run_id: str) -> tuple[str, int, dict[str, str]]:
         """Identity, seed and axis labels of the planned run whose identity begins with `run_id`. Raises BadInput."""
-        found = {row[1]: row for row in self._plan() if row[1].startswith(run_id)}
-        if len(found) != 1:
-            remark = f"is the prefix of {len(found)} identities" if found else "is no run of the plan"
+        matches = {row[1]: row for row in self._plan() if row[1].startswith(run_id)}
+        if len(matches) != 1:
+            remark = f"is the prefix of {len(matches)} identities" if matches else "is no run of the plan"
             raise BadInput(f"--run: {run_id} {remark}; ackclock results {self.folder} --runs lists the runs")
-        [(_, full, seed, axes)] = found.values()
+        [(_, full, seed, axes)] = matches.values()
         return full, seed, json.loads(axes)
 
     def finished(self) -> set[str]:
@@ -386,10 +386,10 @@ class Store:
     def _rows(self) -> Iterator[tuple[int, str, int, str, str, bytes]]:
         """Position, run, seed, axes, time and outcome of every undamaged run of the plan. Missing runs are noted."""
         plan = self._plan()
-        found = self._read_runs({row[1] for row in plan})
+        stored = self._read_runs({row[1] for row in plan})
         absent = []
         for position, run_id, seed, axes in plan:
-            row = found.get(run_id)
+            row = stored.get(run_id)
             if row is None:
                 absent.append(run_id)
             elif row[2] is not None:
@@ -402,26 +402,26 @@ class Store:
 
     def _read_runs(self, wanted: set[str]) -> dict[str, tuple[Any, ...]]:
         """Rows of runs with a correct checksum. From a damaged file, rows are also read one by one by their key."""
-        found: dict[str, tuple[Any, ...]] = {}
+        rows: dict[str, tuple[Any, ...]] = {}
         damaged: set[str] = set()
         try:
             for row in self._index.execute(f"SELECT {RUN} FROM run"):
                 if is_sound(row):
-                    found[row[0]] = row
+                    rows[row[0]] = row
                 else:
                     damaged.add(row[0])
         except (sqlite3.DatabaseError, ValueError):
-            for run_id in wanted - found.keys():
+            for run_id in wanted - rows.keys():
                 try:
                     row = self._index.execute(f"SELECT {RUN} FROM run WHERE run_id = ?", (run_id,)).fetchone()
                 except (sqlite3.DatabaseError, ValueError):
                     row = (run_id, None)
                 if row is not None and is_sound(row):
-                    found[run_id] = row
+                    rows[run_id] = row
                 elif row is not None:
                     damaged.add(run_id)
-        self.damaged = sorted(damaged - found.keys())
-        return found
+        self.damaged = sorted(damaged - rows.keys())
+        return rows
 
     def runs(self) -> Iterator[dict[str, Any]]:
         """Finished runs of the plan, in its order: run_id, finished_at, seed, axes."""

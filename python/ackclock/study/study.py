@@ -104,10 +104,10 @@ class Study(StudyPlan):
         show_figures()
         metrics = [y] if isinstance(y, str) else list(y)
         with self._store() as store:
-            found = StudyTable.read(store, where)
+            study_table = StudyTable.read(store, where)
         choice = Choice(x, metrics, by, kind, flows, link, log_x, log_y, title)
         size = chosen_size(width, height, font_size, title=show_title)
-        return fitted(lambda: study_figure(found, choice), size)
+        return fitted(lambda: study_figure(study_table, choice), size)
 
     def _repr_html_(self) -> str:
         """Axes and, after `run`, means and the default figure."""

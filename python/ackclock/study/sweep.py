@@ -79,9 +79,9 @@ def sweep(
         wanted = list({run.run_id: run for run in runs}.values())
         labels = {run.point: study.labels(run.point) for run in runs}
         store.set_plan(study, [(run, labels[run.point]) for run in runs])
-        there = store.finished()
-        missing = [run for run in wanted if run.run_id not in there]
-        kept |= {run.run_id for run in wanted} & there - tried
+        finished = store.finished()
+        missing = [run for run in wanted if run.run_id not in finished]
+        kept |= {run.run_id for run in wanted} & finished - tried
         tried |= {run.run_id for run in missing}
         done += _run(study, missing, store, executor, progress, len(wanted))
         if until is None or not _extend(store, runs, seeds, until):
@@ -104,7 +104,7 @@ def sweep_variants(
     """
     planned: list[tuple[Run, dict[str, str]]] = []
     missing: list[tuple[StudyPlan, list[Run]]] = []
-    there, seen = store.finished(), set[str]()
+    finished, seen = store.finished(), set[str]()
     kept = 0
     for label, (study, points) in variants.items():
         wanted = set(points)
@@ -113,8 +113,8 @@ def sweep_variants(
         planned += [(run, labels[run.point]) for run in runs]
         new = [run for run in runs if run.run_id not in seen]
         seen |= {run.run_id for run in new}
-        kept += sum(run.run_id in there for run in new)
-        missing.append((study, [run for run in new if run.run_id not in there]))
+        kept += sum(run.run_id in finished for run in new)
+        missing.append((study, [run for run in new if run.run_id not in finished]))
     first = next(iter(variants.values()))[0]
     store.set_plan(first, planned)
     done, ended = 0, kept
@@ -166,8 +166,8 @@ def _extend(store: Store, runs: Sequence[Run], seeds: dict[int, list[int]], unti
         if value is not None:
             values[points[row["position"]]].append(value)
     wide = []
-    for point, own in seeds.items():
-        if len(own) >= until.most:
+    for point, point_seeds in seeds.items():
+        if len(point_seeds) >= until.most:
             continue
         mean = stats.mean(values[point])
         if mean.half_width is None or mean.half_width > until.part * abs(mean.value):

@@ -47,7 +47,7 @@ def shipped(suite: Suite) -> tuple[dict[str, SuiteResult], str]:
     if not path.is_file() or suite.key not in known():
         return {}, definition(suite)
     document = json.loads(gzip.decompress(path.read_bytes()))
-    found = {}
+    results = {}
     for one in document["results"]:
         measures = [
             Measure(situation, point, metric, int(seed), value)
@@ -56,44 +56,44 @@ def shipped(suite: Suite) -> tuple[dict[str, SuiteResult], str]:
         ]
         same = {(situation, point) for situation, point in one["deterministic"]}
         about = SuiteMetadata(**one["about"])
-        found[about.control] = SuiteResult(about, path, measures, one["refused"], [], same)
-    return found, document["definition"]
+        results[about.control] = SuiteResult(about, path, measures, one["refused"], [], same)
+    return results, document["definition"]
 
 
-def beside(made: SuiteResult) -> dict[str, SuiteResult]:
+def beside(result: SuiteResult) -> dict[str, SuiteResult]:
     """Other results of the same suite in the folder that contains this one."""
-    found = {}
-    for path in sorted(made.folder.resolve().parent.glob("*/suite.json")):
-        if path.parent == made.folder.resolve():
+    results = {}
+    for path in sorted(result.folder.resolve().parent.glob("*/suite.json")):
+        if path.parent == result.folder.resolve():
             continue
         try:
             other = read(path.parent)
         except BadInput:  # what cannot be read is no baseline
             continue
-        if other.metadata.suite == made.metadata.suite:
-            found[other.metadata.control] = other
-    return found
+        if other.metadata.suite == result.metadata.suite:
+            results[other.metadata.control] = other
+    return results
 
 
-def baselines(suite: Suite, made: SuiteResult) -> Baselines:
+def baselines(suite: Suite, result: SuiteResult) -> Baselines:
     """What there is to compare a result with: results in the same folder, then those of the package.
 
     Warnings name results of another engine or of another version of the suite.
     """
     packaged, version = shipped(suite)
-    own = beside(made)
-    every = {**packaged, **own}
-    order = [name for name in (*CONTROLLERS, *every) if name in every and name != made.metadata.control]
+    in_folder = beside(result)
+    every = {**packaged, **in_folder}
+    order = [name for name in (*CONTROLLERS, *every) if name in every and name != result.metadata.control]
     chosen = {name: every[name] for name in list(dict.fromkeys(order))[:MOST]}
     warnings = []
-    other = {name: r.metadata.engine for name, r in chosen.items() if r.metadata.engine != made.metadata.engine}
+    other = {name: r.metadata.engine for name, r in chosen.items() if r.metadata.engine != result.metadata.engine}
     for engine in dict.fromkeys(other.values()):
         names = ", ".join(name for name in other if other[name] == engine)
         warnings.append(
-            f"{names}: results of engine {engine}; {made.metadata.control} ran with {made.metadata.engine}. "
+            f"{names}: results of engine {engine}; {result.metadata.control} ran with {result.metadata.engine}. "
             "Differences can come from the engine."
         )
-    if version != definition(suite) and set(chosen) - set(own):
+    if version != definition(suite) and set(chosen) - set(in_folder):
         warnings.append("The results of the package were made with another version of this suite.")
     return Baselines(chosen, warnings)
 

@@ -52,9 +52,9 @@ class Change:
         return 0.0 if self.b is None else abs(math.log2(self.ratio.value))
 
 
-def largest(found: Sequence[Change], most: int = 10) -> list[Change]:
+def largest(changes: Sequence[Change], most: int = 10) -> list[Change]:
     """The largest significant changes, by `Change.size`: of each metric of a situation, the largest over its points."""
-    ranked = sorted((c for c in found if c.verdict in {"better", "worse", "other"}), key=lambda c: -c.size)
+    ranked = sorted((c for c in changes if c.verdict in {"better", "worse", "other"}), key=lambda c: -c.size)
     first: dict[tuple[str, str], Change] = {}
     for change in ranked:
         first.setdefault((change.situation, change.metric), change)
@@ -89,7 +89,7 @@ def changes_between(
     p_values = [stats.p_value(d, 0.0) for d in differences]
     # A metric with a single seed has no p-value and cannot count as changed.
     corrected = iter(stats.false_discovery([p for p in p_values if p is not None]))
-    found = []
+    changes = []
     for ((situation, point, metric), was, now), d, raw in zip(pairs, differences, p_values, strict=True):
         p = None if raw is None else next(corrected)
         mean_a, mean_b = (sum(x) / len(x) for x in (was, now))
@@ -98,11 +98,11 @@ def changes_between(
         if p is not None and p < level and large:
             improvement = SUITE_METRICS[metric].better * (mean_b - mean_a)
             verdict = "better" if improvement > 0 else "worse" if improvement < 0 else "other"
-        found.append(Change(situation, point, metric, mean_a, mean_b, stats.mean(d), p, verdict))
+        changes.append(Change(situation, point, metric, mean_a, mean_b, stats.mean(d), p, verdict))
     nothing = stats.Estimate(float("nan"), None, None, 0)
     for (situation, point, metric), had in before.items():
         if had.keys() - after.get((situation, point, metric), {}).keys():
             mean_a = sum(had.values()) / len(had)
-            found = [c for c in found if (c.situation, c.point, c.metric) != (situation, point, metric)]
-            found.append(Change(situation, point, metric, mean_a, None, nothing, None, "missing"))
-    return found
+            changes = [c for c in changes if (c.situation, c.point, c.metric) != (situation, point, metric)]
+            changes.append(Change(situation, point, metric, mean_a, None, nothing, None, "missing"))
+    return changes

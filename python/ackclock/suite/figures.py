@@ -45,11 +45,11 @@ def means_of(change: Change) -> str:
     return f"{value(change.a)} → {after} {unit}".rstrip()
 
 
-def differences(found: Sequence[Change], before: str, after: str, *, heading: str = "") -> Figure:
+def differences(changes: Sequence[Change], before: str, after: str, *, heading: str = "") -> Figure:
     """Changes as dots with 95 % intervals: ratios of the means on a logarithmic axis, and both means beside them."""
-    figure, (axes,) = panels(1, height=1.1 + 0.42 * max(len(found), 1), width=6.3)
+    figure, (axes,) = panels(1, height=1.1 + 0.42 * max(len(changes), 1), width=6.3)
     lowest, highest = 0.5, 2.0
-    for place, change in enumerate(found):
+    for place, change in enumerate(changes):
         colour, marker = VERDICTS[change.verdict]
         e = change.ratio
         ends = [x for x in (e.low, e.high) if x is not None]
@@ -77,11 +77,11 @@ def differences(found: Sequence[Change], before: str, after: str, *, heading: st
     axes.set_xticks(ticks, [f"{x:g}" if x >= 1 else f"1/{1 / x:.0f}" for x in ticks])
     axes.minorticks_off()
     axes.set_yticks([])
-    axes.set_ylim(len(found) - 0.4, -0.6)
+    axes.set_ylim(len(changes) - 0.4, -0.6)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(drawn(f"{after} over {before}: ratio of the means"), fontsize=9)
     axes.set_title(drawn(f"{before} → {after}"), fontsize=8.5, loc="right", x=1.3, color=SOFT)
-    _verdict_key(figure, [change.verdict for change in found], drawn(heading))
+    _verdict_key(figure, [change.verdict for change in changes], drawn(heading))
     return figure
 
 
@@ -93,10 +93,10 @@ def _verdict_key(figure: Figure, verdicts: Sequence[str], heading: str) -> None:
     from matplotlib.lines import Line2D
 
     words = {"better": "better", "worse": "worse", "other": "neither is better"}
-    there = [name for name in words if name in verdicts]
-    marks = [Line2D([], [], color=VERDICTS[name][0], marker=VERDICTS[name][1], linewidth=1.6) for name in there]
-    if there:
-        key(figure, marks, [words[name] for name in there], heading)
+    present = [name for name in words if name in verdicts]
+    marks = [Line2D([], [], color=VERDICTS[name][0], marker=VERDICTS[name][1], linewidth=1.6) for name in present]
+    if present:
+        key(figure, marks, [words[name] for name in present], heading)
 
 
 @dataclass(frozen=True)
@@ -120,17 +120,21 @@ def multiple(situation: Situation, points: Sequence[str], metric: str) -> Multip
     if len({len(part) for part in parts.values()}) != 1:
         return None
     labels = [list(dict.fromkeys(part[i] for part in parts.values())) for i in range(len(parts[points[0]]))]
-    varying = [i for i, own in enumerate(labels) if len(own) >= LEAST_POINTS]
+    varying = [i for i, part_labels in enumerate(labels) if len(part_labels) >= LEAST_POINTS]
     if not varying:
         return None
     along = varying[0]
-    fixed = {i: own[len(own) // 2] for i, own in enumerate(labels) if i != along and len(own) > 1}
+    fixed = {
+        i: part_labels[len(part_labels) // 2]
+        for i, part_labels in enumerate(labels)
+        if i != along and len(part_labels) > 1
+    }
     chosen = [point for point in points if all(parts[point][i] == label for i, label in fixed.items())]
     if len(chosen) < LEAST_POINTS:
         return None
     # Of a rate forward and back, the first.
-    own = axis("", [parts[point][along].partition(", ")[0] for point in chosen])
-    return Multiple(situation, metric, chosen, own, ", ".join(fixed.values()))
+    part_labels = axis("", [parts[point][along].partition(", ")[0] for point in chosen])
+    return Multiple(situation, metric, chosen, part_labels, ", ".join(fixed.values()))
 
 
 def multiples(situations: Sequence[Situation], results: Mapping[str, SuiteResult]) -> Figure | None:
@@ -144,8 +148,8 @@ def multiples(situations: Sequence[Situation], results: Mapping[str, SuiteResult
     for situation in situations:
         metric = headline(situation)
         points = list(dict.fromkeys(p for name, p, m in first if name == situation.id and m == metric))
-        found = multiple(situation, points, metric) if metric is not None and points else None
-        chosen += [] if found is None else [found]
+        diagram = multiple(situation, points, metric) if metric is not None and points else None
+        chosen += [] if diagram is None else [diagram]
     chosen = chosen[:MOST_MULTIPLES]
     if not chosen:
         return None
@@ -162,8 +166,8 @@ def multiples(situations: Sequence[Situation], results: Mapping[str, SuiteResult
 def _style(number: int) -> dict[str, Any]:
     """Of the line of a controller; the first is drawn on top."""
     first = number == 0
-    own = {"linewidth": 2.0 if first else 1.0, "markersize": 5 if first else 3.5, "zorder": 4 if first else 2}
-    return {**curve(number), **point(number), **own}
+    shape = {"linewidth": 2.0 if first else 1.0, "markersize": 5 if first else 3.5, "zorder": 4 if first else 2}
+    return {**curve(number), **point(number), **shape}
 
 
 def _samples(count: int) -> list[Any]:
@@ -174,13 +178,15 @@ def _samples(count: int) -> list[Any]:
 
 def _draw_multiple(axes: Axes, one: Multiple, estimates: Mapping[str, Mapping[tuple[str, str, str], Estimate]]) -> None:
     count, numbers = len(one.points), one.axis.numbers
-    for number, found in enumerate(estimates.values()):
+    for number, estimates_of in enumerate(estimates.values()):
         keys = [(one.situation.id, point, one.metric) for point in one.points]
         shift = 0.6 * ((number + 0.5) / len(estimates) - 0.5)
         places = numbers if numbers is not None else [i + shift for i in range(count)]
-        there = sorted((x, found[key].value) for x, key in zip(places, keys, strict=True) if key in found)
+        points_of_line = sorted(
+            (x, estimates_of[key].value) for x, key in zip(places, keys, strict=True) if key in estimates_of
+        )
         style = _style(number) | ({} if numbers is not None else {"linestyle": "none"})
-        axes.plot([x for x, _ in there], [y for _, y in there], **style)
+        axes.plot([x for x, _ in points_of_line], [y for _, y in points_of_line], **style)
     axes.set_title(drawn(one.situation.title), fontsize=9, loc="left")
     unit = SUITE_METRICS[one.metric].unit
     axes.set_ylabel(f"{one.metric.replace('_', ' ')}{f' ({unit})' if unit else ''}", fontsize=8)

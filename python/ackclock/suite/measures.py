@@ -160,12 +160,12 @@ LEAST = {"Mb/s": 0.01, "%": 0.5, "ms": 1.0, "s": 0.001, "": 0.05}
 def _metrics() -> dict[str, SuiteMetric]:
     """Every metric of the registry, and those that only a suite has: they compare flows, or count those that ended."""
     of_flows = [name for name, metric in METRICS.items() if metric.of == "flow"]
-    found = {name: _of_flows(name) for name in of_flows}
-    found |= {f"rivals_{name}": _of_flows(name, rivals=True) for name in of_flows}
-    found |= {name: _of_link(name) for name, metric in METRICS.items() if metric.of == "link"}
-    found["queueing"] = _of_link("wait")
+    table = {name: _of_flows(name) for name in of_flows}
+    table |= {f"rivals_{name}": _of_flows(name, rivals=True) for name in of_flows}
+    table |= {name: _of_link(name) for name, metric in METRICS.items() if metric.of == "link"}
+    table["queueing"] = _of_link("wait")
     jain = METRICS["jain"]
-    found |= {
+    table |= {
         "loss": SuiteMetric(
             "packets of the tested flows that were lost or without new data",
             "%",
@@ -200,7 +200,7 @@ def _metrics() -> dict[str, SuiteMetric]:
         ),
         "finished": SuiteMetric("tested transfers that ended", "%", 1, lambda v: _finished(v.tested), 1.0, 1.0),
     }
-    return found
+    return table
 
 
 SUITE_METRICS = _metrics()
@@ -209,9 +209,9 @@ SUITE_METRICS = _metrics()
 
 def bases(rows: Sequence[Row]) -> dict[str, float]:
     """The smallest delay in any run, seconds, of each flow that all of these runs have."""
-    found: dict[str, list[float]] = {}
+    delays_of: dict[str, list[float]] = {}
     for row in rows:
         for flow in row["flows"]:
             if flow["min_delay_s"] is not None:
-                found.setdefault(flow["name"], []).append(flow["min_delay_s"])
-    return {name: min(delays) for name, delays in found.items() if len(delays) == len(rows)}
+                delays_of.setdefault(flow["name"], []).append(flow["min_delay_s"])
+    return {name: min(delays) for name, delays in delays_of.items() if len(delays) == len(rows)}

@@ -63,13 +63,13 @@ class Cell:
         return f"{metric.words}: {self.text}{ends}"
 
 
-def cell(aspect: Aspect, situation: Situation, own: Values, other: Values) -> Cell | None:
+def cell(aspect: Aspect, situation: Situation, tested: Values, other: Values) -> Cell | None:
     """Compare two controllers by the first metric of an aspect that both have in a situation, paired by seed."""
     for name in aspect.metrics:
-        found = _pairs(situation.id, name, own, other)
-        if found:
+        pairs_by_seed = _pairs(situation.id, name, tested, other)
+        if pairs_by_seed:
             metric = SUITE_METRICS[name]
-            by_seed = [_one(name, pairs, aspect.points) for pairs in found.values()]
+            by_seed = [_one(name, pairs, aspect.points) for pairs in pairs_by_seed.values()]
             e = stats.mean(by_seed) if aspect.points else stats.geometric(by_seed)
             nothing = 0.0 if aspect.points else 1.0
             sure = e.low is not None and e.high is not None and not e.low <= nothing <= e.high
@@ -80,11 +80,11 @@ def cell(aspect: Aspect, situation: Situation, own: Values, other: Values) -> Ce
     return None
 
 
-def _pairs(situation: str, metric: str, own: Values, other: Values) -> dict[int, list[tuple[float, float]]]:
+def _pairs(situation: str, metric: str, tested: Values, other: Values) -> dict[int, list[tuple[float, float]]]:
     """Pairs (own, other) of a metric over the points, by seed; only seeds that every point has."""
-    keys = [key for key in own if key[0] == situation and key[2] == metric and key in other]
-    seeds = set.intersection(*(own[key].keys() & other[key].keys() for key in keys)) if keys else set()
-    return {seed: [(own[key][seed], other[key][seed]) for key in keys] for seed in sorted(seeds)}
+    keys = [key for key in tested if key[0] == situation and key[2] == metric and key in other]
+    seeds = set.intersection(*(tested[key].keys() & other[key].keys() for key in keys)) if keys else set()
+    return {seed: [(tested[key][seed], other[key][seed]) for key in keys] for seed in sorted(seeds)}
 
 
 def _one(metric: str, pairs: Sequence[tuple[float, float]], points: bool) -> float:
@@ -116,18 +116,18 @@ class HeatMap:
     def count(self, name: str) -> tuple[int, int, int]:
         """Numbers of cells against a controller: better, worse, all."""
         place = self.names.index(name)
-        own = [found for _, groups in self.rows for group in groups if (found := group[place]) is not None]
-        return sum(c.tone > 0 for c in own), sum(c.tone < 0 for c in own), len(own)
+        cells = [cell_of for _, groups in self.rows for group in groups if (cell_of := group[place]) is not None]
+        return sum(c.tone > 0 for c in cells), sum(c.tone < 0 for c in cells), len(cells)
 
 
-def heat_map(situations: Sequence[Situation], made: SuiteResult, others: Mapping[str, SuiteResult]) -> HeatMap:
+def heat_map(situations: Sequence[Situation], result: SuiteResult, others: Mapping[str, SuiteResult]) -> HeatMap:
     """Compare a result with others. Situations and aspects without any number are omitted."""
-    own = made.values()
+    tested = result.values()
     values = {name: other.values() for name, other in others.items()}
     rows = []
     for situation in situations:
-        groups = [[cell(aspect, situation, own, values[name]) for name in others] for aspect in ASPECTS]
-        if any(found is not None for group in groups for found in group):
+        groups = [[cell(aspect, situation, tested, values[name]) for name in others] for aspect in ASPECTS]
+        if any(one_cell is not None for group in groups for one_cell in group):
             rows.append((situation, groups))
     return HeatMap(list(others), list(ASPECTS), rows)
 

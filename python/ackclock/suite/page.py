@@ -17,35 +17,35 @@ if TYPE_CHECKING:
     from ackclock.suite.result import SuiteResult
 
 
-def render(suite: Suite, made: SuiteResult) -> str:
+def render(suite: Suite, result: SuiteResult) -> str:
     """The page as HTML: the controller against others on the first screen, then details."""
-    estimates = made.estimates()
+    estimates = result.estimates()
     tables = []
     for situation in suite.situations:
         points = list(dict.fromkeys(point for name, point, _ in estimates if name == situation.id))
         shown = [m for m in situation.metrics if any((situation.id, point, m) in estimates for point in points)]
         rows = [(point, [estimates.get((situation.id, point, metric)) for metric in shown]) for point in points]
         tables.append((situation, shown, rows))
-    others = baselines(suite, made)
+    others = baselines(suite, result)
     reference = others.reference
-    changes = [] if reference is None else against(reference, made)
+    changes = [] if reference is None else against(reference, result)
     top = largest(changes)
     picture = None
     if reference is not None and top:
-        figure = figures.differences(top, reference.metadata.control, made.metadata.control)
+        figure = figures.differences(top, reference.metadata.control, result.metadata.control)
         picture = svg_text(figure, "differences")
-    small = figures.multiples(suite.situations, {made.metadata.control: made, **others.results})
+    small = figures.multiples(suite.situations, {result.metadata.control: result, **others.results})
     return (
         environment("ackclock.suite")
         .get_template("suite.html")
         .render(
             suite=suite,
-            made=made,
+            made=result,
             tables=tables,
             metrics=SUITE_METRICS,
             others=others,
             reference=reference,
-            heat=heat_map(suite.situations, made, others.results),
+            heat=heat_map(suite.situations, result, others.results),
             counts={verdict: sum(c.verdict == verdict for c in changes) for verdict in ("better", "worse", "other")},
             compared=len(changes),
             top=top,
@@ -56,10 +56,10 @@ def render(suite: Suite, made: SuiteResult) -> str:
     )
 
 
-def against(reference: SuiteResult, made: SuiteResult) -> list[Change]:
+def against(reference: SuiteResult, result: SuiteResult) -> list[Change]:
     """Changes from a baseline, over the seeds that both have; none if they have no metric in common."""
     try:
-        return changes_between(reference, made, same_form=False)
+        return changes_between(reference, result, same_form=False)
     except BadInput:
         return []
 

@@ -50,10 +50,10 @@ class SuiteResult:
 
     def values(self) -> dict[tuple[str, str, str], dict[int, float]]:
         """The values by seed for each (situation, point, metric), in the order of the suite."""
-        found: dict[tuple[str, str, str], dict[int, float]] = {}
+        by_seed: dict[tuple[str, str, str], dict[int, float]] = {}
         for m in self.measures:
-            found.setdefault((m.situation, m.point, m.metric), {})[m.seed] = m.value
-        return found
+            by_seed.setdefault((m.situation, m.point, m.metric), {})[m.seed] = m.value
+        return by_seed
 
     def estimates(self) -> dict[tuple[str, str, str], stats.Estimate]:
         """Means with 95 % intervals over the seeds, truncated to the metric's possible values."""

@@ -80,7 +80,7 @@ def run(
     deterministic: set[tuple[str, str]] = set()
     runs = 0
     for situation, of_situation in studies:
-        found = []
+        stored = []
         for name, study in of_situation.items():
             folder = out / "studies" / f"{situation.id}{name}"
             folder.mkdir(parents=True, exist_ok=True)
@@ -89,25 +89,25 @@ def run(
                 summary = sweep(study, store, executor, progress=advance, replace=True)
                 failed += store.failures()
                 runs += summary.runs
-                found.append(store.outcomes().to_dicts())
-        points = _points(found[0])
-        measures += _measure(situation, points, found[1] if len(found) > 1 else [])
+                stored.append(store.outcomes().to_dicts())
+        points = _points(stored[0])
+        measures += _measure(situation, points, stored[1] if len(stored) > 1 else [])
         deterministic |= {
             (situation.id, point) for point, rows in points.items() if same_outcome(list(map(numbers, rows)))
         }
     if refused and not measures:
         raise UnmetNeed(f"{control}: {next(iter(refused.values()))}")
     about = SuiteMetadata(suite.key, suite.title, control, quick, ENGINE, runs)
-    made = SuiteResult(about, out, measures, refused, failed, deterministic)
-    _write(suite, made, page=page)
-    return made
+    result = SuiteResult(about, out, measures, refused, failed, deterministic)
+    _write(suite, result, page=page)
+    return result
 
 
 def _studies(
     suite: Suite, control: str, *, quick: bool, allow_code: bool
 ) -> tuple[list[tuple[Situation, dict[str, Study]]], dict[str, str]]:
     """The situations with their studies by the ending of their folders, and why others cannot be run."""
-    found: list[tuple[Situation, dict[str, Study]]] = []
+    studies_of: list[tuple[Situation, dict[str, Study]]] = []
     refused: dict[str, str] = {}
     for situation in suite.situations:
         try:
@@ -119,8 +119,8 @@ def _studies(
             raise
         if "rivals_kept" in situation.metrics:
             studies["-standard"] = _study(suite, situation, suite.standard, quick, allow_code)
-        found.append((situation, studies))
-    return found, refused
+        studies_of.append((situation, studies))
+    return studies_of, refused
 
 
 def _study(suite: Suite, situation: Situation, control: str, quick: bool, allow_code: bool) -> Study:
@@ -140,32 +140,32 @@ def _points(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def _measure(situation: Situation, points: Mapping[str, Sequence[Row]], standard: Sequence[Row]) -> list[Measure]:
     beside = {(row["axes"], row["seed"]): row for row in standard}
-    found = []
-    for point, its in points.items():
-        base = bases(its)
-        for row in its:
+    measures = []
+    for point, rows_of_point in points.items():
+        base = bases(rows_of_point)
+        for row in rows_of_point:
             view = RunData(situation, row, base, beside.get((row["axes"], row["seed"])))
             for metric in situation.metrics:
                 value = SUITE_METRICS[metric].find(view)
                 if value is not None:
-                    found.append(
+                    measures.append(
                         Measure(situation.id, point, metric, row["seed"], value * SUITE_METRICS[metric].factor)
                     )
     # Sorted by point, metric and seed.
     order = {metric: i for i, metric in enumerate(situation.metrics)}
     places = {point: i for i, point in enumerate(points)}
-    return sorted(found, key=lambda m: (places[m.point], order[m.metric], m.seed))
+    return sorted(measures, key=lambda m: (places[m.point], order[m.metric], m.seed))
 
 
-def _write(suite: Suite, made: SuiteResult, *, page: bool) -> None:
+def _write(suite: Suite, result: SuiteResult, *, page: bool) -> None:
     text = io.StringIO()
     table = csv.DictWriter(text, list(Measure.__dataclass_fields__), lineterminator="\n")
     table.writeheader()
-    table.writerows(asdict(m) for m in made.measures)
-    about = asdict(made.metadata) | {"refused": made.refused, "deterministic": sorted(made.deterministic)}
-    write_text(made.folder / "measures.csv", text.getvalue())
-    write_text(made.folder / "suite.json", json.dumps(about, indent=1) + "\n")
+    table.writerows(asdict(m) for m in result.measures)
+    about = asdict(result.metadata) | {"refused": result.refused, "deterministic": sorted(result.deterministic)}
+    write_text(result.folder / "measures.csv", text.getvalue())
+    write_text(result.folder / "suite.json", json.dumps(about, indent=1) + "\n")
     if page:
         from ackclock.suite.page import render
 
-        write_text(made.folder / "index.html", render(suite, made))
+        write_text(result.folder / "index.html", render(suite, result))

@@ -23,14 +23,14 @@ def main() -> None:
     for name in known():
         suite = find(name)
         with tempfile.TemporaryDirectory() as folder:
-            made = [
+            results = [
                 run(suite, control, Path(folder) / control, Local(), quick=True, page=False) for control in CONTROLLERS
             ]
-        failed = [f"{result.metadata.control}: {error}" for result in made for _, error in result.failed]
+        failed = [f"{result.metadata.control}: {error}" for result in results for _, error in result.failed]
         if failed:
             raise SystemExit(f"{name}: {failed[0]}")
         target = FOLDER / f"{name}.json.gz"
-        write_bytes(target, pack(suite, made))
+        write_bytes(target, pack(suite, results))
         print(f"written: {target} ({target.stat().st_size // 1000} kB)")
 
 

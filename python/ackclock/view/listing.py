@@ -93,12 +93,12 @@ def _calibrated(paper: Paper) -> Any:
 def _cells(paper: Paper, table: str, runs: PaperRuns) -> list[tuple[str, str, str, str, Any]]:
     """Row, column, published number, reading and run of the cells of a table that have one."""
     printed = paper.printed(table)
-    found = []
+    cells = []
     for (row, column, reading), run in runs.of_table(table).items():
         value, unit = printed.get((row, column), ("", ""))
         if value:
-            found.append((row, column, f"{value} {unit}".strip(), reading, run))
-    return found
+            cells.append((row, column, f"{value} {unit}".strip(), reading, run))
+    return cells
 
 
 def of_folder(folder: Path, *, allow_code: bool = False) -> str:
@@ -124,8 +124,8 @@ def _is_study(folder: Path) -> bool:
 
 
 def _groups(folder: Path) -> list[Group]:
-    found = recorded.logs(folder)
-    logs = [*found["trace"], *found["packets"]]
+    files = recorded.logs(folder)
+    logs = [*files["trace"], *files["packets"]]
     recordings = [ListedItem(path.name, str(recorded.kind(path)), command=_command(path)) for path in logs[:MOST_FILES]]
     scenarios = sorted(folder.glob("*.toml"))
     return [

@@ -68,14 +68,14 @@ def build(target: Target, progress: Progress | None = None) -> Page:
 
 
 def _no_options(target: Target, what: str) -> None:
-    for option, given in (
+    for option, value in (
         ("--seed", target.seed is not None),
         ("--set", bool(target.overrides)),
         ("--point", target.point is not None),
         ("--run", target.run is not None),
         ("--record", target.record),
     ):
-        if given:
+        if value:
             raise BadInput(f"{what}, so {option} has no meaning")
 
 
@@ -126,12 +126,12 @@ def _files(scenario: Scenario, python: Sequence[str]) -> list[Path]:
         return []
     file = Path(scenario.file)
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    found = [file, *(one.scenario.parent / one.value for one in named_files(file, text) if one.key == "extends")]
-    found += [file.parent / value for key, value in texts(document_of(scenario)) if key in NAMES_FILE]
+    files = [file, *(one.scenario.parent / one.value for one in named_files(file, text) if one.key == "extends")]
+    files += [file.parent / value for key, value in texts(document_of(scenario)) if key in NAMES_FILE]
     code = [Path(one.rpartition(":")[0]) for one in python]
     code = [file.parent / one if (file.parent / one).exists() else one for one in code]
-    found += [*code, *modules_in({path.resolve().parent for path in code})]
-    return [path for path in dict.fromkeys(found) if path.is_file()]
+    files += [*code, *modules_in({path.resolve().parent for path in code})]
+    return [path for path in dict.fromkeys(files) if path.is_file()]
 
 
 def _folder(folder: Path, *, allow_code: bool) -> Page:
@@ -144,9 +144,9 @@ def _folder(folder: Path, *, allow_code: bool) -> Page:
         return Page(folder.resolve().name, of_paper(Paper(folder)), links=True)
     if (folder / "index.html").is_file() and (folder / "verdicts.json").is_file():
         return Page(folder.name, at=folder / "index.html")
-    found = recorded.logs(folder)
-    if recorded.is_run(found):
-        paths = [*found["trace"], *found["packets"]]
+    files = recorded.logs(folder)
+    if recorded.is_run(files):
+        paths = [*files["trace"], *files["packets"]]
         return Page(folder.resolve().name, page(recording=recorded.of_folder(folder)), watched=paths)
     return Page(folder.resolve().name, of_folder(folder, allow_code=allow_code), links=True)
 

@@ -37,24 +37,24 @@ def kind(path: Path) -> str | None:
 
 def logs(folder: Path) -> dict[str, list[Path]]:
     """The recorded files of a folder by kind."""
-    found: dict[str, list[Path]] = {"trace": [], "packets": []}
+    files: dict[str, list[Path]] = {"trace": [], "packets": []}
     for path in sorted(folder.glob("*.parquet")):
         of = kind(path)
         if of is not None:
-            found[of].append(path)
-    return found
+            files[of].append(path)
+    return files
 
 
-def is_run(found: dict[str, list[Path]]) -> bool:
+def is_run(files: dict[str, list[Path]]) -> bool:
     """Whether these files are of one run."""
-    counts = [len(found["trace"]), len(found["packets"])]
+    counts = [len(files["trace"]), len(files["packets"])]
     return max(counts) == 1
 
 
 def of_folder(folder: Path) -> Recording:
     """The recorded run of a folder. A JSON file of `ackclock run --json` in it is the outcome. Raises BadInput."""
-    found = logs(folder)
-    return read(next(iter(found["trace"]), None), next(iter(found["packets"]), None), _outcome(folder))
+    files = logs(folder)
+    return read(next(iter(files["trace"]), None), next(iter(files["packets"]), None), _outcome(folder))
 
 
 def of_file(path: Path) -> Recording:
@@ -89,17 +89,17 @@ def read(trace: Path | None, packets: Path | None, outcome: dict[str, Any] | Non
     windows = None if trace is None else read_table(trace)[1]
     log = None if packets is None else read_table(packets)[1]
     said = [_said(path) for path in (trace, packets) if path is not None]
-    given = [one["about"] for one in said if one]
-    if len(given) == 2 and _identity(given[0]) != _identity(given[1]):
+    texts = [one["about"] for one in said if one]
+    if len(texts) == 2 and _identity(texts[0]) != _identity(texts[1]):
         raise BadInput(f"{trace} and {packets} are of different runs; open one of them alone")
-    about = given[0] if given else _guessed(windows, log, outcome, [p for p in (trace, packets) if p is not None])
+    about = texts[0] if texts else _guessed(windows, log, outcome, [p for p in (trace, packets) if p is not None])
     if outcome is not None and about.get("outcome") is None:
         about["outcome"] = outcome
     kept: Trace = "off"
     if trace is not None:
         kept = said[0]["trace"] if said[0] else _kept(windows)
     try:
-        return recording(about, windows, kept, log, _notes(about, kept, log, bool(given)))
+        return recording(about, windows, kept, log, _notes(about, kept, log, bool(texts)))
     except BadInput as error:
         raise BadInput(f"{trace or packets}: {error}") from None
     except pl.exceptions.PolarsError as error:
@@ -121,21 +121,21 @@ def _said(path: Path) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        found = json.loads(text)
+        entry = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    wrong = _wrong_entry(found)
+        entry = None
+    wrong = _wrong_entry(entry)
     if wrong:
         again = "write it again with ackclock run --trace (or --packets)"
         raise BadInput(f"{path}: the entry {wrong} of its metadata is missing or damaged; {again}")
-    return dict(found)
+    return dict(entry)
 
 
-def _wrong_entry(found: Any) -> str:
+def _wrong_entry(entry: Any) -> str:
     """The name of the first entry of a file's metadata that is missing, or of another type; empty if all are right."""
-    if not isinstance(found, dict) or not isinstance(found.get("about"), dict):
+    if not isinstance(entry, dict) or not isinstance(entry.get("about"), dict):
         return "about"
-    about = found["about"]
+    about = entry["about"]
     checks: dict[str, Callable[[Any], bool]] = {
         **dict.fromkeys(("version", "engine", "title", "file", "fingerprint"), _is_text),
         "seed": _is_count,
@@ -153,9 +153,9 @@ def _wrong_entry(found: Any) -> str:
     for name in ("flow_ends", "segment_bytes"):
         if len(about[name]) != len(about["flows"]):
             return f"about.{name}"
-    if found.get("trace") not in get_args(Trace):
+    if entry.get("trace") not in get_args(Trace):
         return "trace"
-    return "" if _is_json(found) else "about"
+    return "" if _is_json(entry) else "about"
 
 
 def _is_text(value: Any) -> bool:
@@ -222,8 +222,10 @@ def _guessed(
 
     def names(column: str) -> list[str]:
         frames = [table[column] for table in (windows, log) if table is not None and column in table.columns]
-        found = [name for frame in frames for name in frame.unique(maintain_order=True).drop_nulls().to_list()]
-        return list(dict.fromkeys(found))
+        names_of_frames = [
+            name for frame in frames for name in frame.unique(maintain_order=True).drop_nulls().to_list()
+        ]
+        return list(dict.fromkeys(names_of_frames))
 
     ends = [float(table["time_s"][-1]) for table in (windows, log) if table is not None and table.height]
     flows = [flow["name"] for flow in outcome["flows"]] if outcome else []
@@ -254,14 +256,14 @@ def _ends(log: pl.DataFrame | None, flows: list[str]) -> list[list[str]]:
     if log is None:
         return [["", ""] for _ in flows]
     crossed = log.filter(pl.col("kind") == "data").select("flow", "link").unique(maintain_order=True)
-    found = []
+    nodes = []
     for flow in flows:
         links = [link.split("->", 1) for link in crossed.filter(pl.col("flow") == flow)["link"] if "->" in link]
         heads, tails = [link[0] for link in links], [link[1] for link in links]
-        found.append(
+        nodes.append(
             [next((n for n in heads if n not in tails), ""), next((n for n in reversed(tails) if n not in heads), "")]
         )
-    return found
+    return nodes
 
 
 def _outcome(folder: Path) -> dict[str, Any] | None:
@@ -272,28 +274,28 @@ def _outcome(folder: Path) -> dict[str, Any] | None:
 def _outcome_of(path: Path) -> dict[str, Any] | None:
     """The outcome in a file; None if it holds none. Raises BadInput if the outcome has a number that JSON has not."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        outcome = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError):
         return None
-    if not _is_outcome(found):
+    if not _is_outcome(outcome):
         return None
-    if not _is_json(found):
+    if not _is_json(outcome):
         raise BadInput(f"{path}: holds NaN or Infinity, which are no JSON; write it again with ackclock run --json")
-    return dict(found)
+    return dict(outcome)
 
 
 def _notes(about: RunMetadata, trace: Trace, log: pl.DataFrame | None, complete: bool) -> list[str]:
-    found = []
+    notes = []
     if trace == "off":
-        found.append("No windows were recorded: write them with ackclock run --trace FILE --trace-every ack.")
+        notes.append("No windows were recorded: write them with ackclock run --trace FILE --trace-every ack.")
     if trace == "changes":
-        found.append(
+        notes.append(
             "Only changes of the windows were recorded: goodput and most round-trip times need --trace-every ack."
         )
     if log is None:
-        found.append("No packets were recorded: queues, drops and moving packets need ackclock run --packets FILE.")
+        notes.append("No packets were recorded: queues, drops and moving packets need ackclock run --packets FILE.")
     if not complete:
-        found.append("The files do not say their scenario: this version of ackclock run writes it into them.")
+        notes.append("The files do not say their scenario: this version of ackclock run writes it into them.")
     elif not about["shared"]["text"]:
-        found.append("The scenario was not recorded.")
-    return found
+        notes.append("The scenario was not recorded.")
+    return notes

@@ -115,8 +115,8 @@ def _shared(scenario: Scenario, seed: int | None) -> Shared:
     except BadInput:
         pass
     bare: Shared = {"v": 1, "text": scenario.text}
-    if given := [*scenario.source.assignments, *scenario.overrides]:
-        bare["set"] = given
+    if assignments := [*scenario.source.assignments, *scenario.overrides]:
+        bare["set"] = assignments
     if seed is not None:
         bare["seed"] = seed
     return bare
@@ -159,17 +159,17 @@ def record(scenario: Scenario, seed: int | None, progress: Callable[[float], obj
 def _of_result(scenario: Scenario, result: Result, seed: int | None) -> Recording:
     from ackclock import frames
 
-    found = about(scenario, result, seed)
+    metadata = about(scenario, result, seed)
     without = "The packets of this run are too many for a page; record a shorter run with --set duration=..."
     coarse = "Every ACK of this run is too much for a page: the recording has the changes of the windows."
     try:
-        return recording(found, result.trace, "ack", result.packets)
+        return recording(metadata, result.trace, "ack", result.packets)
     except BadInput:
         pass
     try:
-        return recording(found, result.trace, "ack", None, [without])
+        return recording(metadata, result.trace, "ack", None, [without])
     except BadInput:
-        return recording(found, frames.changes(result.trace), "changes", None, [without, coarse])
+        return recording(metadata, frames.changes(result.trace), "changes", None, [without, coarse])
 
 
 def recording(
@@ -191,7 +191,7 @@ def recording(
     from ackclock import frames
 
     codes = frames.codes()
-    found = Recording(
+    recorded = Recording(
         v=1,
         about=about,
         trace=trace if named else "off",
@@ -204,23 +204,23 @@ def recording(
         causes_until_s=0.0,
     )
     if windows is not None and named:
-        found["windows"] = {name: pack(_numbers(windows[name])) for name in NUMBERS if name in windows.columns}
-        found["windows"]["flow"] = pack(_codes(windows["flow"], about["flows"]))
-        found["internals"] = {name: pack(_numbers(windows[name])) for name in drawn}
+        recorded["windows"] = {name: pack(_numbers(windows[name])) for name in NUMBERS if name in windows.columns}
+        recorded["windows"]["flow"] = pack(_codes(windows["flow"], about["flows"]))
+        recorded["internals"] = {name: pack(_numbers(windows[name])) for name in drawn}
     if packets is not None and packets.height:
         lists = {"link": about["links"], "flow": about["flows"], "event": codes["packet_event"]}
         lists |= {"reason": codes["reason"], "kind": codes["kind"]}
         empty = pl.Series("reason", [None] * packets.height, dtype=pl.String)  # no packet was dropped
         each = {name: packets[name] if name in packets.columns else empty for name in LOG}
-        found["packets"] = {
+        recorded["packets"] = {
             name: pack(_codes(column, lists[name]) if name in lists else _numbers(column))
             for name, column in each.items()
         }
-    columns = [*found["windows"].values(), *found["internals"].values(), *(found["packets"] or {}).values()]
+    columns = [*recorded["windows"].values(), *recorded["internals"].values(), *(recorded["packets"] or {}).values()]
     size = sum(len(column["data"]) + len(column.get("missing", "")) for column in columns)
     if size > MOST_TEXT:
         raise _too_large(f"{size / 1e6:,.1f} MB in the page, more than {MOST_TEXT / 1e6:,.0f} MB")
-    return found
+    return recorded
 
 
 def _too_large(size: str) -> BadInput:

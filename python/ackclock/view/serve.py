@@ -179,16 +179,16 @@ COARSE_NS = 20_000_000
 
 def stamp(paths: Sequence[Path], since_ns: int | None = None) -> Stamp:
     """What changes when one of these files is saved; None for a file that is missing, or saved after `since_ns`."""
-    found: Stamp = []
+    stamps: Stamp = []
     for path in paths:
         try:
             status = path.stat()
         except OSError:
-            found.append(None)  # an editor may replace the file at this moment
+            stamps.append(None)  # an editor may replace the file at this moment
             continue
         late = since_ns is not None and status.st_mtime_ns > since_ns - COARSE_NS
-        found.append(None if late else (status.st_mtime_ns, status.st_size))
-    return found
+        stamps.append(None if late else (status.st_mtime_ns, status.st_size))
+    return stamps
 
 
 def wait_for_save(paths: Sequence[Path], before: Stamp, poll_s: float = POLL_S) -> None:
@@ -212,6 +212,6 @@ def watch(paths: Sequence[Path], since_ns: int, update: Callable[[], Sequence[Pa
     while True:
         wait_for_save(watched, before)
         before, began = stamp(watched), time.time_ns()
-        found = list(update())
-        if found != watched:
-            watched, before = found, stamp(found, began)
+        files = list(update())
+        if files != watched:
+            watched, before = files, stamp(files, began)

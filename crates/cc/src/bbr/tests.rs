@@ -44,7 +44,7 @@ fn the_quantum_is_that_of_linux() {
 fn the_pipe_is_full_after_three_rounds_without_growth() {
     let mut b = bbr();
     let sample = RateSample::default();
-    let found: Vec<bool> = [10.0, 20.0, 30.0, 36.0, 37.0, 37.0]
+    let full: Vec<bool> = [10.0, 20.0, 30.0, 36.0, 37.0, 37.0]
         .into_iter()
         .map(|rate| {
             b.rounds += 1;
@@ -54,7 +54,7 @@ fn the_pipe_is_full_after_three_rounds_without_growth() {
             b.full
         })
         .collect();
-    assert_eq!(found, [false, false, false, false, false, true]);
+    assert_eq!(full, [false, false, false, false, false, true]);
 }
 
 #[test]

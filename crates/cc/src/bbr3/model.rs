@@ -339,14 +339,14 @@ mod tests {
         let mut m = model();
         m.round_start = true;
         let sample = RateSample::default();
-        let found: Vec<bool> = [10.0, 20.0, 30.0, 36.0, 37.0, 37.0]
+        let full: Vec<bool> = [10.0, 20.0, 30.0, 36.0, 37.0, 37.0]
             .into_iter()
             .map(|rate| {
                 m.check_full(&sample, rate);
                 m.full
             })
             .collect();
-        assert_eq!(found, [false, false, false, false, false, true]);
+        assert_eq!(full, [false, false, false, false, false, true]);
     }
 
     #[test]

@@ -66,7 +66,7 @@ mod tests {
     fn forgets_after_its_minutes() {
         let mut base = BaseDelay::new(2);
         let at = |s: u64| Time::ZERO + Span::from_ms(1000 * s);
-        let found = [(0, 5.0), (30, 3.0), (70, 4.0), (131, 6.0), (192, 7.0)].map(|(s, d)| base.add(at(s), d));
-        assert_eq!(found, [5.0, 3.0, 3.0, 4.0, 6.0]);
+        let bases = [(0, 5.0), (30, 3.0), (70, 4.0), (131, 6.0), (192, 7.0)].map(|(s, d)| base.add(at(s), d));
+        assert_eq!(bases, [5.0, 3.0, 3.0, 4.0, 6.0]);
     }
 }

@@ -42,8 +42,8 @@ mod tests {
         let (mut least, mut largest) = (ExtremeOver::least(), ExtremeOver::largest());
         let length = Span::from_ms(10);
         let rows = [(0, 5.0), (4, 3.0), (8, 4.0), (14, 6.0), (15, 6.0), (30, 7.0)];
-        let found: Vec<_> =
+        let extremes: Vec<_> =
             rows.map(|(ms, x)| (least.add(at(ms), x, length), largest.add(at(ms), x, length))).to_vec();
-        assert_eq!(found, [(5.0, 5.0), (3.0, 5.0), (3.0, 5.0), (3.0, 6.0), (4.0, 6.0), (7.0, 7.0)]);
+        assert_eq!(extremes, [(5.0, 5.0), (3.0, 5.0), (3.0, 5.0), (3.0, 6.0), (4.0, 6.0), (7.0, 7.0)]);
     }
 }

@@ -499,11 +499,11 @@ mod tests {
 
     #[test]
     fn the_utility_has_the_values_of_the_specification() {
-        let own = vivace();
+        let controller = vivace();
         let utilities = [
-            own.utility_of(10.0, 0.0, 0.0),
-            own.utility_of(10.0, 0.0, 0.02),
-            own.utility_of(10.0, 0.01, 0.0),
+            controller.utility_of(10.0, 0.0, 0.0),
+            controller.utility_of(10.0, 0.0, 0.02),
+            controller.utility_of(10.0, 0.01, 0.0),
         ];
         for (value, expected) in utilities.iter().zip([7.943282347, 5.673282347, -82.056717653]) {
             assert!((value - expected).abs() < 1e-6, "{value}");
@@ -512,21 +512,27 @@ mod tests {
 
     #[test]
     fn the_slope_is_that_of_least_squares() {
-        let mut own = vivace();
+        let mut controller = vivace();
         let at = |ms: u64| Time::ZERO + Span::from_ms(ms);
         for (n, rtt) in [50, 51, 52, 53].into_iter().enumerate() {
-            own.on_sent(&Sent { now: at(10 * n as u64), seq: n as u64, in_flight: 1, retransmission: false });
+            controller.on_sent(&Sent {
+                now: at(10 * n as u64),
+                seq: n as u64,
+                in_flight: 1,
+                retransmission: false,
+            });
             let (sent, rtt) = (at(10 * n as u64), Span::from_ms(rtt));
-            own.on_delivered(&Delivered { now: sent + rtt, seq: n as u64, sent, rtt });
+            controller.on_delivered(&Delivered { now: sent + rtt, seq: n as u64, sent, rtt });
         }
-        assert!((own.intervals[0].slope() - 0.1).abs() < 1e-9, "{}", own.intervals[0].slope());
-        assert_eq!((own.intervals[0].sent, own.intervals[0].delivered), (4, 4));
+        assert!((controller.intervals[0].slope() - 0.1).abs() < 1e-9, "{}", controller.intervals[0].slope());
+        assert_eq!((controller.intervals[0].sent, controller.intervals[0].delivered), (4, 4));
     }
 
     #[test]
     fn steps_are_bounded_and_amplified() {
-        let own = vivace();
-        let gradient = (own.utility_of(10.5, 0.0, 0.0) - own.utility_of(9.5, 0.0, 0.0)) / (2.0 * 0.05 * 10.0);
+        let controller = vivace();
+        let gradient = (controller.utility_of(10.5, 0.0, 0.0) - controller.utility_of(9.5, 0.0, 0.0))
+            / (2.0 * 0.05 * 10.0);
         assert!((gradient - 0.714928204).abs() < 1e-8, "{gradient}");
         let mut steps = Steps::default();
         for expected in [0.5, 1.429856408, 1.5, 2.5, 3.5, 4.5] {
@@ -540,18 +546,24 @@ mod tests {
     fn the_equilibria_have_their_closed_forms() {
         // dU/dx = 0 at a loss rate L: t x^(t-1) = c L.
         for (rate, loss) in [(1.0, 0.0792952), (10.0, 0.0629864), (100.0, 0.0500320)] {
-            let own = vivace();
-            let slope = |l: f64| own.utility_of(rate * 1.0001, 0.0, l) - own.utility_of(rate, 0.0, l);
+            let controller = vivace();
+            let slope =
+                |l: f64| controller.utility_of(rate * 1.0001, 0.0, l) - controller.utility_of(rate, 0.0, l);
             assert!(slope(loss - 1e-4) > 0.0 && slope(loss + 1e-4) < 0.0, "{rate}");
         }
     }
 
     #[test]
     fn a_table_of_transmissions_grows_with_what_is_in_flight() {
-        let mut own = vivace();
+        let mut controller = vivace();
         for seq in 0..2000 {
-            own.on_sent(&Sent { now: Time::ZERO, seq, in_flight: seq as u32 + 1, retransmission: false });
+            controller.on_sent(&Sent {
+                now: Time::ZERO,
+                seq,
+                in_flight: seq as u32 + 1,
+                retransmission: false,
+            });
         }
-        assert!((0..2000).all(|seq| own.take(seq).is_some()) && own.take(7).is_none());
+        assert!((0..2000).all(|seq| controller.take(seq).is_some()) && controller.take(7).is_none());
     }
 }

@@ -473,11 +473,11 @@ impl Auditor {
             self.report_violation(at, "causality", what);
         }
         let flow = &mut self.flows[id.flow as usize];
-        let there = flow.ends(id.kind)[1].0 == node;
-        if there && id.kind == PacketKind::Ack {
+        let at_end = flow.ends(id.kind)[1].0 == node;
+        if at_end && id.kind == PacketKind::Ack {
             flow.acked = flow.acked.max(id.seq);
         }
-        if !there && !flow.radio_nodes {
+        if !at_end && !flow.radio_nodes {
             self.at_nodes.push((node, id));
         }
     }

@@ -89,8 +89,8 @@ impl RadioAuditor {
 
     /// Start, end and power of frame `sent` at `node`.
     fn reception_at(&self, node: u32, sent: &Sent) -> (Time, Time, f64) {
-        let there = self.paths[node as usize].at(sent.start);
-        let (dx, dy) = (there[0] - sent.place[0], there[1] - sent.place[1]);
+        let position = self.paths[node as usize].at(sent.start);
+        let (dx, dy) = (position[0] - sent.place[0], position[1] - sent.place[1]);
         let distance = (dx * dx + dy * dy).sqrt();
         let delay = Span::from_seconds(distance / LIGHT);
         (sent.start + delay, sent.end + delay, self.propagation.mean_power(distance))
@@ -102,9 +102,9 @@ impl RadioAuditor {
         while self.recent.front().is_some_and(|sent| at.since(sent.start) > kept) {
             self.recent.pop_front();
         }
-        let mut found = Vec::new();
+        let mut violations = Vec::new();
         if self.recent.iter().any(|sent| sent.node == node && sent.end > at) {
-            found.push(("one frame at a time", format!("n{node} sends {kind:?} while it sends")));
+            violations.push(("one frame at a time", format!("n{node} sends {kind:?} while it sends")));
         }
         // With shadowing the received power is random, and the auditor does not know it.
         let known = !matches!(self.propagation.model, Model::Shadowing { .. });
@@ -120,7 +120,7 @@ impl RadioAuditor {
                 if until + DIFS > at + Span::from_ps(2) {
                     let what =
                         format!("n{node} sends {kind:?} while it senses n{} until {until:?}", sent.node);
-                    found.push(("carrier sense", what));
+                    violations.push(("carrier sense", what));
                 }
             }
         }
@@ -128,10 +128,10 @@ impl RadioAuditor {
             let reserved = self.recent.iter().find(|sent| self.reserves(sent, node, at));
             if let Some(sent) = reserved {
                 let what = format!("n{node} sends {kind:?} though n{} has reserved the medium", sent.node);
-                found.push(("nav", what));
+                violations.push(("nav", what));
             }
         }
-        for (rule, what) in found {
+        for (rule, what) in violations {
             self.report_violation(at, rule, what);
         }
     }

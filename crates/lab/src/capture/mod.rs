@@ -121,7 +121,7 @@ impl Captures {
         &mut self,
         topology: &Topology,
         names: &[String],
-        given: &[Option<String>],
+        link_names: &[Option<String>],
         name: &str,
     ) -> Result<(), String> {
         let wired = |node: u32| self.links.iter().any(|ends| ends.contains(&node));
@@ -148,17 +148,17 @@ impl Captures {
         } else {
             let both = |link: usize| {
                 let [from, to] = self.links[link].map(node_name);
-                let own = given.get(link / 2).and_then(|given| given.as_deref());
-                own == Some(name) || format!("{from}-{to}") == name || format!("{to}-{from}") == name
+                let link_name = link_names.get(link / 2).and_then(|link_names| link_names.as_deref());
+                link_name == Some(name) || format!("{from}-{to}") == name || format!("{to}-{from}") == name
             };
-            let found: Vec<LinkId> = (0..names.len())
+            let matching: Vec<LinkId> = (0..names.len())
                 .filter(|link| names[*link] == name || both(*link))
                 .map(|link| LinkId(link as u32))
                 .collect();
-            if found.is_empty() {
+            if matching.is_empty() {
                 return Err(self.no_place(name, &node_name));
             }
-            (Place::Links(found), vec![name.to_string()])
+            (Place::Links(matching), vec![name.to_string()])
         };
         let mut seen: Vec<u32> = self.flows.iter().flat_map(|flow| flow.ends).collect();
         seen.sort_unstable();

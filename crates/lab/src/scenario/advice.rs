@@ -24,6 +24,6 @@ pub(crate) fn give(advice: ScenarioError) {
 /// Calls `read`. Returns its result, and the advice on the text that it read, each with its place.
 pub fn advised<T>(read: impl FnOnce() -> T) -> (T, Vec<String>) {
     GIVEN.take();
-    let found = read();
-    (found, GIVEN.take().0)
+    let lines = read();
+    (lines, GIVEN.take().0)
 }

@@ -39,8 +39,8 @@ impl CongestionControl {
     pub(crate) fn probes(&self) -> Vec<String> {
         match self {
             CongestionControl::Registered(name, _) => {
-                let found = CONTROLLERS.iter().find(|d| d.name == *name);
-                found.map_or(Vec::new(), |d| d.probes.iter().map(|name| (*name).into()).collect())
+                let descriptor = CONTROLLERS.iter().find(|d| d.name == *name);
+                descriptor.map_or(Vec::new(), |d| d.probes.iter().map(|name| (*name).into()).collect())
             }
             CongestionControl::ExternalController(factory) => factory.probes().to_vec(),
             CongestionControl::ExternalSource(_) => Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::model::{CongestionControl, Prepared};
 use super::model::{Direction, Duplex, Flow, FlowKind, Scenario};
-use super::model::{GivenOptions, TcpFlow};
+use super::model::{SetOptions, TcpFlow};
 use net::qdisc::Queue;
 use std::sync::Arc;
 use transport::{Options, Recovery};
@@ -44,7 +44,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         control: CongestionControl::with_defaults("reno"),
         options,
         default_initial_window: None,
-        given: GivenOptions::default(),
+        options_set: SetOptions::default(),
     });
     let flows = hosts
         .into_iter()

@@ -35,8 +35,8 @@ fn extended(source: Arc<Source>, text: &str, depth: u32) -> Result<TomlItem, Sce
     Ok(base)
 }
 
-fn lay_over(base: &mut TomlItem, own: TomlItem) {
-    match (&mut base.value, own.value) {
+fn lay_over(base: &mut TomlItem, upper: TomlItem) {
+    match (&mut base.value, upper.value) {
         (TomlValue::Table(under), TomlValue::Table(over)) => {
             for (key, item) in over {
                 match under.iter_mut().find(|(k, _)| *k == key) {
@@ -45,6 +45,6 @@ fn lay_over(base: &mut TomlItem, own: TomlItem) {
                 }
             }
         }
-        (_, value) => *base = TomlItem { value, origin: own.origin },
+        (_, value) => *base = TomlItem { value, origin: upper.origin },
     }
 }

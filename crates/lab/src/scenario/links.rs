@@ -16,8 +16,8 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 
 pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     let plain = TableReader::new(format!("link[{index}]"), item)?;
-    let given = plain.text("name")?.map(str::to_string);
-    let name = given.as_ref().map_or(format!("link[{index}]"), |name| format!("link.{name}"));
+    let written = plain.text("name")?.map(str::to_string);
+    let name = written.as_ref().map_or(format!("link[{index}]"), |name| format!("link.{name}"));
     let reader = TableReader::new(name, item)?;
     reader.text("name")?;
     let ends =
@@ -59,7 +59,7 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     }
     check_queue(&reader, &forward)?;
     reader.finish()?;
-    Ok(Duplex { name: given, ends, directions: [forward, back] })
+    Ok(Duplex { name: written, ends, directions: [forward, back] })
 }
 
 /// Fails if the queue of a direction does not go with its rate or its router.

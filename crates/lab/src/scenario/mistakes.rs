@@ -24,18 +24,18 @@ pub(super) fn all(document: &TomlItem, first: ScenarioError) -> ScenarioError {
     if first.kind == ErrorKind::UnmetNeed || first.key.starts_with("sweep") {
         return first;
     }
-    let mut found = vec![first];
-    let mut walk = Walk { found: Vec::new() };
+    let mut errors = vec![first];
+    let mut walk = Walk { errors: Vec::new() };
     walk.table("", document, "scenario");
-    found.extend(walk.found);
+    errors.extend(walk.errors);
     if let Ok(top) = TableReader::new("", document) {
-        found.extend(first_of_each(&top));
+        errors.extend(first_of_each(&top));
     }
-    keep_one_for_each_place(&mut found);
-    drop_misspelt(&mut found);
-    found.sort_by_key(|error| place(&error.file, error.line));
-    found.truncate(MOST);
-    let mut errors = found.into_iter();
+    keep_one_for_each_place(&mut errors);
+    drop_misspelt(&mut errors);
+    errors.sort_by_key(|error| place(&error.file, error.line));
+    errors.truncate(MOST);
+    let mut errors = errors.into_iter();
     let Some(mut error) = errors.next() else { unreachable!("the first mistake is kept") };
     error.others = errors.map(|other| other.to_string()).collect();
     error
@@ -44,19 +44,19 @@ pub(super) fn all(document: &TomlItem, first: ScenarioError) -> ScenarioError {
 /// The first mistake of each link; if there is none, that of each flow of a wired network.
 fn first_of_each(top: &TableReader<'_>) -> Vec<ScenarioError> {
     let items = |key| top.list(key).ok().flatten().unwrap_or(&[]).iter().enumerate();
-    let (mut links, mut found) = (Vec::new(), Vec::new());
+    let (mut links, mut errors) = (Vec::new(), Vec::new());
     for (i, item) in items("link") {
         match read_link(i, item) {
             Ok(link) => links.push(link),
-            Err(error) => found.push(error),
+            Err(error) => errors.push(error),
         }
     }
-    if found.is_empty() && top.get("constellation").is_none() && top.get("radio").is_none() {
+    if errors.is_empty() && top.get("constellation").is_none() && top.get("radio").is_none() {
         let nodes = Nodes::new(&links, None, None);
         let defaults = Defaults::new(top);
-        found.extend(items("flow").filter_map(|(i, item)| read_flow(i, item, defaults, &nodes).err()));
+        errors.extend(items("flow").filter_map(|(i, item)| read_flow(i, item, defaults, &nodes).err()));
     }
-    found
+    errors
 }
 
 /// Values from the command line come first, then those of each file by line.
@@ -65,23 +65,23 @@ fn place(file: &str, line: Option<usize>) -> (bool, String, Option<usize>) {
 }
 
 /// Keeps the first mistake about each key at each place.
-fn keep_one_for_each_place(found: &mut Vec<ScenarioError>) {
+fn keep_one_for_each_place(errors: &mut Vec<ScenarioError>) {
     let mut seen = std::collections::BTreeSet::new();
-    found.retain(|error| {
+    errors.retain(|error| {
         let last = error.key.rsplit('.').next().unwrap_or("").to_string();
         seen.insert((error.file.clone(), error.line, last))
     });
 }
 
 /// Drops a missing key of a table that has an unknown key whose correction it is.
-fn drop_misspelt(found: &mut Vec<ScenarioError>) {
+fn drop_misspelt(errors: &mut Vec<ScenarioError>) {
     let split = |error: &ScenarioError| {
         let (table, key) = error.key.rsplit_once('.').unwrap_or(("", &error.key));
         (table.to_string(), key.to_string())
     };
     let unknown: Vec<_> =
-        found.iter().filter(|error| error.kind == ErrorKind::UnknownKey).map(split).collect();
-    found.retain(|error| {
+        errors.iter().filter(|error| error.kind == ErrorKind::UnknownKey).map(split).collect();
+    errors.retain(|error| {
         let (table, key) = split(error);
         let is_meant = |(of, unknown): &(String, String)| *of == table && meant(unknown, [&*key]).is_some();
         error.kind != ErrorKind::MissingKey || !unknown.iter().any(is_meant)
@@ -89,12 +89,12 @@ fn drop_misspelt(found: &mut Vec<ScenarioError>) {
 }
 
 struct Walk {
-    found: Vec<ScenarioError>,
+    errors: Vec<ScenarioError>,
 }
 
 impl Walk {
     fn note<T>(&mut self, read: Result<T, ScenarioError>) -> Option<T> {
-        read.map_err(|error| self.found.push(error)).ok()
+        read.map_err(|error| self.errors.push(error)).ok()
     }
 
     /// Checks a table called `path` against the keys of the schema's table `name`.
@@ -108,7 +108,7 @@ impl Walk {
         for key in keys {
             self.value(reader, key);
         }
-        self.found.extend(reader.unknown_keys());
+        self.errors.extend(reader.unknown_keys());
     }
 
     fn value(&mut self, reader: &TableReader<'_>, key: &'static Key) {
@@ -170,7 +170,7 @@ impl Walk {
                 ParamKind::Number { min, max, .. } => drop(self.note(reader.number(param.name, min, max))),
             }
         }
-        self.found.extend(reader.unknown_keys());
+        self.errors.extend(reader.unknown_keys());
     }
 }
 

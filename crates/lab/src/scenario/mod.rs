@@ -20,7 +20,7 @@ mod model;
 pub(crate) mod movement;
 mod nodes;
 #[cfg(feature = "quic")]
-mod over;
+mod over_quic;
 pub(crate) mod overrides;
 pub(crate) mod paths;
 mod queue;

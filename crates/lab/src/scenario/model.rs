@@ -182,14 +182,14 @@ pub struct TcpFlow {
     /// The initial window of the profile, segments, if the scenario gives none: then the controller may specify another.
     pub default_initial_window: Option<f64>,
     /// The options that the scenario gives, for messages.
-    pub given: GivenOptions,
+    pub options_set: SetOptions,
 }
 
 /// Names of options that a scenario gives. They do not belong to the identity of a run.
 #[derive(Clone, Default)]
-pub struct GivenOptions(pub Vec<String>);
+pub struct SetOptions(pub Vec<String>);
 
-impl fmt::Debug for GivenOptions {
+impl fmt::Debug for SetOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("_")
     }

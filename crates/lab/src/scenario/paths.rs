@@ -180,8 +180,8 @@ impl PathNodes<'_> {
         gateways: &[NodeId],
         path: impl Fn(NodeId) -> Option<(Segment, usize)>,
     ) -> Option<(NodeId, Segment)> {
-        let found = gateways.iter().filter_map(|gateway| Some((*gateway, path(*gateway)?)));
-        let (gateway, (segment, _)) = found.min_by_key(|(_, (_, links))| *links)?;
+        let reachable = gateways.iter().filter_map(|gateway| Some((*gateway, path(*gateway)?)));
+        let (gateway, (segment, _)) = reachable.min_by_key(|(_, (_, links))| *links)?;
         Some((gateway, segment))
     }
 
@@ -267,11 +267,11 @@ impl<'a> Routers<'a> {
     ) -> Result<(), ScenarioError> {
         let Some((flow, message)) = self.missing(flows) else { return Ok(()) };
         let number = flows.iter().position(|other| std::ptr::eq(other, flow));
-        let own = number.and_then(|n| flow_items.get(n));
-        let key = own.map_or("tcp.congestion_control".into(), |_| {
+        let item = number.and_then(|n| flow_items.get(n));
+        let key = item.map_or("tcp.congestion_control".into(), |_| {
             format!("flow.{}.tcp.congestion_control", flow.name)
         });
-        let origin = own.or(defaults).map(|item| item.origin.clone());
+        let origin = item.or(defaults).map(|item| item.origin.clone());
         Err(ScenarioError::new(&origin.unwrap_or_else(|| Origin::command_line(&key)), &key, message).unmet())
     }
 }

@@ -54,8 +54,8 @@ impl QuicFlow {
     /// Sets the initial window that the controller specifies, unless the scenario gives one.
     fn set_initial_window(&mut self) {
         if let Some(default) = self.default_initial_window {
-            let own = self.control.initial_window(&self.flow_info(0)).map(|window| window.max(2.0));
-            self.config.initial_window = own.unwrap_or(default);
+            let specified = self.control.initial_window(&self.flow_info(0)).map(|window| window.max(2.0));
+            self.config.initial_window = specified.unwrap_or(default);
         }
     }
 
@@ -76,7 +76,7 @@ pub(super) struct QuicLayers<'a> {
     /// The table `[quic]`.
     pub defaults: Option<&'a TomlItem>,
     /// The flow's own table.
-    pub own: Option<&'a TomlItem>,
+    pub flow_table: Option<&'a TomlItem>,
     /// The name of the flow's own table in messages.
     pub path: String,
 }
@@ -92,16 +92,16 @@ impl QuicLayers<'_> {
     /// Reads all layers.
     pub fn read(&self) -> Result<QuicFlow> {
         let mut flow = QuicFlow::new();
-        let mut given = Given::default();
+        let mut set_keys = Given::default();
         for (path, item) in self.layers() {
             let layer = TableReader::new(path, item)?;
-            read_layer(&layer, &mut flow, &mut given)?;
+            read_layer(&layer, &mut flow, &mut set_keys)?;
             refuse_tcp_options(&layer)?;
             layer.finish()?;
         }
         let needs = flow.control.needs(&flow.flow_info(0));
-        flow.config.ecn |= needs.has(Signals::ECN_PER_PACKET) && !given.ecn;
-        flow.config.l4s |= needs.has(Signals::L4S) && !given.l4s;
+        flow.config.ecn |= needs.has(Signals::ECN_PER_PACKET) && !set_keys.ecn;
+        flow.config.l4s |= needs.has(Signals::L4S) && !set_keys.l4s;
         flow.set_initial_window();
         if let Err(error) = flow.config.check() {
             return Err(self.error(key_of(error.field), error.message)?);
@@ -114,7 +114,7 @@ impl QuicLayers<'_> {
 
     /// The tables with their names in messages, the defaults first.
     fn layers(&self) -> impl DoubleEndedIterator<Item = (&str, &TomlItem)> {
-        [("quic", self.defaults), (self.path.as_str(), self.own)]
+        [("quic", self.defaults), (self.path.as_str(), self.flow_table)]
             .into_iter()
             .filter_map(|(path, item)| Some((path, item?)))
     }
@@ -124,7 +124,7 @@ impl QuicLayers<'_> {
         let mut last = None;
         for (path, item) in self.layers().rev() {
             let layer = TableReader::new(path, item)?;
-            let gives = layer.keys().any(|given| given == key);
+            let gives = layer.keys().any(|set_keys| set_keys == key);
             last = last.filter(|_| !gives).or_else(|| Some(layer.error(key, message.clone())));
             if gives {
                 break;
@@ -164,13 +164,13 @@ fn refuse_tcp_options(layer: &TableReader<'_>) -> Result<()> {
     Ok(())
 }
 
-fn read_layer(layer: &TableReader<'_>, flow: &mut QuicFlow, given: &mut Given) -> Result<()> {
+fn read_layer(layer: &TableReader<'_>, flow: &mut QuicFlow, set_keys: &mut Given) -> Result<()> {
     if let Some(control) = control::read(layer)? {
         flow.control = control;
     }
     for key in layer.keys() {
-        given.ecn |= key == "ecn";
-        given.l4s |= key == "l4s";
+        set_keys.ecn |= key == "ecn";
+        set_keys.l4s |= key == "l4s";
         if key == "initial_window" {
             flow.default_initial_window = None;
         }

@@ -225,8 +225,8 @@ fn read_propagation(table: &TableReader<'_>) -> Result<Propagation> {
 
 fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
     let empty = TomlItem::table(crate::error::Origin::command_line("radio.mac"));
-    let given = table.table("mac")?;
-    let inner = match given {
+    let mac = table.table("mac")?;
+    let inner = match mac {
         Some(inner) => inner,
         None => TableReader::new(table.path("mac"), &empty)?,
     };
@@ -317,7 +317,7 @@ fn read_traffic(
     let rate = inner.number("rate", 1e-3, 1e6)?.unwrap_or(4.0);
     let stream = match word(&inner, "type", &["cbr", "tcp"])? {
         Some("tcp") => {
-            let layers = TcpLayers { defaults: top.get("tcp"), own: None, path: String::new() };
+            let layers = TcpLayers { defaults: top.get("tcp"), flow_table: None, path: String::new() };
             FlowKind::Tcp(Arc::new(layers.read()?))
         }
         _ => FlowKind::Udp {

@@ -40,15 +40,15 @@ pub(super) fn read_delay_key(reader: &TableReader<'_>, key: &'static str) -> Res
 
 /// Reads `rate` and `shaper` of a link: the mean rate, and how it varies.
 pub(super) fn read(reader: &TableReader<'_>) -> Result<Option<(Rate, Option<RateVariation>)>> {
-    let given = match reader.get("rate").map(|item| &item.value) {
+    let rate = match reader.get("rate").map(|item| &item.value) {
         Some(TomlValue::Table(_)) => {
             let Some(table) = reader.table("rate")? else { return Ok(None) };
             Some(read_variation(table)?)
         }
         _ => read_rate_key(reader, "rate")?.map(|rate| (rate, None)),
     };
-    let Some(shaper) = reader.table("shaper")? else { return Ok(given) };
-    let Some((line, None)) = given else {
+    let Some(shaper) = reader.table("shaper")? else { return Ok(rate) };
+    let Some((line, None)) = rate else {
         return Err(reader.error("shaper", "needs a constant rate of the link beside it"));
     };
     let mut values = shaper.values(&SHAPER, 0)?;

@@ -126,8 +126,8 @@ impl Scenario {
         let document = overrides::read_document(text, assignments)?;
         let top = TableReader::new("", &document)?;
         let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
-        let found = Satellites::read(&top, until)?;
-        Ok((top.need("constellation", found, "write constellation = { kind = \"iridium\" }")?, seed))
+        let satellites = Satellites::read(&top, until)?;
+        Ok((top.need("constellation", satellites, "write constellation = { kind = \"iridium\" }")?, seed))
     }
 }
 

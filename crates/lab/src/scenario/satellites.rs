@@ -96,8 +96,8 @@ impl Satellites {
 fn read_walker(table: &TableReader<'_>, iridium: bool) -> Result<Walker> {
     let known = iridium.then(Walker::iridium);
     let whole = |key: &'static str, most: u64, default: Option<usize>| -> Result<usize> {
-        let given = table.integer(key, 1, most)?.map(|n| n as usize).or(default);
-        table.need(key, given, "a whole number, such as 72")
+        let value = table.integer(key, 1, most)?.map(|n| n as usize).or(default);
+        table.need(key, value, "a whole number, such as 72")
     };
     let altitude: Option<Length> = table.quantity("altitude", "780km")?;
     let inclination: Option<Angle> = table.quantity("inclination", "86.4deg")?;
@@ -177,8 +177,8 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
         table.need(key, rate, example)?;
         return Ok(usual);
     };
-    let given = super::rate::read(&inner)?.or(rate.map(|rate| (Rate::from_bps(rate), None)));
-    let (rate, variation) = inner.need("rate", given, "such as rate = \"25Mbps\"")?;
+    let value = super::rate::read(&inner)?.or(rate.map(|rate| (Rate::from_bps(rate), None)));
+    let (rate, variation) = inner.need("rate", value, "such as rate = \"25Mbps\"")?;
     if let Some(RateVariation::Wifi(_)) = variation {
         return Err(inner.error("rate", "a satellite link has no Wi-Fi; write a rate such as \"25Mbps\""));
     }
@@ -259,9 +259,9 @@ fn read_handoff(table: &TableReader<'_>) -> Result<HandoffKeys> {
     }
     if keys.rule == Rule::Every {
         let without = ["time", "guard_before", "guard_after"];
-        let given = without.into_iter().find(|key| handoff.keys().any(|given| given == *key));
+        let value = without.into_iter().find(|key| handoff.keys().any(|name| name == *key));
         let in_flight = (keys.loss == HandoffLoss::InFlight).then_some("loss");
-        if let Some(key) = given.or(in_flight) {
+        if let Some(key) = value.or(in_flight) {
             return Err(handoff.error(key, "has no effect with rule = \"every\", which has no hand-offs"));
         }
     }

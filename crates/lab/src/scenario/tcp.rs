@@ -1,7 +1,7 @@
 //! Reads the TCP options of a flow: the profile, then `[tcp]`, then the table of the flow.
 
 use super::document::TomlItem;
-use super::model::{CongestionControl, GivenOptions, TcpFlow};
+use super::model::{CongestionControl, SetOptions, TcpFlow};
 use super::table::TableReader;
 use super::{advice, control};
 use crate::error::{ScenarioError, nearest};
@@ -30,8 +30,8 @@ impl TcpFlow {
     /// Sets the initial window that the controller specifies, unless the scenario gives one.
     fn set_initial_window(&mut self) {
         if let Some(default) = self.default_initial_window {
-            let own = self.control.initial_window(&flow_info(&self.options, false, 0));
-            self.options.initial_window = own.unwrap_or(default);
+            let specified = self.control.initial_window(&flow_info(&self.options, false, 0));
+            self.options.initial_window = specified.unwrap_or(default);
         }
     }
 
@@ -83,7 +83,7 @@ pub struct TcpLayers<'a> {
     /// The table `[tcp]`.
     pub defaults: Option<&'a TomlItem>,
     /// The flow's own table.
-    pub own: Option<&'a TomlItem>,
+    pub flow_table: Option<&'a TomlItem>,
     /// The name of the flow's own table in messages.
     pub path: String,
 }
@@ -92,9 +92,9 @@ impl TcpLayers<'_> {
     /// Reads all layers.
     pub fn read(&self) -> Result<TcpFlow> {
         let defaults = self.defaults.map(|item| TableReader::new("tcp", item)).transpose()?;
-        let own = self.own.map(|item| TableReader::new(self.path.clone(), item)).transpose()?;
+        let flow_table = self.flow_table.map(|item| TableReader::new(self.path.clone(), item)).transpose()?;
         let mut profile = "linux";
-        for layer in [&defaults, &own].into_iter().flatten() {
+        for layer in [&defaults, &flow_table].into_iter().flatten() {
             profile = match layer.text("profile")? {
                 None => profile,
                 Some(known @ ("ns2" | "linux")) => known,
@@ -111,29 +111,29 @@ impl TcpLayers<'_> {
             control: CongestionControl::with_defaults(if ns2 { "reno" } else { "cubic" }),
             options: if ns2 { Options::ns2() } else { Options::linux() },
             default_initial_window: None,
-            given: GivenOptions::default(),
+            options_set: SetOptions::default(),
         };
         flow.default_initial_window = Some(flow.options.initial_window);
-        let mut given: Vec<&str> = Vec::new();
-        for layer in [defaults, own].into_iter().flatten() {
+        let mut set_keys: Vec<&str> = Vec::new();
+        for layer in [defaults, flow_table].into_iter().flatten() {
             read_layer(&layer, &mut flow)?;
-            given.extend(layer.keys());
-            flow.given.0.extend(layer.keys().map(str::to_string));
+            set_keys.extend(layer.keys());
+            flow.options_set.0.extend(layer.keys().map(str::to_string));
             layer.finish()?;
         }
         // Three defaults depend on other options: in ns-2 the initial threshold on the window, and the header size on
         // the timestamps; in Linux the number of SACK blocks on the timestamps.
-        if ns2 && !given.contains(&"initial_ssthresh") {
+        if ns2 && !set_keys.contains(&"initial_ssthresh") {
             flow.options.initial_ssthresh = flow.options.window as f64;
         }
-        if ns2 && !given.contains(&"header") && flow.options.timestamps {
+        if ns2 && !set_keys.contains(&"header") && flow.options.timestamps {
             flow.options.header += 10;
         }
         // 40 bytes of options hold four SACK blocks, or three and a timestamp.
-        if !ns2 && !given.contains(&"sack_blocks") {
+        if !ns2 && !set_keys.contains(&"sack_blocks") {
             flow.options.sack_blocks = if flow.options.timestamps { 3 } else { 4 };
         }
-        set_required_ecn(&mut flow, &given);
+        set_required_ecn(&mut flow, &set_keys);
         flow.set_initial_window();
         self.check_ecn(&flow)?;
         self.check_effect(&flow)?;
@@ -156,13 +156,13 @@ impl TcpLayers<'_> {
     /// that chooses its own recovery.
     fn check_effect(&self, flow: &TcpFlow) -> Result<()> {
         let o = &flow.options;
-        let own = self.own_keys()?;
-        let own_recovery = own.iter().any(|key| ["recovery", "profile"].contains(key));
+        let flow_table = self.flow_keys()?;
+        let own_recovery = flow_table.iter().any(|key| ["recovery", "profile"].contains(key));
         let rack = o.recovery == Recovery::Rack;
         let recovery = format!("recovery = \"{}\"", o.recovery.name());
         let without_sack =
             if matches!(o.recovery, Recovery::Sack | Recovery::Rack) { "sack = false" } else { &recovery };
-        for key in Options::KEYS.iter().filter(|key| own.contains(&key.name) || !own_recovery) {
+        for key in Options::KEYS.iter().filter(|key| flow_table.contains(&key.name) || !own_recovery) {
             let (used, with) = match key.needs {
                 "" => continue,
                 NEEDS_RACK => (rack, recovery.as_str()),
@@ -201,17 +201,17 @@ impl TcpLayers<'_> {
     }
 
     /// The keys of the flow's own table.
-    fn own_keys(&self) -> Result<Vec<&str>> {
-        let own = self.own.map(|item| TableReader::new(self.path.clone(), item)).transpose()?;
-        Ok(own.iter().flat_map(TableReader::keys).collect())
+    fn flow_keys(&self) -> Result<Vec<&str>> {
+        let flow_table = self.flow_table.map(|item| TableReader::new(self.path.clone(), item)).transpose()?;
+        Ok(flow_table.iter().flat_map(TableReader::keys).collect())
     }
 
     /// The table that gives `key`: that of the flow before that of all flows.
     fn layer_with(&self, key: &str) -> Result<Option<TableReader<'_>>> {
-        let layers = [(self.own, self.path.as_str()), (self.defaults, "tcp")];
+        let layers = [(self.flow_table, self.path.as_str()), (self.defaults, "tcp")];
         for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
             let layer = TableReader::new(path, item)?;
-            if layer.keys().any(|given| given == key) {
+            if layer.keys().any(|set_keys| set_keys == key) {
                 return Ok(Some(layer));
             }
         }
@@ -227,15 +227,15 @@ impl TcpLayers<'_> {
 }
 
 /// Sets the ECN options that the controller requires and that the scenario does not give.
-fn set_required_ecn(flow: &mut TcpFlow, given: &[&str]) {
+fn set_required_ecn(flow: &mut TcpFlow, set_keys: &[&str]) {
     let needs = flow.needs();
     if needs.has(Signals::ECN_PER_PACKET) {
-        flow.options.ecn |= !given.contains(&"ecn");
-        if !given.contains(&"ecn_feedback") {
+        flow.options.ecn |= !set_keys.contains(&"ecn");
+        if !set_keys.contains(&"ecn_feedback") {
             flow.options.ecn_feedback = EcnFeedback::PerPacket;
         }
     }
-    flow.options.l4s |= needs.has(Signals::L4S) && !given.contains(&"l4s");
+    flow.options.l4s |= needs.has(Signals::L4S) && !set_keys.contains(&"l4s");
 }
 
 fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow) -> Result<()> {

@@ -31,9 +31,9 @@ pub(crate) fn read(text: &str, epoch: Span, length: Span) -> Result<Vec<Motion>,
         if !(plain(line) && plain(second)) {
             return Err(refuse("no two-line elements: a line must be plain text and end with its checksum"));
         }
-        let found = sgp4::Elements::from_tle(None, line.as_bytes(), second.as_bytes())
+        let state = sgp4::Elements::from_tle(None, line.as_bytes(), second.as_bytes())
             .map_err(|error| refuse(&format!("no two-line elements: {error}")))?;
-        elements.push(found);
+        elements.push(state);
     }
     let start = elements.iter().max_by_key(|e| e.datetime).ok_or("has no two-line elements")?;
     let turned = sgp4::iau_epoch_to_sidereal_time(start.epoch());
@@ -53,9 +53,9 @@ fn table(
     let late = e.datetime_to_minutes_since_epoch(&start.datetime).map_err(|error| refuse(&error))?;
     let states = (0..=steps).map(|i| {
         let at = sgp4::MinutesSinceEpoch(late.0 + (from + i as f64 * STEP_S) / 60.0);
-        let found = model.propagate(at).map_err(|error| refuse(&error))?;
+        let state = model.propagate(at).map_err(|error| refuse(&error))?;
         let turn = |[x, y, z]: [f64; 3]| Vector::new(x, y, z).turned(-turned);
-        Ok((turn(found.position), turn(found.velocity)))
+        Ok((turn(state.position), turn(state.velocity)))
     });
     Ok(Motion::Table(Arc::new(Ephemeris::new(from, STEP_S, states.collect::<Result<_, String>>()?))))
 }
@@ -80,9 +80,9 @@ mod tests {
             (0.0, [7022.46529266, -1400.08296755, 0.03995155]),
             (21_600.0, [-7154.03120202, -3783.17682504, -3536.19412294]),
         ] {
-            let (found, published) = (motions[0].at(t), Vector::new(x, y, z));
-            assert!((found.norm() - published.norm()).abs() < 0.05, "{t}");
-            assert!((found.z - published.z).abs() < 0.05, "{t}");
+            let (state, published) = (motions[0].at(t), Vector::new(x, y, z));
+            assert!((state.norm() - published.norm()).abs() < 0.05, "{t}");
+            assert!((state.z - published.z).abs() < 0.05, "{t}");
         }
     }
 

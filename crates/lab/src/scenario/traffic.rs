@@ -171,12 +171,12 @@ fn read_nodes(reader: &TableReader<'_>, key: &'static str) -> Result<Vec<String>
         TomlValue::List(names) if !names.is_empty() => names,
         _ => return wrong(),
     };
-    let mut found = Vec::new();
+    let mut sources = Vec::new();
     for name in names {
         let TomlValue::Text(name) = &name.value else { return wrong() };
-        found.push(name.clone());
+        sources.push(name.clone());
     }
-    Ok(found)
+    Ok(sources)
 }
 
 /// Checks that the names of traffic sources are unique and that their flow names do not exist.

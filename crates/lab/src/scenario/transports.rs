@@ -28,7 +28,7 @@ impl<'a> Defaults<'a> {
 
     /// Reads the tables even if no flow uses them, to report their errors. Returns `[quic]`.
     pub fn check(self) -> Result<Option<Arc<QuicFlow>>> {
-        TcpLayers { defaults: self.tcp, own: None, path: String::new() }.read()?;
+        TcpLayers { defaults: self.tcp, flow_table: None, path: String::new() }.read()?;
         match read_quic(self.quic, None, String::new())? {
             Some(FlowKind::Quic(quic)) => Ok(Some(quic)),
             _ => Ok(None),
@@ -37,16 +37,26 @@ impl<'a> Defaults<'a> {
 }
 
 #[cfg(feature = "quic")]
-fn read_quic(defaults: Option<&TomlItem>, own: Option<&TomlItem>, path: String) -> Result<Option<FlowKind>> {
-    if defaults.is_none() && own.is_none() {
+fn read_quic(
+    defaults: Option<&TomlItem>,
+    flow_table: Option<&TomlItem>,
+    path: String,
+) -> Result<Option<FlowKind>> {
+    if defaults.is_none() && flow_table.is_none() {
         return Ok(None);
     }
-    QuicLayers { defaults, own, path }.read().map(|quic| Some(FlowKind::Quic(Arc::new(quic))))
+    QuicLayers { defaults, flow_table, path }.read().map(|quic| Some(FlowKind::Quic(Arc::new(quic))))
 }
 
 #[cfg(not(feature = "quic"))]
-fn read_quic(defaults: Option<&TomlItem>, own: Option<&TomlItem>, path: String) -> Result<Option<FlowKind>> {
-    let (key, Some(item)) = (if own.is_some() { path.as_str() } else { "quic" }, own.or(defaults)) else {
+fn read_quic(
+    defaults: Option<&TomlItem>,
+    flow_table: Option<&TomlItem>,
+    path: String,
+) -> Result<Option<FlowKind>> {
+    let (key, Some(item)) =
+        (if flow_table.is_some() { path.as_str() } else { "quic" }, flow_table.or(defaults))
+    else {
         return Ok(None);
     };
     let message = "QUIC is not part of this build; make it a tcp flow, or run it with the command `ackclock`";
@@ -64,7 +74,7 @@ pub(super) fn read_transport(reader: &TableReader<'_>, defaults: Defaults<'_>) -
             return Ok(kind);
         }
     }
-    let layers = TcpLayers { defaults: defaults.tcp, own: tcp, path: reader.path("tcp") };
+    let layers = TcpLayers { defaults: defaults.tcp, flow_table: tcp, path: reader.path("tcp") };
     layers.read().map(|tcp| FlowKind::Tcp(Arc::new(tcp)))
 }
 

@@ -59,18 +59,18 @@ fn placed(item: &TomlItem, name: &str, folder: &Path) -> String {
 
 /// A text as a basic string.
 fn quoted(text: &str) -> String {
-    let mut found = String::from('"');
+    let mut quoted = String::from('"');
     for c in text.chars() {
         match c {
-            '"' | '\\' => found.extend(['\\', c]),
+            '"' | '\\' => quoted.extend(['\\', c]),
             c if c.is_control() => {
-                let _ = write!(found, "\\u{:04X}", c as u32);
+                let _ = write!(quoted, "\\u{:04X}", c as u32);
             }
-            c => found.push(c),
+            c => quoted.push(c),
         }
     }
-    found.push('"');
-    found
+    quoted.push('"');
+    quoted
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
         // The last names a movement file that is not there; what comes before it has been read.
         let _ = Scenario::parse(folder, &radio(about), &[]);
     }
-    let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (path, keys) in read_keys::take() {
         let table = match path.as_str() {
             "" => "scenario",
@@ -127,9 +127,9 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
                 .find(|name| path == *name || path == format!("radio.{name}"))
                 .unwrap_or(""),
         };
-        found.entry(table).or_default().extend(keys);
+        names.entry(table).or_default().extend(keys);
     }
-    found
+    names
 }
 
 /// Keys that are handled before tables are read, or in a table of another name.

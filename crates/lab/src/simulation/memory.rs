@@ -22,9 +22,9 @@ fn machine() -> Option<u64> {
 
 /// The minimum over the cgroup of this process and its parents, for cgroup versions 1 and 2.
 fn group() -> Option<u64> {
-    let own = read_to_string("/proc/self/cgroup").ok()?;
-    let second = own.lines().find_map(|line| line.strip_prefix("0::"));
-    let first = own.lines().find_map(|line| line.split_once(":memory:").map(|(_, path)| path));
+    let group = read_to_string("/proc/self/cgroup").ok()?;
+    let second = group.lines().find_map(|line| line.strip_prefix("0::"));
+    let first = group.lines().find_map(|line| line.split_once(":memory:").map(|(_, path)| path));
     let two = second.into_iter().flat_map(|path| {
         ancestors("/sys/fs/cgroup", path)
             .filter_map(|folder| cgroup_free(&folder, ["memory.max", "memory.current"], "inactive_file"))
@@ -80,8 +80,8 @@ mod tests {
         }
         assert_eq!(super::format_bytes(1_234_000_000), "1.2 GB");
         let text = "MemTotal:  9 kB\nMemAvailable:   12345 kB\ninactive_file 77\n";
-        let found = ["MemAvailable", "inactive_file", "Mem", "file"].map(|word| super::field(text, word));
-        assert_eq!(found, [Some(12_345), Some(77), None, None]);
+        let sizes = ["MemAvailable", "inactive_file", "Mem", "file"].map(|word| super::field(text, word));
+        assert_eq!(sizes, [Some(12_345), Some(77), None, None]);
         let folders: Vec<String> = super::ancestors("/r", "/a/b").collect();
         assert_eq!(folders, ["/r/a/b", "/r/a", "/r/"]);
     }

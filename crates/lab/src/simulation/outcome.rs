@@ -467,8 +467,8 @@ mod tests {
         let delays = (1..=200).rev().map(|ms| ms as f64).collect();
         let mut flow = super::FlowOutcome { delays, ..Default::default() };
         flow.rank_delays();
-        let found = [flow.min_delay_s, flow.p50_delay_s, flow.p95_delay_s, flow.p99_delay_s];
-        assert_eq!(found, [1.0, 100.0, 190.0, 198.0].map(Some));
+        let delays = [flow.min_delay_s, flow.p50_delay_s, flow.p95_delay_s, flow.p99_delay_s];
+        assert_eq!(delays, [1.0, 100.0, 190.0, 198.0].map(Some));
         flow.delays.clear();
         flow.rank_delays();
         assert_eq!((flow.min_delay_s, flow.p99_delay_s), (None, None));

@@ -84,8 +84,8 @@ impl FlowOverview {
     }
 
     fn each(&mut self) -> impl Iterator<Item = &mut Decimator> {
-        let own = [&mut self.cwnd, &mut self.ssthresh, &mut self.in_flight, &mut self.rtt];
-        own.into_iter().chain(self.internals.iter_mut().map(|internal| &mut internal.1))
+        let series = [&mut self.cwnd, &mut self.ssthresh, &mut self.in_flight, &mut self.rtt];
+        series.into_iter().chain(self.internals.iter_mut().map(|internal| &mut internal.1))
     }
 }
 
@@ -229,8 +229,9 @@ impl Overview {
 
     fn points(&self) -> usize {
         let flow = |flow: &FlowOverview| {
-            let own = [&flow.cwnd, &flow.ssthresh, &flow.in_flight, &flow.rtt];
-            own.into_iter()
+            let series = [&flow.cwnd, &flow.ssthresh, &flow.in_flight, &flow.rtt];
+            series
+                .into_iter()
                 .chain(flow.internals.iter().map(|internal| &internal.1))
                 .map(Decimator::len)
                 .sum::<usize>()
@@ -252,9 +253,9 @@ impl Overview {
             link.queue = link.queue.thinned(self.range);
             let (mut column, mut listed) = (usize::MAX, 0);
             link.drops.retain(|drop| {
-                let own = self.range.column(drop.0);
-                listed = if own == column { listed + 1 } else { 1 };
-                column = own;
+                let series = self.range.column(drop.0);
+                listed = if series == column { listed + 1 } else { 1 };
+                column = series;
                 listed <= DROPS_PER_COLUMN
             });
             (link.column, link.listed) = (column, listed);

@@ -68,19 +68,19 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let mut trigger = Trigger::FlowTimer;
         let starts = !std::mem::replace(&mut schedule.started, true);
         let (stops, written) = (!starts && now >= schedule.stop, schedule.writes.is_some());
-        let own = &mut self.quic[index];
+        let endpoints = &mut self.quic[index];
         if starts {
             trigger = Trigger::Start;
-            own.integrated = now;
-            own.ends[0].open(now);
-            match own.setup.bytes {
+            endpoints.integrated = now;
+            endpoints.ends[0].open(now);
+            match endpoints.setup.bytes {
                 _ if written => {}
-                Some(bytes) => own.ends[0].write(bytes, true),
-                None => own.ends[0].write_endlessly(),
+                Some(bytes) => endpoints.ends[0].write(bytes, true),
+                None => endpoints.ends[0].write_endlessly(),
             }
         } else if stops {
-            own.ends[0].stop();
-            own.stopped = true;
+            endpoints.ends[0].stop();
+            endpoints.stopped = true;
         }
         if !stops {
             while let Some((bytes, last)) = self.due_write(flow) {

@@ -93,18 +93,18 @@ impl Study {
         let all = self.points();
         let first = self.digests.len();
         for point in first..all.min(first.saturating_add(count)) {
-            let found = match self.scenario(point) {
+            let digest = match self.scenario(point) {
                 Ok(scenario) => {
                     self.has_external |= scenario.has_external();
                     digest_of(&scenario)
                 }
                 Err(error) => {
-                    let found = blake3::hash(format!("{:?}{error}", self.labels(point)).as_bytes());
+                    let digest = blake3::hash(format!("{:?}{error}", self.labels(point)).as_bytes());
                     self.refused.push((point, error));
-                    found
+                    digest
                 }
             };
-            self.digests.push(found);
+            self.digests.push(digest);
         }
         let done = self.digests.len() == all;
         if done && self.refused.len() == all && all > 0 {

@@ -238,17 +238,17 @@ mod tests {
     fn all(threads: usize) -> Vec<String> {
         let jobs = (0..2).flat_map(|point| (1..=20).map(move |seed| Job { point, seed })).collect();
         let pool = Pool::new(study(), jobs, threads);
-        let mut found = vec![None; 40];
+        let mut results = vec![None; 40];
         while let Some(done) = pool.collect(Duration::from_millis(50)) {
             for d in done {
                 let outcome = d.outcome.unwrap();
                 // Costs differ from run to run; the rest does not.
                 assert!(
-                    found[d.job].replace(outcome.split("\"engine\"").next().unwrap().to_string()).is_none()
+                    results[d.job].replace(outcome.split("\"engine\"").next().unwrap().to_string()).is_none()
                 );
             }
         }
-        found.into_iter().map(Option::unwrap).collect()
+        results.into_iter().map(Option::unwrap).collect()
     }
 
     #[test]

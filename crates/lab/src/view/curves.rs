@@ -126,13 +126,13 @@ fn from_overview(
     segment_bytes: impl Fn(usize) -> Option<u32>,
 ) {
     for (number, (flow, name)) in overview.flows.iter().zip(flows).enumerate() {
-        let own = [
+        let columns_of_flow = [
             (("cwnd", "segments"), &flow.cwnd),
             (("ssthresh", "segments"), &flow.ssthresh),
             (("in_flight", "segments"), &flow.in_flight),
             (("rtt", "s"), &flow.rtt),
         ];
-        for (kind, curve) in own {
+        for (kind, curve) in columns_of_flow {
             curves.of_flow(kind, number as u32, name, &curve.thinned(range).finish());
         }
         for (name, curve) in &flow.internals {

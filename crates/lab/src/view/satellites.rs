@@ -70,8 +70,8 @@ impl SatelliteView {
     /// The node number of terminal `name`. Fails with a message that names the nearest known name.
     pub fn terminal(&self, name: &str) -> Result<usize, String> {
         let system = &self.satellites.system;
-        let found = system.terminals.iter().position(|terminal| terminal.name == name);
-        found.map(|terminal| system.constellation.len() + terminal).ok_or_else(|| {
+        let result = system.terminals.iter().position(|terminal| terminal.name == name);
+        result.map(|terminal| system.constellation.len() + terminal).ok_or_else(|| {
             let known = system.terminals.iter().map(|terminal| terminal.name.as_str());
             format!("there is no terminal \"{name}\"; {}", nearest(name, known))
         })
@@ -80,9 +80,9 @@ impl SatelliteView {
     /// The path between two nodes at a time; with `positions` also the position of every satellite.
     pub fn path_at(&self, at: Time, ends: Option<(usize, usize)>, positions: bool) -> PathSample {
         let system = &self.satellites.system;
-        let found = ends.and_then(|(from, to)| Graph::new(system, &self.line, at, 0).path(from, to));
+        let result = ends.and_then(|(from, to)| Graph::new(system, &self.line, at, 0).path(from, to));
         let path: Option<Vec<String>> =
-            found.as_ref().map(|path| path.nodes.iter().map(|node| system.name(*node).into()).collect());
+            result.as_ref().map(|path| path.nodes.iter().map(|node| system.name(*node).into()).collect());
         let satellite = |place: Option<&String>| place.cloned();
         let places = || {
             let each = (0..system.constellation.len()).map(|s| {
@@ -93,7 +93,7 @@ impl SatelliteView {
         };
         PathSample {
             time_s: at.seconds(),
-            delay_s: found.map(|path| path.delay),
+            delay_s: result.map(|path| path.delay),
             up: satellite(path.as_ref().and_then(|path| path.get(1))),
             down: satellite(path.as_ref().and_then(|path| path.get(path.len().wrapping_sub(2)))),
             path,

@@ -278,13 +278,13 @@ mod tests {
     fn normal_and_pareto_delays_have_their_moments() {
         let (mean, deviation) = (Span::from_ms(20), Span::from_ms(3));
         for correlation in [0.0, 0.6] {
-            let found = moments(Distribution::Normal { mean, deviation, correlation });
-            assert!((found.0 - 20.0).abs() < 0.05 && (found.1 - 3.0).abs() < 0.05, "{found:?}");
-            assert!((found.2 - correlation).abs() < 0.02, "{found:?}");
+            let measured = moments(Distribution::Normal { mean, deviation, correlation });
+            assert!((measured.0 - 20.0).abs() < 0.05 && (measured.1 - 3.0).abs() < 0.05, "{measured:?}");
+            assert!((measured.2 - correlation).abs() < 0.02, "{measured:?}");
         }
-        let found = moments(Distribution::Pareto { mean, deviation });
-        assert!((found.0 - 20.0).abs() < 0.05 && (2.7..3.1).contains(&found.1), "{found:?}");
-        assert!(found.2.abs() < 0.02, "{found:?}");
+        let measured = moments(Distribution::Pareto { mean, deviation });
+        assert!((measured.0 - 20.0).abs() < 0.05 && (2.7..3.1).contains(&measured.1), "{measured:?}");
+        assert!(measured.2.abs() < 0.02, "{measured:?}");
     }
 
     #[test]

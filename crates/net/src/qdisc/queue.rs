@@ -27,8 +27,12 @@ impl Queue {
     }
 
     /// A queue with the values that `given` names, and the defaults of the others. Fails if they do not go together.
-    pub fn with(discipline: &'static Discipline, given: &[(&'static str, Value)]) -> Result<Queue, Mistake> {
-        let value = |key: &Key| given.iter().find(|(name, _)| *name == key.name).map(|entry| entry.1.clone());
+    pub fn with(
+        discipline: &'static Discipline,
+        assignments: &[(&'static str, Value)],
+    ) -> Result<Queue, Mistake> {
+        let value =
+            |key: &Key| assignments.iter().find(|(name, _)| *name == key.name).map(|entry| entry.1.clone());
         let Ok(values) =
             Values::new(&discipline.model.table, 0, |key| Ok::<_, std::convert::Infallible>(value(key)));
         Queue::new(discipline, values)

@@ -402,7 +402,7 @@ mod tests {
     fn automatic_settings_have_their_published_values() {
         let at = |limit: Limit, mean_packet: u64, bps: u64, ms: u64| {
             let word = |key| (key, Value::Word("auto"));
-            let given = [
+            let assignments = [
                 ("limit", Value::Limit(limit)),
                 word("min"),
                 word("max"),
@@ -410,7 +410,9 @@ mod tests {
                 ("mean_packet", Value::Integer(mean_packet)),
             ];
             let mut values = Values::new(&RED.model.table, 0, |key| {
-                Ok::<_, ()>(given.iter().find(|(name, _)| *name == key.name).map(|entry| entry.1.clone()))
+                Ok::<_, ()>(
+                    assignments.iter().find(|(name, _)| *name == key.name).map(|entry| entry.1.clone()),
+                )
             })
             .unwrap();
             check(&mut values).unwrap();

@@ -65,11 +65,11 @@ impl Deadlines {
                 continue;
             }
             let number = top * GROUP + group;
-            let (place, found) = first_of(&self.at[number]);
-            if found == second {
-                return Some((Time::from_ps(found), number * GROUP + place));
+            let (place, earliest) = first_of(&self.at[number]);
+            if earliest == second {
+                return Some((Time::from_ps(earliest), number * GROUP + place));
             }
-            self.groups[top][group] = found;
+            self.groups[top][group] = earliest;
         }
     }
 }
@@ -106,9 +106,9 @@ mod tests {
             plain[place] = at;
             deadlines.set(place, Time::from_ps(at));
             let expected = plain.iter().copied().enumerate().reduce(earlier).unwrap();
-            let found = deadlines.first().map_or((0, NEVER), |(at, place)| (place, at.ps()));
-            assert_eq!(found.1, expected.1);
-            assert_eq!(plain[found.0], found.1);
+            let earliest = deadlines.first().map_or((0, NEVER), |(at, place)| (place, at.ps()));
+            assert_eq!(earliest.1, expected.1);
+            assert_eq!(plain[earliest.0], earliest.1);
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Medium {
     places: Vec<[f64; 2]>,
     cells: BTreeMap<(i64, i64), Vec<u32>>,
     lists: Vec<Vec<u32>>,
-    made: Vec<u32>,
+    creations: Vec<u32>,
 }
 
 /// Slack over reach.
@@ -47,7 +47,7 @@ impl Medium {
             places: Vec::new(),
             cells: BTreeMap::new(),
             lists: vec![Vec::new(); count],
-            made: vec![0; count],
+            creations: vec![0; count],
         }
     }
 
@@ -60,27 +60,27 @@ impl Medium {
     /// The nodes within a distance of `node` now, in the order of their numbers, with the squares of their distances,
     /// m². The square of the distance is at most that of the reach.
     #[inline]
-    pub fn within(&mut self, node: u32, now: Time, square: f64, found: &mut Vec<(u32, f64)>) {
+    pub fn within(&mut self, node: u32, now: Time, square: f64, near: &mut Vec<(u32, f64)>) {
         if now >= self.until {
             self.make_grid(now);
         }
-        if self.made[node as usize] != self.epoch {
+        if self.creations[node as usize] != self.epoch {
             self.make_list(node);
         }
         let [x, y] = self.place(node, now);
         let list = &self.lists[node as usize];
-        found.clear();
-        found.resize(list.len(), (0, 0.0));
+        near.clear();
+        near.resize(list.len(), (0, 0.0));
         // Whether a node is near enough cannot be predicted: each is written, and the next overwrites one that is not.
         let mut count = 0;
         for &other in list {
             let [ox, oy] = self.cursors[other as usize].at(now);
             let (dx, dy) = (ox - x, oy - y);
-            let its = dx * dx + dy * dy;
-            found[count] = (other, its);
-            count += usize::from(its <= square);
+            let distance = dx * dx + dy * dy;
+            near[count] = (other, distance);
+            count += usize::from(distance <= square);
         }
-        found.truncate(count);
+        near.truncate(count);
     }
 
     fn cell(&self, place: [f64; 2]) -> (i64, i64) {
@@ -109,8 +109,8 @@ impl Medium {
         list.clear();
         for cell in (x - 1..=x + 1).flat_map(|x| (y - 1..=y + 1).map(move |y| (x, y))) {
             for &other in self.cells.get(&cell).into_iter().flatten() {
-                let there = self.places[other as usize];
-                let (dx, dy) = (there[0] - here[0], there[1] - here[1]);
+                let place = self.places[other as usize];
+                let (dx, dy) = (place[0] - here[0], place[1] - here[1]);
                 if other != node && dx * dx + dy * dy <= side * side {
                     list.push(other);
                 }
@@ -118,7 +118,7 @@ impl Medium {
         }
         list.sort_unstable();
         self.lists[node as usize] = list;
-        self.made[node as usize] = self.epoch;
+        self.creations[node as usize] = self.epoch;
     }
 }
 
@@ -142,13 +142,13 @@ mod tests {
         let mut medium = Medium::new(paths.clone(), 550.0);
         for step in 0..300u64 {
             let (now, node) = (Time::ZERO + Span::from_ms(200 * step), (step * 7 % 80) as u32);
-            let mut found = Vec::new();
-            medium.within(node, now, 550.0 * 550.0, &mut found);
-            let list: Vec<u32> = found.iter().map(|(other, _)| *other).collect();
+            let mut near = Vec::new();
+            medium.within(node, now, 550.0 * 550.0, &mut near);
+            let list: Vec<u32> = near.iter().map(|(other, _)| *other).collect();
             let here = paths[node as usize].at(now);
             let near = |k: &u32| {
-                let there = paths[*k as usize].at(now);
-                let (dx, dy) = (there[0] - here[0], there[1] - here[1]);
+                let place = paths[*k as usize].at(now);
+                let (dx, dy) = (place[0] - here[0], place[1] - here[1]);
                 *k != node && dx * dx + dy * dy <= 550.0 * 550.0
             };
             assert_eq!((0..80).filter(near).collect::<Vec<u32>>(), list, "at {now:?}");

@@ -35,13 +35,13 @@ impl Plain {
     }
 
     fn session(self, side: Side, parameters: &TransportParameters) -> Box<dyn crypto::Session> {
-        let mut own = Vec::new();
-        parameters.write(&mut own);
+        let mut local = Vec::new();
+        parameters.write(&mut local);
         let (other, incoming) = (Vec::new(), Vec::new());
         Box::new(Session {
             plain: self,
             side,
-            own,
+            local,
             other,
             incoming,
             read: 0,
@@ -65,7 +65,7 @@ struct Session {
     plain: Plain,
     side: Side,
     /// Transport parameters of both ends.
-    own: Vec<u8>,
+    local: Vec<u8>,
     other: Vec<u8>,
     incoming: Vec<u8>,
     /// Messages read and written.
@@ -145,7 +145,7 @@ impl crypto::Session for Session {
         // The keys that follow a message, and the messages that must have arrived before it.
         let (space, needed) = match (self.side, self.written) {
             (Side::Client, 0) => {
-                write_message(out, CLIENT_HELLO, &self.own);
+                write_message(out, CLIENT_HELLO, &self.local);
                 self.written = 1;
                 return None;
             }
@@ -164,7 +164,7 @@ impl crypto::Session for Session {
                 self.done = true;
             }
             (Side::Server, 0) => write_message(out, SERVER_HELLO, &[]),
-            (Side::Server, _) => write_message(out, self.plain.certificate, &self.own),
+            (Side::Server, _) => write_message(out, self.plain.certificate, &self.local),
             _ => {}
         }
         self.written += 1;

@@ -80,8 +80,8 @@ pub struct Pipe {
 /// A controller by its name, with parameters.
 pub fn controller(name: &str, config: &Config, params: &[(&str, ParamValue)]) -> AnyController {
     let descriptor = CONTROLLERS.iter().find(|d| d.name == name).expect("a registered name");
-    let given = params.iter().map(|(name, value)| (*name, value.clone()));
-    let params = Params::new(descriptor.params, given).expect("valid parameters");
+    let values = params.iter().map(|(name, value)| (*name, value.clone()));
+    let params = Params::new(descriptor.params, values).expect("valid parameters");
     let flow = FlowInfo {
         packet: config.packet,
         initial_window: config.initial_window,

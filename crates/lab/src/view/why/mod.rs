@@ -42,16 +42,16 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
         unanswered("at", format!("no event {verb} {whose} until {} s", question.at_s))
     })?;
     let bounds = &bounds[log.flow[change.row] as usize];
-    let mut found = caused(run, &names, bounds, change);
+    let mut explanation = caused(run, &names, bounds, change);
     if let Some(begin) = recovery_begin(log, change) {
-        cause::follow(&mut found, caused(run, &names, bounds, begin));
+        cause::follow(&mut explanation, caused(run, &names, bounds, begin));
     }
     if !question.cut {
         let exact = run.now() <= Time::ZERO + Span::from_seconds(question.at_s);
-        found.limit = limit::of(log, change.row, last, question.at_s, bounds, exact);
+        explanation.limit = limit::of(log, change.row, last, question.at_s, bounds, exact);
     }
-    found.lines = sentences::of(&found, question.at_s);
-    Ok(found)
+    explanation.lines = sentences::of(&explanation, question.at_s);
+    Ok(explanation)
 }
 
 /// Rows of the packet log that [`reductions`] may look at: some seconds.
@@ -88,14 +88,14 @@ pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
 /// A change with its cause.
 fn caused(run: &Run, names: &Names, bounds: &FlowBounds, change: Change) -> Explanation {
     let log = run.windows();
-    let mut found = outline(log, change, &names.flows, bounds);
-    let packets = Packets::new(run, names, log.flow[change.row], found.time_s);
+    let mut explanation = outline(log, change, &names.flows, bounds);
+    let packets = Packets::new(run, names, log.flow[change.row], explanation.time_s);
     if bounds.quic {
-        cause::fill_quic(&mut found, &packets);
+        cause::fill_quic(&mut explanation, &packets);
     } else {
-        cause::fill(&mut found, &packets);
+        cause::fill(&mut explanation, &packets);
     }
-    found
+    explanation
 }
 
 fn cause_of(log: &WindowLog, row: usize) -> Option<WindowCause> {
@@ -107,8 +107,8 @@ fn unanswered(part: &'static str, message: String) -> Unanswered {
 }
 
 fn number_of(name: &str, names: &[String]) -> Result<u32, Unanswered> {
-    let found = names.iter().position(|known| known == name);
-    found.map(|number| number as u32).ok_or_else(|| {
+    let place = names.iter().position(|known| known == name);
+    place.map(|number| number as u32).ok_or_else(|| {
         let known = names.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", ");
         unanswered("flow", format!("there is no TCP or QUIC flow {name}; there are {known}"))
     })
@@ -123,7 +123,7 @@ fn last_change(
 ) -> Option<(Change, usize)> {
     let rows = log.time_s.partition_point(|time| *time <= question.at_s);
     let mut latest: Vec<Option<usize>> = vec![None; flows];
-    let mut found = None;
+    let mut place = None;
     for row in 0..rows {
         let before = latest[log.flow[row] as usize].replace(row);
         if flow.is_some_and(|flow| flow != log.flow[row]) {
@@ -135,11 +135,11 @@ fn last_change(
         });
         let fell = before.is_some_and(|before| log.cwnd[row] < log.cwnd[before]);
         if if question.cut { fell } else { changed } {
-            found = Some(Change { row, before });
+            place = Some(Change { row, before });
         }
     }
-    let found = found?;
-    Some((found, latest[log.flow[found.row] as usize]?))
+    let place = place?;
+    Some((place, latest[log.flow[place.row] as usize]?))
 }
 
 /// The reduction that began the recovery which causes this change.

@@ -105,7 +105,7 @@ impl<'a> Packets<'a> {
     pub fn rule(&self, signal: Signal, dropped: bool) -> Option<RuleView> {
         let log = self.log;
         let (time, link) = (log.time[signal.row], log.link[signal.row]);
-        let found = self.rules.iter().rev().find(|rule| {
+        let rule_of = self.rules.iter().rev().find(|rule| {
             rule.link == link
                 && rule.flow == self.flow
                 && rule.kind == DATA
@@ -114,11 +114,11 @@ impl<'a> Packets<'a> {
                 && rule.time <= time
         })?;
         Some(RuleView {
-            kind: found.rule.name(),
+            kind: rule_of.rule.name(),
             link: self.names.links[link as usize].clone(),
-            time_s: found.time.seconds(),
-            values: found.rule.values(),
-            words: found.rule.to_string(),
+            time_s: rule_of.time.seconds(),
+            values: rule_of.rule.values(),
+            words: rule_of.rule.to_string(),
         })
     }
 

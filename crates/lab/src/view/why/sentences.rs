@@ -4,29 +4,29 @@ use super::explanation::Explanation;
 use units::significant;
 
 /// The explanation, line by line; `at_s` is the time of the question.
-pub(super) fn of(found: &Explanation, at_s: f64) -> Vec<String> {
-    let [before, after] = found.cwnd;
-    let [from, to] = found.cwnd.map(|cwnd| significant(cwnd, 6));
+pub(super) fn of(explanation: &Explanation, at_s: f64) -> Vec<String> {
+    let [before, after] = explanation.cwnd;
+    let [from, to] = explanation.cwnd.map(|cwnd| significant(cwnd, 6));
     let verb = match () {
         () if after < before => "fell",
         () if after > before => "rose",
         () => "unchanged, ssthresh changed",
     };
-    let change = match found.event {
+    let change = match explanation.event {
         "start" => format!("cwnd starts at {to} segments"),
         _ => format!("cwnd {verb}: {from} to {to} segments"),
     };
-    let [low, high] = found.ssthresh.map(|x| x.map_or("infinite".into(), |x| significant(x, 6)));
-    let flight = significant(found.in_flight, 6);
+    let [low, high] = explanation.ssthresh.map(|x| x.map_or("infinite".into(), |x| significant(x, 6)));
+    let flight = significant(explanation.in_flight, 6);
     let mut lines = vec![
-        format!("{:.6} s  {} ({}): {change}", found.time_s, found.flow, found.control),
-        format!("  ssthresh {low} to {high}, {flight} in flight, phase {}", found.phase),
-        format!("  {}", found.cause),
+        format!("{:.6} s  {} ({}): {change}", explanation.time_s, explanation.flow, explanation.control),
+        format!("  ssthresh {low} to {high}, {flight} in flight, phase {}", explanation.phase),
+        format!("  {}", explanation.cause),
     ];
-    if found.journey.is_empty() && found.packet.is_some() {
+    if explanation.journey.is_empty() && explanation.packet.is_some() {
         lines.push("    (no link events: packets over radio are not traced)".into());
     }
-    for step in &found.journey {
+    for step in &explanation.journey {
         let mut waited =
             step.waited_s.map_or(String::new(), |s| format!(" {:.3} ms after its arrival", 1e3 * s));
         if let Some(others) = step.others {
@@ -36,14 +36,14 @@ pub(super) fn of(found: &Explanation, at_s: f64) -> Vec<String> {
         let what = step.reason.map_or(step.event.into(), |reason| format!("dropped ({reason})"));
         lines.push(format!("    {:.6} s  {}: {what}{waited}", step.time_s, step.link));
     }
-    if let Some(queue) = &found.queue {
+    if let Some(queue) = &explanation.queue {
         let total: u64 = queue.packets.iter().map(|(_, count)| count).sum();
         let each: Vec<String> =
             queue.packets.iter().map(|(flow, count)| format!("{count} of {flow}")).collect();
         let each = if each.is_empty() { "none".into() } else { each.join(", ") };
         lines.push(format!("  queue of {} at {:.6} s: {total} packets: {each}", queue.link, queue.time_s));
     }
-    if let Some(limit) = &found.limit {
+    if let Some(limit) = &explanation.limit {
         let unchanged = 1e3 * limit.unchanged_s;
         lines.push(format!("{at_s:.6} s  cwnd unchanged for {unchanged:.3} ms: {}", limit.words));
     }

@@ -259,9 +259,9 @@ impl Aodv {
     fn waiting(&mut self, cx: &mut RoutingContext<'_>, to: u32) -> Vec<QueuedFrame> {
         self.forget_old(cx);
         let buffer = &mut self.buffer;
-        let found = buffer.iter().filter(|(_, target, _)| *target == to).map(|(item, ..)| *item).collect();
+        let items = buffer.iter().filter(|(_, target, _)| *target == to).map(|(item, ..)| *item).collect();
         buffer.retain(|(_, target, _)| *target != to);
-        found
+        items
     }
 
     fn drop_waiting(&mut self, cx: &mut RoutingContext<'_>, to: u32) {

@@ -20,12 +20,12 @@ def tcp_options(scenario: Scenario, flow: str) -> Table:
     table with `kind` or `python` and its parameters. Options that are not given are missing.
     """
     document = document_of(scenario)
-    found: Table = {}
-    _merge(found, document.get("tcp"))
+    options: Table = {}
+    _merge(options, document.get("tcp"))
     for one in document.get("flow", []):
         if isinstance(one, Mapping) and one.get("name") == flow:
-            _merge(found, one.get("tcp"))
-    return found
+            _merge(options, one.get("tcp"))
+    return options
 
 
 def controller_parameters(scenario: Scenario, flow: str) -> Table:

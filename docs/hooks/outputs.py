@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 CACHE = ROOT / "out" / "site-cache"
 INPUTS = ("python/ackclock", "scenarios", "papers", "examples", "docs/hooks")
 INPUT_ENDINGS = {".py", ".toml", ".csv", ".html", ".json", ".tle", ".txt", ".ipynb"}
-LOG = logging.getLogger("mkdocs.plugins.made")
+LOG = logging.getLogger("mkdocs.plugins.outputs")
 LINKED = ("scenarios", "papers", "examples")
 """Folders that a job finds in its working folder, under their names in the repository."""
 
@@ -45,13 +45,13 @@ def _inputs() -> str:
     """A hash of the engine and of all files that a job can read."""
     from ackclock._core import ENGINE
 
-    found = hashlib.sha256(ENGINE.encode())
+    digest = hashlib.sha256(ENGINE.encode())
     for folder in INPUTS:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in INPUT_ENDINGS and path.is_file():
-                found.update(str(path.relative_to(ROOT)).encode())
-                found.update(path.read_bytes())
-    return found.hexdigest()
+                digest.update(str(path.relative_to(ROOT)).encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def make(jobs: Iterable[Job]) -> dict[str, Path]:

@@ -58,8 +58,8 @@ class Difference:
             return row.value is not None and row.value <= SLACK * measured
         if not 0 < ratio < math.inf:
             return False
-        size, own = math.log(measured), math.log(ratio)
-        return (own > 0) == (size > 0) and abs(own) <= SLACK * abs(size)
+        size, log_ratio = math.log(measured), math.log(ratio)
+        return (log_ratio > 0) == (size > 0) and abs(log_ratio) <= SLACK * abs(size)
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,16 @@ def tables() -> Tables:
 def lacking(control: str, substrate: str) -> list[tuple[Signal, str]]:
     """The signals that a controller uses and that a substrate does not provide in full, with what it provides."""
     return [
-        (signal, given)
+        (signal, support)
         for signal in tables().signals
-        if (given := signal.on(substrate)) not in {"yes", "own"} and {control, "*"} & set(signal.controllers)
+        if (support := signal.on(substrate)) not in {"yes", "own"} and {control, "*"} & set(signal.controllers)
     ]
 
 
 def concerning(substrates: Sequence[str]) -> list[Difference]:
     """The known differences between the substrates of a report."""
     return [
-        found for found in tables().differences if 0 < sum(name in found.on for name in substrates) < len(substrates)
+        entry for entry in tables().differences if 0 < sum(name in entry.on for name in substrates) < len(substrates)
     ]
 
 
@@ -125,10 +125,10 @@ def explanation(row: Row, control: str, substrates: tuple[str, str]) -> Differen
     """
     if row.reference is None or row.compared is None:
         return None
-    for found in sorted(concerning(substrates), key=lambda one: one.open):
-        compared_has = substrates[1] in found.on
+    for entry in sorted(concerning(substrates), key=lambda one: one.open):
+        compared_has = substrates[1] in entry.on
         has, lacks = (row.compared, row.reference) if compared_has else (row.reference, row.compared)
         ratio = has / lacks if lacks > 0 else math.inf
-        if {control, "*"} & set(found.controllers) and found.fits(row, ratio):
-            return found
+        if {control, "*"} & set(entry.controllers) and entry.fits(row, ratio):
+            return entry
     return None

@@ -36,12 +36,12 @@ def study_of(store: Store, *, allow_code: bool = False) -> StudyPlan:
 
 def _overrides(store: Store) -> list[str]:
     try:
-        found = json.loads(store.about("set") or "[]")
+        assignments = json.loads(store.about("set") or "[]")
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, list) or not all(map(is_text, found)):
+        assignments = None
+    if not isinstance(assignments, list) or not all(map(is_text, assignments)):
         raise BadInput(f"{store.folder}: is damaged (its set); {REMEDY}")
-    return found
+    return assignments
 
 
 def run_of(store: Store, run_id: str, *, allow_code: bool = False) -> tuple[StudyPlan, int, int]:

@@ -37,7 +37,7 @@ impl Scenario {
         let sources = over.traffic.iter_mut().map(|source| (&source.name, &mut source.kind, "traffic"));
         for (name, kind, table) in kinds.chain(sources) {
             let FlowKind::Tcp(tcp) = kind else { continue };
-            lost.extend(tcp.given.0.iter().filter(|key| !COMMON.contains(&key.as_str())).cloned());
+            lost.extend(tcp.options_set.0.iter().filter(|key| !COMMON.contains(&key.as_str())).cloned());
             smallest = smallest.min(datagram(tcp, &base));
             let quic = convert(tcp, &base);
             if let Some(lacks) = quic.unmet_option() {
@@ -78,7 +78,7 @@ fn convert(tcp: &TcpFlow, base: &QuicFlow) -> QuicFlow {
     if options.pacing {
         config.pacing = Pacing::Driver;
     }
-    if tcp.given.0.iter().any(|key| key == "ack_every") {
+    if tcp.options_set.0.iter().any(|key| key == "ack_every") {
         config.ack_every = Some(options.ack_every);
     }
     quic.default_initial_window = None;

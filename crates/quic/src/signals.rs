@@ -62,9 +62,9 @@ const ALWAYS: Signals = Signals::RATE
     .and(Signals::DELIVERIES);
 
 /// The signals that a connection with these settings provides.
-pub fn offers(config: &Config) -> Signals {
-    let given = RULES.iter().filter(|rule| (rule.provided)(config));
-    given.fold(ALWAYS, |signals, rule| signals.and(rule.signal))
+pub fn provided_signals(config: &Config) -> Signals {
+    let provided = RULES.iter().filter(|rule| (rule.provided)(config));
+    provided.fold(ALWAYS, |signals, rule| signals.and(rule.signal))
 }
 
 /// Why a controller that needs `needs` cannot run on a connection with these settings: the text after its name, for example
@@ -95,7 +95,7 @@ mod tests {
             for rule in RULES {
                 let missing = missing_signal(rule.signal, config).is_some();
                 let degraded = !degraded_signals(rule.signal, config).is_empty();
-                assert_eq!(offers(config).has(rule.signal), !missing && !degraded);
+                assert_eq!(provided_signals(config).has(rule.signal), !missing && !degraded);
                 assert_eq!(degraded, rule.signal == Signals::FINE_CLOCK);
             }
         }
