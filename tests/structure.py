@@ -162,6 +162,27 @@ def whole(root: Path) -> Graph:
     return graph | python(root / "python" / "ackclock")
 
 
+def folder_circles(graph: Graph, root: Path) -> dict[Path, list[list[str]]]:
+    """The import cycles among the files and folders that stand beside each other in a folder, by folder.
+
+    A folder counts with the file of its name, and with everything in it. Tests do not count.
+    """
+    cycles: dict[Path, list[list[str]]] = {}
+    folders = {parent for file in graph for parent in file.parents if root in parent.parents}
+    for folder in sorted(folders):
+        level: Graph = {}
+        for file, imports in graph.items():
+            for other in imports:
+                if folder in file.parents and folder in other.parents and "test" not in file.stem:
+                    one, two = (folder / path.relative_to(folder).parts[0] for path in (file, other))
+                    one, two = one.with_suffix(""), two.with_suffix("")
+                    if one != two:
+                        level.setdefault(one, set()).add(two)
+        if circles(level):
+            cycles[folder.relative_to(root)] = [[path.name for path in circle] for circle in circles(level)]
+    return cycles
+
+
 if __name__ == "__main__":
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     graph = whole(root)
@@ -169,3 +190,5 @@ if __name__ == "__main__":
     print(f"{len(graph)} files, {sum(map(len, graph.values()))} arrows, {len(found)} circles")
     for circle in found:
         print("  " + ", ".join(str(file.relative_to(root)) for file in circle))
+    for folder, cycles in folder_circles(graph, root.resolve() if root.is_absolute() else root).items():
+        print(f"  folders of {folder}: {cycles}")

@@ -398,8 +398,12 @@ def test_the_version_needs_little(root: Path) -> None:
         "print(len([m for m in sys.modules if m.split('.')[0] in {'cyclopts', 'rich', 'polars', 'numpy'}]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    version, modules = done.stdout.split()
-    assert f'version = "{version}"' in (root / "Cargo.toml").read_text()
+    engine, modules = done.stdout.split()
+    version, _, sources = engine.partition("+")
+    assert len(sources) == 12
+    for file in ("Cargo.toml", "pyproject.toml"):
+        assert f'version = "{version}"' in (root / file).read_text()
+    assert json.loads((root / "web" / "package.json").read_text())["version"] == version
     assert modules == "0"
 
 

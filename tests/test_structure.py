@@ -122,6 +122,18 @@ def test_files_make_no_circles(root: Path) -> None:
     assert not circles, [sorted(str(file.relative_to(root)) for file in circle) for circle in circles]
 
 
+FOLDER_CIRCLES = {
+    # A description of a discipline holds the functions that build its queue, and the queues of departures are a folder.
+    Path("crates/net/src/qdisc"): [["discipline", "pie", "scheduled"]],
+    # `.plot()` and the notebook's view of a result, a scenario and a study import what draws them when they are called.
+    Path("python/ackclock"): [["experiment", "notebook", "plot", "result", "study", "topology", "what_if"]],
+}
+
+
+def test_folders_make_no_other_circles(root: Path) -> None:
+    assert structure.folder_circles(structure.whole(root), root) == FOLDER_CIRCLES
+
+
 def test_the_structure_is_read_right(tmp_path: Path) -> None:
     source = tmp_path / "crates" / "c" / "src"
     (source / "inner").mkdir(parents=True)

@@ -43,8 +43,8 @@ def goodputs(control, *changes):
     return [scenario.run(seed=seed).outcome["flows"][0]["goodput_bps"] / 1e6 for seed in SEEDS]
 
 
-found = {control: goodputs(control) for control in ("reno", "cubic")}
-for control, values in found.items():
+goodput_of = {control: goodputs(control) for control in ("reno", "cubic")}
+for control, values in goodput_of.items():
     e = stats.mean(values)
     print(f"{control:6} {e.value:5.2f} Mb/s [{e.low:.2f}, {e.high:.2f}], {e.n} seeds")
 
@@ -67,7 +67,7 @@ def decide(cubic, reno):
     print(f"CUBIC over Reno: {e.value:.3f} [{e.low:.3f}, {e.high:.3f}]: {words}")
 
 
-decide(found["cubic"], found["reno"])
+decide(goodput_of["cubic"], goodput_of["reno"])
 
 # %% [markdown]
 # ## Show every seed
@@ -77,9 +77,9 @@ decide(found["cubic"], found["reno"])
 # %%
 figure = Figure(figsize=(6, 4), layout="constrained")
 axes = figure.subplots()
-for pair in zip(found["reno"], found["cubic"], strict=True):
+for pair in zip(goodput_of["reno"], goodput_of["cubic"], strict=True):
     axes.plot([0, 1], pair, color="#888888", linewidth=0.8, marker="o", markersize=3)
-for place, values in zip((-0.12, 1.12), found.values(), strict=True):
+for place, values in zip((-0.12, 1.12), goodput_of.values(), strict=True):
     e = stats.mean(values)
     axes.errorbar(place, e.value, e.half_width, color="#0072B2", marker="D", capsize=4)
 axes.set_xticks([0, 1], ["Reno", "CUBIC"])

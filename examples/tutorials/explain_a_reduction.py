@@ -23,8 +23,8 @@ print(scenario.title)
 # direction. The same on the command line: `ackclock why scenarios/dumbbell.toml --at 8s --cut`.
 
 # %%
-found = explain(scenario, 8.0, cut=True)
-print("\n".join(found.sentences()))
+cause = explain(scenario, 8.0, cut=True)
+print("\n".join(cause.sentences()))
 
 # %% [markdown]
 # Read it from the top. The first lines are the change and the state of the sender. Then comes
@@ -38,11 +38,11 @@ print("\n".join(found.sentences()))
 # packets ahead in the queue must leave first, then the duplicate ACKs must return.
 
 # %%
-drop = next(step for step in found.journey if step.event == "drop")
-after_ms = 1e3 * (found.time_s - drop.time_s)
-share = found.queue.packets[found.flow] / found.queue.total
-print(f"{found.flow} reacted {after_ms:.1f} ms after the drop at {drop.link}")
-print(f"{found.flow} had {share:.0%} of the packets in the queue")
+drop = next(step for step in cause.journey if step.event == "drop")
+after_ms = 1e3 * (cause.time_s - drop.time_s)
+share = cause.queue.packets[cause.flow] / cause.queue.total
+print(f"{cause.flow} reacted {after_ms:.1f} ms after the drop at {drop.link}")
+print(f"{cause.flow} had {share:.0%} of the packets in the queue")
 
 # %% [markdown]
 # ## Draw the moment
@@ -50,9 +50,9 @@ print(f"{found.flow} had {share:.0%} of the packets in the queue")
 # The traces of the same run show the queue before the drop and the window after it.
 
 # %%
-result = scenario.run(trace="ack", packets=True, until_s=found.time_s + 0.2)
-shown = pl.col("time_s").is_between(drop.time_s - 0.2, found.time_s + 0.2)
-window = result.trace.filter((pl.col("flow") == found.flow) & shown)
+result = scenario.run(trace="ack", packets=True, until_s=cause.time_s + 0.2)
+shown = pl.col("time_s").is_between(drop.time_s - 0.2, cause.time_s + 0.2)
+window = result.trace.filter((pl.col("flow") == cause.flow) & shown)
 moves = result.packets.filter(
     (pl.col("link") == drop.link) & pl.col("event").is_in(["enqueue", "depart"])
 )
@@ -64,13 +64,13 @@ above, below = figure.subplots(2, 1, sharex=True)
 above.step(held["time_s"], held["held"], where="post", color="#555555", linewidth=0.9)
 above.set_ylabel(f"queue {drop.link}\n(packets held)")
 below.step(window["time_s"], window["cwnd"], where="post", color="#0072B2")
-below.set_ylabel(f"cwnd of {found.flow}\n(segments)")
+below.set_ylabel(f"cwnd of {cause.flow}\n(segments)")
 below.set_xlabel("time (s)")
 for axes in (above, below):
     axes.axvline(drop.time_s, color="#D55E00", linestyle="--", linewidth=1)
-    axes.axvline(found.time_s, color="#009E73", linestyle=":", linewidth=1.5)
+    axes.axvline(cause.time_s, color="#009E73", linestyle=":", linewidth=1.5)
     axes.spines[["top", "right"]].set_visible(False)
-for at, word, side in ((drop.time_s, "drop ", "right"), (found.time_s, " reduction", "left")):
+for at, word, side in ((drop.time_s, "drop ", "right"), (cause.time_s, " reduction", "left")):
     above.text(at, 1.02, word, ha=side, transform=above.get_xaxis_transform())
 figure
 

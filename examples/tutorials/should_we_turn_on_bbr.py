@@ -43,8 +43,8 @@ SCENARIOS = Path("scenarios")
 files = [SCENARIOS / f"{name}.toml" for name in ("cellular", "bufferbloat", "starlink_pass")]
 files.append(FOLDER / "shallow.toml")
 both, short = ["bbr", "cubic"], ["duration=30s"]
-found = compare(files, both, FOLDER / "alone", Local(), seeds=5, overrides=short)
-for row in found.rows:
+comparison = compare(files, both, FOLDER / "alone", Local(), seeds=5, overrides=short)
+for row in comparison.rows:
     e = row.ratio
     times = "both 0, not"
     if e.low is not None:
@@ -52,7 +52,7 @@ for row in found.rows:
     print(f"{row.network:14} {row.metric.name:16} {times} that of CUBIC: {row.verdict}")
 
 # %%
-figure = fitted(lambda: draw(found), None)
+figure = fitted(lambda: draw(comparison), None)
 figure
 
 # %% [markdown]

@@ -7,9 +7,9 @@ import sys
 def main() -> int:
     """Run the command; returns the exit status."""
     if sys.argv[1:] == ["--version"]:
-        from ackclock._core import __version__
+        from ackclock._core import ENGINE
 
-        print(__version__)
+        print(ENGINE)  # the version, and a hash of the engine's sources
         return 0
     # During the imports, SIGINT has its default action: it ends the process without a traceback.
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)

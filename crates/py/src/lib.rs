@@ -46,7 +46,7 @@ fn interface() -> String {
 fn schema(of: &str) -> PyResult<String> {
     match of {
         "scenario" => Ok(lab::schema::scenario_schema().to_string()),
-        "outcome" => Ok(lab::schema::outcome_schema().to_string()),
+        "outcome" => Ok(lab::outcome_schema().to_string()),
         _ => Err(PyValueError::new_err(format!("there is no schema of \"{of}\""))),
     }
 }

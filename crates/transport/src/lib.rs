@@ -12,6 +12,7 @@ mod rate;
 mod receiver;
 mod recording;
 mod recovery;
+mod recovery_state;
 mod rtt;
 mod scoreboard;
 mod segments;
@@ -30,7 +31,7 @@ pub use options::{
 pub use rate::RateSampler;
 pub use receiver::{ArrivalDetail, PacketNumbers, Receiver, ReceiverStats};
 pub use recording::RecordingContext;
-pub use recovery::{Snapshot, State};
+pub use recovery_state::rack::{Snapshot, State};
 pub use rtt::RttEstimator;
 pub use scoreboard::Scoreboard;
 pub use sender::{SendLimit, Sender, SenderStats, Setup};

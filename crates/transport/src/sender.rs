@@ -20,7 +20,7 @@ use crate::change::WindowCause;
 use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
 use crate::options::{Options, StackProfile};
 use crate::rate::RateSampler;
-use crate::recovery::RecoveryState;
+use crate::recovery_state::RecoveryState;
 use crate::rtt::RttEstimator;
 use crate::segments::SentSegments;
 use cc::{Ack, AnyController, Controller, Phase, Signals, Timeout};

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cyclopts import App, CycloptsError, Parameter
 
 from ackclock import control
-from ackclock._core import ControllerError, ScenarioError, __version__
+from ackclock._core import ENGINE, ControllerError, ScenarioError
 from ackclock.files import BadInput
 from ackclock.reach.results import Unavailable
 from ackclock.text import fail, say
@@ -69,7 +69,7 @@ def application(arguments: Sequence[str]) -> App:
         name="ackclock",
         help="A laboratory for congestion control.",
         help_epilogue=f"Example: {EXAMPLE}",
-        version=__version__,
+        version=ENGINE,
         version_flags=["--version"],
         help_format="plaintext",
         default_parameter=Parameter(negative=(), json_list=False, json_dict=False),

@@ -56,7 +56,6 @@ pub use model::{
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
-pub(crate) use renamed::old_names;
 #[cfg(test)]
 pub(crate) use table::read_keys;
 pub use wifi_model::{Wifi, WifiQueue, WifiRate};

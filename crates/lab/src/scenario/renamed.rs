@@ -3,24 +3,7 @@
 use super::advice;
 use super::document::{TomlItem, TomlValue};
 use crate::error::ScenarioError;
-
-/// Table, its key before, its key now.
-const RENAMED: &[(&str, &str, &str)] = &[
-    ("tcp", "control", "congestion_control"),
-    ("tcp", "window", "receive_window"),
-    ("tcp", "packet", "mss"),
-    ("routing", "reading", "variant"),
-];
-
-/// The current name of `key` in a table `table`, if `key` is an old name.
-fn current(table: &str, key: &str) -> Option<&'static str> {
-    RENAMED.iter().find(|(of, old, _)| *of == table && *old == key).map(|(.., new)| *new)
-}
-
-/// The old names of keys of a table, with the present ones.
-pub(crate) fn old_names(table: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    RENAMED.iter().filter(move |(of, ..)| *of == table).map(|(_, old, new)| (*old, *new))
-}
+use crate::schema::current_name;
 
 /// Gives the keys of `item` and of all tables in it their present names; `path` is the key of `item`. Two names of one key are
 /// refused.
@@ -30,7 +13,7 @@ pub(super) fn rename_keys(item: &mut TomlItem, path: &str) -> Result<(), Scenari
         TomlValue::List(items) => items.iter_mut().try_for_each(|item| rename_keys(item, path)),
         TomlValue::Table(entries) => {
             for i in 0..entries.len() {
-                if let Some(new) = current(table, &entries[i].0) {
+                if let Some(new) = current_name(table, &entries[i].0) {
                     let old = std::mem::replace(&mut entries[i].0, new.into());
                     let said =
                         |message| ScenarioError::new(&entries[i].1.origin, &format!("{path}.{old}"), message);
@@ -54,7 +37,7 @@ pub(super) fn rename_keys(item: &mut TomlItem, path: &str) -> Result<(), Scenari
 /// Replaces the old names in the parts of an assignment's key.
 pub(super) fn rename_parts(parts: &mut [&str], value: &TomlItem, key: &str) {
     for i in 1..parts.len() {
-        if let Some(new) = current(parts[i - 1], parts[i]) {
+        if let Some(new) = current_name(parts[i - 1], parts[i]) {
             let message = format!("\"{}\" is called \"{new}\" now", parts[i]);
             advice::give(ScenarioError::new(&value.origin, key, message));
             parts[i] = new;

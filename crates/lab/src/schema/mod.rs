@@ -3,6 +3,7 @@
 
 mod json;
 mod network;
+mod old_names;
 mod radio;
 mod satellites;
 mod tables;
@@ -11,7 +12,8 @@ mod tests;
 mod transport;
 mod wifi;
 
-pub use json::{outcome_schema, scenario_schema};
+pub use json::scenario_schema;
+pub(crate) use old_names::{current_name, old_names};
 pub use params::{Form, Key, Table};
 pub use tables::{MAC, SHAPER, keys_of, table_of_kind, tables};
 pub use wifi::WIFI_RATE;

@@ -14,6 +14,7 @@ pub(crate) mod event_order;
 mod fork;
 mod memory;
 mod outcome;
+mod outcome_schema;
 pub(crate) mod overview;
 pub(crate) mod policies;
 mod probes;
@@ -38,6 +39,7 @@ pub use outcome::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
     SatelliteOutcome, to_json,
 };
+pub use outcome_schema::outcome_schema;
 pub use policies::Environment;
 pub use radio_log::{RadioLog, RouteChange};
 pub use recorder::{PacketLog, Recording, RuleRow, TraceMode, WindowLog};

@@ -15,6 +15,7 @@ mod fate;
 mod interface;
 mod mac;
 mod medium;
+mod message;
 mod mobility;
 mod propagation;
 mod routing;

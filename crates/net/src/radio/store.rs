@@ -2,7 +2,7 @@
 
 use super::events::FrameContents;
 use super::fate::PacketFate;
-use super::routing::Message;
+use super::message::Message;
 use crate::packet::Packet;
 
 /// The neighbour number for a broadcast.

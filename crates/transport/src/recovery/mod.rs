@@ -3,7 +3,7 @@
 //! To add a recovery:
 //!
 //! 1. Write a file beside `reno.rs` with a type that implements [`LossRecovery`]. Only [`LossRecovery::on_ack`] is
-//!    required. What it must remember between events is a field of its variant of `RecoveryState` (`state.rs`).
+//!    required. What it must remember between events is a field of its variant of `RecoveryState` (`recovery_state/mod.rs`).
 //! 2. Add the variant to `RecoveryState`, and one line to `dispatch!` below.
 //! 3. Give it a name in `Recovery::ALL` (`options.rs`), and let `RecoveryState::new` choose it.
 //!
@@ -14,17 +14,13 @@ pub(crate) mod rack;
 mod reno;
 mod rfc6675;
 mod sack1;
-mod state;
 mod tahoe;
 mod vegas;
 mod westwood_module;
 
-pub(crate) use rack::Rack;
-pub use rack::{Snapshot, State};
-pub(crate) use state::RecoveryState;
-
 use crate::blocks::AckOptions;
 use crate::context::FlowContext;
+use crate::recovery_state::RecoveryState;
 use crate::sender::Sender;
 use net::Packet;
 
@@ -104,7 +100,7 @@ macro_rules! dispatch {
             Sack1: sack1::Sack1,
             Rfc6675: rfc6675::Rfc6675,
             WestwoodModule: westwood_module::WestwoodModule,
-            Rack: Rack,
+            Rack: crate::recovery_state::rack::Rack,
         )
     };
     (@ $s:expr, $recovery:ident => $call:expr; $($variant:ident: $type:ty),* $(,)?) => {

@@ -1,11 +1,11 @@
 //! NewReno (RFC 6582): fast recovery lasts until everything sent before it is acknowledged; each partial ACK
 //! retransmits the first unacknowledged segment.
 
-use super::state::RecoveryState;
 use super::{DUP_THRESH, LossRecovery, reno};
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::StackProfile;
+use crate::recovery_state::RecoveryState;
 use crate::sender::{LastReduction, Progress, Sender};
 use cc::{Controller, Phase};
 use net::Packet;

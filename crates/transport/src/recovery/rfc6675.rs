@@ -3,10 +3,10 @@
 //! Differences from the RFC: the scoreboard is kept after a timeout, which the RFC permits, and the unreported
 //! segments are retransmitted in order; the duplicate-ACK counter counts ACKs that report new data.
 
-use super::state::{RecoveryState, Sack};
 use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
 use crate::context::FlowContext;
+use crate::recovery_state::{RecoveryState, Sack};
 use crate::sender::Sender;
 use cc::Phase;
 use net::Packet;

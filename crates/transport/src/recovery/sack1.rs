@@ -1,10 +1,10 @@
 //! SACK as in ns-2's Sack1 agent (Fall and Floyd 1996): a pipe counter; retransmissions first, then new data.
 
 use super::rfc6675::board;
-use super::state::Sack;
 use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::{AckOptions, Block};
 use crate::context::{FlowContext, FlowTimer};
+use crate::recovery_state::Sack;
 use crate::sender::{Progress, Sender};
 use net::Packet;
 

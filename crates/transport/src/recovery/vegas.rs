@@ -2,10 +2,10 @@
 //! first two new ACKs after a retransmission, the sender compares the age of the first unacknowledged segment with
 //! the fine timeout.
 
-use super::state::{RecoveryState, VegasClock};
 use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
 use crate::context::FlowContext;
+use crate::recovery_state::{RecoveryState, VegasClock};
 use crate::sender::{LastReduction, Sender};
 use cc::Controller;
 use net::Packet;

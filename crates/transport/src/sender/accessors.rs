@@ -2,7 +2,8 @@
 
 use super::Sender;
 use crate::options::Options;
-use crate::recovery::{RecoveryState, Snapshot};
+use crate::recovery_state::RecoveryState;
+use crate::recovery_state::rack::Snapshot;
 use cc::{AnyController, Phase};
 use units::{Span, Time};
 

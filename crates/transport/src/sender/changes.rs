@@ -2,7 +2,7 @@
 
 use super::Sender;
 use crate::context::{FlowContext, FlowTimer, Trigger};
-use crate::recovery::RecoveryState;
+use crate::recovery_state::RecoveryState;
 use cc::{AnyController, Controller, Signals};
 use std::sync::Arc;
 use units::Time;

@@ -3,7 +3,7 @@
 use super::Sender;
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
-use crate::recovery::RecoveryState;
+use crate::recovery_state::RecoveryState;
 use cc::{Controller, Signals};
 use net::{Packet, PacketKind};
 use units::{Rate, Span, Time};

@@ -2,7 +2,7 @@
 
 use super::{LastReduction, Sender};
 use crate::change::WindowCause;
-use crate::recovery::RecoveryState;
+use crate::recovery_state::RecoveryState;
 use cc::{
     Cause, Congestion, Controller, Delivered, Lost, Phase, RateSample, Sent, Signals, Timeout, TransmitStart,
 };

@@ -1,12 +1,10 @@
 //! Routing protocols: a trait, and one folder or file for each protocol.
 
 mod aodv;
-mod message;
 mod protocol;
 mod static_routing;
 
 pub use aodv::AodvConfig;
-pub(crate) use message::Message;
 pub(crate) use protocol::{Deferred, Routing, RoutingContext, RoutingOutput};
 
 /// The routing protocol of a radio network.

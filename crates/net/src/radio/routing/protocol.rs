@@ -1,7 +1,7 @@
 //! The interface of a routing protocol: a state machine that writes its outputs to a list.
 
-use super::message::Message;
 use crate::radio::fate::PacketFate;
+use crate::radio::message::Message;
 use crate::radio::store::{Payload, QueuedFrame, Store};
 use engine::Stream;
 use units::{Span, Time};

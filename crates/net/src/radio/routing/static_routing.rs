@@ -1,8 +1,8 @@
 //! No routing: every destination is a neighbour.
 
-use super::message::Message;
 use super::protocol::{Routing, RoutingContext, RoutingTimer};
 use crate::radio::fate::PacketFate;
+use crate::radio::message::Message;
 use crate::radio::store::QueuedFrame;
 use units::Time;
 

@@ -1,9 +1,9 @@
 //! The scoreboard part of an ACK: SACK and DSACK blocks, cumulative acknowledgement, and the round-trip samples.
 
 use super::Arrival;
-use super::state::{Rack, State};
 use crate::blocks::Block;
 use crate::context::FlowContext;
+use crate::recovery_state::rack::{Rack, State};
 use crate::sender::Sender;
 use cc::Controller;
 use net::Packet;

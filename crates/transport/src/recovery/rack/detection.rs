@@ -1,10 +1,10 @@
 //! Loss detection by time of sending (RFC 8985 section 6), and without SACK by duplicate ACKs (RFC 6582).
 
 use super::Arrival;
-use super::reordering::Reordering;
-use super::state::{Rack, State};
 use crate::context::FlowContext;
 use crate::options::ReorderingWindow;
+use crate::recovery_state::rack::Reordering;
+use crate::recovery_state::rack::{Rack, State};
 use crate::sender::Sender;
 use units::{Span, Time};
 

@@ -7,28 +7,21 @@
 
 mod acknowledge;
 mod detection;
-mod pipe_ack;
-mod prr;
 mod reduction;
-mod reordering;
-mod segments;
 mod send;
-mod state;
 mod states;
 mod timers;
 mod validation;
 
 use crate::blocks::{AckOptions, Block};
 use crate::context::FlowContext;
-use crate::recovery::{LossRecovery, RecoveryState};
+use crate::recovery::LossRecovery;
+use crate::recovery_state::RecoveryState;
+use crate::recovery_state::rack::{Rack, Reordering, State};
 use crate::sender::Sender;
 use cc::{Ack, Controller, EcnResponse};
 use net::Packet;
-use reordering::Reordering;
 use units::{Span, Time};
-
-pub(crate) use state::Rack;
-pub use state::{Snapshot, State};
 
 /// What to send after an ACK besides new data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

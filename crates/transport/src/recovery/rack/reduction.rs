@@ -1,9 +1,9 @@
 //! Window reductions: their begin, their steps, their end and their undo.
 
-use super::prr::Reduction;
-use super::state::{Rack, State};
 use crate::change::WindowCause;
 use crate::options::{ReduceFrom, ReductionKind};
+use crate::recovery_state::rack::Reduction;
+use crate::recovery_state::rack::{Rack, State};
 use crate::sender::Sender;
 use cc::{Cause, Controller};
 use units::Time;

@@ -1,8 +1,8 @@
 //! What leaves the sender: lost segments first, then new data, within the window, the receiver's window and the pacer.
 
 use super::Resend;
-use super::state::{Rack, State};
 use crate::context::FlowContext;
+use crate::recovery_state::rack::{Rack, State};
 use crate::sender::Sender;
 
 impl Rack {

@@ -1,8 +1,8 @@
 //! The states of the sender and their transitions on an ACK.
 
-use super::state::{Rack, State};
 use super::{Arrival, Resend};
 use crate::context::FlowContext;
+use crate::recovery_state::rack::{Rack, State};
 use crate::sender::Sender;
 use units::Time;
 

@@ -2,9 +2,9 @@
 //! is set at a time.
 
 use super::Arrival;
-use super::state::{Pending, Probe, Rack, State};
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::TimerClock;
+use crate::recovery_state::rack::{Pending, Probe, Rack, State};
 use crate::sender::Sender;
 use cc::{Controller, Timeout};
 use units::{Span, Time};

@@ -1,10 +1,10 @@
 //! Congestion window validation: whether the sender uses its window, and what idle times do to it (RFC 7661, RFC 5681
 //! section 4.1, as in Linux).
 
-use super::segments::Segments;
-use super::state::{Rack, State, WindowUse};
 use crate::change::WindowCause;
 use crate::options::{IdleRestart, Validation};
+use crate::recovery_state::rack::Segments;
+use crate::recovery_state::rack::{Rack, State, WindowUse};
 use crate::sender::Sender;
 use cc::{Controller, Restart};
 use units::Time;

@@ -4,7 +4,7 @@ use super::Aodv;
 use super::Timer;
 use super::route::State;
 use crate::radio::fate::PacketFate;
-use crate::radio::routing::message::{Message, Reply};
+use crate::radio::message::{Message, Reply};
 use crate::radio::routing::protocol::RoutingContext;
 use crate::radio::store::{BROADCAST, NO_NEXT_HOP, QueuedFrame};
 use units::{Span, Time};

@@ -2,7 +2,7 @@
 
 use super::route::{AodvRoute, State};
 use super::{Aodv, newer};
-use crate::radio::routing::message::{Message, Reply, Request};
+use crate::radio::message::{Message, Reply, Request};
 use crate::radio::routing::protocol::RoutingContext;
 use crate::radio::store::{BROADCAST, NO_NEXT_HOP};
 use units::{Span, Time};

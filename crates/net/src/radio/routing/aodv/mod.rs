@@ -7,9 +7,9 @@ mod route;
 
 pub use config::AodvConfig;
 
-use super::message::{Message, Request};
 use super::protocol::{Deferred, Routing, RoutingContext, RoutingTimer};
 use crate::radio::fate::PacketFate;
+use crate::radio::message::{Message, Request};
 use crate::radio::store::{BROADCAST, QueuedFrame};
 use route::{AodvRoute, State};
 use std::collections::{BTreeMap, VecDeque};
@@ -389,7 +389,7 @@ impl Aodv {
 mod tests {
     use super::*;
     use crate::packet::{Packet, PacketKind};
-    use crate::radio::routing::message::Reply;
+    use crate::radio::message::Reply;
     use crate::radio::routing::protocol::RoutingOutput;
     use crate::radio::store::{Payload, Store};
     use engine::Stream;

@@ -5,7 +5,7 @@ use units::{Span, Time};
 
 /// RACK's most recently sent delivered segment.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Detection {
+pub(crate) struct Detection {
     /// When it was sent, and its number plus one; `None` before the first delivery.
     newest: Option<(Time, u32)>,
     /// The round-trip time of the last delivered segment.
@@ -19,7 +19,7 @@ pub(super) struct Detection {
 impl Detection {
     /// Segment `seq` is delivered. A retransmission that is "delivered" sooner than any round trip is not counted: the
     /// original arrived.
-    pub(super) fn delivered(&mut self, now: Time, seq: u32, segment: Segment, min_rtt: Option<Span>) {
+    pub(crate) fn delivered(&mut self, now: Time, seq: u32, segment: Segment, min_rtt: Option<Span>) {
         if self.round.is_none_or(|(sent, _)| sent <= segment.sent) {
             self.round = Some((segment.sent, segment.delivered));
         }
@@ -35,22 +35,22 @@ impl Detection {
     }
 
     /// Whether the segment was sent before the newest delivered one.
-    pub(super) fn sent_before(&self, seq: u32, segment: Segment) -> bool {
+    pub(crate) fn sent_before(&self, seq: u32, segment: Segment) -> bool {
         self.newest.is_some_and(|newest| newest > (segment.sent, seq))
     }
 }
 
 /// How much reordering the path has, and the window that follows from it (RFC 8985 section 6.2).
 #[derive(Clone, Debug)]
-pub(super) struct Reordering {
-    pub(super) degree: u32,
-    pub(super) seen: u32,
+pub(crate) struct Reordering {
+    pub(crate) degree: u32,
+    pub(crate) seen: u32,
     /// Multiples of a quarter of the smallest round-trip time.
-    pub(super) steps: u32,
+    pub(crate) steps: u32,
     /// Recoveries until the multiples fall back to one.
-    pub(super) persist: u32,
-    pub(super) dsack_seen: bool,
-    pub(super) last_adjusted: u64,
+    pub(crate) persist: u32,
+    pub(crate) dsack_seen: bool,
+    pub(crate) last_adjusted: u64,
 }
 
 impl Default for Reordering {
@@ -68,40 +68,40 @@ impl Default for Reordering {
 
 impl Reordering {
     /// Degree without reordering: three reported segments indicate a loss.
-    pub(super) const LEAST: u32 = 3;
-    pub(super) const MOST: u32 = 300;
+    pub(crate) const LEAST: u32 = 3;
+    pub(crate) const MOST: u32 = 300;
     /// Recoveries for which an adapted window persists.
-    pub(super) const PERSISTENCE: u32 = 16;
+    pub(crate) const PERSISTENCE: u32 = 16;
 
-    pub(super) fn degree(&self) -> u32 {
+    pub(crate) fn degree(&self) -> u32 {
         self.degree
     }
-    pub(super) fn seen(&self) -> u32 {
+    pub(crate) fn seen(&self) -> u32 {
         self.seen
     }
     /// Segment `seq` arrived after one below `highest`.
-    pub(super) fn see(&mut self, highest: u32, seq: u32) {
+    pub(crate) fn see(&mut self, highest: u32, seq: u32) {
         if seq < highest {
             self.see_degree(self.degree.max(highest - seq));
         }
     }
-    pub(super) fn see_degree(&mut self, degree: u32) {
+    pub(crate) fn see_degree(&mut self, degree: u32) {
         self.degree = degree.min(Reordering::MOST);
         self.seen += 1;
     }
-    pub(super) fn dsack(&mut self) {
+    pub(crate) fn dsack(&mut self) {
         self.dsack_seen = true;
     }
     /// A timeout after many reports: the degree was overestimated.
-    pub(super) fn distrust(&mut self) {
+    pub(crate) fn distrust(&mut self) {
         self.degree = self.degree.min(Reordering::LEAST);
     }
     /// A recovery was undone.
-    pub(super) fn recovery_undone(&mut self) {
+    pub(crate) fn recovery_undone(&mut self) {
         self.persist = (self.persist + 1).min(Reordering::PERSISTENCE);
     }
     /// A recovery ended that was not undone.
-    pub(super) fn recovery_ended(&mut self) {
+    pub(crate) fn recovery_ended(&mut self) {
         self.persist = self.persist.saturating_sub(1);
     }
 }

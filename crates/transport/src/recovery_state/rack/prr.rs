@@ -5,7 +5,7 @@ use units::Time;
 
 /// The reduction in progress.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reduction {
+pub(crate) struct Reduction {
     /// The window that it reduces, segments.
     pub prior_cwnd: u32,
     /// The window after it, segments.
@@ -20,12 +20,12 @@ pub(super) struct Reduction {
 
 impl Reduction {
     /// `count` segments were sent while the window is being reduced.
-    pub(super) fn transmitted(&mut self, count: u32) {
+    pub(crate) fn transmitted(&mut self, count: u32) {
         self.sent += count;
     }
 
     /// The number of segments that may be sent on an ACK that delivers `delivered` segments, with `flight` in flight.
-    pub(super) fn allowance(&mut self, kind: ReductionKind, flight: u32, delivered: u32, safe: bool) -> u32 {
+    pub(crate) fn allowance(&mut self, kind: ReductionKind, flight: u32, delivered: u32, safe: bool) -> u32 {
         self.delivered += delivered;
         let proportional = match kind {
             ReductionKind::Prr => self.prior_cwnd,
@@ -50,7 +50,7 @@ impl Reduction {
 
 /// What is needed to undo the last reduction (RFC 3708, 4015, 5682).
 #[derive(Clone, Debug)]
-pub(super) struct Undo {
+pub(crate) struct Undo {
     /// `una` when the window was reduced; `None`: there is nothing to undo.
     pub marker: Option<u32>,
     /// Retransmissions of this episode that no DSACK has reported; -1: none was sent yet.
@@ -69,7 +69,7 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    pub(super) fn new(options: &Options) -> Undo {
+    pub(crate) fn new(options: &Options) -> Undo {
         Undo {
             marker: None,
             retransmissions: 0,
@@ -83,20 +83,20 @@ impl Undo {
         }
     }
 
-    pub(super) fn retransmitted(&mut self, now: Time) {
+    pub(crate) fn retransmitted(&mut self, now: Time) {
         self.first_retransmission.get_or_insert(now);
         self.retransmissions = self.retransmissions.max(0) + 1;
     }
 
     /// A DSACK reports `count` segments below `end`.
-    pub(super) fn dsack(&mut self, end: u32, count: u32) {
+    pub(crate) fn dsack(&mut self, end: u32, count: u32) {
         if self.retransmissions > 0 && self.marker.is_some_and(|marker| end > marker) {
             self.retransmissions = (self.retransmissions - count as i64).max(0);
         }
     }
 
     /// Every retransmission was reported as a duplicate.
-    pub(super) fn all_duplicates(&self) -> bool {
+    pub(crate) fn all_duplicates(&self) -> bool {
         self.by_dsack && self.marker.is_some() && self.retransmissions == 0
     }
 }

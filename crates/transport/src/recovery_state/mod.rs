@@ -1,9 +1,11 @@
 //! The state of each recovery, which a sender holds.
 
-use super::rack::Rack;
+pub(crate) mod rack;
+
 use crate::options::{Options, Recovery, StackProfile};
 use crate::scoreboard::Scoreboard;
 use cc::Signals;
+use rack::Rack;
 
 /// Recovery-specific state.
 #[derive(Clone, Debug)]

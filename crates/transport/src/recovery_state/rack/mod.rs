@@ -1,12 +1,17 @@
 //! The state of recovery `rack`.
 
-use super::pipe_ack::PipeAck;
-use super::prr::{Reduction, Undo};
-use super::reordering::{Detection, Reordering};
-use super::segments::Segments;
+mod pipe_ack;
+mod prr;
+mod reordering;
+mod segments;
+
 use crate::blocks::Block;
 use crate::options::{Options, Validation};
 use cc::Phase;
+pub(crate) use pipe_ack::PipeAck;
+pub(crate) use prr::{Reduction, Undo};
+pub(crate) use reordering::{Detection, Reordering};
+pub(crate) use segments::Segments;
 use units::{Span, Time};
 
 /// The state of the sender, in the order of Linux.
@@ -35,7 +40,7 @@ impl State {
             State::Loss => "loss",
         }
     }
-    pub(super) fn phase(self) -> Phase {
+    pub(crate) fn phase(self) -> Phase {
         match self {
             State::Open | State::Disorder => Phase::Open,
             State::Cwr => Phase::Cwr,
@@ -44,14 +49,14 @@ impl State {
         }
     }
     /// Whether the window is being reduced.
-    pub(super) fn reducing(self) -> bool {
+    pub(crate) fn reducing(self) -> bool {
         matches!(self, State::Cwr | State::Recovery)
     }
 }
 
 /// The timer that is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pending {
+pub(crate) enum Pending {
     None,
     Rto,
     Probe,
@@ -62,7 +67,7 @@ pub(super) enum Pending {
 
 /// A tail loss probe.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
+pub(crate) struct Probe {
     /// `next` after the probe.
     pub high: u32,
     /// The probe is a retransmission.
@@ -71,22 +76,22 @@ pub(super) struct Probe {
 
 /// How the window was used in the last window of data.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WindowUse {
+pub(crate) struct WindowUse {
     /// The window was what limited the sender.
-    pub(super) limited: bool,
+    pub(crate) limited: bool,
     /// Most segments outstanding.
-    pub(super) most_out: u32,
+    pub(crate) most_out: u32,
     /// The observation ends when this segment is acknowledged.
-    pub(super) until: u32,
+    pub(crate) until: u32,
     /// Most segments outstanding since the window was last full.
-    pub(super) used: u32,
+    pub(crate) used: u32,
     /// When the window was last full or changed by a reduction.
-    pub(super) full_at: Time,
+    pub(crate) full_at: Time,
 }
 
 impl WindowUse {
     /// The window was changed other than by growth.
-    pub(super) fn changed(&mut self, now: Time) {
+    pub(crate) fn changed(&mut self, now: Time) {
         self.full_at = now;
     }
 }
@@ -94,32 +99,32 @@ impl WindowUse {
 /// The state of the recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
-    pub(super) segments: Segments,
-    pub(super) state: State,
+    pub(crate) segments: Segments,
+    pub(crate) state: State,
     /// `next` when the state was entered; most states end when it is acknowledged.
-    pub(super) high_seq: u32,
-    pub(super) detection: Detection,
-    pub(super) reordering: Reordering,
-    pub(super) reduction: Reduction,
-    pub(super) undo: Undo,
+    pub(crate) high_seq: u32,
+    pub(crate) detection: Detection,
+    pub(crate) reordering: Reordering,
+    pub(crate) reduction: Reduction,
+    pub(crate) undo: Undo,
     /// F-RTO is in progress.
-    pub(super) frto: bool,
+    pub(crate) frto: bool,
     /// Retransmission timeouts since the last new ACK.
-    pub(super) timeouts: u32,
-    pub(super) probe: Option<Probe>,
-    pub(super) pending: Pending,
+    pub(crate) timeouts: u32,
+    pub(crate) probe: Option<Probe>,
+    pub(crate) pending: Pending,
     /// When it expires.
-    pub(super) deadline: Time,
+    pub(crate) deadline: Time,
     /// The ACK that is processed restarts the timer.
-    pub(super) rearm: bool,
-    pub(super) window_use: WindowUse,
+    pub(crate) rearm: bool,
+    pub(crate) window_use: WindowUse,
     /// The measure of RFC 7661, if it validates the window.
-    pub(super) pipe_ack: Option<Box<PipeAck>>,
-    pub(super) min_rtt: Option<(Span, Time)>,
-    pub(super) last_sent: Time,
-    pub(super) dsacks: u64,
+    pub(crate) pipe_ack: Option<Box<PipeAck>>,
+    pub(crate) min_rtt: Option<(Span, Time)>,
+    pub(crate) last_sent: Time,
+    pub(crate) dsacks: u64,
     /// Reused memory for the newly reported parts of SACK blocks.
-    pub(super) parts: Vec<Block>,
+    pub(crate) parts: Vec<Block>,
 }
 
 /// The smallest round-trip time is that of this many seconds, as in Linux.
@@ -177,7 +182,7 @@ impl Rack {
         }
     }
 
-    pub(super) fn update_min_rtt(&mut self, now: Time, rtt: Span) {
+    pub(crate) fn update_min_rtt(&mut self, now: Time, rtt: Span) {
         let keep = self.min_rtt.is_some_and(|(least, at)| least < rtt && now.since(at) < MIN_RTT_WINDOW);
         if !keep {
             self.min_rtt = Some((rtt, now));
