@@ -34,6 +34,8 @@ flow = [{ name = "f", from = "a", to = "b" },
     let recording = Recording { audit: true, ..Recording::default() };
     let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
     run.finish();
+    let interface = lab::catalog::interface().to_string();
+    assert!(interface.contains("on_rtt_sample"), "Python and the page have the event");
     assert_eq!(run.audit().1, 0, "{:#?}", run.audit().0);
     let outcome = run.outcome();
     assert!(outcome.links[0].marked_packets > 10, "the threshold marks");

@@ -12,13 +12,6 @@ from typing import Any
 from ackclock.models import interface
 
 TYPES = {"number": "float", "count": "int", "flag": "bool", "time": "float", "word": "str"}
-DEFAULTS = {
-    "send_quantum": "1",
-    "ecn_response": '"reduce"',
-    "owns_window": "False",
-    "limits_application": "False",
-}
-"""Defaults that are not None."""
 MADE = "Made by `make reference` from the tables of the crate cc."
 
 
@@ -39,6 +32,16 @@ def _method_doc(text: str) -> list[str]:
 
 def _type(field: dict[str, Any]) -> str:
     return TYPES[field["kind"]] + (" | None" if field["optional"] else "")
+
+
+def _default(answer: dict[str, Any]) -> str:
+    """The default of an answer as Python writes it."""
+    number = answer["default"]
+    if number is None:
+        return "None"
+    if answer["kind"] == "word":
+        return f'"{answer["words"][int(number)]}"'
+    return str(bool(number) if answer["kind"] == "flag" else int(number))
 
 
 def _meaning(field: dict[str, Any]) -> str:
@@ -102,7 +105,7 @@ def base_class() -> str:
         if answer["required"]:
             lines.append(f"    {name}: {_type(answer)}")
         else:
-            default = DEFAULTS.get(name, "None")
+            default = _default(answer)
             type_ = TYPES[answer["kind"]] + (" | None" if default == "None" else "")
             lines.append(f"    {name}: {type_} = {default}")
         lines += _doc(answer["doc"] + need, "    ")
@@ -136,6 +139,10 @@ initial_window: ClassVar[float | None] = None
 '''
 
 
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def page() -> str:
     """The reference page of the interface, as Markdown."""
     table = interface()
@@ -159,12 +166,15 @@ def page() -> str:
     lines += ["", "## Answers", "", "| attribute | type | |", "|---|---|---|"]
     for answer in table["answers"]:
         need = f" (`needs`: `{answer['needs']}`)" if answer["needs"] else ""
-        lines.append(f"| `{answer['name']}` | {_type(answer)} | {answer['doc']}{need} |")
+        type_ = TYPES[answer["kind"]] + ("" if answer["required"] or answer["default"] is not None else " | None")
+        lines.append(f"| `{answer['name']}` | {_cell(type_)} | {answer['doc']}{need} |")
     for of in classes():
         lines += ["", f"## {of['class']}", "", of["about"], "", "| field | type | |", "|---|---|---|"]
         for field in of["fields"]:
-            exact = f", `{field['exact']}`" if field["exact"] else ""
-            lines.append(f"| `{field['name']}`{exact} | {_type(field)} | {_meaning(field)} |")
+            rows = [(field["name"], _type(field), _meaning(field))]
+            if field["exact"]:
+                rows.append((field["exact"], "int | None" if field["optional"] else "int", "The same, exactly."))
+            lines += [f"| `{name}` | {_cell(type_)} | {meaning} |" for name, type_, meaning in rows]
     return "\n".join(lines) + "\n"
 
 

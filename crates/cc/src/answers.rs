@@ -31,64 +31,61 @@ controller_answers!(define_decision);
 trait Answered: External {
     /// The values that are accepted, in words.
     const EXPECTED: &'static str;
-    /// The answer of a number: of times seconds, of a word its place, NaN for none. `None` if the number is not accepted.
-    fn from_number(number: f64) -> Option<Self>;
+    /// The answer of a number: of times seconds, of a word its place; `None` if the controller has none. Returns `None` if it is
+    /// not accepted.
+    fn from_number(number: Option<f64>) -> Option<Self>;
 }
 
 impl Answered for Segments {
     const EXPECTED: &'static str = "a number from 1 on";
-    fn from_number(number: f64) -> Option<Segments> {
-        (number >= 1.0).then_some(number)
+    fn from_number(number: Option<f64>) -> Option<Segments> {
+        number.filter(|number| *number >= 1.0)
     }
 }
 
 impl Answered for Option<Rate> {
     const EXPECTED: &'static str = "a rate from 1 on, or none";
-    fn from_number(number: f64) -> Option<Option<Rate>> {
-        if number.is_nan() {
-            return Some(None);
-        }
-        (1.0..1e15).contains(&number).then(|| Some(Rate::from_bps(number as u64)))
+    fn from_number(number: Option<f64>) -> Option<Option<Rate>> {
+        let Some(bps) = number else { return Some(None) };
+        (1.0..1e15).contains(&bps).then(|| Some(Rate::from_bps(bps as u64)))
     }
 }
 
 impl Answered for u32 {
     const EXPECTED: &'static str = "a whole number from 1 on";
-    fn from_number(number: f64) -> Option<u32> {
-        if number.is_nan() {
-            return Some(1);
-        }
+    fn from_number(number: Option<f64>) -> Option<u32> {
+        let number = number.unwrap_or(1.0);
         (number >= 1.0 && number.fract() == 0.0).then_some(number as u32)
     }
 }
 
 impl Answered for Option<Span> {
     const EXPECTED: &'static str = "a number, or none";
-    fn from_number(number: f64) -> Option<Option<Span>> {
-        Some(number.is_finite().then(|| Span::from_seconds(number.max(0.0))))
+    fn from_number(number: Option<f64>) -> Option<Option<Span>> {
+        Some(number.filter(|seconds| seconds.is_finite()).map(|seconds| Span::from_seconds(seconds.max(0.0))))
     }
 }
 
 impl Answered for Time {
     const EXPECTED: &'static str = <Option<Span>>::EXPECTED;
-    fn from_number(number: f64) -> Option<Time> {
+    fn from_number(number: Option<f64>) -> Option<Time> {
         <Option<Span>>::from_number(number).map(|span| span.map_or(Time::NEVER, |span| Time::ZERO + span))
     }
 }
 
 impl Answered for bool {
     const EXPECTED: &'static str = "true or false";
-    fn from_number(number: f64) -> Option<bool> {
-        Some(number == 1.0)
+    fn from_number(number: Option<f64>) -> Option<bool> {
+        Some(number == Some(1.0))
     }
 }
 
 impl Answered for EcnResponse {
     const EXPECTED: &'static str = "reduce, confirm or ignore";
-    fn from_number(number: f64) -> Option<EcnResponse> {
+    fn from_number(number: Option<f64>) -> Option<EcnResponse> {
         match number {
-            1.0 => Some(EcnResponse::CwrOnly),
-            2.0 => Some(EcnResponse::NoCwr),
+            Some(1.0) => Some(EcnResponse::CwrOnly),
+            Some(2.0) => Some(EcnResponse::NoCwr),
             _ => Some(EcnResponse::Reduce),
         }
     }
@@ -122,18 +119,26 @@ macro_rules! define_answers {
 
         impl Decision {
             /// Reads the answers of a controller that requires the signals `needs`: `number` gives that of an answer, times in
-            /// seconds, of a word its place, NaN for none. A number that is not accepted is the error that `wrong` makes
-            /// from its place and the values that are accepted.
+            /// seconds, of a word its place, `None` if there is none. A number that is not accepted is the error that `wrong`
+            /// makes from its place and the values that are accepted.
             pub fn read<E>(
                 needs: Signals,
-                mut number: impl FnMut(usize) -> Result<f64, E>,
+                mut number: impl FnMut(usize) -> Result<Option<f64>, E>,
                 wrong: impl Fn(usize, &'static str) -> E,
             ) -> Result<Decision, E> {
                 let mut decision = Decision::default();
                 let mut places = 0..Answer::ALL.len();
                 $(read_answer!(decision, $must, $must_type, Signals::$must_signal, needs, places, number, wrong);)+
+                if decision.cwnd.is_infinite() {
+                    return Err(wrong(0, "finite"));
+                }
                 $(read_answer!(decision, $answer, $type, Signals::$signal, needs, places, number, wrong);)+
-                if decision.cwnd.is_infinite() { Err(wrong(0, "a finite number from 1 on")) } else { Ok(decision) }
+                Ok(decision)
+            }
+
+            /// The numbers of the answers ([`External::number`]), in the order of [`Answer::ALL`].
+            pub fn numbers(&self) -> [f64; Answer::ALL.len()] {
+                [$(self.$must.number(),)+ $(self.$answer.number(),)+]
             }
         }
     };

@@ -132,11 +132,14 @@ pub fn interface() -> Value {
             "about": plain(method.about), "fields": fields(method.fields), "required": method.required && method.name != "set_ssthresh",
         })
     });
-    let answers = cc::Answer::ALL.iter().map(|answer| {
+    let defaults = cc::Decision::default().numbers();
+    let answers = cc::Answer::ALL.iter().zip(defaults).map(|(answer, default)| {
         let needs = Signals::NAMED.iter().find(|(_, signal)| *signal == answer.needs).map(|(name, _)| *name);
         let mut row = field(&answer.field);
         row["needs"] = needs.into();
         row["required"] = answer.required.into();
+        let absent = default.is_nan() || answer.field.kind == ValueKind::Time;
+        row["default"] = if absent { Value::Null } else { default.into() };
         row
     });
     let flow = <cc::FlowInfo as cc::Argument>::FIELDS;

@@ -10,6 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
+use std::cell::RefCell;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ impl PyFactory {
         let words = |attribute: &Bound<'_, PyString>| -> PyResult<Vec<String>> {
             class
                 .getattr_opt(attribute)?
-                .map_or(Ok(Vec::new()), |found| found.try_iter()?.map(|w| w?.extract()).collect())
+                .map_or(Ok(Vec::new()), |names| names.try_iter()?.map(|w| w?.extract()).collect())
         };
         let mut needs = Signals::NONE;
         for word in words(intern!(py, "needs"))? {
@@ -194,9 +195,8 @@ fn number(object: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Opt
     value.extract::<f64>().map(Some).map_err(wrong)
 }
 
-/// An answer of the object as a number; NaN if it has none. `None` if the value is of another type.
-fn answer_number(kind: ValueKind, value: Option<&Bound<'_, PyAny>>) -> Option<f64> {
-    let Some(value) = value else { return Some(f64::NAN) };
+/// An answer as a number; `None` if the value is of another type.
+fn answer_number(kind: ValueKind, value: &Bound<'_, PyAny>) -> Option<f64> {
     match kind {
         ValueKind::Number | ValueKind::Time => value.extract().ok(),
         ValueKind::Count => value.extract::<u32>().ok().map(f64::from),
@@ -225,15 +225,20 @@ impl PyController {
     /// The answers of the object: its attributes after an event.
     fn read(&self, py: Python<'_>) -> PyResult<Decision> {
         let object = self.object.bind(py);
+        let last = RefCell::new(None);
         let wrong = |place: usize, expected: &str| {
-            let value = answer(object, answers(py)[place].bind(py)).ok().flatten();
-            let value = value.map_or("None".into(), |value| value.to_string());
+            let value = last.take().map_or("None".into(), |value: Bound<'_, PyAny>| value.to_string());
             PyValueError::new_err(format!("{} is {value}, not {expected}", Answer::ALL[place].field.name))
         };
         let number = |place: usize| {
-            let value = answer(object, answers(py)[place].bind(py))?;
+            let Some(value) = answer(object, answers(py)[place].bind(py))? else {
+                last.take();
+                return Ok(None);
+            };
             let Answer { field, expected, .. } = &Answer::ALL[place];
-            answer_number(field.kind, value.as_ref()).ok_or_else(|| wrong(place, expected))
+            let number = answer_number(field.kind, &value);
+            last.replace(Some(value));
+            number.map(Some).ok_or_else(|| wrong(place, expected))
         };
         Decision::read(self.needs, number, wrong)
     }
@@ -253,21 +258,12 @@ impl ExternalController for PyController {
             event => event,
         };
         let method = event.index();
-        let defined = self.defined[method];
-        if !defined && !matches!(event, Event::SetThreshold(_)) {
+        if !self.defined[method] {
             return Ok(());
         }
         Python::attach(|py| {
-            let object = self.object.bind(py);
             let call = || {
-                match event {
-                    Event::SetThreshold(threshold) if !defined => {
-                        object.setattr(intern!(py, "ssthresh"), threshold)?;
-                    }
-                    event => {
-                        object.call_method1(&methods(py)[method], (argument(py, event)?,))?;
-                    }
-                }
+                self.object.bind(py).call_method1(&methods(py)[method], (argument(py, event)?,))?;
                 self.read(py)
             };
             *decision = call().map_err(|error| failure(py, error))?;

@@ -15,6 +15,15 @@ use units::Segments;
 const FIRST_PROBE: usize = Answer::ALL.len();
 /// Numbers of an event, and most internal values after the answers.
 const NUMBERS: usize = FIRST_PROBE + 32;
+/// Every record has room for its fields, that of a flow for the halves of its seed too.
+const _: () = {
+    assert!(FlowInfo::FIELDS.len() + 2 <= NUMBERS);
+    let mut at = 0;
+    while at < Event::METHODS.len() {
+        assert!(Event::METHODS[at].fields.len() <= NUMBERS);
+        at += 1;
+    }
+};
 /// The kind of the call that creates a controller. That of an event is one more than [`Event::index`].
 const NEW: usize = 0;
 
@@ -57,8 +66,8 @@ impl PageFactory {
         let texts = |key: &str| request[key].as_array().into_iter().flatten().filter_map(Value::as_str);
         let probes: Vec<String> = texts("probes").map(str::to_string).collect();
         if probes.len() > NUMBERS - FIRST_PROBE {
-            let (most, given) = (NUMBERS - FIRST_PROBE, probes.len());
-            return Err(format!("probes: {given} names; at most {most} are possible"));
+            let (most, count) = (NUMBERS - FIRST_PROBE, probes.len());
+            return Err(format!("probes: {count} names; at most {most} are possible"));
         }
         let mut needs = Signals::NONE;
         for name in texts("needs") {
@@ -106,7 +115,7 @@ impl ExternalFactory for PageFactory {
 fn decision(event: &[f64; NUMBERS], needs: Signals) -> Result<Decision, String> {
     Decision::read(
         needs,
-        |place| Ok(event[place]),
+        |place| Ok(Some(event[place]).filter(|number| !number.is_nan())),
         |place, expected| {
             format!("{} is {}, not {expected}", camel_case(Answer::ALL[place].field.name), event[place])
         },

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ackclock.stats import Estimate
 
 Row = dict[str, Any]
+PREFIXED = {"b/s", "s", "B"}
+"""Units that take an SI prefix."""
 MOST_LOST = 5
 """Lost connections that are shown."""
 HEADS = {
@@ -149,7 +151,8 @@ def _metric_column(name: str, rows: list[Row], keys: Sequence[str]) -> Column:
     entity, _, column = name.rpartition(".")
     estimates = [row["means"].get(key) for row in rows for key in keys]
     metric = METRICS[name] if name in METRICS else key_metric(column, "run")
-    factor, prefix = common_scale(e.value for e in estimates if e is not None and e.n > 0) if metric.unit else (1.0, "")
+    scaled = metric.unit in PREFIXED
+    factor, prefix = common_scale(e.value for e in estimates if e is not None and e.n > 0) if scaled else (1.0, "")
     unit = f"{prefix}{metric.unit}"
     if metric.shown == "%":
         factor, unit = 0.01, "%"

@@ -17,7 +17,7 @@ def page() -> str:
     lines = [
         "# Metrics",
         "",
-        "The metrics that `plot`, `results`, `compare`, `search` and suites know by name. They also take every",
+        "The metrics that `plot`, `results`, `compare`, `search` and suites know. All but suites also take every",
         "number of the [outcome](outcome-keys.md): a key of flows or links, or a full name such as `f.goodput_bps`.",
     ]
     for kind, about in KINDS.items():

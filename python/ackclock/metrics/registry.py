@@ -39,11 +39,11 @@ class Metric:
     """The largest possible value: 1 for parts."""
 
     def combined(self, rows: Sequence[Row]) -> float | None:
-        """The value of several flows; None if no flow has one."""
+        """The value of several flows; None for a mean if no flow has one."""
         values = [value for row in rows if (value := self.value(row)) is not None]
-        if not values:
-            return None
-        return sum(values) if self.combine == "sum" else sum(values) / len(values)
+        if self.combine == "sum":
+            return float(sum(values))
+        return sum(values) / len(values) if values else None
 
 
 def _key(name: str) -> Value:

@@ -35,12 +35,12 @@ class ControllerComparison:
 
     def rows(self, situation: Situation) -> list[tuple[str, dict[str, stats.Estimate]]]:
         """Controllers with their metrics in a situation, most goodput first."""
-        rows_of_table = []
+        cells = []
         for result in self.results:
             estimates = {metric: e for (name, _, metric), e in result.estimates().items() if name == situation.id}
             if estimates:
-                rows_of_table.append((result.metadata.control, estimates))
-        return sorted(rows_of_table, key=lambda row: -row[1]["goodput"].value)
+                cells.append((result.metadata.control, estimates))
+        return sorted(cells, key=lambda row: -row[1]["goodput"].value)
 
 
 def compare_controllers(

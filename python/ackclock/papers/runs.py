@@ -105,7 +105,7 @@ class Runs:
         return self.at(use.study, points[0], use.seed or FIRST_SEED) if len(points) == 1 else None
 
 
-def studies_of(paper: Paper, module: str, function: str = "") -> list[str]:
+def studies(paper: Paper, module: str, function: str = "") -> list[str]:
     """The studies that a module of the paper's folder names, or one of its functions, and the functions of measures.py
     that it uses.
     """
@@ -189,7 +189,7 @@ class PaperRuns:
             return used
         paper = self._views[CALIBRATED].results.paper
         named = [spec.name for spec in paper.studies if spec.name in figure.options.values()]
-        return RunsUsed([], named or studies_of(paper, figure.module))
+        return RunsUsed([], named or studies(paper, figure.module))
 
     def behind(self, table: Table) -> list[str]:
         """The studies behind the cells of a table that are computed from several runs.
@@ -198,7 +198,7 @@ class PaperRuns:
         """
         results = self._views[CALIBRATED].results
         codes = [part.code for part in table.part if part.code]
-        each = [results.used_by_cells.get(code) or studies_of(results.paper, "measures", code) for code in codes]
+        each = [results.used_by_cells.get(code) or studies(results.paper, "measures", code) for code in codes]
         names_of_runs = [name for names in each for name in names]
         return list(dict.fromkeys(names_of_runs))
 

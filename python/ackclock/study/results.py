@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
 from ackclock.files import BadInput, check_targets, write_table
-from ackclock.metrics import METRICS, bounds, metric, metric_of, numbers
+from ackclock.metrics import bounds, metric, metric_of, numbers
 from ackclock.text import lost_connections
 
 if TYPE_CHECKING:
@@ -87,32 +87,34 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
 
     A point is deterministic if several seeds gave the same outcome; n is then 1, and there is no interval. `lost` has
     one line for each QUIC flow of a run that lost its connection. `metrics` are names of the registry or numbers of the
-    outcome. `where` selects points by `AXIS=LABEL`. Raises
-    BadInput for an unknown metric or axis.
+    outcome; a metric of links is that of the link with the highest utilisation over all runs. `where` selects points by
+    `AXIS=LABEL`. Raises BadInput for an unknown metric or axis.
     """
     points: dict[str, list[dict[str, Any]]] = {}
     for row in _chosen(store, where):
         points.setdefault(row["axes"], []).append(row)
-    points_of_table = []
+    table_rows = []
     chosen = list(metrics) or _usual([rows[0] for rows in points.values()])
+    every = [row for rows in points.values() for row in rows]
+    known = numbers(every[0]) if every else {}
+    of_runs = {name: metric(name, every) for name in chosen if every and name not in known and "." not in name}
     for text, rows in points.items():
         counted = [numbers(row) for row in rows]
         deterministic = same_outcome(counted)
         decided = counted[:1] if deterministic else counted
         means = {}
         for name in chosen:
-            if name in METRICS and name not in counted[0]:
-                one = metric(name, rows)
-                values = [one.value(row) for row in rows[: len(decided)]]
+            if name in of_runs:
+                values = [of_runs[name].value(row) for row in rows[: len(decided)]]
             else:
                 values = [metric_of(row, name) for row in decided]
             means[name] = stats.within([x for x in values if x is not None], *bounds(name))
         lost = [f"seed {row['seed']}: {line}" for row in rows for line in lost_connections(row)]
         axes = json.loads(text)
-        points_of_table.append(
+        table_rows.append(
             {"axes": axes, "runs": len(rows), "deterministic": deterministic, "means": means, "lost": lost}
         )
-    return points_of_table
+    return table_rows
 
 
 def _usual(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -40,7 +40,7 @@ class Change:
 
         Values below the least noticeable one (`Metric.least`) count as that, so that ratios of tiny values are 1.
         """
-        least = SUITE_METRICS[self.metric].least
+        least = SUITE_METRICS[self.metric].negligible
         before = max(self.a, least)
         d = self.difference
         value, low, high = (None if x is None else max(self.a + x, least) / before for x in (d.value, d.low, d.high))

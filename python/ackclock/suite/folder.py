@@ -58,7 +58,7 @@ class Suite:
                     near = difflib.get_close_matches(metric, SUITE_METRICS, 1)
                     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SUITE_METRICS)}"
                     raise BadInput(f"{file}: {situation.id}: there is no metric {metric}; {hint}")
-            if not situation.bottleneck and {"utilisation", "drop_rate", "queueing"} & set(situation.metrics):
+            if not situation.bottleneck and any(SUITE_METRICS[metric].of_link for metric in situation.metrics):
                 raise BadInput(f"{file}: {situation.id}: bottleneck is missing; name the link that is measured")
             if not self.path(situation).is_file():
                 raise BadInput(f"{folder}: situation {situation.id} has no {situation.id}.toml")

@@ -62,10 +62,12 @@ class SuiteMetric:
     unit: str
     better: int
     find: Callable[[RunData], float | None]
-    least: float
+    negligible: float
     """Differences of values below this, in `unit`, are of no account when differences are ranked."""
-    part: float = math.inf
+    most_si: float = math.inf
     """The largest possible value in SI units."""
+    of_link: bool = False
+    """Whether it is a metric of the bottleneck, which the situation must name."""
 
     @property
     def factor(self) -> float:
@@ -75,7 +77,7 @@ class SuiteMetric:
     @property
     def most(self) -> float:
         """The largest possible value in the unit of tables; the smallest is 0."""
-        return self.part * self.factor
+        return self.most_si * self.factor
 
 
 def _sum(flows: Sequence[Row], key: str) -> float:
@@ -123,9 +125,9 @@ def _finished(flows: Sequence[Row]) -> float | None:
     return _ratio(sum(flow["completion_s"] is not None for flow in flows), len(flows))
 
 
-def _least(metric: Metric) -> float:
+def _negligible(metric: Metric) -> float:
     """The difference that is of no account: of counts 1."""
-    return 1.0 if metric.combine == "sum" and not metric.shown else LEAST[metric.shown]
+    return 1.0 if metric.combine == "sum" and not metric.shown else NEGLIGIBLE[metric.shown]
 
 
 def _of_flows(name: str, rivals: bool = False) -> SuiteMetric:
@@ -134,18 +136,19 @@ def _of_flows(name: str, rivals: bool = False) -> SuiteMetric:
 
     def value(data: RunData) -> float | None:
         flows = data.rivals if rivals else data.tested
-        number = known.combined([data.with_base(flow) for flow in flows])
-        return 0.0 if number is None and known.combine == "sum" else number
+        return known.combined([data.with_base(flow) for flow in flows])
 
     words = f"{known.words} of the {'other' if rivals else 'tested'} flows"
-    return SuiteMetric(words, known.shown, known.better, value, _least(known), known.most)
+    return SuiteMetric(words, known.shown, known.better, value, _negligible(known), known.most)
 
 
 def _of_link(name: str) -> SuiteMetric:
     """A metric of the registry, of the bottleneck."""
     known = METRICS[name]
-    words, least = f"{known.words} of the bottleneck", 1.0 if name == "utilisation" else _least(known)
-    return SuiteMetric(words, known.shown, known.better, lambda data: known.value(data.link), least, known.most)
+    words, negligible = f"{known.words} of the bottleneck", 1.0 if name == "utilisation" else _negligible(known)
+    return SuiteMetric(
+        words, known.shown, known.better, lambda data: known.value(data.link), negligible, known.most, True
+    )
 
 
 def _jain(flows: Sequence[Row]) -> float | None:
@@ -153,7 +156,7 @@ def _jain(flows: Sequence[Row]) -> float | None:
     return stats.jain(values) if any(values) else None
 
 
-LEAST = {"Mb/s": 0.01, "%": 0.5, "ms": 1.0, "s": 0.001, "": 0.05}
+NEGLIGIBLE = {"Mb/s": 0.01, "%": 0.5, "ms": 1.0, "s": 0.001, "": 0.05}
 """Differences that are of no account, by the unit of tables."""
 
 
@@ -163,7 +166,8 @@ def _metrics() -> dict[str, SuiteMetric]:
     table = {name: _of_flows(name) for name in of_flows}
     table |= {f"rivals_{name}": _of_flows(name, rivals=True) for name in of_flows}
     table |= {name: _of_link(name) for name, metric in METRICS.items() if metric.of == "link"}
-    table["queueing"] = _of_link("wait")
+    del table["rivals_queueing"]
+    table["queueing"] = _of_link("wait")  # a suite has always called the wait at the bottleneck so
     jain = METRICS["jain"]
     table |= {
         "loss": SuiteMetric(
@@ -180,7 +184,7 @@ def _metrics() -> dict[str, SuiteMetric]:
         "jain": SuiteMetric(
             f"{jain.words} of the tested flows", jain.shown, jain.better, lambda v: _jain(v.tested), 0.05, jain.most
         ),
-        "share": SuiteMetric("a tested flow's goodput over the mean of all flows", "", 0, _share, 0.05),
+        "share": SuiteMetric("a tested flow's goodput over the mean of all flows", "", 0, _share, NEGLIGIBLE[""]),
         "rivals_kept": SuiteMetric(
             "goodput of the other flows beside this controller over that beside the standard controller",
             "",

@@ -94,7 +94,7 @@ def _one(metric: str, pairs: Sequence[tuple[float, float]], points: bool) -> flo
     """
     if points:
         return sum(a - b for a, b in pairs) / len(pairs)
-    least = SUITE_METRICS[metric].least
+    least = SUITE_METRICS[metric].negligible
     sign = -1 if metric in SPEEDS else 1
     return sign * sum(math.log(max(a, least) / max(b, least)) for a, b in pairs) / len(pairs)
 

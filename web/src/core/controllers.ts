@@ -9,7 +9,7 @@ import type { PageClass } from './types';
 
 /** A field of an event or an answer. A field without a name is an argument that is a number. */
 interface Field { name: string; exact: string | null; kind: 'number' | 'count' | 'flag' | 'time' | 'word'; words: string[]; optional: boolean }
-const { flow: FLOW, methods: METHODS, answers: ANSWERS } = table as { flow: Field[]; methods: { name: string; required: boolean; fields: Field[] }[]; answers: Field[] };
+export const { flow: FLOW, methods: METHODS, answers: ANSWERS } = table as { flow: Field[]; methods: { name: string; required: boolean; fields: Field[] }[]; answers: Field[] };
 
 type PageController = Record<string, unknown>;
 type PageControllerClass = { new (flow: object): PageController; name: string; needs?: unknown; probes?: unknown; initialWindow?: unknown; ecnResponse?: unknown };
@@ -23,7 +23,7 @@ function valueOf({ kind, words, optional }: Field): (x: number) => unknown {
   return optional ? (x) => (Number.isNaN(x) ? null : value(x)) : value;
 }
 /** The argument of a method: an object with a key for each field, or a number if its only field has no name. */
-function argumentOf(fields: Field[]): (e: Float64Array) => unknown {
+export function argumentOf(fields: Field[]): (e: Float64Array) => unknown {
   const values = fields.map(valueOf);
   if (fields[0]!.name === '') return (e) => values[0]!(e[0]!);
   const keys = fields.map((field) => camel(field.name)), exact = fields.map((field) => field.exact && camel(field.exact));
@@ -74,19 +74,19 @@ export class Controllers {
     return this.use(name, scope.ackclockClass);
   }
   /** Takes a class; gives what the core must know of it. */
-  use(name: string, found: unknown): PageClass {
-    if (typeof found !== 'function') throw new Error(`${name} is not a class`);
-    for (const method of METHODS.filter((m) => m.required).map((m) => camel(m.name))) if (typeof found.prototype?.[method] !== 'function') throw new Error(`${name} has no method ${method}`);
-    const own = found as PageControllerClass;
+  use(name: string, loaded: unknown): PageClass {
+    if (typeof loaded !== 'function') throw new Error(`${name} is not a class`);
+    for (const method of METHODS.filter((m) => m.required).map((m) => camel(m.name))) if (typeof loaded.prototype?.[method] !== 'function') throw new Error(`${name} has no method ${method}`);
+    const members = loaded as PageControllerClass;
     const words = (key: 'needs' | 'probes'): string[] => {
-      const list = own[key] ?? [];
+      const list = members[key] ?? [];
       if (!Array.isArray(list) || !list.every((word) => typeof word === 'string')) throw new Error(`${name}.${key} is not a list of names`);
       return list as string[];
     };
-    if (own.ecnResponse !== undefined && !RESPONSES.includes(String(own.ecnResponse))) throw new Error(`${name}.ecnResponse is not one of ${RESPONSES.join(', ')}`);
-    this.#class = own;
+    if (members.ecnResponse !== undefined && !RESPONSES.includes(String(members.ecnResponse))) throw new Error(`${name}.ecnResponse is not one of ${RESPONSES.join(', ')}`);
+    this.#class = members;
     this.#probes = [...words('probes')];
-    const initial = own.initialWindow;
+    const initial = members.initialWindow;
     return { name, probes: this.#probes, needs: words('needs'), ...(initial === undefined || initial === null ? {} : { initial_window: Number(initial) }) };
   }
 
@@ -114,9 +114,9 @@ export class Controllers {
     }
   };
   #deliver(instance: PageController, { name, argument }: (typeof methods)[number], e: Float64Array): void {
-    const own = instance as { [method: string]: (event: unknown) => void };
-    if (own[name]) own[name](argument(e));
-    else if (name === 'onRestart') own.setWindow!((argument(e) as { window: number }).window);
+    const members = instance as { [method: string]: (event: unknown) => void };
+    if (members[name]) members[name](argument(e));
+    else if (name === 'onRestart') members.setWindow!((argument(e) as { window: number }).window);
     else if (name === 'setSsthresh') instance.ssthresh = argument(e);
   }
 }

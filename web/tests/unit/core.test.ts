@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { Controllers } from '../../src/core/controllers';
+import { Controllers, FLOW, METHODS, argumentOf, camel } from '../../src/core/controllers';
 import { Failed, Refused } from '../../src/core/lab';
 import { FLIGHT, type Flights } from '../../src/core/types';
 import { at, hover, keys, place, values, type Schema } from '../../src/editor/complete';
@@ -74,6 +74,17 @@ describe('the core', () => {
     expect(await nextEvent(outcome.duration_s, 1, ask, outcome.duration_s)).toBe(outcome.duration_s);
     const found = core.flights(10, 10.05);
     for (let row = 0; row < found.rows; row++) expect(found.data[row * FLIGHT.width + FLIGHT.start]).toBeLessThanOrEqual(10.05);
+  });
+});
+describe('the argument of an event', () => {
+  it.each([...METHODS.map((m) => [m.name, m.fields] as const), ['flow', FLOW] as const])('has the fields of the table: %s', (_, fields) => {
+    const record = Float64Array.from({ length: 41 }, (_, i) => i % 2), argument = argumentOf([...fields])(record);
+    const value = ({ kind, words }: (typeof fields)[number], x: number): unknown => (kind === 'time' ? x / 1e12 : kind === 'flag' ? x === 1 : kind === 'word' ? words[x] : x);
+    if (fields[0]!.name === '') { expect(argument).toBe(value(fields[0]!, record[0]!)); return; }
+    const expected = fields.flatMap((f, i) => [[camel(f.name), value(f, record[i]!)], ...(f.exact ? [[camel(f.exact), record[i]]] : [])]);
+    expect(argument).toEqual(Object.fromEntries(expected));
+    const none = argumentOf([...fields])(new Float64Array(41).fill(NaN)) as Record<string, unknown>;
+    for (const f of fields.filter((f) => f.optional)) expect(none[camel(f.name)]).toBeNull();
   });
 });
 describe('a controller of the page', () => {
