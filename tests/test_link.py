@@ -96,7 +96,7 @@ def test_damaged_links_are_refused(traced: Path, seed: int) -> None:
         ({"files": {"../x": {"text": ""}}}, "files"),
         ({"files": {"/etc/x": {"text": ""}}}, "files"),
         ({"text": None}, "no scenario"),
-        ({"law": {"code": "", "flows": {}}}, "JavaScript"),
+        ({"controller": {"code": "", "flows": {}}}, "JavaScript"),
     ],
 )
 def test_impossible_contents_are_refused(change: dict[str, object], message: str) -> None:

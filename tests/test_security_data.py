@@ -58,7 +58,7 @@ def test_a_recorded_run_is_data(place: Place, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("entry", "value"),
     [
-        ("shared", {"v": 1, "text": "", "law": {"code": "alert(1)", "flows": {"f": "page"}}}),
+        ("shared", {"v": 1, "text": "", "controller": {"code": "alert(1)", "flows": {"f": "page"}}}),
         ("shared", {"v": True, "text": ""}),
         ("geometry", {"v": 1, "text": "", "files": {"../x": {"text": ""}}}),
         ("seed", "1"),

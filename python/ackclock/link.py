@@ -174,7 +174,7 @@ def check(value: Any) -> Shared:
         raise BadInput("the link holds no scenario")
     if value.get("v") != 1 or isinstance(value["v"], bool):
         raise BadInput(f"the link is of version {value.get('v')!r:.20}; this program reads version 1")
-    if value.get("law"):
+    if value.get("controller"):
         raise BadInput("the link holds a controller in JavaScript, which only the page can run; open the link there")
     shared: Shared = {"v": 1, "text": value["text"]}
     overrides, seed, files = value.get("set", []), value.get("seed"), value.get("files", {})

@@ -5,7 +5,7 @@
 //! truncated, as for every algorithm of that profile. Status: checked: `arithmetic = "linux"` with HyStart agrees with
 //! recordings of Linux 6.18 (docs/validation-linux.md); the curve of RFC 9438 is compared with hand-computed numbers (below).
 
-use crate::cubic_linux::{CubicLinux, Law};
+use crate::cubic_linux::{Constants, CubicLinux};
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::cbrt;
 use crate::estimators::Smoothed;
@@ -121,7 +121,7 @@ impl Algorithm for Cubic {
             other => other == "linux",
         };
         Cubic {
-            linux: linux.then(|| Box::new(CubicLinux::new(law(params)))),
+            linux: linux.then(|| Box::new(CubicLinux::new(constants(params)))),
             c: params.number("c"),
             beta: params.number("beta"),
             fast_convergence: params.switch("fast_convergence"),
@@ -142,8 +142,8 @@ fn linux_fraction(value: f64) -> u64 {
 }
 
 /// The parameters in the units of Linux.
-fn law(params: &Params) -> Law {
-    Law {
+fn constants(params: &Params) -> Constants {
+    Constants {
         hz: params.number("hz") as u64,
         beta: linux_fraction(params.number("beta")),
         scale: linux_fraction(params.number("c")),

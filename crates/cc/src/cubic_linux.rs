@@ -4,9 +4,9 @@
 
 use units::{Span, Time};
 
-/// The parameters of the law.
+/// The constants of the curve of the window, of the clock and of the reductions.
 #[derive(Clone, Copy, Debug)]
-pub struct Law {
+pub struct Constants {
     /// Jiffies per second.
     pub hz: u64,
     /// Part of the window that remains after a loss, in 1/1024.
@@ -22,7 +22,7 @@ pub struct Law {
 /// The state between two losses. Windows in segments, times in jiffies.
 #[derive(Clone, Debug)]
 pub struct CubicLinux {
-    law: Law,
+    constants: Constants,
     /// Where the clock starts: the start of the connection.
     opened: Time,
     /// Start of the epoch; `None`: it starts with the next ACK in congestion avoidance.
@@ -59,9 +59,9 @@ fn cube_root(a: u64) -> u64 {
 
 impl CubicLinux {
     /// The state before the first loss.
-    pub fn new(law: Law) -> CubicLinux {
+    pub fn new(constants: Constants) -> CubicLinux {
         CubicLinux {
-            law,
+            constants,
             opened: Time::ZERO,
             epoch: None,
             last_max: 0,
@@ -82,12 +82,12 @@ impl CubicLinux {
     }
 
     fn jiffies(&self, now: Time) -> u64 {
-        (now.since(self.opened).ps() as u128 * self.law.hz as u128 / 1_000_000_000_000) as u64
+        (now.since(self.opened).ps() as u128 * self.constants.hz as u128 / 1_000_000_000_000) as u64
     }
 
     /// Takes a round-trip sample, except in the first second of an epoch. Returns whether the sample counts.
     pub fn on_rtt(&mut self, now: Time, rtt: Span) -> bool {
-        let counts = self.epoch.is_none_or(|epoch| self.jiffies(now) >= epoch + self.law.hz);
+        let counts = self.epoch.is_none_or(|epoch| self.jiffies(now) >= epoch + self.constants.hz);
         if counts {
             self.delay_min = Some(self.delay_min.map_or(rtt, |least| least.min(rtt)));
         }
@@ -100,7 +100,7 @@ impl CubicLinux {
         let now = self.jiffies(now);
         self.acked += acked;
         let fresh = self.epoch.is_some();
-        if fresh && self.last_cwnd == cwnd && now - self.last_time <= self.law.hz / 32 {
+        if fresh && self.last_cwnd == cwnd && now - self.last_time <= self.constants.hz / 32 {
             return self.count;
         }
         if !(fresh && now == self.last_time) {
@@ -111,12 +111,12 @@ impl CubicLinux {
                 (self.k, self.origin) = if self.last_max <= cwnd {
                     (0, cwnd)
                 } else {
-                    (cube_root((1 << 40) / self.law.scale * (self.last_max - cwnd)), self.last_max)
+                    (cube_root((1 << 40) / self.constants.scale * (self.last_max - cwnd)), self.last_max)
                 };
             }
             self.count = self.by_curve(now - epoch, cwnd);
         }
-        if self.law.reno_friendly {
+        if self.constants.reno_friendly {
             let step = (cwnd * self.reno_step()) >> 3;
             if self.acked > step {
                 let steps = (self.acked - 1) / step;
@@ -133,17 +133,17 @@ impl CubicLinux {
 
     /// Eight times the round trips in which Reno with this beta grows by one segment.
     fn reno_step(&self) -> u64 {
-        (8 * (1024 + self.law.beta) / 3 / (1024 - self.law.beta)).max(8)
+        (8 * (1024 + self.constants.beta) / 3 / (1024 - self.constants.beta)).max(8)
     }
 
     /// `segments_per_step` by the cubic curve, `elapsed` jiffies after the start of the epoch.
     fn by_curve(&self, elapsed: u64, cwnd: u64) -> u64 {
-        let delay = self
-            .delay_min
-            .map_or(0, |rtt| (rtt.ps() as u128 * self.law.hz as u128).div_ceil(1_000_000_000_000) as u64);
-        let t = ((elapsed + delay) << 10) / self.law.hz;
+        let delay = self.delay_min.map_or(0, |rtt| {
+            (rtt.ps() as u128 * self.constants.hz as u128).div_ceil(1_000_000_000_000) as u64
+        });
+        let t = ((elapsed + delay) << 10) / self.constants.hz;
         let offset = t.abs_diff(self.k) as u128;
-        let delta = ((self.law.scale as u128 * offset * offset * offset) >> 40) as u64;
+        let delta = ((self.constants.scale as u128 * offset * offset * offset) >> 40) as u64;
         let target =
             if t < self.k { self.origin.saturating_sub(delta) } else { self.origin.saturating_add(delta) };
         let count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
@@ -153,8 +153,8 @@ impl CubicLinux {
     /// A loss or an ECN echo at window `cwnd`: ends the epoch. Returns the new threshold. `beta` in 1/1024.
     pub fn reduce(&mut self, cwnd: u64, beta: u64) -> u64 {
         self.epoch = None;
-        self.last_max = if cwnd < self.last_max && self.law.fast_convergence {
-            cwnd * (1024 + self.law.beta) / 2048
+        self.last_max = if cwnd < self.last_max && self.constants.fast_convergence {
+            cwnd * (1024 + self.constants.beta) / 2048
         } else {
             cwnd
         };
@@ -163,7 +163,7 @@ impl CubicLinux {
 
     /// A retransmission timeout: the state starts anew.
     pub fn reset(&mut self) {
-        *self = CubicLinux { opened: self.opened, ..CubicLinux::new(self.law) };
+        *self = CubicLinux { opened: self.opened, ..CubicLinux::new(self.constants) };
     }
 
     /// Transmission starts again after `idle`: the epoch moves by the idle time.
@@ -191,8 +191,8 @@ impl CubicLinux {
 mod tests {
     use super::*;
 
-    fn law(hz: u64) -> Law {
-        Law { hz, beta: 717, scale: 410, fast_convergence: true, reno_friendly: true }
+    fn constants(hz: u64) -> Constants {
+        Constants { hz, beta: 717, scale: 410, fast_convergence: true, reno_friendly: true }
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn windows_after_a_loss_have_the_values_of_linux() {
         for hz in [250, 1000] {
-            let mut cubic = CubicLinux::new(law(hz));
+            let mut cubic = CubicLinux::new(constants(hz));
             assert_eq!(cubic.reduce(100, 717), 70);
             assert_eq!(windows(cubic, 70, 7), [87, 97, 100, 100, 100, 102, 109], "HZ {hz}");
         }
@@ -236,10 +236,10 @@ mod tests {
 
     #[test]
     fn fast_convergence_remembers_less() {
-        let mut cubic = CubicLinux::new(law(1000));
+        let mut cubic = CubicLinux::new(constants(1000));
         cubic.reduce(100, 717);
         assert_eq!((cubic.reduce(80, 717), cubic.last_max), (56, 68));
-        let mut plain = CubicLinux::new(Law { fast_convergence: false, ..law(1000) });
+        let mut plain = CubicLinux::new(Constants { fast_convergence: false, ..constants(1000) });
         plain.reduce(100, 717);
         assert_eq!((plain.reduce(80, 870), plain.last_max), (67, 80));
         assert_eq!(plain.reduce(2, 717), 2);
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn an_idle_time_moves_the_epoch() {
-        let mut cubic = CubicLinux::new(law(1000));
+        let mut cubic = CubicLinux::new(constants(1000));
         cubic.reduce(100, 717);
         cubic.segments_per_step(Time::ZERO + Span::from_ms(1000), 70, 1);
         cubic.on_transmit_start(Time::ZERO + Span::from_ms(3000), Span::from_ms(500));
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn samples_of_the_first_second_of_an_epoch_do_not_count() {
-        let mut cubic = CubicLinux::new(law(1000));
+        let mut cubic = CubicLinux::new(constants(1000));
         let at = |ms| Time::ZERO + Span::from_ms(ms);
         cubic.on_rtt(at(10), Span::from_ms(50));
         cubic.segments_per_step(at(1000), 70, 1);

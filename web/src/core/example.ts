@@ -1,5 +1,5 @@
 /** The controller that the page begins with: Reno (RFC 5681), which gives the bits of the registered Reno. */
-export const EXAMPLE = `// Reno (RFC 5681). The window is in segments; change the law and run again.
+export const EXAMPLE = `// Reno (RFC 5681). The window is in segments; change it and run again.
 class MyReno {
   constructor(flow) {
     this.flow = flow;

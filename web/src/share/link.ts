@@ -7,7 +7,7 @@ export interface View { page?: 'lab' | 'compare'; from?: number; to?: number; at
 export interface Shared {
   v: 1; text: string; set?: string[]; seed?: number; files?: Files;
   /** Controllers of the page: code, and the class of each flow. */
-  law?: { code: string; flows: Record<string, string> };
+  controller?: { code: string; flows: Record<string, string> };
   view?: View; engine?: string;
 }
 /** Characters of a link that chat programs and mail keep whole. */
@@ -58,17 +58,17 @@ export function check(value: unknown): Shared {
   if (!isObject(value)) throw new BadLink('the link holds no scenario');
   if (value.v !== 1) throw new BadLink(`the link is of version ${String(value.v).slice(0, 20)}; this page reads version 1`);
   if (!isText(value.text)) throw new BadLink('the link holds no scenario');
-  const { set, seed, files, law, view, engine } = value;
+  const { set, seed, files, controller, view, engine } = value;
   if (set !== undefined && !(Array.isArray(set) && set.every(isText))) throw new BadLink('set in the link is not a list of KEY=VALUE');
   if (seed !== undefined && !(Number.isSafeInteger(seed) && Number(seed) >= 0)) throw new BadLink('seed in the link is not a whole number from 0 to 2^53 - 1');
   if (files !== undefined && !(isObject(files) && Object.values(files).every((f) => isObject(f) && (isText(f.text) || isText(f.base64))))) throw new BadLink('files in the link are damaged');
-  if (law !== undefined && !(isObject(law) && isText(law.code) && isObject(law.flows) && Object.values(law.flows).every(isText))) throw new BadLink('the controller in the link is damaged');
+  if (controller !== undefined && !(isObject(controller) && isText(controller.code) && isObject(controller.flows) && Object.values(controller.flows).every(isText))) throw new BadLink('the controller in the link is damaged');
   if (engine !== undefined && !isText(engine)) throw new BadLink('engine in the link is not a text');
   const shared: Shared = { v: 1, text: value.text };
   if (set) shared.set = set as string[];
   if (seed !== undefined) shared.seed = Number(seed);
   if (files) shared.files = files as Files;
-  if (law) shared.law = law as Shared['law'];
+  if (controller) shared.controller = controller as Shared['controller'];
   if (isObject(view)) shared.view = checkView(view);
   if (engine) shared.engine = engine;
   return shared;

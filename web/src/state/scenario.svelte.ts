@@ -43,16 +43,16 @@ export const keep = () => ({ name: scenario.name, text: scenario.text, set: $sta
 export function restore(kept: ReturnType<typeof keep>): void { Object.assign(scenario, kept, { problem: null, checked: null }); }
 export function takeShared(shared: Shared): void {
   Object.assign(scenario, { name: '', text: shared.text, set: shared.set ?? [], seed: shared.seed ?? null, files: shared.files ?? {}, problem: null, checked: null });
-  scenario.code = shared.law?.code ?? '';
-  scenario.controlled = Object.keys(shared.law?.flows ?? {});
-  scenario.confirmed = !shared.law;
+  scenario.code = shared.controller?.code ?? '';
+  scenario.controlled = Object.keys(shared.controller?.flows ?? {});
+  scenario.confirmed = !shared.controller;
 }
 export function shared(engine: string, view?: View): Shared {
   const out: Shared = { v: 1, text: scenario.text };
   if (scenario.set.length) out.set = $state.snapshot(scenario.set);
   if (scenario.seed !== null) out.seed = scenario.seed;
   if (Object.keys(scenario.files).length) out.files = $state.snapshot(scenario.files);
-  if (scenario.controlled.length) out.law = { code: scenario.code, flows: Object.fromEntries(scenario.controlled.map((flow) => [flow, 'page'])) };
+  if (scenario.controlled.length) out.controller = { code: scenario.code, flows: Object.fromEntries(scenario.controlled.map((flow) => [flow, 'page'])) };
   if (view) out.view = view;
   if (engine) out.engine = engine;
   return out;

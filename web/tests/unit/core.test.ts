@@ -89,7 +89,7 @@ describe('the argument of an event', () => {
 });
 describe('a controller of the page', () => {
   const load = (code: string): Controllers => { const c = new Controllers(); c.use('Own', new Function(`${code}; return Own`)()); return c; };
-  it.each([['ns2'], ['linux']])('with the law of Reno gives the bits of Reno, profile %s', (profile) => {
+  it.each([['ns2'], ['linux']])('with the algorithm of Reno gives the bits of Reno, profile %s', (profile) => {
     const controllers = load(EXAMPLE.replace(/class \w+/, 'class Own'));
     const set = [`tcp.profile=${profile}`];
     const own = lab(controllers.tell), rust = lab();

@@ -14,7 +14,7 @@ describe('links', () => {
     const draw = draws(7);
     for (let i = 0; i < 200; i++) {
       const text = Array.from({ length: Math.floor(draw() * 400) }, () => String.fromCodePoint(Math.floor(draw() * 0x2fff) + 1)).join('').replace(/[\ud800-\udfff]/g, '');
-      const shared: Shared = { v: 1, text, set: [`a=${draw()}`], seed: Math.floor(draw() * 2 ** 53), files: { 'x.gz': { base64: 'AAEC' } }, law: { code: text, flows: { f: 'page' } }, view: { page: 'compare', from: draw(), to: 1 + draw() }, engine: 'e' };
+      const shared: Shared = { v: 1, text, set: [`a=${draw()}`], seed: Math.floor(draw() * 2 ** 53), files: { 'x.gz': { base64: 'AAEC' } }, controller: { code: text, flows: { f: 'page' } }, view: { page: 'compare', from: draw(), to: 1 + draw() }, engine: 'e' };
       expect(unpack(pack(shared))).toEqual(shared);
     }
   });
@@ -38,7 +38,7 @@ describe('links', () => {
   });
   it.each([
     [null], [[]], ['x'], [{}], [{ v: 2, text: '' }], [{ v: 1 }], [{ v: 1, text: 1 }], [{ v: 1, text: '', set: 'a' }], [{ v: 1, text: '', seed: -1 }], [{ v: 1, text: '', seed: 1.5 }], [{ v: 1, text: '', seed: 2 ** 53 }],
-    [{ v: 1, text: '', files: { a: {} } }], [{ v: 1, text: '', law: { code: '' } }], [{ v: 1, text: '', engine: 1 }],
+    [{ v: 1, text: '', files: { a: {} } }], [{ v: 1, text: '', controller: { code: '' } }], [{ v: 1, text: '', engine: 1 }],
   ])('with the content %j are refused', (value) => { expect(() => unpack(raw(value))).toThrow(BadLink); });
   it('are not inflated without bound', () => { expect(() => unpack(raw({ v: 1, text: 'x'.repeat(LARGEST * 4) }))).toThrow('more than'); });
   it('drop what a view cannot be', () => { expect(unpack(raw({ v: 1, text: '', view: { page: 'x', from: -1, to: 'y', at: 2 } })).view).toEqual({ at: 2 }); });
