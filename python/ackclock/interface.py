@@ -155,7 +155,7 @@ def page() -> str:
         "",
         "## Methods",
         "",
-        "| method | |",
+        "| method | when, and what it does |",
         "|---|---|",
     ]
     for method in table["methods"]:
@@ -163,13 +163,13 @@ def page() -> str:
         link = f": [{type_}](#{type_.lower()})" if method["class"] else ""
         must = " Required." if method["required"] else ""
         lines.append(f"| `{method['name']}({argument})`{link} | {method['doc']}{must} |")
-    lines += ["", "## Answers", "", "| attribute | type | |", "|---|---|---|"]
+    lines += ["", "## Answers", "", "| attribute | type | meaning |", "|---|---|---|"]
     for answer in table["answers"]:
         need = f" (`needs`: `{answer['needs']}`)" if answer["needs"] else ""
         type_ = TYPES[answer["kind"]] + ("" if answer["required"] or answer["default"] is not None else " | None")
         lines.append(f"| `{answer['name']}` | {_cell(type_)} | {answer['doc']}{need} |")
     for of in classes():
-        lines += ["", f"## {of['class']}", "", of["about"], "", "| field | type | |", "|---|---|---|"]
+        lines += ["", f"## {of['class']}", "", of["about"], "", "| field | type | meaning |", "|---|---|---|"]
         for field in of["fields"]:
             rows = [(field["name"], _type(field), _meaning(field))]
             if field["exact"]:

@@ -19,14 +19,15 @@ def page() -> str:
         "",
         "The metrics that `plot`, `results`, `compare`, `search` and suites know. All but suites also take every",
         "number of the [outcome](outcome-keys.md): a key of flows or links, or a full name such as `f.goodput_bps`.",
+        "Percentiles of delays need `delays = true` in the scenario.",
     ]
     for kind, about in KINDS.items():
         lines += ["", f"## {about.partition(':')[0].removesuffix('.')}", "", about, ""]
-        lines += ["| name | other names | meaning | unit | better | several flows |", "|---|---|---|---|---|---|"]
+        lines += ["| name | meaning | unit | better | several flows |", "|---|---|---|---|---|"]
         for name, metric in METRICS.items():
             if metric.of == kind:
-                others = ", ".join(f"`{other}`" for other, name_of in ALIASES.items() if name_of == name)
+                names = ", ".join(f"`{one}`" for one in (name, *(other for other, of in ALIASES.items() if of == name)))
                 several = metric.combine if kind == "flow" else ""
-                cells = [f"`{name}`", others, metric.words, metric.unit, BETTER[metric.better], several]
+                cells = [names, metric.words, metric.unit, BETTER[metric.better], several]
                 lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
