@@ -44,6 +44,11 @@ def _default(answer: dict[str, Any]) -> str:
     return str(bool(number) if answer["kind"] == "flag" else int(number))
 
 
+def _answer_type(answer: dict[str, Any]) -> str:
+    """The type of an answer: it can be None if it has no other default and is not required."""
+    return TYPES[answer["kind"]] + ("" if answer["required"] or answer["default"] is not None else " | None")
+
+
 def _meaning(field: dict[str, Any]) -> str:
     words = f" One of {', '.join(field['words'])}." if field["words"] else ""
     return str(field["doc"]) + words
@@ -102,12 +107,8 @@ def base_class() -> str:
     for answer in table["answers"]:
         need = f" Read only if `needs` has {answer['needs']}." if answer["needs"] else ""
         name = answer["name"]
-        if answer["required"]:
-            lines.append(f"    {name}: {_type(answer)}")
-        else:
-            default = _default(answer)
-            type_ = TYPES[answer["kind"]] + (" | None" if default == "None" else "")
-            lines.append(f"    {name}: {type_} = {default}")
+        default = "" if answer["required"] else f" = {_default(answer)}"
+        lines.append(f"    {name}: {_answer_type(answer)}{default}")
         lines += _doc(answer["doc"] + need, "    ")
     lines += [
         "",
@@ -166,8 +167,7 @@ def page() -> str:
     lines += ["", "## Answers", "", "| attribute | type | meaning |", "|---|---|---|"]
     for answer in table["answers"]:
         need = f" (`needs`: `{answer['needs']}`)" if answer["needs"] else ""
-        type_ = TYPES[answer["kind"]] + ("" if answer["required"] or answer["default"] is not None else " | None")
-        lines.append(f"| `{answer['name']}` | {_cell(type_)} | {answer['doc']}{need} |")
+        lines.append(f"| `{answer['name']}` | {_cell(_answer_type(answer))} | {answer['doc']}{need} |")
     for of in classes():
         lines += ["", f"## {of['class']}", "", of["about"], "", "| field | type | meaning |", "|---|---|---|"]
         for field in of["fields"]:
