@@ -178,8 +178,8 @@ def folder_circles(graph: Graph, root: Path) -> dict[Path, list[list[str]]]:
                     one, two = one.with_suffix(""), two.with_suffix("")
                     if one != two:
                         level.setdefault(one, set()).add(two)
-        if circles(level):
-            cycles[folder.relative_to(root)] = [[path.name for path in circle] for circle in circles(level)]
+        if level_circles := circles(level):
+            cycles[folder.relative_to(root)] = [[path.name for path in circle] for circle in level_circles]
     return cycles
 
 
@@ -190,5 +190,5 @@ if __name__ == "__main__":
     print(f"{len(graph)} files, {sum(map(len, graph.values()))} arrows, {len(found)} circles")
     for circle in found:
         print("  " + ", ".join(str(file.relative_to(root)) for file in circle))
-    for folder, cycles in folder_circles(graph, root.resolve() if root.is_absolute() else root).items():
+    for folder, cycles in folder_circles(graph, root).items():
         print(f"  folders of {folder}: {cycles}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 from ackclock import _core
@@ -20,8 +21,9 @@ def schema(of: str) -> dict[str, Any]:
     return document
 
 
+@cache
 def interface() -> dict[str, Any]:
-    """The interface of controllers: `flow`, `methods` with their events, `answers`, `signals`."""
+    """The interface of controllers: `flow`, `methods` with their events, `answers`, `signals`. Do not change it."""
     table: dict[str, Any] = json.loads(_core.interface())
     return table
 

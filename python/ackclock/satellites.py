@@ -61,5 +61,5 @@ class SatelliteView:
 
     def snapshot(self, at_s: float) -> dict[str, Any]:
         """Data for a map at a time: satellites, terminals, links, path (docs/satellites.md)."""
-        positions: dict[str, Any] = json.loads(self._core.snapshot(at_s, self._start, self._end))
-        return positions
+        state: dict[str, Any] = json.loads(self._core.snapshot(at_s, self._start, self._end))
+        return state

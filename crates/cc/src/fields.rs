@@ -66,7 +66,7 @@ external! {
     Time, ValueKind::Time, f64 = Time::seconds, u64 = Time::ps, |x| x.ps() as f64;
     Span, ValueKind::Time, f64 = Span::seconds, u64 = Span::ps, |x| x.ps() as f64;
     Rate, ValueKind::Number, f64 = |x| x.bps() as f64, u64 = Rate::bps, |x| x.bps() as f64;
-    Phase, ValueKind::Word(&["open", "cwr", "recovery", "loss"]), &'static str = Phase::name,
+    Phase, ValueKind::Word(&[Phase::Open.name(), Phase::Cwr.name(), Phase::Recovery.name(), Phase::Loss.name()]), &'static str = Phase::name,
         &'static str = Phase::name, |x| (x as u8).into();
     Cause, ValueKind::Word(&["fast_retransmit", "ecn"]), &'static str = word, &'static str = word, |x| (x as u8).into();
     Hint, ValueKind::Word(&["handoff_begins", "handoff_ends", "router_rate", "router_feedback"]),

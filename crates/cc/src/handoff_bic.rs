@@ -310,16 +310,16 @@ mod tests {
     #[test]
     fn the_running_average_is_taken_after_the_difference() {
         let mut algorithm = algorithm(Answer::Step, &[]);
-        let windows_of: Vec<f64> =
+        let differences: Vec<f64> =
             [100, 120, 100].into_iter().map(|ms| algorithm.difference(Span::from_ms(ms)) * 1e3).collect();
         // 100; 120 against 100; 100 against 110.
-        for (windows_of, expected) in windows_of.iter().zip([0.0, 20.0, -10.0]) {
-            assert!((windows_of - expected).abs() < 1e-9);
+        for (difference, expected) in differences.iter().zip([0.0, 20.0, -10.0]) {
+            assert!((difference - expected).abs() < 1e-9);
         }
         let mut second = self::algorithm(Answer::Step, &[("signal", word("diff2"))]);
-        let windows_of: Vec<f64> =
+        let differences: Vec<f64> =
             [100, 120, 100].into_iter().map(|ms| second.difference(Span::from_ms(ms)) * 1e3).collect();
-        assert!((windows_of[2] + 30.0).abs() < 1e-9);
+        assert!((differences[2] + 30.0).abs() < 1e-9);
         let mut printed = self::algorithm(Answer::Step, &[("difference", word("printed"))]);
         assert_eq!(printed.difference(Span::from_ms(100)) + printed.difference(Span::from_ms(200)), 0.0);
     }

@@ -241,8 +241,8 @@ mod tests {
         for (ms, wanted) in
             [(30.0, 1.0 / 60.0), (60.0, 1.0 / 60.0), (66.0, -0.0833333), (90.0, -0.4833333), (300.0, -0.5)]
         {
-            let windows_of = change(20.0, ms / 1000.0, 0.06, 0.05);
-            assert!((windows_of - wanted).abs() < 1e-6, "{ms}: {windows_of}");
+            let step = change(20.0, ms / 1000.0, 0.06, 0.05);
+            assert!((step - wanted).abs() < 1e-6, "{ms}: {step}");
         }
     }
 }

@@ -79,9 +79,9 @@ fn flows() -> Vec<FlowInfo> {
 
 /// Every controller with its defaults, and with each other choice of each word.
 fn variants() -> Vec<(&'static str, Params)> {
-    let mut variants_of = Vec::new();
+    let mut list = Vec::new();
     for d in CONTROLLERS {
-        variants_of.push((d.name, Params::new(d.params, []).unwrap()));
+        list.push((d.name, Params::new(d.params, []).unwrap()));
         for p in d.params {
             let others: Vec<ParamValue> = match p.kind {
                 cc::ParamKind::Choice(words) => {
@@ -93,11 +93,10 @@ fn variants() -> Vec<(&'static str, Params)> {
                     vec![ParamValue::Number(min), ParamValue::Number(max)]
                 }
             };
-            variants_of
-                .extend(others.into_iter().map(|v| (d.name, Params::new(d.params, [(p.name, v)]).unwrap())));
+            list.extend(others.into_iter().map(|v| (d.name, Params::new(d.params, [(p.name, v)]).unwrap())));
         }
     }
-    variants_of
+    list
 }
 
 /// A sender's bookkeeping around a controller; every state that a controller shows goes into the log.

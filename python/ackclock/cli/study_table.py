@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from ackclock.cli.console import wide_console
-from ackclock.metrics.registry import METRICS, key_metric
+from ackclock.metrics.registry import METRICS, UNITS, key_metric
 from ackclock.si import common_scale, decimals, digits_of
 from ackclock.text import plus_minus
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ackclock.stats import Estimate
 
 Row = dict[str, Any]
-PREFIXED = {"b/s", "s", "B"}
-"""Units that take an SI prefix."""
 MOST_LOST = 5
 """Lost connections that are shown."""
 HEADS = {
@@ -48,11 +46,11 @@ def study_results(title: str, rows: list[Row]) -> None:
     flows = [name for name in names if _is_flow(name)]
     links = [name for name in names if "->" in name]
     whole = [name for name in names if name not in {*flows, *links}]
-    for label, names_of, other in (("flow", flows, []), ("link", links, whole)):
-        if names_of or other:
-            grid = _grid(rows, label, names_of, other, list(rows[0]["axes"]))
+    for label, entries, other in (("flow", flows, []), ("link", links, whole)):
+        if entries or other:
+            grid = _grid(rows, label, entries, other, list(rows[0]["axes"]))
             if sum(grid.widths()) > console.width:  # axes with one label are left out
-                grid = _grid(rows, label, names_of, other, _varying(rows))
+                grid = _grid(rows, label, entries, other, _varying(rows))
             console.print(grid.table(console.width))
     lost = [", ".join([*map(" = ".join, row["axes"].items()), line]) for row in rows for line in row["lost"]]
     for line in lost[:MOST_LOST]:
@@ -151,7 +149,7 @@ def _metric_column(name: str, rows: list[Row], keys: Sequence[str]) -> Column:
     entity, _, column = name.rpartition(".")
     estimates = [row["means"].get(key) for row in rows for key in keys]
     metric = METRICS[name] if name in METRICS else key_metric(column, "run")
-    scaled = metric.unit in PREFIXED
+    scaled = metric.unit in UNITS.values()  # counts take no SI prefix
     factor, prefix = common_scale(e.value for e in estimates if e is not None and e.n > 0) if scaled else (1.0, "")
     unit = f"{prefix}{metric.unit}"
     if metric.shown == "%":

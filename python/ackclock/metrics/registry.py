@@ -19,14 +19,15 @@ SHOWN = {"Mb/s": 1e-6, "%": 100.0, "ms": 1e3, "s": 1.0, "": 1.0}
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: `value` gives that of a flow, of a link or of a whole run, in SI units; None if it does not apply."""
+    """A metric of a flow, of a link or of a whole run."""
 
     words: str
     """What a figure says, without the unit."""
     unit: str
     """The SI unit; empty for counts and parts."""
     of: Literal["flow", "link", "run"]
-    value: Value
+    source: str | Value
+    """The key of the outcome that it is, or a function of the outcome's keys."""
     better: int = 0
     """1 if more is better, -1 if less is, 0 if neither."""
     combine: Literal["sum", "mean"] = "mean"
@@ -38,16 +39,19 @@ class Metric:
     most: float = math.inf
     """The largest possible value: 1 for parts."""
 
+    def value(self, one: Row) -> float | None:
+        """The value of a flow, a link or a run, in SI units; None if it does not apply."""
+        if callable(self.source):
+            return self.source(one)
+        number = one.get(self.source)
+        return None if number is None else float(number)
+
     def combined(self, rows: Sequence[Row]) -> float | None:
         """The value of several flows; None for a mean if no flow has one."""
         values = [value for row in rows if (value := self.value(row)) is not None]
         if self.combine == "sum":
             return float(sum(values))
         return sum(values) / len(values) if values else None
-
-
-def _key(name: str) -> Value:
-    return lambda one: None if one.get(name) is None else float(one[name])
 
 
 def _above_base(name: str) -> Value:
@@ -65,33 +69,31 @@ def _ratio(above: str, below: str) -> Value:
 
 
 METRICS: dict[str, Metric] = {
-    "goodput": Metric("goodput", "b/s", "flow", _key("goodput_bps"), 1, "sum", "Mb/s"),
-    "throughput": Metric("throughput", "b/s", "flow", _key("throughput_bps"), 1, "sum", "Mb/s"),
+    "goodput": Metric("goodput", "b/s", "flow", "goodput_bps", 1, "sum", "Mb/s"),
+    "throughput": Metric("throughput", "b/s", "flow", "throughput_bps", 1, "sum", "Mb/s"),
     "queueing": Metric("mean queueing delay", "s", "flow", _above_base("mean_delay_s"), -1, shown="ms"),
     "p95_queueing": Metric(
         "95th percentile of the queueing delay", "s", "flow", _above_base("p95_delay_s"), -1, shown="ms"
     ),
-    "delay": Metric("mean one-way delay", "s", "flow", _key("mean_delay_s"), -1, shown="ms"),
-    "p95_delay": Metric("95th percentile of the one-way delay", "s", "flow", _key("p95_delay_s"), -1, shown="ms"),
+    "delay": Metric("mean one-way delay", "s", "flow", "mean_delay_s", -1, shown="ms"),
+    "p95_delay": Metric("95th percentile of the one-way delay", "s", "flow", "p95_delay_s", -1, shown="ms"),
     "tail_ratio": Metric(
         "95th percentile of the one-way delay over its mean", "", "flow", _ratio("p95_delay_s", "mean_delay_s"), -1
     ),
-    "rtt": Metric("mean round-trip time", "s", "flow", _key("mean_rtt_s"), -1, shown="ms"),
-    "completion": Metric("completion time", "s", "flow", _key("completion_s"), -1, shown="s"),
-    "cwnd": Metric("mean cwnd", "segments", "flow", _key("mean_cwnd")),
-    "retransmissions": Metric("retransmitted packets", "", "flow", _key("retransmitted_packets"), -1, "sum"),
-    "timeouts": Metric("retransmission timeouts", "", "flow", _key("timeouts"), -1, "sum"),
-    "reductions": Metric("reductions of cwnd", "", "flow", _key("window_cuts"), combine="sum"),
-    "jitter": Metric("mean change of delay between packets", "s", "flow", _key("jitter2_s"), -1, shown="ms"),
-    "delivery": Metric("delivery ratio", "", "flow", _key("delivery_ratio"), 1, shown="%", most=1.0),
-    "utilisation": Metric("utilisation", "", "link", _key("utilisation"), 1, shown="%", most=1.0),
-    "queue": Metric("mean queue", "packets", "link", _key("mean_queue_packets"), -1),
-    "wait": Metric("mean wait in the queue", "s", "link", _key("mean_sojourn_s"), -1, shown="ms"),
-    "drops": Metric("packets dropped by the queue", "", "link", _key("queue_drops"), -1, "sum"),
-    "drop_rate": Metric(
-        "fraction of packets dropped by the queue", "", "link", _key("drop_rate"), -1, shown="%", most=1.0
-    ),
-    "marks": Metric("packets marked", "", "link", _key("marked_packets"), combine="sum"),
+    "rtt": Metric("mean round-trip time", "s", "flow", "mean_rtt_s", -1, shown="ms"),
+    "completion": Metric("completion time", "s", "flow", "completion_s", -1, shown="s"),
+    "cwnd": Metric("mean cwnd", "segments", "flow", "mean_cwnd"),
+    "retransmissions": Metric("retransmitted packets", "", "flow", "retransmitted_packets", -1, "sum"),
+    "timeouts": Metric("retransmission timeouts", "", "flow", "timeouts", -1, "sum"),
+    "reductions": Metric("reductions of cwnd", "", "flow", "window_cuts", combine="sum"),
+    "jitter": Metric("mean change of delay between packets", "s", "flow", "jitter2_s", -1, shown="ms"),
+    "delivery": Metric("delivery ratio", "", "flow", "delivery_ratio", 1, shown="%", most=1.0),
+    "utilisation": Metric("utilisation", "", "link", "utilisation", 1, shown="%", most=1.0),
+    "queue": Metric("mean queue", "packets", "link", "mean_queue_packets", -1),
+    "wait": Metric("mean wait in the queue", "s", "link", "mean_sojourn_s", -1, shown="ms"),
+    "drops": Metric("packets dropped by the queue", "", "link", "queue_drops", -1, "sum"),
+    "drop_rate": Metric("fraction of packets dropped by the queue", "", "link", "drop_rate", -1, shown="%", most=1.0),
+    "marks": Metric("packets marked", "", "link", "marked_packets", combine="sum"),
     "jain": Metric("Jain's fairness index", "", "run", lambda row: row["fairness"]["jain"], 1, most=1.0),
 }
 ALIASES = {
@@ -106,8 +108,8 @@ ALIASES = {
     "loss": "drop_rate",
 }
 """Other names of metrics."""
-PARTS = {"delivery_ratio", "drop_rate", "utilisation", "jain"}
-"""Keys of the outcome whose values are from 0 to 1."""
+OF_KEY = {metric.source: metric for metric in METRICS.values() if isinstance(metric.source, str)}
+"""The metrics that are a key of the outcome, by the key."""
 SIGNED = {"jitter1_s"}
 """Keys of the outcome that can be negative."""
 UNITS = {"_bps": "b/s", "_s": "s", "_bytes": "B"}
@@ -116,19 +118,19 @@ UNITS = {"_bps": "b/s", "_s": "s", "_bytes": "B"}
 
 def bounds(name: str) -> tuple[float, float]:
     """Lower and upper bound of the possible values of a metric or of a number of the outcome."""
-    if name in METRICS:
-        return METRICS[name].least, METRICS[name].most
     key = name.rpartition(".")[2]
-    return -math.inf if key in SIGNED else 0.0, 1.0 if key in PARTS else math.inf
+    metric = OF_KEY.get(key) or METRICS.get(key)
+    if metric is not None:
+        return metric.least, metric.most
+    return -math.inf if key in SIGNED else 0.0, math.inf
 
 
 def key_metric(key: str, of: Literal["flow", "link", "run"]) -> Metric:
-    """A key of the outcome that has no entry, as a metric."""
+    """A key of the outcome by its name, as a metric."""
     end = next((end for end in UNITS if key.endswith(end)), "")
     words = key.removesuffix(end).replace("_", " ")
     total = key.endswith(("_bps", "_packets", "_bytes")) and not key.startswith("mean_")
     better = {"goodput_bps": 1, "throughput_bps": 1, "delivered_bytes": 1, "delivery_ratio": 1}.get(key, 0)
     least, most = bounds(key)
-    combine: Literal["sum", "mean"] = "sum" if total else "mean"
-    shown = "%" if key in PARTS and key != "jain" else ""
-    return Metric(words, UNITS.get(end, ""), of, _key(key), better, combine, shown, least, most)
+    shown = OF_KEY[key].shown if key in OF_KEY else ""
+    return Metric(words, UNITS.get(end, ""), of, key, better, "sum" if total else "mean", shown, least, most)

@@ -266,12 +266,12 @@ def fit(results: Results) -> Fit:
         variants = dict(zip(reversed(written), reversed(readings), strict=True))
         measured = _measure(results, name, groups, variants, 1)
         cells_of_first = [cell for cell, _ in measured[written[0]]]
-        if any([cell for cell, _ in values_of] != cells_of_first for values_of in measured.values()):
+        if any([cell for cell, _ in measurements] != cells_of_first for measurements in measured.values()):
             raise BadInput(f"{paper.folder / 'calibration.toml'}: {name}: readings give different control cells")
         if near := _near(measured) if seeds > 1 else set():
             measured |= _measure(results, name, groups, {text: variants[text] for text in near}, seeds, counted=1)
-        distances = {t: _distances(values_of) for t, values_of in measured.items()}
-        variances = {t: [cell.variance(x) for cell, x in values_of] for t, values_of in measured.items()}
+        distances = {t: _distances(measurements) for t, measurements in measured.items()}
+        variances = {t: [cell.variance(x) for cell, x in measurements] for t, measurements in measured.items()}
         parts.append(np.array([distances[text] for text in written]))
         spreads.append(np.array([variances[text] for text in written]))
         cells += cells_of_first

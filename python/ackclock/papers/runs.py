@@ -199,8 +199,8 @@ class PaperRuns:
         results = self._views[CALIBRATED].results
         codes = [part.code for part in table.part if part.code]
         each = [results.used_by_cells.get(code) or studies(results.paper, "measures", code) for code in codes]
-        names_of_runs = [name for names in each for name in names]
-        return list(dict.fromkeys(names_of_runs))
+        runs = [name for names in each for name in names]
+        return list(dict.fromkeys(runs))
 
 
 def _command(study: Study, point: int) -> str:

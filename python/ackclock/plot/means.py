@@ -34,15 +34,15 @@ def line(axes: Axes, frame: pl.DataFrame, x: str, y: str, *, factor: float, numb
 def estimates(
     axes: Axes,
     at: Sequence[float],
-    estimates_of: Sequence[stats.Estimate],
+    estimates_of_means: Sequence[stats.Estimate],
     *,
     number: int,
     label: str,
     joined: bool = True,
 ) -> None:
     """Estimates with their intervals as points with error bars, joined by a line if `joined`."""
-    means = [e.value for e in estimates_of]
-    below = [e.value - (e.value if e.low is None else e.low) for e in estimates_of]
-    above = [(e.value if e.high is None else e.high) - e.value for e in estimates_of]
+    means = [e.value for e in estimates_of_means]
+    below = [e.value - (e.value if e.low is None else e.low) for e in estimates_of_means]
+    above = [(e.value if e.high is None else e.high) - e.value for e in estimates_of_means]
     style = {**curve(number), **point(number)} | ({} if joined else {"linestyle": "none"})
     axes.errorbar(at, means, [below, above], **style, markersize=4.5, linewidth=1.3, capsize=2.5, label=label)

@@ -320,17 +320,17 @@ class Scene:
     def _rtts(self, axes: Axes) -> list[End]:
         """Samples as points in random order, so that no flow hides another, with the median and a band of each flow."""
         axes.set_ylabel("round-trip time (ms)")
-        samples_of = {line: self._samples(line) for line in self.lines}
+        curves = {line: self._samples(line) for line in self.lines}
         middle = self.edges[:-1] + np.diff(self.edges) / 2
         medians = (self._samples(line).quantiles(self.edges, (0.5,))[0] for line in self.crowd)
         self._band(axes, middle, medians)
-        total = sum(len(samples.time_s) for samples in samples_of.values())
+        total = sum(len(samples.time_s) for samples in curves.values())
         if total == 0:
             return []
         random = np.random.default_rng(1)
         keep = min(1.0, CLOUD / total)
         times, values, colours = [], [], []
-        for line, samples in samples_of.items():
+        for line, samples in curves.items():
             n = len(samples.time_s)
             rows = np.sort(random.choice(n, max(min(n, 50), round(n * keep)), replace=False)) if n else np.empty(0, int)
             times.append(samples.time_s[rows])
@@ -347,7 +347,7 @@ class Scene:
             rasterized=True,
         )
         ends = []
-        for line, samples in samples_of.items():
+        for line, samples in curves.items():
             low, median, high = samples.quantiles(self.edges, (0.1, 0.5, 0.9))
             style = curve(line.number)
             axes.fill_between(middle, low, high, color=style["color"], alpha=0.13, linewidth=0)

@@ -29,19 +29,19 @@ def read_recordings(files: Sequence[Path]) -> list[Recording]:
     for path, kind, frame in frames:
         stem = path.name.partition(".")[0] or path.stem
         place = (Path(), "") if together else (path.resolve().parent, stem)
-        frames_of_run = recordings.setdefault(place, {})
-        if kind in frames_of_run:
+        logs = recordings.setdefault(place, {})
+        if kind in logs:
             place = (path.resolve().parent, path.name)
-            frames_of_run = recordings.setdefault(place, {})
-            if kind in frames_of_run:
+            logs = recordings.setdefault(place, {})
+            if kind in logs:
                 raise BadInput(f"{path}: is given twice")
-        frames_of_run[kind] = frame
+        logs[kind] = frame
     labels = [name for _, name in recordings]
     if len(set(labels)) < len(labels):  # equal names in several folders
         labels = [f"{folder.name}/{name}" for folder, name in recordings]
     return [
-        Recording(label, frames_of_run.get("trace"), frames_of_run.get("packets"))
-        for label, frames_of_run in zip(labels, recordings.values(), strict=True)
+        Recording(label, logs.get("trace"), logs.get("packets"))
+        for label, logs in zip(labels, recordings.values(), strict=True)
     ]
 
 

@@ -178,15 +178,13 @@ def _samples(count: int) -> list[Any]:
 
 def _draw_multiple(axes: Axes, one: Multiple, estimates: Mapping[str, Mapping[tuple[str, str, str], Estimate]]) -> None:
     count, numbers = len(one.points), one.axis.numbers
-    for number, estimates_of in enumerate(estimates.values()):
+    for number, by_label in enumerate(estimates.values()):
         keys = [(one.situation.id, point, one.metric) for point in one.points]
         shift = 0.6 * ((number + 0.5) / len(estimates) - 0.5)
         places = numbers if numbers is not None else [i + shift for i in range(count)]
-        points_of_line = sorted(
-            (x, estimates_of[key].value) for x, key in zip(places, keys, strict=True) if key in estimates_of
-        )
+        positions = sorted((x, by_label[key].value) for x, key in zip(places, keys, strict=True) if key in by_label)
         style = _style(number) | ({} if numbers is not None else {"linestyle": "none"})
-        axes.plot([x for x, _ in points_of_line], [y for _, y in points_of_line], **style)
+        axes.plot([x for x, _ in positions], [y for _, y in positions], **style)
     axes.set_title(drawn(one.situation.title), fontsize=9, loc="left")
     unit = SUITE_METRICS[one.metric].unit
     axes.set_ylabel(f"{one.metric.replace('_', ' ')}{f' ({unit})' if unit else ''}", fontsize=8)

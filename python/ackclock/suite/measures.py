@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ackclock import stats
 from ackclock.files import BadInput
-from ackclock.metrics.registry import METRICS, SHOWN, Metric, Row
+from ackclock.metrics.registry import METRICS, SHOWN, Row
 
 if TYPE_CHECKING:
     from ackclock.suite.situation import Situation
@@ -54,6 +54,10 @@ class RunData:
         raise BadInput(f"situation {self.situation.id}: no bottleneck {self.situation.bottleneck!r}; there are {known}")
 
 
+NEGLIGIBLE = {"Mb/s": 0.01, "%": 0.5, "ms": 1.0, "s": 0.001, "": 0.05}
+"""Differences that are of no account, by the unit of tables."""
+
+
 @dataclass(frozen=True)
 class SuiteMetric:
     """A metric of a situation: `find` gives it in SI units, `unit` is that of tables."""
@@ -62,17 +66,22 @@ class SuiteMetric:
     unit: str
     better: int
     find: Callable[[RunData], float | None]
-    negligible: float
-    """Differences of values below this, in `unit`, are of no account when differences are ranked."""
     most_si: float = math.inf
     """The largest possible value in SI units."""
     of_link: bool = False
     """Whether it is a metric of the bottleneck, which the situation must name."""
+    smallest: float | None = None
+    """Differences that are of no account, in `unit`, if they are not those of the unit."""
 
     @property
     def factor(self) -> float:
         """Converts a value to the unit of tables."""
         return SHOWN[self.unit]
+
+    @property
+    def negligible(self) -> float:
+        """Differences of values below this, in `unit`, are of no account when differences are ranked."""
+        return NEGLIGIBLE[self.unit] if self.smallest is None else self.smallest
 
     @property
     def most(self) -> float:
@@ -125,9 +134,11 @@ def _finished(flows: Sequence[Row]) -> float | None:
     return _ratio(sum(flow["completion_s"] is not None for flow in flows), len(flows))
 
 
-def _negligible(metric: Metric) -> float:
-    """The difference that is of no account: of counts 1."""
-    return 1.0 if metric.combine == "sum" and not metric.shown else NEGLIGIBLE[metric.shown]
+def _smallest(name: str) -> float | None:
+    """The difference of a metric of the registry that is of account: one count, one percent of a link."""
+    known = METRICS[name]
+    count = known.combine == "sum" and not known.shown
+    return 1.0 if count or name == "utilisation" else None
 
 
 def _of_flows(name: str, rivals: bool = False) -> SuiteMetric:
@@ -139,25 +150,21 @@ def _of_flows(name: str, rivals: bool = False) -> SuiteMetric:
         return known.combined([data.with_base(flow) for flow in flows])
 
     words = f"{known.words} of the {'other' if rivals else 'tested'} flows"
-    return SuiteMetric(words, known.shown, known.better, value, _negligible(known), known.most)
+    return SuiteMetric(words, known.shown, known.better, value, known.most, smallest=_smallest(name))
 
 
 def _of_link(name: str) -> SuiteMetric:
     """A metric of the registry, of the bottleneck."""
     known = METRICS[name]
-    words, negligible = f"{known.words} of the bottleneck", 1.0 if name == "utilisation" else _negligible(known)
+    words = f"{known.words} of the bottleneck"
     return SuiteMetric(
-        words, known.shown, known.better, lambda data: known.value(data.link), negligible, known.most, True
+        words, known.shown, known.better, lambda v: known.value(v.link), known.most, True, _smallest(name)
     )
 
 
 def _jain(flows: Sequence[Row]) -> float | None:
     values = [flow["goodput_bps"] for flow in flows]
     return stats.jain(values) if any(values) else None
-
-
-NEGLIGIBLE = {"Mb/s": 0.01, "%": 0.5, "ms": 1.0, "s": 0.001, "": 0.05}
-"""Differences that are of no account, by the unit of tables."""
 
 
 def _metrics() -> dict[str, SuiteMetric]:
@@ -175,34 +182,33 @@ def _metrics() -> dict[str, SuiteMetric]:
             "%",
             -1,
             lambda v: _loss(v.tested),
-            0.5,
             1.0,
         ),
         "rivals_loss": SuiteMetric(
-            "packets of the other flows that were lost", "%", -1, lambda v: _loss(v.rivals), 0.5, 1.0
+            "packets of the other flows that were lost", "%", -1, lambda v: _loss(v.rivals), 1.0
         ),
         "jain": SuiteMetric(
-            f"{jain.words} of the tested flows", jain.shown, jain.better, lambda v: _jain(v.tested), 0.05, jain.most
+            f"{jain.words} of the tested flows", jain.shown, jain.better, lambda v: _jain(v.tested), jain.most
         ),
-        "share": SuiteMetric("a tested flow's goodput over the mean of all flows", "", 0, _share, NEGLIGIBLE[""]),
+        "share": SuiteMetric("a tested flow's goodput over the mean of all flows", "", 0, _share),
         "rivals_kept": SuiteMetric(
             "goodput of the other flows beside this controller over that beside the standard controller",
             "",
             1,
             _rivals_kept,
-            0.05,
         ),
         "completion": SuiteMetric(
             "completion time of the tested transfers that ended (geometric mean)",
             "s",
             -1,
             lambda v: _completion(v.tested),
-            0.001,
         ),
         "rivals_completion": SuiteMetric(
-            "completion time of the other flows' transfers", "s", -1, lambda v: _completion(v.rivals), 0.001
+            "completion time of the other flows' transfers", "s", -1, lambda v: _completion(v.rivals)
         ),
-        "finished": SuiteMetric("tested transfers that ended", "%", 1, lambda v: _finished(v.tested), 1.0, 1.0),
+        "finished": SuiteMetric(
+            "tested transfers that ended", "%", 1, lambda v: _finished(v.tested), 1.0, smallest=1.0
+        ),
     }
     return table
 
@@ -213,9 +219,9 @@ SUITE_METRICS = _metrics()
 
 def bases(rows: Sequence[Row]) -> dict[str, float]:
     """The smallest delay in any run, seconds, of each flow that all of these runs have."""
-    delays_of: dict[str, list[float]] = {}
+    delays_by_flow: dict[str, list[float]] = {}
     for row in rows:
         for flow in row["flows"]:
             if flow["min_delay_s"] is not None:
-                delays_of.setdefault(flow["name"], []).append(flow["min_delay_s"])
-    return {name: min(delays) for name, delays in delays_of.items() if len(delays) == len(rows)}
+                delays_by_flow.setdefault(flow["name"], []).append(flow["min_delay_s"])
+    return {name: min(delays) for name, delays in delays_by_flow.items() if len(delays) == len(rows)}

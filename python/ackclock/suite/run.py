@@ -107,7 +107,7 @@ def _studies(
     suite: Suite, control: str, *, quick: bool, allow_code: bool
 ) -> tuple[list[tuple[Situation, dict[str, Study]]], dict[str, str]]:
     """The situations with their studies by the ending of their folders, and why others cannot be run."""
-    studies_of: list[tuple[Situation, dict[str, Study]]] = []
+    planned: list[tuple[Situation, dict[str, Study]]] = []
     refused: dict[str, str] = {}
     for situation in suite.situations:
         try:
@@ -119,8 +119,8 @@ def _studies(
             raise
         if "rivals_kept" in situation.metrics:
             studies["-standard"] = _study(suite, situation, suite.standard, quick, allow_code)
-        studies_of.append((situation, studies))
-    return studies_of, refused
+        planned.append((situation, studies))
+    return planned, refused
 
 
 def _study(suite: Suite, situation: Situation, control: str, quick: bool, allow_code: bool) -> Study:
