@@ -11,6 +11,7 @@ mod endpoints;
 mod event_loop;
 
 pub(crate) mod event_order;
+mod fingerprint;
 mod fork;
 mod memory;
 mod outcome;
@@ -333,7 +334,7 @@ impl Run {
 
     /// A hash of every packet event, in hexadecimal.
     pub fn fingerprint(&self) -> String {
-        each!(&self.inner, simulation => simulation.recorder.hasher.finalize().to_hex().to_string())
+        each!(&self.inner, simulation => simulation.recorder.fingerprint.hex())
     }
 
     /// Names of the links, by number.

@@ -5,6 +5,7 @@ use crate::audit::Auditor;
 use crate::audit::RadioAuditor;
 use crate::capture::Captures;
 use crate::simulation::event_order::EventOrder;
+use crate::simulation::fingerprint::Fingerprint;
 use crate::simulation::overview::Overview;
 use crate::simulation::probes::Probes;
 use crate::simulation::radio_log::RadioLog;
@@ -199,7 +200,7 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub auditor: Option<Auditor>,
     pub radio_auditor: Option<RadioAuditor>,
     pub radio_log: RadioLog,
-    pub hasher: blake3::Hasher,
+    pub fingerprint: Fingerprint,
     /// With bounded memory: curves of the whole run.
     pub overview: Option<Box<Overview>>,
     /// With bounded memory: when a log was full.
@@ -232,7 +233,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             auditor,
             radio_auditor: None,
             radio_log: RadioLog::default(),
-            hasher: blake3::Hasher::new(),
+            fingerprint: Fingerprint::default(),
             overview,
             full: None,
             counts: [0; 2],
@@ -307,9 +308,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             }
         }
         if self.recording.fingerprint {
-            for event in events {
-                self.hasher.update(format!("{event:?}").as_bytes());
-            }
+            events.iter().for_each(|event| self.fingerprint.add_radio(event));
         }
     }
 
@@ -410,22 +409,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
-    /// Adds an event to the fingerprint, in the order in which events are reported.
-    fn hash(&mut self, event: &PacketEvent) {
-        let packet = &event.packet;
-        let (step, reason, seq) = numbers(event);
-        let mut line = [0u8; 38];
-        line[..8].copy_from_slice(&event.at.ps().to_le_bytes());
-        line[8..12].copy_from_slice(&event.link.0.to_le_bytes());
-        line[12..16].copy_from_slice(&packet.flow.to_le_bytes());
-        line[16..24].copy_from_slice(&seq.to_le_bytes());
-        line[24..28].copy_from_slice(&packet.size.to_le_bytes());
-        line[28..36].copy_from_slice(&packet.sent.ps().to_le_bytes());
-        line[36] = step | (packet.kind as u8) << 4;
-        line[37] = reason;
-        self.hasher.update(&line);
-    }
-
     pub fn sending(&mut self, now: Time, flow: u32, in_flight: u32, window: u32) {
         if let Some(auditor) = &mut self.auditor {
             auditor.sending(now, flow, in_flight, window);
@@ -438,7 +421,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
 
     fn packet(&mut self, event: &PacketEvent) {
         if self.recording.fingerprint {
-            self.hash(event);
+            self.fingerprint.add(event, numbers(event));
         }
         if !self.stream.wants(event) {
             return;
