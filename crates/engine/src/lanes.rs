@@ -34,7 +34,8 @@ struct Lane<T> {
     len: usize,
 }
 
-const FIRST_LANES: usize = 7;
+/// Lanes of an event queue from the start.
+pub(crate) const FIRST_LANES: usize = 7;
 pub(crate) const MAX_LANES: usize = 255;
 /// A ring of this many items does not fit into the L1 and L2 caches.
 const LARGE: usize = 4096;
@@ -48,9 +49,9 @@ pub(crate) struct Lanes<T> {
 }
 
 impl<T: Copy> Lanes<T> {
-    pub(crate) fn new() -> Lanes<T> {
+    pub(crate) fn new(count: usize) -> Lanes<T> {
         let mut lanes = Lanes { lanes: Vec::new(), tails: Vec::new() };
-        for _ in 0..FIRST_LANES {
+        for _ in 0..count {
             lanes.open();
         }
         lanes
@@ -76,7 +77,9 @@ impl<T: Copy> Lanes<T> {
     #[inline]
     pub(crate) fn choose(&mut self, at: Time, hint: &mut LaneHint) -> usize {
         let hinted = hint.0 as usize;
-        if self.tails[hinted] <= at.ps() {
+        if let Some(tail) = self.tails.get(hinted)
+            && *tail <= at.ps()
+        {
             return hinted;
         }
         self.search(at, hint)

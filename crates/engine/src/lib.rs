@@ -11,12 +11,14 @@ mod event_queue;
 mod heap;
 mod lanes;
 mod memory;
+mod merge;
 mod random;
 mod timers;
 
 pub use event_queue::{EventQueue, Next};
 pub use lanes::LaneHint;
 pub use memory::{large_vec, prefetch, prefetch_item};
+pub use merge::Merge;
 pub use random::Stream;
 
 /// Sort key of an event in one integer: time in picoseconds (64 bits), scheduling order (40 bits), place (24 bits).
