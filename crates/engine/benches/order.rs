@@ -7,7 +7,7 @@
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
-use engine::{EventQueue, LaneHint, Next};
+use engine::{EventQueue, LaneHint, Next, Tie};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hint::black_box;
@@ -152,13 +152,15 @@ fn lanes(links: u64, each: u64, mixed: bool) {
     let mut hints: Vec<LaneHint> = (0..links).map(|i| LaneHint::new(i as usize % 4)).collect();
     for (link, at) in seeds(links, each) {
         let arrival = Time::from_ps(model.send(link, at));
-        event_queue.push(arrival, &Packet { link, _body: [0; 9] }, &mut hints[link as usize], |_| ());
+        let tie = Tie::scheduled(arrival, Time::from_ps(at), link);
+        event_queue.push(arrival, tie, &Packet { link, _body: [0; 9] }, &mut hints[link as usize], |_| ());
     }
     for _ in 0..HOPS {
         let Next::Item(packet) = event_queue.pop(Time::NEVER) else { return };
         let link = (packet.link + 1) % links as u32;
         let arrival = Time::from_ps(model.send(link, event_queue.now().ps()));
-        event_queue.push(arrival, &packet, &mut hints[link as usize], |packet| packet.link = link);
+        let tie = Tie::scheduled(arrival, event_queue.now(), link);
+        event_queue.push(arrival, tie, &packet, &mut hints[link as usize], |packet| packet.link = link);
     }
     black_box(event_queue.events());
 }

@@ -3,7 +3,7 @@
 use crate::lanes::{FIRST_LANES, LaneHint};
 use crate::merge::Merge;
 use crate::timers::Timers;
-use crate::{EMPTY, Key, time_of};
+use crate::{EMPTY, Key, Tie, time_of};
 use units::Time;
 
 /// The result of [`EventQueue::pop`].
@@ -57,17 +57,17 @@ impl<T: Copy> EventQueue<T> {
 
     /// Schedules a copy of `item` at `at`, which must not be in the past. `edit` changes the copy in place.
     #[inline(always)] // otherwise the item is copied twice
-    pub fn push(&mut self, at: Time, item: &T, hint: &mut LaneHint, edit: impl FnOnce(&mut T)) {
+    pub fn push(&mut self, at: Time, tie: Tie, item: &T, hint: &mut LaneHint, edit: impl FnOnce(&mut T)) {
         debug_assert!(at >= self.now, "an event in the past");
-        self.items.push(at, item, hint, edit);
+        self.items.push(at, tie, item, hint, edit);
     }
 
     /// Sets the deadline of timer `id` to `at`, earlier or later than before. `Time::NEVER` stops the timer.
     #[inline]
     pub fn set_timer(&mut self, id: u32, at: Time) {
         debug_assert!(at >= self.now, "a deadline in the past");
-        if self.timers.set(id, at, &mut self.items.order) {
-            self.items.set_other(self.timers.first());
+        if self.timers.set(id, at) {
+            self.items.set_owner(time_of(self.timers.first()));
         }
     }
 
@@ -99,19 +99,19 @@ impl<T: Copy> EventQueue<T> {
 
     /// Processes a first key that is in no lane: a timer entry, the border of the near timers, or an overflow item.
     fn pop_other(&mut self, first: Key) -> Option<Next<T>> {
-        let timer = first == self.timers.first();
-        if timer && Timers::at_border(first) {
+        let timer = first == self.items.owner();
+        if timer && Timers::at_border(self.timers.first()) {
             self.timers.cross_border();
-            self.items.set_other(self.timers.first());
+            self.items.set_owner(time_of(self.timers.first()));
             return None;
         }
         self.now = time_of(first);
         self.events += 1;
         if !timer {
-            return self.items.pop_overflow(first).map(Next::Item);
+            return self.items.pop_overflow().map(Next::Item);
         }
-        let next = self.timers.pop(&mut self.items.order).map(Next::Timer);
-        self.items.set_other(self.timers.first());
+        let next = self.timers.pop().map(Next::Timer);
+        self.items.set_owner(time_of(self.timers.first()));
         next
     }
 

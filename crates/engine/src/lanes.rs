@@ -7,7 +7,7 @@
 //! at most the number of links with a backlog at the same time, plus the number of kinds of idle links: a few. Memory
 //! accesses within a lane are sequential. docs/adr/0001 has the measurement behind this choice.
 
-use crate::{EMPTY, FIRST_LANE, Key, key};
+use crate::{EMPTY, Key, OTHERS, Tie, key};
 use units::Time;
 
 /// The lane that the last item of a source went into. A wrong hint costs a search and does not change the order.
@@ -36,7 +36,7 @@ struct Lane<T> {
 
 /// Lanes of an event queue from the start.
 pub(crate) const FIRST_LANES: usize = 7;
-pub(crate) const MAX_LANES: usize = 255;
+pub(crate) const MAX_LANES: usize = OTHERS;
 /// A ring of this many items does not fit into the L1 and L2 caches.
 const LARGE: usize = 4096;
 
@@ -75,21 +75,22 @@ impl<T: Copy> Lanes<T> {
 
     /// The lane for an item at `at`: the hinted one if it fits, else the best fit, else a new one.
     #[inline]
-    pub(crate) fn choose(&mut self, at: Time, hint: &mut LaneHint) -> usize {
+    pub(crate) fn choose(&mut self, at: Time, tie: Tie, hint: &mut LaneHint) -> usize {
         let hinted = hint.0 as usize;
         if let Some(tail) = self.tails.get(hinted)
-            && *tail <= at.ps()
+            && *tail < at.ps()
         {
             return hinted;
         }
-        self.search(at, hint)
+        self.search(at, tie, hint)
     }
 
     #[cold]
-    fn search(&mut self, at: Time, hint: &mut LaneHint) -> usize {
+    fn search(&mut self, at: Time, tie: Tie, hint: &mut LaneHint) -> usize {
         let mut best = None;
         for (lane, &tail) in self.tails.iter().enumerate() {
-            if tail <= at.ps() && best.is_none_or(|(_, latest)| tail > latest) {
+            let fits = tail < at.ps() || tail == at.ps() && self.lanes[lane].last() <= key(at, tie, lane);
+            if fits && best.is_none_or(|(_, latest)| tail > latest) {
                 best = Some((lane, tail));
             }
         }
@@ -107,15 +108,14 @@ impl<T: Copy> Lanes<T> {
 
     /// Adds an item at the end of `lane`. Returns a reference to it, and its key if it is now the head of the lane.
     #[inline(always)]
-    pub(crate) fn push(&mut self, lane: usize, at: Time, order: u64, item: &T) -> (&mut T, Option<Key>) {
-        debug_assert!(self.tails[lane] <= at.ps());
-        self.tails[lane] = at.ps();
-        let place = FIRST_LANE + lane as u32;
-        let lane = &mut self.lanes[lane];
+    pub(crate) fn push(&mut self, number: usize, at: Time, tie: Tie, item: &T) -> (&mut T, Option<Key>) {
+        debug_assert!(self.tails[number] <= at.ps());
+        self.tails[number] = at.ps();
+        let lane = &mut self.lanes[number];
         if lane.len == lane.ring.len() {
             lane.grow(Entry { key: EMPTY, item: *item });
         }
-        let key = key(at, order, place);
+        let key = key(at, tie, number);
         let mask = lane.ring.len() - 1;
         let index = (lane.head + lane.len) & mask;
         if mask >= LARGE {
@@ -176,6 +176,14 @@ impl<T: Copy> Lanes<T> {
 }
 
 impl<T: Copy> Lane<T> {
+    /// The key of the last item; zero if there is none.
+    fn last(&self) -> Key {
+        match self.len {
+            0 => 0,
+            len => self.ring[(self.head + len - 1) & (self.ring.len() - 1)].key,
+        }
+    }
+
     #[cold]
     fn grow(&mut self, filler: Entry<T>) {
         let mut ring = crate::large_vec((self.ring.len() * 2).max(16));

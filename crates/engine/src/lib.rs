@@ -2,9 +2,10 @@
 //! packets.
 //!
 //! # The order of events
-//! The engine processes events in the order of their time. It processes events with the same time in the order in
-//! which they were scheduled. If a timer moves to a later time, its position in this order is set when its earlier
-//! heap entry reaches the head of the heap. The rule uses integers only and gives the same order on every machine.
+//! The engine processes events in the order of their time. At one time, timers come first, in the order in which they were
+//! set; if a timer moves to a later time, its position in this order is set when its earlier heap entry reaches the head of
+//! the heap. Items follow in the order of their [`Tie`]. The rule uses integers only and gives the same order on every
+//! machine. docs/adr/0002-ties.md has the reasons.
 #![deny(unsafe_code)]
 
 mod event_queue;
@@ -13,6 +14,7 @@ mod lanes;
 mod memory;
 mod merge;
 mod random;
+mod tie;
 mod timers;
 
 pub use event_queue::{EventQueue, Next};
@@ -20,21 +22,21 @@ pub use lanes::LaneHint;
 pub use memory::{large_vec, prefetch, prefetch_item};
 pub use merge::Merge;
 pub use random::Stream;
+pub use tie::Tie;
 
-/// Sort key of an event in one integer: time in picoseconds (64 bits), scheduling order (40 bits), place (24 bits).
+/// Sort key of an item in one integer: time in picoseconds (64 bits), tie (56 bits), place (8 bits).
 pub(crate) type Key = u128;
 
-/// Number of key bits that give the place of the event: which lane or which timer.
-pub(crate) const PLACE_BITS: u32 = 24;
-/// Place numbers from this one on are lanes. Lower numbers are timers, or slots of items that fit into no lane.
-pub(crate) const FIRST_LANE: u32 = (1 << PLACE_BITS) - 256;
+/// Number of key bits that give the place of the item: its lane, or [`OTHERS`].
+pub(crate) const PLACE_BITS: u32 = 8;
+/// The place of what is in no lane.
+pub(crate) const OTHERS: usize = (1 << PLACE_BITS) - 1;
 /// The key of an empty place. It sorts after every event.
 pub(crate) const EMPTY: Key = Key::MAX;
 
 #[inline]
-pub(crate) fn key(at: units::Time, order: u64, place: u32) -> Key {
-    debug_assert!(place < 1 << PLACE_BITS && order < 1 << 40);
-    (at.ps() as u128) << 64 | ((order << PLACE_BITS) | place as u64) as u128
+pub(crate) fn key(at: units::Time, tie: Tie, place: usize) -> Key {
+    (at.ps() as u128) << 64 | (tie.0 << PLACE_BITS | place as u64) as u128
 }
 
 #[inline]

@@ -1,33 +1,30 @@
 //! Items with times in one total order.
 
-use crate::heap::Heap;
 use crate::lanes::{LaneHint, Lanes, MAX_LANES};
-use crate::{EMPTY, FIRST_LANE, Key, PLACE_BITS, time_of};
+use crate::{EMPTY, Key, OTHERS, Tie, key, time_of};
 use core::hint::select_unpredictable;
+use std::collections::BTreeMap;
 use units::Time;
 
-/// Items in the order of their times; items of one time in the order in which they were added.
+/// Items in the order of their times, and of their ties; items with equal ones in any order.
 ///
 /// The leaves of a winner tree are the heads of the lanes, and the earlier of the first overflow item and a key of the owner.
 /// The root of the tree is the first key. Adding an item to a lane that is not empty does not change the tree.
 #[derive(Clone)]
 pub struct Merge<T> {
     lanes: Lanes<T>,
-    /// Items that fit into no lane (only tests reach this case): a heap of keys over a slab.
-    overflow: Heap,
-    overflow_items: Vec<Option<T>>,
-    free: Vec<u32>,
+    /// Items that fit into no lane (only tests reach this case), with a number that makes keys different.
+    overflow: BTreeMap<(Key, u64), T>,
+    overflowed: u64,
     /// The key of the owner.
-    other: Key,
-    /// Winner tree: `tree[1]` is the least key, leaves start at `leaves`, a power of two.
+    owner: Key,
+    /// Winner tree: `tree[1]` is the least key, leaves start at `leaves`, a power of two. The first leaf is not a lane.
     tree: Box<[Key; TREE]>,
     leaves: usize,
-    pub(crate) order: u64,
     last_lane: usize,
 }
 
-/// Leaf of the earlier of the owner's key and the first overflow item, and leaf of the first lane.
-const OTHERS: usize = 0;
+/// The first leaf of a lane.
 const LANES: usize = 1;
 /// Nodes of a tree with the maximum number of lanes. An index is taken modulo this power of two, which needs no check.
 const TREE: usize = 2 * (LANES + MAX_LANES).next_power_of_two();
@@ -50,33 +47,29 @@ impl<T: Copy> Merge<T> {
         let leaves = (LANES + lanes.count()).next_power_of_two();
         Merge {
             lanes,
-            overflow: Heap::default(),
-            overflow_items: Vec::new(),
-            free: Vec::new(),
-            other: EMPTY,
+            overflow: BTreeMap::new(),
+            overflowed: 0,
+            owner: EMPTY,
             tree: Box::new([EMPTY; TREE]),
             leaves,
-            order: 0,
             last_lane: 0,
         }
     }
 
     /// Adds a copy of `item` at `at`. `edit` changes the copy in place.
     #[inline(always)] // otherwise the item is copied twice
-    pub fn push(&mut self, at: Time, item: &T, hint: &mut LaneHint, edit: impl FnOnce(&mut T)) {
+    pub fn push(&mut self, at: Time, tie: Tie, item: &T, hint: &mut LaneHint, edit: impl FnOnce(&mut T)) {
         let before = self.lanes.count();
-        let lane = self.lanes.choose(at, hint);
+        let lane = self.lanes.choose(at, tie, hint);
         if lane == usize::MAX {
             let mut item = *item;
             edit(&mut item);
-            return self.push_overflow(at, item);
+            return self.push_overflow(at, tie, item);
         }
         if lane >= before {
             self.rebuild();
         }
-        let order = self.order;
-        self.order += 1;
-        let (item, head) = self.lanes.push(lane, at, order, item);
+        let (item, head) = self.lanes.push(lane, at, tie, item);
         edit(item);
         if let Some(key) = head {
             self.update(LANES + lane, key);
@@ -84,14 +77,9 @@ impl<T: Copy> Merge<T> {
     }
 
     #[cold]
-    fn push_overflow(&mut self, at: Time, item: T) {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.overflow_items.push(None);
-            self.overflow_items.len() as u32 - 1
-        });
-        self.overflow_items[slot as usize] = Some(item);
-        self.overflow.push(crate::key(at, self.order, slot));
-        self.order += 1;
+    fn push_overflow(&mut self, at: Time, tie: Tie, item: T) {
+        self.overflow.insert((key(at, tie, OTHERS), self.overflowed), item);
+        self.overflowed += 1;
         self.update_others();
     }
 
@@ -111,7 +99,7 @@ impl<T: Copy> Merge<T> {
         }
         let item = match Merge::<T>::lane_of(first) {
             Some(lane) => *self.pop_lane(lane),
-            None => self.pop_overflow(first)?,
+            None => self.pop_overflow()?,
         };
         Some((at, item))
     }
@@ -125,8 +113,8 @@ impl<T: Copy> Merge<T> {
     /// The number of the lane whose head has this key, if it is one.
     #[inline]
     pub(crate) fn lane_of(key: Key) -> Option<usize> {
-        let place = key as u32 & ((1 << PLACE_BITS) - 1);
-        (place >= FIRST_LANE).then(|| (place - FIRST_LANE) as usize)
+        let place = key as usize & OTHERS;
+        (place != OTHERS).then_some(place)
     }
 
     /// Removes the head of a lane that is not empty; it stays where it is until the next push.
@@ -138,21 +126,24 @@ impl<T: Copy> Merge<T> {
         self.lanes.item(lane, index)
     }
 
-    /// Removes the first overflow item, whose key is `first`.
+    /// Removes the first overflow item.
     #[cold]
-    pub(crate) fn pop_overflow(&mut self, first: Key) -> Option<T> {
-        let slot = first as u32 & ((1 << PLACE_BITS) - 1);
-        self.overflow.pop();
-        self.free.push(slot);
-        let item = self.overflow_items[slot as usize].take();
+    pub(crate) fn pop_overflow(&mut self) -> Option<T> {
+        let first = self.overflow.pop_first();
         self.update_others();
-        item
+        first.map(|(_, item)| item)
     }
 
-    /// Sets the key of the owner.
+    /// The key of the owner.
     #[inline]
-    pub(crate) fn set_other(&mut self, key: Key) {
-        self.other = key;
+    pub(crate) fn owner(&self) -> Key {
+        self.owner
+    }
+
+    /// Sets the key of the owner: at `at`, before the items of that time; none for [`Time::NEVER`].
+    #[inline]
+    pub(crate) fn set_owner(&mut self, at: Time) {
+        self.owner = if at == Time::NEVER { EMPTY } else { key(at, Tie::counted(0), OTHERS) };
         self.update_others();
     }
 
@@ -175,13 +166,14 @@ impl<T: Copy> Merge<T> {
 
     /// Every item with its time, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (Time, &T)> {
-        let overflow_items = self.overflow_items.iter().flatten().map(|item| (Time::NEVER, item));
-        self.lanes.iter().map(|(key, item)| (time_of(key), item)).chain(overflow_items)
+        let overflow = self.overflow.iter().map(|((key, _), item)| (*key, item));
+        self.lanes.iter().chain(overflow).map(|(key, item)| (time_of(key), item))
     }
 
     #[inline]
     fn update_others(&mut self) {
-        self.update(OTHERS, self.other.min(self.overflow.first()));
+        let overflow = self.overflow.first_key_value().map_or(EMPTY, |((key, _), _)| *key);
+        self.update(0, self.owner.min(overflow));
     }
 
     /// Sets the key of a leaf and recomputes the winners above it, without branches that cannot be predicted.

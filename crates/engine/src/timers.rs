@@ -1,7 +1,7 @@
 //! Timers. Each has at most one deadline, and moving the deadline is cheap.
 
 use crate::heap::Heap;
-use crate::{EMPTY, FIRST_LANE, Key, PLACE_BITS, key, time_of};
+use crate::{EMPTY, Key, time_of};
 use units::Time;
 
 /// One timer: its deadline, and the time of its entry in the heap.
@@ -19,8 +19,22 @@ const INTERVAL_BITS: u32 = 33;
 const PLACES: usize = 1024;
 /// If the heap is empty and at most this many far entries exist, the next interval is found by a scan over them.
 const FEW: usize = 64;
+/// Bits of the key of an entry that have the number of its timer.
+const NUMBER_BITS: u32 = 24;
 /// The timer number that stands for the end of the near interval.
-const BORDER: u32 = FIRST_LANE - 1;
+const BORDER: u32 = (1 << NUMBER_BITS) - 1;
+
+/// Sort key of an entry: time in picoseconds (64 bits), order in which entries were made (40 bits), number (24 bits).
+#[inline]
+fn key(at: Time, order: u64, number: u32) -> Key {
+    debug_assert!(number <= BORDER && order < 1 << 40);
+    (at.ps() as u128) << 64 | ((order << NUMBER_BITS) | number as u64) as u128
+}
+
+#[inline]
+fn number_of(key: Key) -> u32 {
+    key as u32 & BORDER
+}
 
 /// A set of timers, numbered from 0.
 ///
@@ -38,6 +52,8 @@ pub(crate) struct Timers {
     /// The first interval that is not in the heap.
     border: u64,
     timers: Vec<Timer>,
+    /// Entries made so far.
+    order: u64,
 }
 
 impl Default for Timers {
@@ -49,6 +65,7 @@ impl Default for Timers {
             far_count: 0,
             border: 1,
             timers: Vec::new(),
+            order: 0,
         }
     }
 }
@@ -72,20 +89,21 @@ impl Timers {
 
     /// Sets the deadline of timer `id`. Returns true if the first entry may have changed.
     #[inline]
-    pub(crate) fn set(&mut self, id: u32, at: Time, order: &mut u64) -> bool {
+    pub(crate) fn set(&mut self, id: u32, at: Time) -> bool {
         let timer = &mut self.timers[id as usize];
         timer.due = at;
         if at >= timer.entry {
             return false;
         }
         timer.entry = at; // the previous entry, which is later, is stale from now on
-        self.insert(key(at, *order, id));
-        *order += 1;
+        self.enter(at, id);
         true
     }
 
     #[inline]
-    fn insert(&mut self, key: Key) {
+    fn enter(&mut self, at: Time, id: u32) {
+        let key = key(at, self.order, id);
+        self.order += 1;
         let stretch = time_of(key).ps() >> INTERVAL_BITS;
         if stretch < self.border {
             self.heap.push(key);
@@ -114,17 +132,17 @@ impl Timers {
     /// Whether `first` is the border.
     #[inline]
     pub(crate) fn at_border(first: Key) -> bool {
-        first as u32 & ((1 << PLACE_BITS) - 1) == BORDER && first != EMPTY
+        number_of(first) == BORDER && first != EMPTY
     }
 
     /// Removes the first entry, which must not be the border. Returns the timer if its deadline is reached, `None` if
     /// the entry was stale or before the deadline.
-    pub(crate) fn pop(&mut self, order: &mut u64) -> Option<u32> {
+    pub(crate) fn pop(&mut self) -> Option<u32> {
         let first = self.first();
         debug_assert_ne!(first, EMPTY);
-        let id = (first as u32) & ((1 << PLACE_BITS) - 1);
+        let id = number_of(first);
         for soon in self.heap.next_few() {
-            crate::prefetch(&self.timers, (*soon as u32 & ((1 << PLACE_BITS) - 1)) as usize);
+            crate::prefetch(&self.timers, number_of(*soon) as usize);
         }
         let at = time_of(first);
         let timer = &mut self.timers[id as usize];
@@ -139,10 +157,9 @@ impl Timers {
         }
         timer.entry = timer.due;
         self.heap.pop();
-        if self.timers[id as usize].due != Time::NEVER {
-            let moved = key(self.timers[id as usize].due, *order, id);
-            *order += 1;
-            self.insert(moved);
+        let due = self.timers[id as usize].due;
+        if due != Time::NEVER {
+            self.enter(due, id);
         }
         None
     }

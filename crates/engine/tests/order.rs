@@ -1,14 +1,14 @@
 //! The event queue compared with a sorted list: both give the same events in the same order.
 
-use engine::{EventQueue, LaneHint, Next};
+use engine::{EventQueue, LaneHint, Merge, Next, Tie};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use units::{Span, Time};
 
 #[derive(Clone, Debug)]
 enum Op {
-    /// Push an item this many picoseconds ahead, from source 0 to 5.
-    Push(u64, usize),
+    /// Push an item this many picoseconds ahead, from source 0 to 5, with this rank among the items of its time.
+    Push(u64, usize, u64),
     /// Set timer 0 to 3 this many picoseconds ahead.
     Set(u32, u64),
     Stop(u32),
@@ -19,18 +19,18 @@ fn op() -> impl Strategy<Value = Op> {
     // Spans of every size, ties among them, some beyond the timers' near stretch.
     let ahead = prop_oneof![4 => 0u64..50, 2 => 0u64..100_000, 1 => (0u64..64).prop_map(|n| n << 31), 1 => (0u64..40).prop_map(|n| n << 40)];
     prop_oneof![
-        5 => (ahead.clone(), 0usize..6).prop_map(|(t, s)| Op::Push(t, s)),
+        5 => (ahead.clone(), 0usize..6, 0u64..4).prop_map(|(t, s, r)| Op::Push(t, s, r)),
         2 => (0u32..4, ahead).prop_map(|(id, t)| Op::Set(id, t)),
         1 => (0u32..4).prop_map(Op::Stop),
         5 => Just(Op::Pop),
     ]
 }
 
-/// The expected order: by time, then by scheduling order. A timer that was moved to a later time is scheduled again
-/// when its older entry is processed.
+/// The expected order: by time, then timers in the order in which they were set, then items by their tie. A timer that was
+/// moved to a later time is set again when its older entry is processed.
 #[derive(Default)]
 struct Model {
-    events: BTreeMap<(u64, u64), What>,
+    events: BTreeMap<(u64, bool, u64), What>,
     due: [Option<u64>; 4],
     entry: [Option<u64>; 4],
     order: u64,
@@ -44,19 +44,19 @@ enum What {
 }
 
 impl Model {
-    fn add(&mut self, at: u64, what: What) {
-        self.events.insert((at, self.order), what);
+    fn add(&mut self, at: u64, id: u32) {
+        self.events.insert((at, false, self.order), What::Timer(id));
         self.order += 1;
     }
     fn set(&mut self, id: u32, at: u64) {
         self.due[id as usize] = Some(at);
         if self.entry[id as usize].is_none_or(|entry| at < entry) {
             self.entry[id as usize] = Some(at);
-            self.add(at, What::Timer(id));
+            self.add(at, id);
         }
     }
     fn pop(&mut self) -> Option<(u64, Next<u64>)> {
-        while let Some(((at, _), what)) = self.events.pop_first() {
+        while let Some(((at, _, _), what)) = self.events.pop_first() {
             self.now = at;
             match what {
                 What::Item(item) => return Some((at, Next::Item(item))),
@@ -73,7 +73,7 @@ impl Model {
                         }
                         Some(due) => {
                             self.entry[i] = Some(due);
-                            self.add(due, What::Timer(id));
+                            self.add(due, id);
                         }
                         None => {}
                     }
@@ -106,11 +106,11 @@ proptest! {
         for op in ops {
             // Both clocks stand at the last event.
             match op {
-                Op::Push(ahead, source) => {
+                Op::Push(ahead, source, rank) => {
                     name += 1;
-                    event_queue.push(event_queue.now() + Span::from_ps(ahead), &0, &mut hints[source], |item| *item = name);
-                    let at = event_queue.now().ps() + ahead;
-                    model.add(at, What::Item(name));
+                    let (at, tie) = (event_queue.now() + Span::from_ps(ahead), rank << 32 | name);
+                    event_queue.push(at, Tie::counted(tie), &0, &mut hints[source], |item| *item = name);
+                    model.events.insert((at.ps(), true, tie), What::Item(name));
                 }
                 Op::Set(id, ahead) => {
                     event_queue.set_timer(id, event_queue.now() + Span::from_ps(ahead));
@@ -135,7 +135,7 @@ fn more_sources_than_lanes() {
     let mut event_queue = EventQueue::new();
     let n = 600u64;
     for i in 0..n {
-        event_queue.push(Time::from_ps(10_000 - i), &i, &mut LaneHint::default(), |_| ());
+        event_queue.push(Time::from_ps(10_000 - i), Tie::counted(i), &i, &mut LaneHint::default(), |_| ());
     }
     assert_eq!(event_queue.in_flight().count(), n as usize);
     for i in (0..n).rev() {
@@ -147,7 +147,22 @@ fn more_sources_than_lanes() {
 #[test]
 fn nothing_beyond_the_horizon() {
     let mut event_queue = EventQueue::new();
-    event_queue.push(Time::from_ps(11), &1u64, &mut LaneHint::default(), |_| ());
+    event_queue.push(Time::from_ps(11), Tie::counted(0), &1u64, &mut LaneHint::default(), |_| ());
     assert_eq!(event_queue.pop(Time::from_ps(10)), Next::Nothing);
     assert_eq!(event_queue.pop(Time::from_ps(11)), Next::Item(1));
+}
+
+#[test]
+fn a_merge_gives_its_items_up_to_a_time() {
+    let mut merge = Merge::new(1);
+    for (at, rank) in [(30, 1), (10, 2), (30, 0), (20, 3)] {
+        merge.push(Time::from_ps(at), Tie::counted(rank), &(at, rank), &mut LaneHint::default(), |_| ());
+    }
+    assert_eq!(merge.pop(Time::from_ps(20)), Some((Time::from_ps(10), (10, 2))));
+    assert_eq!(merge.pop(Time::from_ps(20)), Some((Time::from_ps(20), (20, 3))));
+    assert_eq!((merge.pop(Time::from_ps(29)), merge.first_at()), (None, Time::from_ps(30)));
+    assert_eq!(merge.iter().count(), 2);
+    assert_eq!(merge.pop(Time::NEVER).map(|item| item.1), Some((30, 0)));
+    assert_eq!(merge.pop(Time::NEVER).map(|item| item.1), Some((30, 1)));
+    assert_eq!((merge.pop(Time::NEVER), merge.first_at()), (None, Time::NEVER));
 }

@@ -1,6 +1,7 @@
 //! A unidirectional link: a queue, a transmitter, then propagation.
 
 use crate::impairment::{Effect, Impair, Impairment};
+use crate::network::NO_LOOKAHEAD;
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use crate::qdisc::scheduled::LowLatency;
@@ -140,6 +141,8 @@ pub(crate) struct Link {
     pub hint: LaneHint,
     /// Index of its queue, impairment and router; `NO_INGRESS` if it has none of them.
     pub ingress: u32,
+    /// Index of its arrivals that are computed before their time; `NO_LOOKAHEAD` if there are none.
+    pub lookahead: u32,
     /// Whether all packets come from one other link, so the hop needs no event: see `Network::enqueue`.
     pub fused: bool,
     /// Whether a discipline is asked at each departure.
@@ -172,6 +175,7 @@ impl Link {
             memo_size: 0,
             hint,
             ingress: NO_INGRESS,
+            lookahead: NO_LOOKAHEAD,
             fused: false,
             scheduled: false,
             accepted: 0,
@@ -334,6 +338,7 @@ pub(crate) struct Beyond {
 }
 
 /// The result for a packet that a queue has accepted.
+#[derive(Clone, Copy)]
 pub(crate) struct Accepted {
     pub marked: bool,
     /// Whether the link changes the packet (mark or router fields).

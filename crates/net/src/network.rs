@@ -4,6 +4,7 @@ mod account;
 mod change;
 mod channel;
 mod forward;
+mod lookahead;
 mod service;
 
 use crate::ids::LinkId;
@@ -20,7 +21,9 @@ use crate::sojourn::Sojourns;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::wifi::Channel;
 pub use change::NotPrepared;
-use engine::{EventQueue, LaneHint, large_vec, prefetch};
+use engine::{EventQueue, LaneHint, Tie, large_vec, prefetch};
+pub(crate) use lookahead::NO_LOOKAHEAD;
+use lookahead::{LastHop, Lookahead};
 use std::collections::BTreeMap;
 use units::{Rate, Span, Time};
 
@@ -33,6 +36,8 @@ pub enum Arrival {
     Dropped,
     /// The packet reached its destination.
     Delivered,
+    /// The packet will reach its destination at this time, and can be processed at once: see [`Network::look_ahead`].
+    Ahead(Time),
 }
 
 /// The datagrams that the network has copied or dropped and not yet reported otherwise, by the index of their bytes.
@@ -85,6 +90,15 @@ pub struct Network {
     datagram_changes: DatagramChanges,
     /// Wi-Fi channels.
     channels: Vec<Channel>,
+    /// Of links whose arrivals are computed before their time.
+    lookahead: Vec<Lookahead>,
+    /// Those that have new arrivals.
+    ready: Vec<u32>,
+    /// Arrivals at receivers, and the number of those that are processed.
+    received: Vec<(Time, Packet)>,
+    next_received: usize,
+    /// Of the last packet that was [`Arrival::Ahead`].
+    last_hop: LastHop,
 }
 
 impl Network {
@@ -116,6 +130,11 @@ impl Network {
             dropped_options: Vec::new(),
             datagram_changes: DatagramChanges::default(),
             channels: Vec::new(),
+            lookahead: Vec::new(),
+            ready: Vec::new(),
+            received: Vec::new(),
+            next_received: 0,
+            last_hop: LastHop::default(),
         }
     }
 
@@ -138,7 +157,9 @@ impl Network {
     /// then delivered or forwarded over links.
     pub fn deliver_from_radio(&mut self, event_queue: &mut EventQueue<Packet>, packet: &Packet, path: u32) {
         let place = self.radio_route_ends[path as usize];
-        event_queue.push(event_queue.now(), packet, &mut self.radio_hint, |packet| packet.route = place);
+        let now = event_queue.now();
+        let tie = Tie::scheduled(now, now, path);
+        event_queue.push(now, tie, packet, &mut self.radio_hint, |packet| packet.route = place);
     }
 
     /// Enables moving links: packets are routed by tables from now on. Call it after adding the links and before
@@ -266,15 +287,18 @@ impl Network {
         self.cause = Time::ZERO;
     }
 
-    /// Sends a packet into the first link of its route. Returns whether it will arrive at the end of that link.
+    /// Sends a packet into the first link of its route, at `now`. Returns whether it will arrive at the end of that link.
     #[inline]
     pub fn send<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
+        now: Time,
         packet: &Packet,
     ) -> bool {
-        self.enqueue(event_queue, tap, packet.route, packet)
+        let arrival = self.enqueue(event_queue, tap, now, packet.route, packet);
+        self.keep_received(arrival, packet);
+        !matches!(arrival, Arrival::Dropped)
     }
 
     /// Sends a packet whose first hop is not a link.
@@ -285,8 +309,11 @@ impl Network {
         tap: &mut T,
         hop: Hop,
         packet: &Packet,
-    ) -> bool {
-        !matches!(self.forward(event_queue, tap, hop, packet), Arrival::Dropped)
+    ) -> Arrival {
+        match self.forward(event_queue, tap, hop, packet) {
+            Arrival::Dropped => Arrival::Dropped,
+            _ => Arrival::Forwarded,
+        }
     }
 
     /// Processes the arrival of a packet at the end of its link.
@@ -297,27 +324,17 @@ impl Network {
         tap: &mut T,
         packet: &Packet,
     ) -> Arrival {
-        if T::PACKETS
-            && let Some(link) = self.routes[packet.route as usize].as_link()
-        {
-            let (link, step) = (LinkId(link), PacketStep::Deliver);
-            let node = self.tables.as_ref().map(|tables| tables.arrival(packet.route).1);
-            tap.packet(&PacketEvent { at: event_queue.now(), link, step, packet: *packet, node });
-        }
+        self.report_arrival(tap, event_queue.now(), packet);
         self.cause = packet.began;
         let next = self.routes[packet.route as usize + 1];
         if next.as_link().is_none() {
-            return if next == Hop::DELIVER {
+            return if next.delivers() {
                 Arrival::Delivered
             } else {
                 self.forward(event_queue, tap, next, packet)
             };
         }
-        if self.enqueue(event_queue, tap, packet.route + 1, packet) {
-            Arrival::Forwarded
-        } else {
-            Arrival::Dropped
-        }
+        self.enqueue(event_queue, tap, event_queue.now(), packet.route + 1, packet)
     }
 
     /// Enqueues a packet at the link with index `route` of its route. Returns whether it will arrive at the end of a
@@ -331,39 +348,61 @@ impl Network {
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
+        now: Time,
         route: u32,
         packet: &Packet,
-    ) -> bool {
-        let now = event_queue.now();
+    ) -> Arrival {
         let hop = self.routes[route as usize];
         let Some(link) = self.links.get(hop.index()) else {
             return self.enqueue_at_source(event_queue, tap, hop, packet);
         };
         let id = hop.index() as u32;
-        let mut lost = false;
-        let copy;
-        let mut packet = packet;
         if link.ingress != NO_INGRESS {
             if link.scheduled {
-                return self.enqueue_scheduled(event_queue, tap, route, packet);
+                return match self.enqueue_scheduled(event_queue, tap, route, packet) {
+                    true => Arrival::Forwarded,
+                    false => Arrival::Dropped,
+                };
             }
-            let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
-            lost = accepted.lost;
-            if accepted.changed {
-                copy = self.rewritten(id, now, packet, accepted.marked);
-                packet = &copy;
-            }
-            if accepted.displaced && !lost {
-                return self.enqueue_displaced(event_queue, tap, route, packet);
+            let Some(accepted) = self.admit(tap, id, now, packet) else { return Arrival::Dropped };
+            if accepted.changed || accepted.lost || accepted.displaced {
+                return self.enqueue_impaired(event_queue, tap, (now, route), packet, accepted);
             }
         }
         let start = self.transmit(tap, id, now, packet, 0);
-        if lost {
-            self.lose(tap, id, packet, DropReason::Loss);
-            return false;
+        self.propagate(event_queue, tap, (route, id, start), packet)
+    }
+
+    /// Transmits a packet, accepted at `at.0` by the link with index `at.1` of its route, that the link changes, loses, delays
+    /// or duplicates.
+    #[inline(never)]
+    fn enqueue_impaired<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        (now, route): (Time, u32),
+        packet: &Packet,
+        accepted: Accepted,
+    ) -> Arrival {
+        let id = self.routes[route as usize].index() as u32;
+        let copy;
+        let mut packet = packet;
+        if accepted.changed {
+            copy = self.rewritten(id, now, packet, accepted.marked);
+            packet = &copy;
         }
-        self.propagate(event_queue, tap, (route, id, start), packet);
-        true
+        if accepted.displaced && !accepted.lost {
+            self.enqueue_displaced(event_queue, tap, now, route, packet);
+            return Arrival::Forwarded;
+        }
+        let start = self.transmit(tap, id, now, packet, 0);
+        if accepted.lost {
+            self.lose(tap, id, packet, DropReason::Loss);
+            return Arrival::Dropped;
+        }
+        let arrival = self.propagate(event_queue, tap, (route, id, start), packet);
+        self.keep_received(arrival, packet); // the caller has the packet as it was
+        Arrival::Forwarded
     }
 
     /// Schedules the arrival of a packet whose transmission over link `id`, index `route` of its route, started at `start`
@@ -375,19 +414,32 @@ impl Network {
         tap: &mut T,
         (mut route, mut id, mut start): (u32, u32, Time),
         packet: &Packet,
-    ) {
+    ) -> Arrival {
         loop {
             let link = &mut self.links[id as usize];
             let arrival = link.free_at + link.delay;
-            let next = self.routes[route as usize + 1].as_link();
+            let hop = self.routes[route as usize + 1];
+            let next = hop.as_link();
             let fused = next.filter(|next| self.links[*next as usize].fused);
             let Some(next) = fused.filter(|_| arrival <= self.border || !self.arrives_late(id, arrival))
             else {
+                if let Some(next) = next
+                    && self.links[next as usize].lookahead != NO_LOOKAHEAD
+                {
+                    self.expect(next, arrival, (route, id, start), packet);
+                    return Arrival::Forwarded;
+                }
+                if hop == Hop::DELIVER_AHEAD {
+                    self.last_hop = LastHop { route, began: start };
+                    return Arrival::Ahead(arrival);
+                }
                 let link = &mut self.links[id as usize];
-                return event_queue.push(arrival, packet, &mut link.hint, |packet| {
+                let tie = Tie::scheduled(arrival, start, id + 1);
+                event_queue.push(arrival, tie, packet, &mut link.hint, |packet| {
                     packet.began = start;
                     packet.route = route;
                 });
+                return Arrival::Forwarded;
             };
             if T::PACKETS {
                 tap.packet(&PacketEvent {
@@ -458,24 +510,24 @@ impl Network {
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
+        now: Time,
         route: u32,
         packet: &Packet,
-    ) -> bool {
-        let (now, id, effect) = (event_queue.now(), self.routes[route as usize].index() as u32, self.effect);
+    ) {
+        let (id, effect) = (self.routes[route as usize].index() as u32, self.effect);
         let start = self.transmit(tap, id, now, packet, 0);
         let link = &mut self.links[id as usize];
         let arrival = self.ingress[link.ingress as usize].displaced(link.free_at + link.delay, &effect);
-        event_queue.push(arrival, packet, &mut link.hint, |packet| {
+        event_queue.push(arrival, Tie::scheduled(arrival, start, id + 1), packet, &mut link.hint, |packet| {
             packet.began = start;
             packet.route = route;
         });
         if effect.duplicate {
             self.copying = true;
-            let accepted = self.enqueue(event_queue, tap, route, packet);
-            self.copied(packet, accepted);
+            let accepted = self.enqueue(event_queue, tap, now, route, packet);
+            self.copied(packet, !matches!(accepted, Arrival::Dropped));
             self.copying = false;
         }
-        true
     }
 
     /// Notes a copy of a datagram that will arrive.

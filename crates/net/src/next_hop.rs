@@ -40,6 +40,8 @@ pub(crate) enum NextHop {
     Service(u32),
     /// No packet: the next access to this Wi-Fi channel.
     Channel(u32),
+    /// No packet: the next arrival at this link, see `Lookahead`.
+    Arrivals(u32),
 }
 
 /// A next hop in four bytes: every packet reads one at every hop.
@@ -50,11 +52,15 @@ const RADIO: u32 = 1 << 31;
 const SATELLITES: u32 = 3 << 30;
 const SERVICE: u32 = 7 << 29;
 const CHANNEL: u32 = 15 << 28;
+const ARRIVALS: u32 = 31 << 27;
+const DELIVER_AHEAD: u32 = u32::MAX - 2;
 const LOOKUP: u32 = u32::MAX - 1;
 const DELIVER: u32 = u32::MAX;
 
 impl Hop {
     pub const DELIVER: Hop = Hop(DELIVER);
+    /// The destination processes the packet before its time, if it can.
+    pub const DELIVER_AHEAD: Hop = Hop(DELIVER_AHEAD);
     pub const LOOKUP: Hop = Hop(LOOKUP);
 
     pub fn link(number: u32) -> Hop {
@@ -73,6 +79,14 @@ impl Hop {
     pub fn channel(number: u32) -> Hop {
         Hop(CHANNEL + number)
     }
+    pub fn arrivals(link: u32) -> Hop {
+        Hop(ARRIVALS + link)
+    }
+    /// Whether the packet is at its destination.
+    #[inline]
+    pub fn delivers(self) -> bool {
+        self == Hop::DELIVER || self == Hop::DELIVER_AHEAD
+    }
 
     /// The number of the link; none if it is another hop.
     #[inline]
@@ -86,8 +100,9 @@ impl Hop {
     }
     pub fn decode(self) -> NextHop {
         match self.0 {
-            DELIVER => NextHop::Deliver,
+            DELIVER | DELIVER_AHEAD => NextHop::Deliver,
             LOOKUP => NextHop::Lookup,
+            hop if hop >= ARRIVALS => NextHop::Arrivals(hop - ARRIVALS),
             hop if hop >= CHANNEL => NextHop::Channel(hop - CHANNEL),
             hop if hop >= SERVICE => NextHop::Service(hop - SERVICE),
             hop if hop >= SATELLITES => NextHop::Satellites(hop - SATELLITES),
@@ -135,7 +150,10 @@ mod tests {
             (Hop::service(5_000_000), NextHop::Service(5_000_000)),
             (Hop::channel(0), NextHop::Channel(0)),
             (Hop::channel(1_000_000), NextHop::Channel(1_000_000)),
+            (Hop::arrivals(0), NextHop::Arrivals(0)),
+            (Hop::arrivals(5_000_000), NextHop::Arrivals(5_000_000)),
             (Hop::LOOKUP, NextHop::Lookup),
+            (Hop::DELIVER_AHEAD, NextHop::Deliver),
             (Hop::DELIVER, NextHop::Deliver),
         ] {
             assert_eq!(hop.decode(), expected);

@@ -3,7 +3,7 @@
 use crate::packet::{Packet, PacketKind};
 use crate::qdisc::scheduled::{Scheduler, Waiting};
 use crate::transmitter::Transmitter;
-use engine::{EventQueue, LaneHint};
+use engine::{EventQueue, LaneHint, Tie};
 use units::{Rate, Time};
 
 /// Packets that a link has accepted and whose transmission has not begun: they wait, or were dropped.
@@ -67,7 +67,8 @@ impl Service {
     /// Schedules the start of the next transmission. An earlier item in the event queue becomes void.
     pub fn schedule(&mut self, event_queue: &mut EventQueue<Packet>, at: Time) {
         self.due = at;
-        event_queue.push(at, &self.item, &mut self.hint, |_| {});
+        let tie = Tie::scheduled(at, self.serving_since, 0);
+        event_queue.push(at, tie, &self.item, &mut self.hint, |_| {});
     }
 
     /// The time that the waiting packets have waited until `end`, ps.

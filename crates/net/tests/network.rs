@@ -28,7 +28,7 @@ fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
     });
     let route = net.add_route(&[Segment::Links(vec![slow, next])]);
     for seq in 0..4 {
-        net.send(&mut event_queue, &mut NoTap, &packet(route, seq));
+        net.send(&mut event_queue, &mut NoTap, Time::ZERO, &packet(route, seq));
     }
     let mut got = Vec::new();
     loop {

@@ -84,6 +84,12 @@ impl Receiver {
         self.next
     }
 
+    /// Whether an ACK can wait for its timer.
+    #[inline]
+    pub fn delays_acks(&self) -> bool {
+        self.options.delayed_ack || self.options.ack_compression
+    }
+
     /// Processes a data packet.
     #[inline]
     pub fn on_data<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) {

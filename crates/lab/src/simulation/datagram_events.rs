@@ -15,7 +15,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if PACKETS {
             self.recorder.sends_datagram(&packet, bytes);
         }
-        let sent = self.network.send(&mut self.event_queue, &mut self.recorder, &packet);
+        let now = self.event_queue.now();
+        let sent = self.network.send(&mut self.event_queue, &mut self.recorder, now, &packet);
         if !sent {
             self.datagrams.apply(self.network.datagram_changes());
             self.datagrams.release(packet.options);

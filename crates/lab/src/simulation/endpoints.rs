@@ -71,6 +71,8 @@ pub(super) struct SimulationContext<'a, const WINDOWS: bool, const PACKETS: bool
     pub recorder: &'a mut Recorder<WINDOWS, PACKETS>,
     pub ack_options: &'a mut AckOptionPool,
     pub flow: u32,
+    /// The time of the current event of the flow.
+    pub now: Time,
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext<'_, WINDOWS, PACKETS> {
@@ -79,7 +81,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
 
     #[inline]
     fn now(&self) -> Time {
-        self.event_queue.now()
+        self.now
     }
     #[inline]
     fn send(&mut self, mut packet: Packet, options: &AckOptions) {
@@ -92,7 +94,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
         if PACKETS {
             self.recorder.sends(&mut packet, &options.blocks);
         }
-        if !self.network.send(self.event_queue, self.recorder, &packet) && packet.has_options() {
+        if !self.network.send(self.event_queue, self.recorder, self.now, &packet) && packet.has_options() {
             self.ack_options.take(packet.options);
         }
     }
@@ -106,18 +108,22 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
     }
     #[inline]
     fn window(&mut self, row: &WindowRow) {
-        self.recorder.window(self.event_queue.now(), row);
+        self.recorder.window(self.now, row);
     }
     #[inline]
     fn sending(&mut self, in_flight: u32, window: u32) {
-        self.recorder.sending(self.event_queue.now(), self.flow, in_flight, window);
+        self.recorder.sending(self.now, self.flow, in_flight, window);
     }
 }
 
 /// Builds the context of flow `$flow` from the parts of the simulation that the state machines use.
 macro_rules! flow_context {
     ($simulation:ident, $flow:expr) => {
+        flow_context!($simulation, $flow, $simulation.event_queue.now())
+    };
+    ($simulation:ident, $flow:expr, $now:expr) => {
         SimulationContext {
+            now: $now,
             event_queue: &mut $simulation.event_queue,
             network: &mut $simulation.network,
             recorder: &mut $simulation.recorder,

@@ -31,6 +31,8 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) endpoints: Vec<Endpoints>,
     pub(super) senders: Vec<Sender>,
     pub(super) receivers: Vec<Receiver>,
+    /// For each TCP flow, the data packets that its receiver does not process before their time.
+    pub(super) deferred: Vec<u32>,
     pub(super) quic: Vec<QuicEndpoints>,
     pub(super) udp: Vec<(UdpSource, ReceiverStats)>,
     pub(super) attached: Vec<AttachedFlow>,
@@ -107,6 +109,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let last = self.event_queue.events().saturating_add(events);
         let mut ended = false;
         while self.event_queue.events() < last {
+            if self.network.has_known() {
+                self.process_known();
+            }
             let next = self.event_queue.pop(horizon);
             if PACKETS {
                 self.recorder.reach(self.event_queue.now());
@@ -177,6 +182,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         match self.network.arrive(&mut self.event_queue, &mut self.recorder, packet) {
             Arrival::Forwarded => {}
             Arrival::Dropped => self.release_stored(packet),
+            Arrival::Ahead(at) => self.receive(at, packet),
             Arrival::Delivered => {
                 if PACKETS {
                     self.recorder.arrived(packet, self.event_queue.now());
@@ -184,6 +190,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 let flow = packet.flow as usize;
                 match packet.kind {
                     PacketKind::Data => {
+                        let deferred = &mut self.deferred[flow];
+                        *deferred = deferred.saturating_sub(1);
                         self.receivers[flow].on_data(&mut flow_context!(self, packet.flow), packet)
                     }
                     PacketKind::Ack => {
@@ -206,6 +214,48 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                     PacketKind::Datagram | PacketKind::ReverseDatagram => self.datagram_arrived(packet),
                 }
             }
+        }
+    }
+
+    /// Processes the arrivals that are known before their time.
+    fn process_known(&mut self) {
+        loop {
+            self.network.process_known(&mut self.event_queue, &mut self.recorder);
+            let Some((at, packet)) = self.network.next_received() else { return };
+            self.receive(at, &packet);
+        }
+    }
+
+    /// A packet of data arrives at its receiver at `at`, which can be in the future. Packets that come after a timer of the
+    /// receiver, or after the part of the run that is counted now, are processed at their time, and those behind them.
+    fn receive(&mut self, at: Time, packet: &Packet) {
+        let flow = packet.flow as usize;
+        let counts = self.network.counts(at);
+        match self.endpoints[flow] {
+            Endpoints::Tcp(index) => {
+                let receiver = &mut self.receivers[index];
+                let timer = packet.flow * FlowTimer::COUNT + FlowTimer::AckDelay as u32;
+                if !counts
+                    || self.deferred[flow] > 0
+                    || receiver.delays_acks() && self.event_queue.timer(timer) <= at
+                {
+                    self.deferred[flow] += 1;
+                    return self.network.deliver_later(&mut self.event_queue, at, packet);
+                }
+                self.network.deliver_ahead(&mut self.recorder, at, packet);
+                if PACKETS {
+                    self.recorder.arrived(packet, at);
+                }
+                receiver.on_data(&mut flow_context!(self, packet.flow, at), packet);
+            }
+            Endpoints::Udp(index) if counts => {
+                self.network.deliver_ahead(&mut self.recorder, at, packet);
+                if PACKETS {
+                    self.recorder.arrived(packet, at);
+                }
+                self.udp[index].1.arrived(packet, at);
+            }
+            _ => self.network.deliver_later(&mut self.event_queue, at, packet),
         }
     }
 

@@ -4,7 +4,7 @@
 //! (log, auditor, captures) receive them in the order of time; events at the same time in the order in which they
 //! were reported.
 
-use engine::{EventQueue, LaneHint, Next};
+use engine::{EventQueue, LaneHint, Next, Tie};
 use net::{PacketEvent, PacketStep};
 use units::Time;
 
@@ -16,12 +16,14 @@ pub(crate) struct EventOrder {
     end: Time,
     /// For each link, one hint per kind of step: the times of each kind do not decrease.
     hints: Vec<[LaneHint; 3]>,
+    /// Number of events so far.
+    told: u64,
 }
 
 impl EventOrder {
     /// An empty order for a run that ends at `end`.
     pub fn new(end: Time) -> EventOrder {
-        EventOrder { ahead: EventQueue::new(), end, hints: Vec::new() }
+        EventOrder { ahead: EventQueue::new(), end, hints: Vec::new(), told: 0 }
     }
 
     /// See [`EventQueue::growth`].
@@ -47,7 +49,9 @@ impl EventOrder {
             PacketStep::Deliver => 2,
         };
         // An event that is reported too late keeps its time, so that the auditor detects it.
-        self.ahead.push(event.at.max(self.ahead.now()), event, &mut self.hints[link][hint], |_| {});
+        let at = event.at.max(self.ahead.now());
+        self.ahead.push(at, Tie::counted(self.told), event, &mut self.hints[link][hint], |_| {});
+        self.told += 1;
     }
 
     /// Removes the next event before `now`. Events at `now` remain, because more of them can be reported.

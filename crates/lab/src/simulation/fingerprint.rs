@@ -5,9 +5,8 @@ use net::{PacketEvent, PacketStep};
 
 /// The events so far, hashed.
 ///
-/// Each link has one hash for each kind of step, in whose order events are reported; the network can report events of
-/// different links, or of different kinds, in any order. Thus the fingerprint depends on what happens and when, not on the
-/// order in which it is computed.
+/// Each link has one hash for each kind of step, over the events in the order of their time. Thus the fingerprint depends on
+/// what happens and when, not on the order in which it is computed.
 #[derive(Clone, Default)]
 pub(crate) struct Fingerprint {
     links: Vec<[u128; KINDS]>,
@@ -21,7 +20,7 @@ const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 
 impl Fingerprint {
-    /// Adds an event; `code` and `seq` are those of the packet log.
+    /// Adds an event, with its codes and its number in the packet log.
     pub fn add(&mut self, event: &PacketEvent, (step, reason, seq): (u8, u8, i64)) {
         let (packet, link) = (&event.packet, event.link.0 as usize);
         if link >= self.links.len() {

@@ -344,6 +344,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     fn settled(&mut self, event: &PacketEvent) {
+        if self.recording.fingerprint {
+            self.fingerprint.add(event, numbers(event));
+        }
         if let Some(auditor) = &mut self.auditor {
             auditor.packet(event);
         }
@@ -420,16 +423,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
     const PACKETS: bool = PACKETS;
 
     fn packet(&mut self, event: &PacketEvent) {
-        if self.recording.fingerprint {
-            self.fingerprint.add(event, numbers(event));
-        }
         if !self.stream.wants(event) {
             return;
         }
         if let Some(captures) = &mut self.captures {
             let event = captures.tell(event);
             self.stream.tell(&event);
-        } else if self.recording.packets || self.auditor.is_some() {
+        } else if self.recording.packets || self.recording.fingerprint || self.auditor.is_some() {
             self.stream.tell(event);
         }
     }

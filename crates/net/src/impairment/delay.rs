@@ -83,4 +83,8 @@ impl Impair for Delay {
     fn reorders(&self) -> bool {
         !self.ordered
     }
+
+    fn displaces(&self) -> bool {
+        true
+    }
 }

@@ -34,4 +34,8 @@ impl Impair for Duplicate {
     fn reorders(&self) -> bool {
         true
     }
+
+    fn displaces(&self) -> bool {
+        true
+    }
 }

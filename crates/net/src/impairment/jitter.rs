@@ -243,6 +243,10 @@ impl Impair for Jitter {
     fn reorders(&self) -> bool {
         !self.ordered
     }
+
+    fn displaces(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -93,6 +93,11 @@ pub(crate) trait Impair {
     fn reorders(&self) -> bool {
         false
     }
+
+    /// Whether a packet can arrive at another time than the link's delay after its departure, or twice.
+    fn displaces(&self) -> bool {
+        false
+    }
 }
 
 /// The impairments, each with its descriptions.
@@ -125,6 +130,9 @@ macro_rules! impairments {
             }
             fn reorders(&self) -> bool {
                 match self { $(Impairment::$name(impairment) => impairment.reorders(),)* }
+            }
+            fn displaces(&self) -> bool {
+                match self { $(Impairment::$name(impairment) => impairment.displaces(),)* }
             }
         }
 

@@ -241,6 +241,10 @@ impl Impair for Scripted {
     fn reorders(&self) -> bool {
         matches!(self.action, Action::Delay(_) | Action::Duplicate)
     }
+
+    fn displaces(&self) -> bool {
+        self.reorders()
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::wifi::{
     Access, Category, Channel, ChannelOptions, DirectionOptions, Ppdu, Queues, Released, StationScheduler,
 };
-use engine::{EventQueue, Stream};
+use engine::{EventQueue, Stream, Tie};
 use units::{Span, Time};
 
 /// The queues of the links during an access.
@@ -192,11 +192,13 @@ impl Network {
         }
         let effect = &released.packet.effect;
         if !effect.displaces() {
-            return self.propagate(event_queue, tap, (packet.route, id, start), packet);
+            let arrival = self.propagate(event_queue, tap, (packet.route, id, start), packet);
+            return self.keep_received(arrival, packet);
         }
         let link = &mut self.links[id as usize];
         let arrival = ingress.displaced(end + link.delay, effect);
-        event_queue.push(arrival, packet, &mut link.hint, |packet| packet.began = start);
+        let tie = Tie::scheduled(arrival, start, id + 1);
+        event_queue.push(arrival, tie, packet, &mut link.hint, |packet| packet.began = start);
     }
 
     /// Takes the next packet from the queue of link `id` for a transmission that begins now.
@@ -228,6 +230,7 @@ fn schedule(event_queue: &mut EventQueue<Packet>, channel: &mut Channel) {
         && at < channel.due
     {
         channel.due = at;
-        event_queue.push(at, &channel.item, &mut channel.hint, |_| {});
+        let tie = Tie::scheduled(at, event_queue.now(), 0);
+        event_queue.push(at, tie, &channel.item, &mut channel.hint, |_| {});
     }
 }

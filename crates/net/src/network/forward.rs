@@ -5,7 +5,7 @@ use crate::next_hop::{Hop, NextHop};
 use crate::packet::Packet;
 use crate::satellites::LinkTransit;
 use crate::tap::{DropReason, Tap};
-use engine::EventQueue;
+use engine::{EventQueue, Tie};
 use units::Time;
 
 impl Network {
@@ -25,6 +25,10 @@ impl Network {
             self.access(event_queue, tap, channel);
             return Arrival::Forwarded;
         }
+        if let NextHop::Arrivals(link) = hop.decode() {
+            self.wake(link);
+            return Arrival::Forwarded;
+        }
         let Some(tables) = &self.tables else {
             if let (NextHop::Radio(path), Some(radio)) = (hop.decode(), &mut self.radio) {
                 radio.send(event_queue, packet, path);
@@ -41,7 +45,11 @@ impl Network {
                 }
                 return Arrival::Forwarded;
             }
-            NextHop::Link(_) | NextHop::Deliver | NextHop::Service(_) | NextHop::Channel(_) => {
+            NextHop::Link(_)
+            | NextHop::Deliver
+            | NextHop::Service(_)
+            | NextHop::Channel(_)
+            | NextHop::Arrivals(_) => {
                 return Arrival::Delivered;
             }
         };
@@ -123,7 +131,8 @@ impl Network {
             return false;
         }
         let route = tables.outgoing[port as usize].place + 2 * row;
-        event_queue.push(arrival, packet, &mut link.hint, |packet| {
+        let tie = Tie::scheduled(arrival, start, id + 1);
+        event_queue.push(arrival, tie, packet, &mut link.hint, |packet| {
             packet.began = start;
             packet.route = route;
         });

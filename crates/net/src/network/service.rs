@@ -15,7 +15,7 @@ use crate::rule::Rule;
 use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::transmitter::Transmitter;
-use engine::EventQueue;
+use engine::{EventQueue, Tie};
 use units::Time;
 
 impl Network {
@@ -274,7 +274,8 @@ impl Network {
         }
         if !next.effect.displaces() {
             let Some((port, row)) = by_table else {
-                return self.propagate(event_queue, tap, (next.packet.route, id, now), &next.packet);
+                let arrival = self.propagate(event_queue, tap, (next.packet.route, id, now), &next.packet);
+                return self.keep_received(arrival, &next.packet);
             };
             if !self.propagate_by_table(event_queue, tap, (port, row, begin), &next.packet, None) {
                 self.forget_options(&next.packet);
@@ -283,6 +284,7 @@ impl Network {
         }
         let link = &mut self.links[id as usize];
         let arrival = ingress.displaced(depart + link.delay, &next.effect);
-        event_queue.push(arrival, &next.packet, &mut link.hint, |packet| packet.began = now);
+        let tie = Tie::scheduled(arrival, now, id + 1);
+        event_queue.push(arrival, tie, &next.packet, &mut link.hint, |packet| packet.began = now);
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Flows {
     pub quic: Vec<QuicEndpoints>,
     pub udp: Vec<(UdpSource, ReceiverStats)>,
     pub attached: Vec<AttachedFlow>,
+    /// Routes of the data and, for TCP, of the acknowledgements of TCP and UDP flows.
+    pub receiving: Vec<(u32, Option<u32>)>,
     pub schedules: Vec<FlowSchedule>,
     pub names: Vec<String>,
     /// See `Simulation::bases`.
@@ -47,6 +49,7 @@ pub(super) fn add_flows(
         quic: Vec::new(),
         udp: Vec::new(),
         attached: Vec::new(),
+        receiving: Vec::new(),
         schedules: Vec::with_capacity(count),
         names: Vec::with_capacity(count),
         bases: Vec::with_capacity(count),
@@ -152,6 +155,7 @@ impl Flows {
         let mut receiver = Receiver::new(number, back, options.clone());
         receiver.stats = counters(plan, false); // it finds duplicates by itself
         self.endpoints.push(Endpoints::Tcp(self.senders.len()));
+        self.receiving.push((forward, Some(back)));
         self.receivers.push(receiver);
         let mut sender = Sender::new(setup, options, controller);
         if let Some(needs) = plan.scenario.prepared.signals.get(&plan.numbered[number as usize]) {
@@ -230,6 +234,7 @@ impl Flows {
             source = source.with_jitter(*jitter, Stream::new(plan.seed, "gaps", &flow.name));
         }
         self.endpoints.push(Endpoints::Udp(self.udp.len()));
+        self.receiving.push((route, None));
         self.udp.push((source, counters(plan, copied)));
     }
 }

@@ -136,6 +136,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let media = add_media(&plan, &mut layout, &mut network, &mut event_queue, PACKETS);
         let flows = add_flows(&plan, &layout, &directions, &mut network);
         network.reroute(Time::ZERO);
+        network.look_ahead(flows.receiving.iter().copied());
         let recorder = recorder(&plan, &layout, &flows, audited);
         set_first_timers(&plan, &flows, &media, &mut event_queue);
         let first_link = |path: &FlowPath| path.links().next().map_or(LinkId(0), |link| *link);
@@ -152,6 +153,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             ack_options: AckOptionPool::default(),
             endpoints: flows.endpoints,
             senders: flows.senders,
+            deferred: vec![0; flows.receivers.len()],
             receivers: flows.receivers,
             quic: flows.quic,
             udp: flows.udp,
