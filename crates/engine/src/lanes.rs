@@ -35,7 +35,7 @@ struct Lane<T> {
 }
 
 /// Lanes of an event queue from the start.
-pub(crate) const FIRST_LANES: usize = 7;
+pub(crate) const FIRST_LANES: usize = 3;
 pub(crate) const MAX_LANES: usize = OTHERS;
 /// A ring of this many items does not fit into the L1 and L2 caches.
 const LARGE: usize = 4096;

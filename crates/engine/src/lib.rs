@@ -20,7 +20,6 @@ mod timers;
 pub use event_queue::{EventQueue, Next};
 pub use lanes::LaneHint;
 pub use memory::{large_vec, prefetch, prefetch_item};
-pub use merge::Merge;
 pub use random::Stream;
 pub use tie::Tie;
 

@@ -11,7 +11,7 @@ use units::Time;
 /// The leaves of a winner tree are the heads of the lanes, and the earlier of the first overflow item and a key of the owner.
 /// The root of the tree is the first key. Adding an item to a lane that is not empty does not change the tree.
 #[derive(Clone)]
-pub struct Merge<T> {
+pub(crate) struct Merge<T> {
     lanes: Lanes<T>,
     /// Items that fit into no lane (only tests reach this case), with a number that makes keys different.
     overflow: BTreeMap<(Key, u64), T>,
@@ -42,7 +42,7 @@ fn earlier(a: Key, b: Key) -> Key {
 
 impl<T: Copy> Merge<T> {
     /// No items. `lanes` lanes are there from the start; more are added when they are needed.
-    pub fn new(lanes: usize) -> Merge<T> {
+    pub(crate) fn new(lanes: usize) -> Merge<T> {
         let lanes = Lanes::new(lanes);
         let leaves = (LANES + lanes.count()).next_power_of_two();
         Merge {
@@ -58,7 +58,14 @@ impl<T: Copy> Merge<T> {
 
     /// Adds a copy of `item` at `at`. `edit` changes the copy in place.
     #[inline(always)] // otherwise the item is copied twice
-    pub fn push(&mut self, at: Time, tie: Tie, item: &T, hint: &mut LaneHint, edit: impl FnOnce(&mut T)) {
+    pub(crate) fn push(
+        &mut self,
+        at: Time,
+        tie: Tie,
+        item: &T,
+        hint: &mut LaneHint,
+        edit: impl FnOnce(&mut T),
+    ) {
         let before = self.lanes.count();
         let lane = self.lanes.choose(at, tie, hint);
         if lane == usize::MAX {
@@ -81,27 +88,6 @@ impl<T: Copy> Merge<T> {
         self.overflow.insert((key(at, tie, OTHERS), self.overflowed), item);
         self.overflowed += 1;
         self.update_others();
-    }
-
-    /// The time of the first item; [`Time::NEVER`] if there is none.
-    #[inline]
-    pub fn first_at(&self) -> Time {
-        time_of(self.first())
-    }
-
-    /// Removes the first item if its time is at most `until`, and returns it with its time.
-    #[inline]
-    pub fn pop(&mut self, until: Time) -> Option<(Time, T)> {
-        let first = self.first();
-        let at = time_of(first);
-        if at > until || first == EMPTY {
-            return None;
-        }
-        let item = match Merge::<T>::lane_of(first) {
-            Some(lane) => *self.pop_lane(lane),
-            None => self.pop_overflow()?,
-        };
-        Some((at, item))
     }
 
     /// The first key.
@@ -165,7 +151,7 @@ impl<T: Copy> Merge<T> {
     }
 
     /// Every item with its time, in no particular order.
-    pub fn iter(&self) -> impl Iterator<Item = (Time, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Time, &T)> {
         let overflow = self.overflow.iter().map(|((key, _), item)| (*key, item));
         self.lanes.iter().chain(overflow).map(|(key, item)| (time_of(key), item))
     }

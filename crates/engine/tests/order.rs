@@ -1,6 +1,6 @@
 //! The event queue compared with a sorted list: both give the same events in the same order.
 
-use engine::{EventQueue, LaneHint, Merge, Next, Tie};
+use engine::{EventQueue, LaneHint, Next, Tie};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use units::{Span, Time};
@@ -150,19 +150,4 @@ fn nothing_beyond_the_horizon() {
     event_queue.push(Time::from_ps(11), Tie::counted(0), &1u64, &mut LaneHint::default(), |_| ());
     assert_eq!(event_queue.pop(Time::from_ps(10)), Next::Nothing);
     assert_eq!(event_queue.pop(Time::from_ps(11)), Next::Item(1));
-}
-
-#[test]
-fn a_merge_gives_its_items_up_to_a_time() {
-    let mut merge = Merge::new(1);
-    for (at, rank) in [(30, 1), (10, 2), (30, 0), (20, 3)] {
-        merge.push(Time::from_ps(at), Tie::counted(rank), &(at, rank), &mut LaneHint::default(), |_| ());
-    }
-    assert_eq!(merge.pop(Time::from_ps(20)), Some((Time::from_ps(10), (10, 2))));
-    assert_eq!(merge.pop(Time::from_ps(20)), Some((Time::from_ps(20), (20, 3))));
-    assert_eq!((merge.pop(Time::from_ps(29)), merge.first_at()), (None, Time::from_ps(30)));
-    assert_eq!(merge.iter().count(), 2);
-    assert_eq!(merge.pop(Time::NEVER).map(|item| item.1), Some((30, 0)));
-    assert_eq!(merge.pop(Time::NEVER).map(|item| item.1), Some((30, 1)));
-    assert_eq!((merge.pop(Time::NEVER), merge.first_at()), (None, Time::NEVER));
 }

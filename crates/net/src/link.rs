@@ -1,7 +1,6 @@
 //! A unidirectional link: a queue, a transmitter, then propagation.
 
 use crate::impairment::{Effect, Impair, Impairment};
-use crate::network::NO_LOOKAHEAD;
 use crate::packet::Packet;
 use crate::qdisc::Qdisc;
 use crate::qdisc::scheduled::LowLatency;
@@ -141,8 +140,6 @@ pub(crate) struct Link {
     pub hint: LaneHint,
     /// Index of its queue, impairment and router; `NO_INGRESS` if it has none of them.
     pub ingress: u32,
-    /// Index of its arrivals that are computed before their time; `NO_LOOKAHEAD` if there are none.
-    pub lookahead: u32,
     /// Whether all packets come from one other link, so the hop needs no event: see `Network::enqueue`.
     pub fused: bool,
     /// Whether a discipline is asked at each departure.
@@ -175,7 +172,6 @@ impl Link {
             memo_size: 0,
             hint,
             ingress: NO_INGRESS,
-            lookahead: NO_LOOKAHEAD,
             fused: false,
             scheduled: false,
             accepted: 0,
@@ -188,10 +184,16 @@ impl Link {
     #[inline]
     pub fn transmission_time(&mut self, size: u32, rate: impl FnOnce() -> Rate) -> Span {
         if size != self.memo_size {
-            self.memo_size = size;
-            self.memo_time = rate().time_for(size as u64);
+            self.remember(size, rate());
         }
         self.memo_time
+    }
+
+    #[cold]
+    #[inline(never)] // or its multiplications are done for every packet, in advance
+    fn remember(&mut self, size: u32, rate: Rate) {
+        self.memo_size = size;
+        self.memo_time = rate.time_for(size as u64);
     }
 }
 

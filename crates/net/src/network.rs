@@ -1,10 +1,10 @@
 //! The state of all links, advanced event by event.
 
 mod account;
+mod ahead;
 mod change;
 mod channel;
 mod forward;
-mod lookahead;
 mod service;
 
 use crate::ids::LinkId;
@@ -20,10 +20,9 @@ use crate::service::Unsent;
 use crate::sojourn::Sojourns;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::wifi::Channel;
+use ahead::LastHop;
 pub use change::NotPrepared;
 use engine::{EventQueue, LaneHint, Tie, large_vec, prefetch};
-pub(crate) use lookahead::NO_LOOKAHEAD;
-use lookahead::{LastHop, Lookahead};
 use std::collections::BTreeMap;
 use units::{Rate, Span, Time};
 
@@ -36,7 +35,7 @@ pub enum Arrival {
     Dropped,
     /// The packet reached its destination.
     Delivered,
-    /// The packet will reach its destination at this time, and can be processed at once: see [`Network::look_ahead`].
+    /// The packet will reach its destination at this time, and can be processed at once: see [`Network::complete_routes`].
     Ahead(Time),
 }
 
@@ -47,6 +46,17 @@ pub struct DatagramChanges {
     pub copied: Vec<u32>,
     /// Datagrams that were dropped after their queue had accepted them.
     pub dropped: Vec<u32>,
+}
+
+/// The times of a packet on a link.
+struct Sending {
+    accepted: Time,
+    /// Start of the transmission.
+    start: Time,
+    transmission: Span,
+    /// End of the transmission.
+    depart: Time,
+    arrival: Time,
 }
 
 /// All links, and the routes over them.
@@ -90,10 +100,6 @@ pub struct Network {
     datagram_changes: DatagramChanges,
     /// Wi-Fi channels.
     channels: Vec<Channel>,
-    /// Of links whose arrivals are computed before their time.
-    lookahead: Vec<Lookahead>,
-    /// Those that have new arrivals.
-    ready: Vec<u32>,
     /// Arrivals at receivers, and the number of those that are processed.
     received: Vec<(Time, Packet)>,
     next_received: usize,
@@ -130,8 +136,6 @@ impl Network {
             dropped_options: Vec::new(),
             datagram_changes: DatagramChanges::default(),
             channels: Vec::new(),
-            lookahead: Vec::new(),
-            ready: Vec::new(),
             received: Vec::new(),
             next_received: 0,
             last_hop: LastHop::default(),
@@ -369,8 +373,7 @@ impl Network {
                 return self.enqueue_impaired(event_queue, tap, (now, route), packet, accepted);
             }
         }
-        let start = self.transmit(tap, id, now, packet, 0);
-        self.propagate(event_queue, tap, (route, id, start), packet)
+        self.pass::<T, false>(event_queue, tap, (now, route, id), packet)
     }
 
     /// Transmits a packet, accepted at `at.0` by the link with index `at.1` of its route, that the link changes, loses, delays
@@ -395,7 +398,7 @@ impl Network {
             self.enqueue_displaced(event_queue, tap, now, route, packet);
             return Arrival::Forwarded;
         }
-        let start = self.transmit(tap, id, now, packet, 0);
+        let (start, _) = self.transmit_at(tap, id, now, packet, packet.size);
         if accepted.lost {
             self.lose(tap, id, packet, DropReason::Loss);
             return Arrival::Dropped;
@@ -405,55 +408,88 @@ impl Network {
         Arrival::Forwarded
     }
 
-    /// Schedules the arrival of a packet whose transmission over link `id`, index `route` of its route, started at `start`
-    /// and ends at the link's `free_at`: at the end of that link, or of the last of the fused links that follow it.
+    /// Transmits a packet that link `id`, index `route` of its route, accepts at `at`, and passes it on. Without `LATE` it
+    /// leaves arrivals after [`Network::simple_until`] to [`Network::pass_late`], which keeps this loop short.
     #[inline(always)] // or a packet pays a call for it
+    fn pass<T: Tap, const LATE: bool>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        (mut at, mut route, mut id): (Time, u32, u32),
+        packet: &Packet,
+    ) -> Arrival {
+        loop {
+            let sending = self.sending(id, at, packet.size);
+            let arrival = sending.arrival;
+            if !LATE && arrival > self.simple_until {
+                return self.pass_late(event_queue, tap, (at, route, id), packet);
+            }
+            self.transmit::<T, LATE>(tap, id, &sending, packet);
+            let hop = self.routes[route as usize + 1];
+            if !hop.is_fused() || LATE && arrival > self.border && self.arrives_late(id, arrival) {
+                return self.leave(event_queue, (route, id, sending.start), (arrival, hop), packet);
+            }
+            if T::PACKETS {
+                self.report_delivery(tap, arrival, id, packet);
+            }
+            (at, route, id) = (arrival, route + 1, hop.index() as u32);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pass_late<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        at: (Time, u32, u32),
+        packet: &Packet,
+    ) -> Arrival {
+        self.pass::<T, true>(event_queue, tap, at, packet)
+    }
+
+    /// Passes on a packet whose transmission over link `id`, index `route` of its route, started at `start` and ends at the
+    /// link's `free_at`.
     fn propagate<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
-        (mut route, mut id, mut start): (u32, u32, Time),
+        (route, id, start): (u32, u32, Time),
         packet: &Packet,
     ) -> Arrival {
-        loop {
-            let link = &mut self.links[id as usize];
-            let arrival = link.free_at + link.delay;
-            let hop = self.routes[route as usize + 1];
-            let next = hop.as_link();
-            let fused = next.filter(|next| self.links[*next as usize].fused);
-            let Some(next) = fused.filter(|_| arrival <= self.border || !self.arrives_late(id, arrival))
-            else {
-                if let Some(next) = next
-                    && self.links[next as usize].lookahead != NO_LOOKAHEAD
-                {
-                    self.expect(next, arrival, (route, id, start), packet);
-                    return Arrival::Forwarded;
-                }
-                if hop == Hop::DELIVER_AHEAD {
-                    self.last_hop = LastHop { route, began: start };
-                    return Arrival::Ahead(arrival);
-                }
-                let link = &mut self.links[id as usize];
-                let tie = Tie::scheduled(arrival, start, id + 1);
-                event_queue.push(arrival, tie, packet, &mut link.hint, |packet| {
-                    packet.began = start;
-                    packet.route = route;
-                });
-                return Arrival::Forwarded;
-            };
-            if T::PACKETS {
-                tap.packet(&PacketEvent {
-                    at: arrival,
-                    link: LinkId(id),
-                    step: PacketStep::Deliver,
-                    packet: *packet,
-                    node: None,
-                });
-            }
-            route += 1;
-            id = next;
-            start = self.transmit(tap, id, arrival, packet, 0);
+        let link = &self.links[id as usize];
+        let arrival = link.free_at + link.delay;
+        let hop = self.routes[route as usize + 1];
+        if !hop.is_fused() || arrival > self.border && self.arrives_late(id, arrival) {
+            return self.leave(event_queue, (route, id, start), (arrival, hop), packet);
         }
+        if T::PACKETS {
+            self.report_delivery(tap, arrival, id, packet);
+        }
+        self.pass::<T, false>(event_queue, tap, (arrival, route + 1, hop.index() as u32), packet)
+    }
+
+    /// Schedules the arrival, at `arrival`, of a packet at the end of link `id`, index `route` of its route; `hop`, which is
+    /// no fused link, comes next.
+    #[inline(always)] // or a packet pays a call for it
+    fn leave(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        (route, id, start): (u32, u32, Time),
+        (arrival, hop): (Time, Hop),
+        packet: &Packet,
+    ) -> Arrival {
+        if hop == Hop::DELIVER_AHEAD {
+            self.last_hop = LastHop { route, began: start };
+            return Arrival::Ahead(arrival);
+        }
+        let tie = Tie::scheduled(arrival, start, id + 1);
+        let hint = &mut self.links[id as usize].hint;
+        event_queue.push(arrival, tie, packet, hint, |packet| {
+            packet.began = start;
+            packet.route = route;
+        });
+        Arrival::Forwarded
     }
 
     /// Passes the packet to the queue and the impairment of link `id`, which has an ingress state. Returns `None` if
@@ -515,9 +551,9 @@ impl Network {
         packet: &Packet,
     ) {
         let (id, effect) = (self.routes[route as usize].index() as u32, self.effect);
-        let start = self.transmit(tap, id, now, packet, 0);
+        let (start, arrival) = self.transmit_at(tap, id, now, packet, packet.size);
         let link = &mut self.links[id as usize];
-        let arrival = self.ingress[link.ingress as usize].displaced(link.free_at + link.delay, &effect);
+        let arrival = self.ingress[link.ingress as usize].displaced(arrival, &effect);
         event_queue.push(arrival, Tie::scheduled(arrival, start, id + 1), packet, &mut link.hint, |packet| {
             packet.began = start;
             packet.route = route;
@@ -572,39 +608,57 @@ impl Network {
         }
     }
 
-    /// Transmits a packet that link `id` accepts at `now`, after all earlier ones; the link adds `header` bytes.
-    /// Returns the start of its transmission. It ends at the link's `free_at`.
+    /// When link `id` sends `size` bytes that it accepts at `now`, after all earlier ones.
     #[inline(always)] // or a packet pays a call for it
-    fn transmit<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time, packet: &Packet, header: u32) -> Time {
+    fn sending(&mut self, id: u32, now: Time, size: u32) -> Sending {
         let link = &mut self.links[id as usize];
         let start = now.max(link.free_at);
-        let transmission = link.transmission_time(packet.size + header, || self.rates[id as usize]);
+        let transmission = link.transmission_time(size, || self.rates[id as usize]);
         let depart = start + transmission;
+        Sending { accepted: now, start, transmission, depart, arrival: depart + link.delay }
+    }
+
+    /// Transmits a packet over link `id` at these times. `LATE`: it may depart after [`Network::simple_until`].
+    #[inline(always)] // or a packet pays a call for it
+    fn transmit<T: Tap, const LATE: bool>(
+        &mut self,
+        tap: &mut T,
+        id: u32,
+        sending: &Sending,
+        packet: &Packet,
+    ) {
+        let Sending { accepted, start, transmission, depart, .. } = *sending;
+        let link = &mut self.links[id as usize];
         link.free_at = depart;
         link.accepted += 1;
-        if depart <= self.simple_until {
+        if !LATE || depart <= self.simple_until {
             link.busy = link.busy + transmission;
-            link.waited += start.since(now).ps() as i64 as f64; // one instruction: a wait is far below 2^63 ps
+            if start > accepted {
+                link.waited += start.since(accepted).ps() as i64 as f64; // one instruction: a wait is far below 2^63 ps
+            }
         } else {
-            self.transmit_late(id, now, start, depart);
+            self.transmit_late(id, accepted, start, depart);
         }
         if T::PACKETS {
-            tap.packet(&PacketEvent {
-                at: now,
-                link: LinkId(id),
-                step: PacketStep::Enqueue,
-                packet: *packet,
-                node: None,
-            });
-            tap.packet(&PacketEvent {
-                at: depart,
-                link: LinkId(id),
-                step: PacketStep::Depart,
-                packet: *packet,
-                node: None,
-            });
+            let event = |at, step| PacketEvent { at, link: LinkId(id), step, packet: *packet, node: None };
+            tap.packet(&event(accepted, PacketStep::Enqueue));
+            tap.packet(&event(depart, PacketStep::Depart));
         }
-        start
+    }
+
+    /// Transmits a packet of `size` bytes on the link that link `id` accepts at `now`. Returns the start of its transmission,
+    /// which ends at the link's `free_at`, and its arrival.
+    fn transmit_at<T: Tap>(
+        &mut self,
+        tap: &mut T,
+        id: u32,
+        now: Time,
+        packet: &Packet,
+        size: u32,
+    ) -> (Time, Time) {
+        let sending = self.sending(id, now, size);
+        self.transmit::<T, true>(tap, id, &sending, packet);
+        (sending.start, sending.arrival)
     }
 
     #[cold]

@@ -40,19 +40,19 @@ pub(crate) enum NextHop {
     Service(u32),
     /// No packet: the next access to this Wi-Fi channel.
     Channel(u32),
-    /// No packet: the next arrival at this link, see `Lookahead`.
-    Arrivals(u32),
 }
 
 /// A next hop in four bytes: every packet reads one at every hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hop(u32);
 
+/// Of a link: its arrivals are computed with the departures from the link before it.
+const FUSED: u32 = 1 << 30;
+const NUMBER: u32 = FUSED - 1;
 const RADIO: u32 = 1 << 31;
 const SATELLITES: u32 = 3 << 30;
 const SERVICE: u32 = 7 << 29;
 const CHANNEL: u32 = 15 << 28;
-const ARRIVALS: u32 = 31 << 27;
 const DELIVER_AHEAD: u32 = u32::MAX - 2;
 const LOOKUP: u32 = u32::MAX - 1;
 const DELIVER: u32 = u32::MAX;
@@ -79,35 +79,41 @@ impl Hop {
     pub fn channel(number: u32) -> Hop {
         Hop(CHANNEL + number)
     }
-    pub fn arrivals(link: u32) -> Hop {
-        Hop(ARRIVALS + link)
-    }
     /// Whether the packet is at its destination.
     #[inline]
     pub fn delivers(self) -> bool {
         self == Hop::DELIVER || self == Hop::DELIVER_AHEAD
     }
 
+    /// The same link, computed with the one before it.
+    pub fn fused(self) -> Hop {
+        Hop(self.0 | FUSED)
+    }
+    /// Whether it is a link that is computed with the one before it.
+    #[inline]
+    pub fn is_fused(self) -> bool {
+        self.0 & (RADIO | FUSED) == FUSED
+    }
+
     /// The number of the link; none if it is another hop.
     #[inline]
     pub fn as_link(self) -> Option<u32> {
-        (self.0 < RADIO).then_some(self.0)
+        (self.0 < RADIO).then_some(self.0 & NUMBER)
     }
     /// The number of the link; greater than all of them if it is another hop.
     #[inline]
     pub fn index(self) -> usize {
-        self.0 as usize
+        (self.0 & !FUSED) as usize
     }
     pub fn decode(self) -> NextHop {
         match self.0 {
             DELIVER | DELIVER_AHEAD => NextHop::Deliver,
             LOOKUP => NextHop::Lookup,
-            hop if hop >= ARRIVALS => NextHop::Arrivals(hop - ARRIVALS),
             hop if hop >= CHANNEL => NextHop::Channel(hop - CHANNEL),
             hop if hop >= SERVICE => NextHop::Service(hop - SERVICE),
             hop if hop >= SATELLITES => NextHop::Satellites(hop - SATELLITES),
             hop if hop >= RADIO => NextHop::Radio(hop - RADIO),
-            link => NextHop::Link(link),
+            link => NextHop::Link(link & NUMBER),
         }
     }
 }
@@ -150,11 +156,10 @@ mod tests {
             (Hop::service(5_000_000), NextHop::Service(5_000_000)),
             (Hop::channel(0), NextHop::Channel(0)),
             (Hop::channel(1_000_000), NextHop::Channel(1_000_000)),
-            (Hop::arrivals(0), NextHop::Arrivals(0)),
-            (Hop::arrivals(5_000_000), NextHop::Arrivals(5_000_000)),
             (Hop::LOOKUP, NextHop::Lookup),
             (Hop::DELIVER_AHEAD, NextHop::Deliver),
             (Hop::DELIVER, NextHop::Deliver),
+            (Hop::link(5).fused(), NextHop::Link(5)),
         ] {
             assert_eq!(hop.decode(), expected);
             assert_eq!(hop.as_link().is_some(), matches!(expected, NextHop::Link(_)));

@@ -109,8 +109,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let last = self.event_queue.events().saturating_add(events);
         let mut ended = false;
         while self.event_queue.events() < last {
-            if self.network.has_known() {
-                self.process_known();
+            if self.network.has_received() {
+                self.receive_ahead();
             }
             let next = self.event_queue.pop(horizon);
             if PACKETS {
@@ -217,11 +217,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// Processes the arrivals that are known before their time.
-    fn process_known(&mut self) {
-        loop {
-            self.network.process_known(&mut self.event_queue, &mut self.recorder);
-            let Some((at, packet)) = self.network.next_received() else { return };
+    /// Has receivers process the packets that are kept for them.
+    #[inline(never)]
+    fn receive_ahead(&mut self) {
+        while let Some((at, packet)) = self.network.next_received() {
             self.receive(at, &packet);
         }
     }

@@ -112,9 +112,6 @@ impl Network {
                 *count += 1;
             }
         }
-        for route in self.expected() {
-            in_flight[self.routes[route as usize].index()] += 1;
-        }
         for (link, count) in self.channels.iter().flat_map(Channel::outstanding) {
             in_flight[link as usize] += count;
         }

@@ -25,10 +25,6 @@ impl Network {
             self.access(event_queue, tap, channel);
             return Arrival::Forwarded;
         }
-        if let NextHop::Arrivals(link) = hop.decode() {
-            self.wake(link);
-            return Arrival::Forwarded;
-        }
         let Some(tables) = &self.tables else {
             if let (NextHop::Radio(path), Some(radio)) = (hop.decode(), &mut self.radio) {
                 radio.send(event_queue, packet, path);
@@ -45,11 +41,7 @@ impl Network {
                 }
                 return Arrival::Forwarded;
             }
-            NextHop::Link(_)
-            | NextHop::Deliver
-            | NextHop::Service(_)
-            | NextHop::Channel(_)
-            | NextHop::Arrivals(_) => {
+            NextHop::Link(_) | NextHop::Deliver | NextHop::Service(_) | NextHop::Channel(_) => {
                 return Arrival::Delivered;
             }
         };
@@ -98,7 +90,7 @@ impl Network {
         }
         let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
         let packet = &self.rewritten(id, now, packet, accepted.marked);
-        let start = self.transmit(tap, id, now, packet, header);
+        let (start, _) = self.transmit_at(tap, id, now, packet, packet.size + header);
         let lost = accepted.lost.then_some(DropReason::Loss);
         self.propagate_by_table(event_queue, tap, (port, row, start), packet, lost)
     }

@@ -136,7 +136,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let media = add_media(&plan, &mut layout, &mut network, &mut event_queue, PACKETS);
         let flows = add_flows(&plan, &layout, &directions, &mut network);
         network.reroute(Time::ZERO);
-        network.look_ahead(flows.receiving.iter().copied());
+        network.complete_routes(flows.receiving.iter().copied());
         let recorder = recorder(&plan, &layout, &flows, audited);
         set_first_timers(&plan, &flows, &media, &mut event_queue);
         let first_link = |path: &FlowPath| path.links().next().map_or(LinkId(0), |link| *link);

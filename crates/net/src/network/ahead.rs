@@ -1,0 +1,172 @@
+//! Receivers that process packets before their time.
+//!
+//! The packets of a flow leave the last link of their route in the order in which they arrive, and their arrivals are known
+//! when they leave. If only the acknowledgements of one receiver use the link that they take first, nothing else can come
+//! between: the receiver processes a packet as soon as its arrival is known, and the packet costs no event.
+//! docs/adr/0006-ahead.md has what this gains, and what was tried with links.
+
+use super::{Arrival, Network};
+use crate::ids::LinkId;
+use crate::impairment::Impair;
+use crate::link::{IngressState, Link};
+use crate::next_hop::Hop;
+use crate::packet::Packet;
+use crate::tap::{PacketEvent, PacketStep, Tap};
+use engine::{EventQueue, Tie};
+use units::Time;
+
+/// The last link of a packet that will reach its destination.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LastHop {
+    /// Its index in the route.
+    pub route: u32,
+    /// Start of the transmission.
+    pub began: Time,
+}
+
+impl LastHop {
+    /// The packet as it arrives over this hop.
+    #[inline]
+    pub fn applied_to(&self, packet: &Packet) -> Packet {
+        Packet { began: self.began, route: self.route, ..*packet }
+    }
+}
+
+impl Network {
+    /// Completes the routes: call it after adding them. `flows` has, for each flow whose receiver does nothing but acknowledge,
+    /// the routes of its data and of its acknowledgements; none for the latter if it does not acknowledge either.
+    pub fn complete_routes(&mut self, flows: impl Iterator<Item = (u32, Option<u32>)>) {
+        self.mark_fused();
+        if !self.fuse_hops || self.tables.is_some() {
+            return;
+        }
+        let users = self.users();
+        for (data, acknowledgements) in flows {
+            self.receive_ahead(data, acknowledgements, &users);
+        }
+    }
+
+    /// Marks in the routes the links that are computed with the one before them.
+    fn mark_fused(&mut self) {
+        let mut after_link = false;
+        for hop in &mut self.routes {
+            let link = hop.as_link();
+            if after_link && link.is_some_and(|link| self.links[link as usize].fused) {
+                *hop = hop.fused();
+            }
+            after_link = link.is_some();
+        }
+    }
+
+    /// Whether a packet arrives at the end of the link when its delay after the departure is over.
+    fn has_fixed_delay(&self, link: &Link) -> bool {
+        let displaces = |ingress: &IngressState| ingress.impairments.iter().any(Impair::displaces);
+        !self.changes(link) && !self.ingress.get(link.ingress as usize).is_some_and(displaces)
+    }
+
+    /// For each link, how often it is in a route.
+    fn users(&self) -> Vec<u32> {
+        let mut users = vec![0; self.links.len()];
+        for link in self.routes.iter().filter_map(|hop| hop.as_link()) {
+            users[link as usize] += 1;
+        }
+        users
+    }
+
+    /// Has the receiver at the end of route `data` process packets before their time, if only its acknowledgements use their
+    /// first link, which takes them at any time, and if the last link delivers in order.
+    fn receive_ahead(&mut self, data: u32, acknowledgements: Option<u32>, users: &[u32]) {
+        let links = |route: u32| self.routes[route as usize..].iter().map_while(|hop| hop.as_link());
+        let link = |number: u32| &self.links[number as usize];
+        let alone = acknowledgements.is_none_or(|route| {
+            let takes =
+                |first| users[first as usize] == 1 && !link(first).scheduled && !self.changes(link(first));
+            links(route).next().is_some_and(takes)
+        });
+        let count = links(data).count();
+        let in_order = links(data).last().is_some_and(|last| self.has_fixed_delay(link(last)));
+        let end = data as usize + count;
+        if alone && in_order && self.routes[end] == Hop::DELIVER {
+            self.routes[end] = Hop::DELIVER_AHEAD;
+        }
+    }
+
+    /// Whether a change of the scenario can concern what the link does with a packet.
+    fn changes(&self, link: &Link) -> bool {
+        let changes = |ingress: &IngressState| ingress.impairments.iter().any(Impair::serves_changes);
+        self.ingress.get(link.ingress as usize).is_some_and(changes)
+    }
+
+    /// Keeps a packet that is [`Arrival::Ahead`] for [`Network::next_received`].
+    #[inline]
+    pub(super) fn keep_received(&mut self, arrival: Arrival, packet: &Packet) {
+        if let Arrival::Ahead(at) = arrival {
+            self.received.push((at, self.last_hop.applied_to(packet)));
+        }
+    }
+
+    /// Whether packets are kept for receivers. Those process them before the clock advances.
+    #[inline]
+    pub fn has_received(&self) -> bool {
+        !self.received.is_empty()
+    }
+
+    /// The next packet that arrives at a receiver, with the time of its arrival, which can be in the future.
+    #[inline]
+    pub fn next_received(&mut self) -> Option<(Time, Packet)> {
+        let next = self.received.get(self.next_received).copied();
+        if let Some((_, packet)) = &next {
+            self.last_hop = LastHop { route: packet.route, began: packet.began };
+            self.next_received += 1;
+        } else {
+            self.next_received = 0;
+            self.received.clear();
+        }
+        next
+    }
+
+    /// Whether everything up to `at` belongs to the part of the run that is counted now: the warm-up, or the rest.
+    #[inline]
+    pub fn counts(&self, at: Time) -> bool {
+        at <= self.border
+    }
+
+    /// Makes the arrival of `packet` at the end of its route at `at`, which can be in the future, the current event.
+    #[inline]
+    pub fn deliver_ahead<T: Tap>(&mut self, tap: &mut T, at: Time, packet: &Packet) {
+        if T::PACKETS {
+            self.report_arrival(tap, at, &self.last_hop.applied_to(packet));
+        }
+        self.cause = self.last_hop.began;
+    }
+
+    /// Schedules the arrival of a packet that was [`Arrival::Ahead`].
+    #[cold]
+    pub fn deliver_later(&mut self, event_queue: &mut EventQueue<Packet>, at: Time, packet: &Packet) {
+        let LastHop { route, began } = self.last_hop;
+        let link = self.routes[route as usize].index();
+        let tie = Tie::scheduled(at, began, link as u32 + 1);
+        event_queue.push(at, tie, packet, &mut self.links[link].hint, |packet| {
+            packet.began = began;
+            packet.route = route;
+        });
+    }
+
+    /// Reports the arrival of a packet at the end of its link.
+    #[inline]
+    pub(super) fn report_arrival<T: Tap>(&self, tap: &mut T, at: Time, packet: &Packet) {
+        if T::PACKETS
+            && let Some(link) = self.routes[packet.route as usize].as_link()
+        {
+            let node = self.tables.as_ref().map(|tables| tables.arrival(packet.route).1);
+            let (link, step) = (LinkId(link), PacketStep::Deliver);
+            tap.packet(&PacketEvent { at, link, step, packet: *packet, node });
+        }
+    }
+
+    /// Reports the arrival at the end of link `link` in front of a fused link.
+    pub(super) fn report_delivery<T: Tap>(&self, tap: &mut T, at: Time, link: u32, packet: &Packet) {
+        let (link, step) = (LinkId(link), PacketStep::Deliver);
+        tap.packet(&PacketEvent { at, link, step, packet: *packet, node: None });
+    }
+}
