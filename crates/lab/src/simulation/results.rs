@@ -249,7 +249,7 @@ pub(super) fn arrivals(
         throughput_bps: stats.wire_bytes as f64 * 8.0 / duration,
         mean_delay_s: some.then(|| stats.delay_sum / n),
         mean_gap_s: (stats.packets > 1).then(|| stats.last_at.since(stats.first_at).seconds() / (n - 1.0)),
-        jitter1_s: some.then(|| (stats.last_delay.seconds() - stats.first_delay.seconds()) / n),
+        jitter1_s: some.then(|| (stats.last_delay_s - stats.first_delay.seconds()) / n),
         jitter2_s: some.then(|| stats.jitter_sum / n),
         base_delay_s: base.map(Span::seconds),
         arrived_packets: stats.packets,

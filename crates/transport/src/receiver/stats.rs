@@ -22,8 +22,8 @@ pub struct ReceiverStats {
     pub jitter_sum: f64,
     /// One-way delay of the first packet.
     pub first_delay: Span,
-    /// One-way delay of the last packet.
-    pub last_delay: Span,
+    /// One-way delay of the last packet, seconds.
+    pub last_delay_s: f64,
     /// Time of the first arrival.
     pub first_at: Time,
     /// Time of the last arrival.
@@ -75,14 +75,15 @@ impl ReceiverStats {
     #[inline]
     pub fn arrived(&mut self, packet: &Packet, now: Time) {
         let delay = now.since(packet.sent);
+        let seconds = delay.seconds();
         if self.packets == 0 {
             self.first_delay = delay;
             self.first_at = now;
         } else {
-            self.jitter_sum += (delay.seconds() - self.last_delay.seconds()).abs();
+            self.jitter_sum += (seconds - self.last_delay_s).abs();
         }
-        self.delay_sum += delay.seconds();
-        self.last_delay = delay;
+        self.delay_sum += seconds;
+        self.last_delay_s = seconds;
         self.last_at = now;
         self.packets += 1;
         self.wire_bytes += packet.size as u64;
@@ -95,7 +96,7 @@ impl ReceiverStats {
     fn record(&mut self, packet: &Packet, now: Time) {
         let Some(detail) = &mut self.detail else { return };
         if let Some(delays) = &mut detail.delays {
-            delays.push(self.last_delay.seconds());
+            delays.push(self.last_delay_s);
         }
         self.carried += detail.carries(packet, now) as u64;
         if detail.numbers.as_mut().is_some_and(|numbers| !numbers.insert(packet.seq)) {
@@ -145,7 +146,7 @@ mod tests {
         assert_eq!((stats.packets, stats.wire_bytes), (3, 4500));
         assert_eq!((stats.distinct_packets(), stats.carried), (3, 0));
         assert_eq!((stats.first_at, stats.last_at), (ms(10), ms(35)));
-        assert_eq!((stats.first_delay, stats.last_delay), (Span::from_ms(10), Span::from_ms(15)));
+        assert_eq!((stats.first_delay, stats.last_delay_s), (Span::from_ms(10), 0.015));
         assert!((stats.delay_sum - 0.045).abs() < 1e-12 && (stats.jitter_sum - 0.015).abs() < 1e-12);
         assert_eq!(stats.detail.unwrap().delays.unwrap(), [0.01, 0.02, 0.015]);
     }

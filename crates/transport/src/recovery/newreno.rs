@@ -44,7 +44,15 @@ impl LossRecovery for NewReno {
     }
 
     fn forget_repair(s: &mut Sender) {
-        s.recovery_state = RecoveryState::NewReno { partial: false };
+        set_partial(s, false);
+    }
+}
+
+/// Notes whether this recovery has had a partial ACK.
+#[inline]
+fn set_partial(s: &mut Sender, value: bool) {
+    if let RecoveryState::NewReno { partial } = &mut s.recovery_state {
+        *partial = value;
     }
 }
 
@@ -54,7 +62,7 @@ fn full_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
         s.dupwnd = 0;
         s.leave_recovery(context.now());
     }
-    s.recovery_state = RecoveryState::NewReno { partial: false };
+    set_partial(s, false);
     let progress = s.new_ack(context, packet);
     if recovering && s.options.stack == StackProfile::Linux {
         // RFC 6582 section 3.2 step 3: the window is limited so that no burst follows if little data is in flight.
@@ -73,7 +81,7 @@ fn partial_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet)
         s.dupwnd = 0;
     }
     if first || !s.options.impatient {
-        s.recovery_state = RecoveryState::NewReno { partial: true };
+        set_partial(s, true);
         context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto());
     }
     if s.options.partial_deflation {
