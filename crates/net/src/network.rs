@@ -103,6 +103,8 @@ pub struct Network {
     /// Arrivals at receivers, and the number of those that are processed.
     received: Vec<(Time, Packet)>,
     next_received: usize,
+    /// Arrivals at receivers after [`Network::border`].
+    held: Vec<(Time, Packet)>,
     /// Of the last packet that was [`Arrival::Ahead`].
     last_hop: LastHop,
 }
@@ -138,6 +140,7 @@ impl Network {
             channels: Vec::new(),
             received: Vec::new(),
             next_received: 0,
+            held: Vec::new(),
             last_hop: LastHop::default(),
         }
     }

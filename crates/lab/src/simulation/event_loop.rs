@@ -31,8 +31,6 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) endpoints: Vec<Endpoints>,
     pub(super) senders: Vec<Sender>,
     pub(super) receivers: Vec<Receiver>,
-    /// For each TCP flow, the data packets that its receiver does not process before their time.
-    pub(super) deferred: Vec<u32>,
     pub(super) quic: Vec<QuicEndpoints>,
     pub(super) udp: Vec<(UdpSource, ReceiverStats)>,
     pub(super) attached: Vec<AttachedFlow>,
@@ -190,8 +188,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 let flow = packet.flow as usize;
                 match packet.kind {
                     PacketKind::Data => {
-                        let deferred = &mut self.deferred[flow];
-                        *deferred = deferred.saturating_sub(1);
                         self.receivers[flow].on_data(&mut flow_context!(self, packet.flow), packet)
                     }
                     PacketKind::Ack => {
@@ -225,36 +221,35 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// A packet of data arrives at its receiver at `at`, which can be in the future. Packets that come after a timer of the
-    /// receiver, or after the part of the run that is counted now, are processed at their time, and those behind them.
+    /// A packet of data arrives at its receiver at `at`, which can be in the future. What the receiver does before then, it
+    /// does first: nothing else can concern it.
     fn receive(&mut self, at: Time, packet: &Packet) {
-        let flow = packet.flow as usize;
-        let counts = self.network.counts(at);
-        match self.endpoints[flow] {
+        if !self.network.counts(at) {
+            return self.network.hold(at, packet);
+        }
+        match self.endpoints[packet.flow as usize] {
             Endpoints::Tcp(index) => {
-                let receiver = &mut self.receivers[index];
                 let timer = packet.flow * FlowTimer::COUNT + FlowTimer::AckDelay as u32;
-                if !counts
-                    || self.deferred[flow] > 0
-                    || receiver.delays_acks() && self.event_queue.timer(timer) <= at
-                {
-                    self.deferred[flow] += 1;
-                    return self.network.deliver_later(&mut self.event_queue, at, packet);
+                if self.receivers[index].delays_acks() && self.event_queue.timer(timer) <= at {
+                    let due = self.event_queue.timer(timer);
+                    self.event_queue.set_timer(timer, Time::NEVER);
+                    self.network.timer_event();
+                    self.receivers[index].on_ack_delay(&mut flow_context!(self, packet.flow, due));
                 }
                 self.network.deliver_ahead(&mut self.recorder, at, packet);
                 if PACKETS {
                     self.recorder.arrived(packet, at);
                 }
-                receiver.on_data(&mut flow_context!(self, packet.flow, at), packet);
+                self.receivers[index].on_data(&mut flow_context!(self, packet.flow, at), packet);
             }
-            Endpoints::Udp(index) if counts => {
+            Endpoints::Udp(index) => {
                 self.network.deliver_ahead(&mut self.recorder, at, packet);
                 if PACKETS {
                     self.recorder.arrived(packet, at);
                 }
                 self.udp[index].1.arrived(packet, at);
             }
-            _ => self.network.deliver_later(&mut self.event_queue, at, packet),
+            Endpoints::Quic(_) | Endpoints::Attached(_) => {} // they process nothing before its time
         }
     }
 

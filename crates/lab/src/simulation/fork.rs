@@ -45,7 +45,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             endpoints: self.endpoints.clone(),
             senders: self.senders.clone(),
             receivers: self.receivers.clone(),
-            deferred: self.deferred.clone(),
             quic: Vec::new(),
             udp: self.udp.clone(),
             attached: self.attached.clone(),

@@ -96,6 +96,7 @@ impl Network {
             }
         }
         self.border = self.horizon;
+        self.received.append(&mut self.held);
         if self.sojourns.is_none() {
             self.simple_until = self.horizon;
         }
@@ -111,6 +112,9 @@ impl Network {
             if let Some(count) = in_flight.get_mut(self.routes[packet.route as usize].index()) {
                 *count += 1;
             }
+        }
+        for (_, packet) in &self.held {
+            in_flight[self.routes[packet.route as usize].index()] += 1;
         }
         for (link, count) in self.channels.iter().flat_map(Channel::outstanding) {
             in_flight[link as usize] += count;

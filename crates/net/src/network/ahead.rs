@@ -12,7 +12,6 @@ use crate::link::{IngressState, Link};
 use crate::next_hop::Hop;
 use crate::packet::Packet;
 use crate::tap::{PacketEvent, PacketStep, Tap};
-use engine::{EventQueue, Tie};
 use units::Time;
 
 /// The last link of a packet that will reach its destination.
@@ -140,16 +139,10 @@ impl Network {
         self.cause = self.last_hop.began;
     }
 
-    /// Schedules the arrival of a packet that was [`Arrival::Ahead`].
+    /// Holds a packet that was [`Arrival::Ahead`] and arrives after the part of the run that is counted now.
     #[cold]
-    pub fn deliver_later(&mut self, event_queue: &mut EventQueue<Packet>, at: Time, packet: &Packet) {
-        let LastHop { route, began } = self.last_hop;
-        let link = self.routes[route as usize].index();
-        let tie = Tie::scheduled(at, began, link as u32 + 1);
-        event_queue.push(at, tie, packet, &mut self.links[link].hint, |packet| {
-            packet.began = began;
-            packet.route = route;
-        });
+    pub fn hold(&mut self, at: Time, packet: &Packet) {
+        self.held.push((at, self.last_hop.applied_to(packet)));
     }
 
     /// Reports the arrival of a packet at the end of its link.

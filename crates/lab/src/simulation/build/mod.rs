@@ -153,7 +153,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             ack_options: AckOptionPool::default(),
             endpoints: flows.endpoints,
             senders: flows.senders,
-            deferred: vec![0; flows.receivers.len()],
             receivers: flows.receivers,
             quic: flows.quic,
             udp: flows.udp,
