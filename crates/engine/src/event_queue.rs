@@ -130,14 +130,15 @@ impl<T: Copy> EventQueue<T> {
 
     /// Sets the clock to `at`, which no event in the queue precedes; the clock never goes back.
     pub fn wait_until(&mut self, at: Time) {
-        debug_assert!(at <= self.now || time_of(self.items.first()) >= at, "an event before the new time");
+        debug_assert!(at <= self.now || time_of(self.items.peek()) >= at, "an event before the new time");
         self.now = self.now.max(at);
     }
 
     /// A time before which there is no event: that of the next one, or an earlier entry of a timer that has moved.
     /// [`Time::NEVER`] if there is no event.
     pub fn next_at(&self) -> Time {
-        if self.items.first() == EMPTY { Time::NEVER } else { time_of(self.items.first()).max(self.now) }
+        let first = self.items.peek();
+        if first == EMPTY { Time::NEVER } else { time_of(first).max(self.now) }
     }
 
     /// The item `places` behind the head of the lane of the last item, if any. Use it for prefetching only.

@@ -18,26 +18,56 @@ pub(crate) struct Merge<T> {
     overflowed: u64,
     /// The key of the owner.
     owner: Key,
-    /// Winner tree: `tree[1]` is the least key, leaves start at `leaves`, a power of two. The first leaf is not a lane.
-    tree: Box<[Key; TREE]>,
+    /// Winner tree: node 1 has the least key, leaves start at `leaves`, a power of two. The first leaf is not a lane.
+    tree: Box<Tree>,
     leaves: usize,
     last_lane: usize,
+    /// A lane that has become empty and whose leaf still has the key of its last item: often the next item goes there, and the
+    /// tree changes once. [`NONE`] if there is none.
+    emptied: usize,
 }
 
+const NONE: usize = usize::MAX;
 /// The first leaf of a lane.
 const LANES: usize = 1;
 /// Nodes of a tree with the maximum number of lanes. An index is taken modulo this power of two, which needs no check.
 const TREE: usize = 2 * (LANES + MAX_LANES).next_power_of_two();
 
-/// The smaller key. Which one it is cannot be predicted, so both halves are selected without a branch.
-#[inline]
-fn earlier(a: Key, b: Key) -> Key {
-    let halves = |key: Key| ((key >> 64) as u64, key as u64);
-    let ((a_high, a_low), (b_high, b_low)) = (halves(a), halves(b));
-    let less = b < a;
-    let high = select_unpredictable(less, b_high, a_high);
-    let low = select_unpredictable(less, b_low, a_low);
-    (high as Key) << 64 | low as Key
+/// The nodes of the winner tree: the halves of their keys lie apart, so that an address needs no multiplication.
+#[derive(Clone)]
+struct Tree {
+    high: [u64; TREE],
+    low: [u64; TREE],
+}
+
+impl Tree {
+    fn empty() -> Box<Tree> {
+        Box::new(Tree { high: [u64::MAX; TREE], low: [u64::MAX; TREE] })
+    }
+
+    #[inline]
+    fn key(&self, node: usize) -> Key {
+        (self.high[node % TREE] as Key) << 64 | self.low[node % TREE] as Key
+    }
+
+    /// Sets the key of a leaf and recomputes the winners above it. Which key is the smaller one cannot be predicted, so both
+    /// halves are selected without a branch.
+    #[inline]
+    fn set(&mut self, leaf: usize, key: Key) {
+        let mut at = leaf % TREE;
+        let (mut high, mut low) = ((key >> 64) as u64, key as u64);
+        (self.high[at], self.low[at]) = (high, low);
+        while at > 1 {
+            let other = (at ^ 1) % TREE;
+            let (other_high, other_low) = (self.high[other], self.low[other]);
+            let of = |high: u64, low: u64| (high as Key) << 64 | low as Key;
+            let less = of(other_high, other_low) < of(high, low);
+            high = select_unpredictable(less, other_high, high);
+            low = select_unpredictable(less, other_low, low);
+            at /= 2;
+            (self.high[at], self.low[at]) = (high, low);
+        }
+    }
 }
 
 impl<T: Copy> Merge<T> {
@@ -50,9 +80,10 @@ impl<T: Copy> Merge<T> {
             overflow: BTreeMap::new(),
             overflowed: 0,
             owner: EMPTY,
-            tree: Box::new([EMPTY; TREE]),
+            tree: Tree::empty(),
             leaves,
             last_lane: 0,
+            emptied: NONE,
         }
     }
 
@@ -79,6 +110,9 @@ impl<T: Copy> Merge<T> {
         let (item, head) = self.lanes.push(lane, at, tie, item);
         edit(item);
         if let Some(key) = head {
+            if self.emptied == lane {
+                self.emptied = NONE;
+            }
             self.update(LANES + lane, key);
         }
     }
@@ -92,8 +126,19 @@ impl<T: Copy> Merge<T> {
 
     /// The first key.
     #[inline]
-    pub(crate) fn first(&self) -> Key {
-        self.tree[1]
+    pub(crate) fn first(&mut self) -> Key {
+        if self.emptied != NONE {
+            self.update(LANES + self.emptied, EMPTY);
+            self.emptied = NONE;
+        }
+        self.tree.key(1)
+    }
+
+    /// The first key, without a change of the tree: slower than [`Merge::first`].
+    pub(crate) fn peek(&self) -> Key {
+        let stale = self.emptied.saturating_add(LANES);
+        let leaves = (0..self.leaves).filter(|leaf| *leaf != stale);
+        leaves.map(|leaf| self.tree.key(self.leaves + leaf)).min().unwrap_or(EMPTY)
     }
 
     /// The number of the lane whose head has this key, if it is one.
@@ -108,7 +153,11 @@ impl<T: Copy> Merge<T> {
     pub(crate) fn pop_lane(&mut self, lane: usize) -> &T {
         self.last_lane = lane;
         let (index, next) = self.lanes.pop(lane);
-        self.update(LANES + lane, next);
+        if next == EMPTY {
+            self.emptied = lane;
+        } else {
+            self.update(LANES + lane, next);
+        }
         self.lanes.item(lane, index)
     }
 
@@ -162,19 +211,9 @@ impl<T: Copy> Merge<T> {
         self.update(0, self.owner.min(overflow));
     }
 
-    /// Sets the key of a leaf and recomputes the winners above it, without branches that cannot be predicted.
     #[inline]
     fn update(&mut self, leaf: usize, key: Key) {
-        let tree = &mut *self.tree;
-        let mut at = self.leaves + leaf;
-        let mut winner = key;
-        tree[at % TREE] = winner;
-        while at > 1 {
-            let other = tree[(at ^ 1) % TREE];
-            winner = earlier(winner, other);
-            at /= 2;
-            tree[at % TREE] = winner;
-        }
+        self.tree.set(self.leaves + leaf, key);
     }
 
     #[cold]
@@ -183,8 +222,8 @@ impl<T: Copy> Merge<T> {
         if self.leaves == leaves {
             return;
         }
-        let old = self.tree[self.leaves..2 * self.leaves].to_vec();
-        *self.tree = [EMPTY; TREE];
+        let old: Vec<Key> = (self.leaves..2 * self.leaves).map(|leaf| self.tree.key(leaf)).collect();
+        self.tree = Tree::empty();
         self.leaves = leaves;
         for (leaf, key) in old.into_iter().enumerate() {
             self.update(leaf, key);

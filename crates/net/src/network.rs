@@ -100,9 +100,8 @@ pub struct Network {
     datagram_changes: DatagramChanges,
     /// Wi-Fi channels.
     channels: Vec<Channel>,
-    /// Arrivals at receivers, and the number of those that are processed.
+    /// Arrivals at receivers that are not processed yet.
     received: Vec<(Time, Packet)>,
-    next_received: usize,
     /// Arrivals at receivers after [`Network::border`].
     held: Vec<(Time, Packet)>,
     /// Of the last packet that was [`Arrival::Ahead`].
@@ -139,7 +138,6 @@ impl Network {
             datagram_changes: DatagramChanges::default(),
             channels: Vec::new(),
             received: Vec::new(),
-            next_received: 0,
             held: Vec::new(),
             last_hop: LastHop::default(),
         }
@@ -335,6 +333,10 @@ impl Network {
         self.cause = packet.began;
         let next = self.routes[packet.route as usize + 1];
         if next.as_link().is_none() {
+            if let Some(link) = next.as_service() {
+                self.serve(event_queue, tap, link);
+                return Arrival::Forwarded;
+            }
             return if next.delivers() {
                 Arrival::Delivered
             } else {
@@ -453,6 +455,7 @@ impl Network {
 
     /// Passes on a packet whose transmission over link `id`, index `route` of its route, started at `start` and ends at the
     /// link's `free_at`.
+    #[inline(always)] // or a packet of a scheduled link pays a call for it
     fn propagate<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,

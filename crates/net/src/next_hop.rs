@@ -95,6 +95,12 @@ impl Hop {
         self.0 & (RADIO | FUSED) == FUSED
     }
 
+    /// The number of the scheduled link whose next transmission can start; none if it is another hop.
+    #[inline]
+    pub fn as_service(self) -> Option<u32> {
+        (self.0 >= SERVICE && self.0 < CHANNEL).then(|| self.0 - SERVICE)
+    }
+
     /// The number of the link; none if it is another hop.
     #[inline]
     pub fn as_link(self) -> Option<u32> {

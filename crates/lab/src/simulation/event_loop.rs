@@ -31,6 +31,8 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) endpoints: Vec<Endpoints>,
     pub(super) senders: Vec<Sender>,
     pub(super) receivers: Vec<Receiver>,
+    /// An empty list, to exchange for the packets that the network keeps for receivers.
+    pub(super) receiving: Vec<(Time, Packet)>,
     pub(super) quic: Vec<QuicEndpoints>,
     pub(super) udp: Vec<(UdpSource, ReceiverStats)>,
     pub(super) attached: Vec<AttachedFlow>,
@@ -216,9 +218,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// Has receivers process the packets that are kept for them.
     #[inline(never)]
     fn receive_ahead(&mut self) {
-        while let Some((at, packet)) = self.network.next_received() {
-            self.receive(at, &packet);
+        let mut packets = std::mem::take(&mut self.receiving);
+        self.network.exchange_received(&mut packets);
+        for (at, packet) in &packets {
+            self.network.resume_received(packet);
+            self.receive(*at, packet);
         }
+        packets.clear();
+        self.receiving = packets;
     }
 
     /// A packet of data arrives at its receiver at `at`, which can be in the future. What the receiver does before then, it

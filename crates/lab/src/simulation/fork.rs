@@ -45,6 +45,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             endpoints: self.endpoints.clone(),
             senders: self.senders.clone(),
             receivers: self.receivers.clone(),
+            receiving: Vec::new(),
             quic: Vec::new(),
             udp: self.udp.clone(),
             attached: self.attached.clone(),

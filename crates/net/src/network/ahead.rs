@@ -96,7 +96,7 @@ impl Network {
         self.ingress.get(link.ingress as usize).is_some_and(changes)
     }
 
-    /// Keeps a packet that is [`Arrival::Ahead`] for [`Network::next_received`].
+    /// Keeps a packet that is [`Arrival::Ahead`] for [`Network::exchange_received`].
     #[inline]
     pub(super) fn keep_received(&mut self, arrival: Arrival, packet: &Packet) {
         if let Arrival::Ahead(at) = arrival {
@@ -110,18 +110,18 @@ impl Network {
         !self.received.is_empty()
     }
 
-    /// The next packet that arrives at a receiver, with the time of its arrival, which can be in the future.
+    /// Exchanges the packets that are kept for receivers, in their order and with the times of their arrival, which can be in
+    /// the future, for an empty list.
     #[inline]
-    pub fn next_received(&mut self) -> Option<(Time, Packet)> {
-        let next = self.received.get(self.next_received).copied();
-        if let Some((_, packet)) = &next {
-            self.last_hop = LastHop { route: packet.route, began: packet.began };
-            self.next_received += 1;
-        } else {
-            self.next_received = 0;
-            self.received.clear();
-        }
-        next
+    pub fn exchange_received(&mut self, list: &mut Vec<(Time, Packet)>) {
+        debug_assert!(list.is_empty());
+        std::mem::swap(&mut self.received, list);
+    }
+
+    /// Makes the last hop of a packet that was kept for its receiver that of [`Arrival::Ahead`].
+    #[inline]
+    pub fn resume_received(&mut self, packet: &Packet) {
+        self.last_hop = LastHop { route: packet.route, began: packet.began };
     }
 
     /// Whether everything up to `at` belongs to the part of the run that is counted now: the warm-up, or the rest.

@@ -17,10 +17,6 @@ impl Network {
         hop: Hop,
         packet: &Packet,
     ) -> Arrival {
-        if let NextHop::Service(link) = hop.decode() {
-            self.serve(event_queue, tap, link);
-            return Arrival::Forwarded;
-        }
         if let NextHop::Channel(channel) = hop.decode() {
             self.access(event_queue, tap, channel);
             return Arrival::Forwarded;

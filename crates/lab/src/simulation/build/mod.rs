@@ -154,6 +154,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             endpoints: flows.endpoints,
             senders: flows.senders,
             receivers: flows.receivers,
+            receiving: Vec::new(),
             quic: flows.quic,
             udp: flows.udp,
             attached: flows.attached,
