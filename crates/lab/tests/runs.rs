@@ -8,8 +8,7 @@ use proptest::prelude::*;
 
 /// A bottleneck with access links, two TCP flows in one direction and one in the other, and a UDP flow.
 fn network(seed: u64, tcp: &str, queue: &str, loss: &str, rate: &str) -> String {
-    let told = ["rcp", "xcp"].into_iter().find(|kind| tcp.contains(&format!("\"{kind}\"")));
-    let router = told.map_or(String::new(), |kind| format!(", router = {{ kind = \"{kind}\" }}"));
+    let router = router_of(tcp).replace('\n', ", ");
     format!(
         r#"
 duration = "8s"
@@ -28,6 +27,12 @@ flow = [
 ]
 "#
     )
+}
+
+/// The line of a link with the router that the controller needs, if it needs one.
+fn router_of(tcp: &str) -> String {
+    let told = ["rcp", "xcp"].into_iter().find(|kind| tcp.contains(&format!("\"{kind}\"")));
+    told.map_or(String::new(), |kind| format!("\nrouter = {{ kind = \"{kind}\" }}"))
 }
 
 /// Controllers that need the counts of recovery `rack`.
@@ -174,6 +179,52 @@ proptest! {
         let queue = format!(r#"{{ kind = "droptail", limit = "{limit}p" }}"#);
         let loss = r#"{ kind = "bernoulli", rate = 0.01 }"#;
         let text = network(seed, &all[which % all.len()], &queue, loss, &format!("{rate}kbps"));
+        prop_assert_eq!(account(&text, false), account(&text, true));
+    }
+}
+
+/// A dumbbell whose flows have hosts of their own, so that receivers process packets before their time.
+fn hosts(seed: u64, tcp: &str, queue: &str, loss: &str, rate: u64) -> String {
+    let router = router_of(tcp);
+    let mut text = format!(
+        "duration = \"6s\"\nwarmup = \"2s\"\nseed = {seed}\ntcp = {tcp}\n[[link]]\nname = \"bottleneck\"\nends = [\"r1\", \"r2\"]\n\
+         rate = \"{rate}kbps\"\ndelay = \"12ms\"\nqueue = {queue}\nloss = {loss}{router}\n"
+    );
+    for flow in 0..4 {
+        // Two pairs of equal hosts, which start at the same instant: many packets meet at the same picosecond.
+        let (delay, start) = (1 + flow / 2 * 7, flow / 2 * 300);
+        let kind = if flow == 3 { "udp = { packet = 500, schedule = [[\"0s\", \"200kbps\"]] }" } else { "" };
+        text += &format!(
+            "[[link]]\nends = [\"s{flow}\", \"r1\"]\nrate = \"20Mbps\"\ndelay = \"{delay}ms\"\n[[link]]\nends = [\"r2\", \"d{flow}\"]\n\
+             rate = \"20Mbps\"\ndelay = \"3ms\"\n[[flow]]\nname = \"f{flow}\"\nfrom = \"s{flow}\"\nto = \"d{flow}\"\n\
+             start = \"{start}ms\"\n{kind}\n"
+        );
+    }
+    text
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn receivers_before_their_time_change_nothing(
+        seed in 0u64..1000,
+        which in 0usize..1000,
+        queue in prop_oneof![
+            (1u64..40).prop_map(|n| format!("{{ kind = \"droptail\", limit = \"{n}p\" }}")),
+            Just("{ kind = \"codel\" }".to_string()),
+            Just("{ kind = \"red\", limit = \"40p\", ecn = true }".to_string()),
+        ],
+        loss in prop_oneof![Just("{ kind = \"none\" }"), Just("{ kind = \"bernoulli\", rate = 0.02 }"), Just("{ kind = \"jitter\", max = \"2ms\" }")],
+        rate in 300u64..9_000,
+        ecn in any::<bool>(),
+    ) {
+        let all = profiles();
+        let mut tcp = all[which % all.len()].clone();
+        if !["dctcp", "prague"].iter().any(|name| tcp.contains(name)) {
+            tcp = tcp.replacen('{', &format!("{{ ecn = {ecn}, "), 1); // these two need more than marks
+        }
+        prop_assume!(router_of(&tcp).is_empty() || !queue.contains("codel")); // a router needs a queue that decides at arrivals
+        let text = hosts(seed, &tcp, &queue, loss, rate);
         prop_assert_eq!(account(&text, false), account(&text, true));
     }
 }

@@ -6,6 +6,7 @@ mod change;
 mod channel;
 mod forward;
 mod service;
+mod transit;
 
 use crate::ids::LinkId;
 use crate::impairment::Effect;
@@ -46,17 +47,6 @@ pub struct DatagramChanges {
     pub copied: Vec<u32>,
     /// Datagrams that were dropped after their queue had accepted them.
     pub dropped: Vec<u32>,
-}
-
-/// The times of a packet on a link.
-struct Sending {
-    accepted: Time,
-    /// Start of the transmission.
-    start: Time,
-    transmission: Span,
-    /// End of the transmission.
-    depart: Time,
-    arrival: Time,
 }
 
 /// All links, and the routes over them.
@@ -189,7 +179,7 @@ impl Network {
     }
 
     /// Disables fused hops, so every hop has an event of its own. Call it before adding routes. A run is slower and
-    /// has the same results, except for ties between links.
+    /// has the same results.
     pub fn unfuse(&mut self) {
         self.fuse_hops = false;
     }
@@ -381,123 +371,6 @@ impl Network {
         self.pass::<T, false>(event_queue, tap, (now, route, id), packet)
     }
 
-    /// Transmits a packet, accepted at `at.0` by the link with index `at.1` of its route, that the link changes, loses, delays
-    /// or duplicates.
-    #[inline(never)]
-    fn enqueue_impaired<T: Tap>(
-        &mut self,
-        event_queue: &mut EventQueue<Packet>,
-        tap: &mut T,
-        (now, route): (Time, u32),
-        packet: &Packet,
-        accepted: Accepted,
-    ) -> Arrival {
-        let id = self.routes[route as usize].index() as u32;
-        let copy;
-        let mut packet = packet;
-        if accepted.changed {
-            copy = self.rewritten(id, now, packet, accepted.marked);
-            packet = &copy;
-        }
-        if accepted.displaced && !accepted.lost {
-            self.enqueue_displaced(event_queue, tap, now, route, packet);
-            return Arrival::Forwarded;
-        }
-        let (start, _) = self.transmit_at(tap, id, now, packet, packet.size);
-        if accepted.lost {
-            self.lose(tap, id, packet, DropReason::Loss);
-            return Arrival::Dropped;
-        }
-        let arrival = self.propagate(event_queue, tap, (route, id, start), packet);
-        self.keep_received(arrival, packet); // the caller has the packet as it was
-        Arrival::Forwarded
-    }
-
-    /// Transmits a packet that link `id`, index `route` of its route, accepts at `at`, and passes it on. Without `LATE` it
-    /// leaves arrivals after [`Network::simple_until`] to [`Network::pass_late`], which keeps this loop short.
-    #[inline(always)] // or a packet pays a call for it
-    fn pass<T: Tap, const LATE: bool>(
-        &mut self,
-        event_queue: &mut EventQueue<Packet>,
-        tap: &mut T,
-        (mut at, mut route, mut id): (Time, u32, u32),
-        packet: &Packet,
-    ) -> Arrival {
-        loop {
-            let sending = self.sending(id, at, packet.size);
-            let arrival = sending.arrival;
-            if !LATE && arrival > self.simple_until {
-                return self.pass_late(event_queue, tap, (at, route, id), packet);
-            }
-            self.transmit::<T, LATE>(tap, id, &sending, packet);
-            let hop = self.routes[route as usize + 1];
-            if !hop.is_fused() || LATE && arrival > self.border && self.arrives_late(id, arrival) {
-                return self.leave(event_queue, (route, id, sending.start), (arrival, hop), packet);
-            }
-            if T::PACKETS {
-                self.report_delivery(tap, arrival, id, packet);
-            }
-            (at, route, id) = (arrival, route + 1, hop.index() as u32);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn pass_late<T: Tap>(
-        &mut self,
-        event_queue: &mut EventQueue<Packet>,
-        tap: &mut T,
-        at: (Time, u32, u32),
-        packet: &Packet,
-    ) -> Arrival {
-        self.pass::<T, true>(event_queue, tap, at, packet)
-    }
-
-    /// Passes on a packet whose transmission over link `id`, index `route` of its route, started at `start` and ends at the
-    /// link's `free_at`.
-    #[inline(always)] // or a packet of a scheduled link pays a call for it
-    fn propagate<T: Tap>(
-        &mut self,
-        event_queue: &mut EventQueue<Packet>,
-        tap: &mut T,
-        (route, id, start): (u32, u32, Time),
-        packet: &Packet,
-    ) -> Arrival {
-        let link = &self.links[id as usize];
-        let arrival = link.free_at + link.delay;
-        let hop = self.routes[route as usize + 1];
-        if !hop.is_fused() || arrival > self.border && self.arrives_late(id, arrival) {
-            return self.leave(event_queue, (route, id, start), (arrival, hop), packet);
-        }
-        if T::PACKETS {
-            self.report_delivery(tap, arrival, id, packet);
-        }
-        self.pass::<T, false>(event_queue, tap, (arrival, route + 1, hop.index() as u32), packet)
-    }
-
-    /// Schedules the arrival, at `arrival`, of a packet at the end of link `id`, index `route` of its route; `hop`, which is
-    /// no fused link, comes next.
-    #[inline(always)] // or a packet pays a call for it
-    fn leave(
-        &mut self,
-        event_queue: &mut EventQueue<Packet>,
-        (route, id, start): (u32, u32, Time),
-        (arrival, hop): (Time, Hop),
-        packet: &Packet,
-    ) -> Arrival {
-        if hop == Hop::DELIVER_AHEAD {
-            self.last_hop = LastHop { route, began: start };
-            return Arrival::Ahead(arrival);
-        }
-        let tie = Tie::scheduled(arrival, start, id + 1);
-        let hint = &mut self.links[id as usize].hint;
-        event_queue.push(arrival, tie, packet, hint, |packet| {
-            packet.began = start;
-            packet.route = route;
-        });
-        Arrival::Forwarded
-    }
-
     /// Passes the packet to the queue and the impairment of link `id`, which has an ingress state. Returns `None` if
     /// the packet is dropped.
     #[inline(always)] // or a packet pays a call for it
@@ -546,32 +419,6 @@ impl Network {
         Some(Accepted { marked, changed, lost, displaced })
     }
 
-    /// Transmits an accepted packet that an impairment delays or duplicates, at the link with index `route` of its route.
-    #[cold]
-    fn enqueue_displaced<T: Tap>(
-        &mut self,
-        event_queue: &mut EventQueue<Packet>,
-        tap: &mut T,
-        now: Time,
-        route: u32,
-        packet: &Packet,
-    ) {
-        let (id, effect) = (self.routes[route as usize].index() as u32, self.effect);
-        let (start, arrival) = self.transmit_at(tap, id, now, packet, packet.size);
-        let link = &mut self.links[id as usize];
-        let arrival = self.ingress[link.ingress as usize].displaced(arrival, &effect);
-        event_queue.push(arrival, Tie::scheduled(arrival, start, id + 1), packet, &mut link.hint, |packet| {
-            packet.began = start;
-            packet.route = route;
-        });
-        if effect.duplicate {
-            self.copying = true;
-            let accepted = self.enqueue(event_queue, tap, now, route, packet);
-            self.copied(packet, !matches!(accepted, Arrival::Dropped));
-            self.copying = false;
-        }
-    }
-
     /// Notes a copy of a datagram that will arrive.
     fn copied(&mut self, packet: &Packet, accepted: bool) {
         if packet.kind.is_datagram() && accepted {
@@ -611,85 +458,6 @@ impl Network {
             report(tap, (id, now, true), packet, || self.ingress[ingress].rule(now, packet, reason));
             let step = PacketStep::Drop(reason);
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: *packet, node: None });
-        }
-    }
-
-    /// When link `id` sends `size` bytes that it accepts at `now`, after all earlier ones.
-    #[inline(always)] // or a packet pays a call for it
-    fn sending(&mut self, id: u32, now: Time, size: u32) -> Sending {
-        let link = &mut self.links[id as usize];
-        let start = now.max(link.free_at);
-        let transmission = link.transmission_time(size, || self.rates[id as usize]);
-        let depart = start + transmission;
-        Sending { accepted: now, start, transmission, depart, arrival: depart + link.delay }
-    }
-
-    /// Transmits a packet over link `id` at these times. `LATE`: it may depart after [`Network::simple_until`].
-    #[inline(always)] // or a packet pays a call for it
-    fn transmit<T: Tap, const LATE: bool>(
-        &mut self,
-        tap: &mut T,
-        id: u32,
-        sending: &Sending,
-        packet: &Packet,
-    ) {
-        let Sending { accepted, start, transmission, depart, .. } = *sending;
-        let link = &mut self.links[id as usize];
-        link.free_at = depart;
-        link.accepted += 1;
-        if !LATE || depart <= self.simple_until {
-            link.busy = link.busy + transmission;
-            if start > accepted {
-                link.waited += start.since(accepted).ps() as i64 as f64; // one instruction: a wait is far below 2^63 ps
-            }
-        } else {
-            self.transmit_late(id, accepted, start, depart);
-        }
-        if T::PACKETS {
-            let event = |at, step| PacketEvent { at, link: LinkId(id), step, packet: *packet, node: None };
-            tap.packet(&event(accepted, PacketStep::Enqueue));
-            tap.packet(&event(depart, PacketStep::Depart));
-        }
-    }
-
-    /// Transmits a packet of `size` bytes on the link that link `id` accepts at `now`. Returns the start of its transmission,
-    /// which ends at the link's `free_at`, and its arrival.
-    fn transmit_at<T: Tap>(
-        &mut self,
-        tap: &mut T,
-        id: u32,
-        now: Time,
-        packet: &Packet,
-        size: u32,
-    ) -> (Time, Time) {
-        let sending = self.sending(id, now, size);
-        self.transmit::<T, true>(tap, id, &sending, packet);
-        (sending.start, sending.arrival)
-    }
-
-    #[cold]
-    fn lose<T: Tap>(&mut self, tap: &mut T, id: u32, packet: &Packet, reason: DropReason) {
-        let link = &self.links[id as usize];
-        let (ingress, depart) = (&mut self.ingress[link.ingress as usize], link.free_at);
-        if depart <= self.horizon {
-            ingress.drops[reason as usize] += 1;
-            if let Some(beyond) = self.beyond.get_mut(id as usize)
-                && depart > self.border
-            {
-                beyond.dropped[reason as usize] += 1;
-            }
-        } else {
-            ingress.lost_later += 1;
-        }
-        if T::PACKETS {
-            report(tap, (id, depart, true), packet, || ingress.rule(depart, packet, reason));
-            tap.packet(&PacketEvent {
-                at: depart,
-                link: LinkId(id),
-                step: PacketStep::Drop(reason),
-                packet: *packet,
-                node: None,
-            });
         }
     }
 }

@@ -62,8 +62,7 @@ pub struct Settings {
     pub seed: Option<u64>,
     /// What to record.
     pub recording: Recording,
-    /// Disable fused hops, so that every hop has an event of its own; for tests. The results are the same, except for
-    /// ties between links (docs/adr/0002-ties.md).
+    /// Give every hop and every arrival at a receiver an event of its own, for tests. The results are the same.
     pub unfused: bool,
     /// The flows whose ends are outside the simulation ([`Run::inject`]).
     pub attachment: Option<Attachment>,
