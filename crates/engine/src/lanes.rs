@@ -12,12 +12,21 @@ use units::Time;
 
 /// The lane that the last item of a source went into. A wrong hint costs a search and does not change the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaneHint(u8);
+pub struct LaneHint {
+    lane: u8,
+    repeats: bool,
+}
 
 impl LaneHint {
     /// The initial hint: sources with the same `class` start with the same lane.
     pub fn new(class: usize) -> LaneHint {
-        LaneHint((class % FIRST_LANES) as u8)
+        LaneHint { lane: (class % FIRST_LANES) as u8, repeats: false }
+    }
+
+    /// Sets whether the next item of the source has the time and the tie of the last one, which it must follow.
+    #[inline]
+    pub fn set_repeats(&mut self, repeats: bool) {
+        self.repeats = repeats;
     }
 }
 
@@ -73,10 +82,12 @@ impl<T: Copy> Lanes<T> {
         2 * size_of::<Entry<T>>() * soon.map(|lane| lane.ring.len()).max().unwrap_or(0)
     }
 
-    /// The lane for an item at `at`: the hinted one if it fits, else the best fit, else a new one.
+    /// The lane for an item at `at`: the hinted one if it fits, else the best fit, else a new one. Of items with one tie that
+    /// in the lane with the smaller number comes first, so an item that repeats the tie of the last one goes into no lane
+    /// before that of the last one.
     #[inline]
     pub(crate) fn choose(&mut self, at: Time, tie: Tie, hint: &mut LaneHint) -> usize {
-        let hinted = hint.0 as usize;
+        let hinted = hint.lane as usize;
         if let Some(tail) = self.tails.get(hinted)
             && *tail < at.ps()
         {
@@ -87,10 +98,16 @@ impl<T: Copy> Lanes<T> {
 
     #[cold]
     fn search(&mut self, at: Time, tie: Tie, hint: &mut LaneHint) -> usize {
+        let fits = |lane: usize, tail: u64| {
+            tail < at.ps() || tail == at.ps() && self.lanes[lane].last() <= key(at, tie, lane)
+        };
+        let hinted = (hint.lane as usize).min(self.lanes.len() - 1);
+        if fits(hinted, self.tails[hinted]) {
+            return hinted;
+        }
         let mut best = None;
-        for (lane, &tail) in self.tails.iter().enumerate() {
-            let fits = tail < at.ps() || tail == at.ps() && self.lanes[lane].last() <= key(at, tie, lane);
-            if fits && best.is_none_or(|(_, latest)| tail > latest) {
+        for (lane, &tail) in self.tails.iter().enumerate().skip(if hint.repeats { hinted } else { 0 }) {
+            if fits(lane, tail) && best.is_none_or(|(_, latest)| tail > latest) {
                 best = Some((lane, tail));
             }
         }
@@ -102,7 +119,7 @@ impl<T: Copy> Lanes<T> {
             }
             None => return usize::MAX,
         };
-        hint.0 = lane as u8;
+        hint.lane = lane as u8;
         lane
     }
 

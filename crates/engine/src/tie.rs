@@ -14,10 +14,11 @@ const OLDEST: u64 = (1 << AGE_BITS) - 1;
 impl Tie {
     /// What was scheduled earlier comes first: an item for time `at` that source `source` scheduled at `since`. Sources that
     /// schedule at one time follow in the order of their numbers, modulo 4,096. Items that are under way for more than 17.5 s
-    /// count as scheduled at the same time.
+    /// count as scheduled at the same time. Items of one source with one `at` and one `since` stay in
+    /// their order if the source delivers in the order in which it sends.
     #[inline]
     pub fn scheduled(at: Time, since: Time, source: u32) -> Tie {
-        let age = at.ps().wrapping_sub(since.ps()).min(OLDEST);
+        let age = at.ps().wrapping_sub(since.ps()).min(OLDEST - 1); // no item comes before the timers
         Tie((OLDEST - age) << SOURCE_BITS | (source as u64 & ((1 << SOURCE_BITS) - 1)))
     }
 

@@ -122,6 +122,8 @@ proptest! {
                 }
                 Op::Pop => check(&mut event_queue, &mut model)?,
             }
+            let first = model.events.first_key_value().map_or(u64::MAX, |((at, ..), _)| *at);
+            prop_assert!(event_queue.next_at().ps() <= first); // a border of timers can come before it
         }
         while !model.events.is_empty() {
             check(&mut event_queue, &mut model)?;
@@ -150,4 +152,35 @@ fn nothing_beyond_the_horizon() {
     event_queue.push(Time::from_ps(11), Tie::counted(0), &1u64, &mut LaneHint::default(), |_| ());
     assert_eq!(event_queue.pop(Time::from_ps(10)), Next::Nothing);
     assert_eq!(event_queue.pop(Time::from_ps(11)), Next::Item(1));
+}
+
+#[test]
+fn items_of_one_source_and_one_tie_stay_in_their_order() {
+    let mut stream = engine::Stream::new(1, "order", "test");
+    for _ in 0..200 {
+        let mut event_queue = EventQueue::new();
+        let mut hints = [LaneHint::default(); 4];
+        let mut times = [0u64; 4]; // a link delivers in the order in which it sends
+        let mut expected = Vec::new();
+        for number in 0..40u32 {
+            let source = (stream.uniform() * 4.0) as usize;
+            let later = (stream.uniform() * 1.5) as u64;
+            hints[source].set_repeats(later == 0);
+            times[source] += later;
+            let at = Time::from_ps(times[source]);
+            expected.push((at, source, number));
+            event_queue.push(at, Tie::counted(1), &(source, number), &mut hints[source], |_| ());
+        }
+        expected.sort_by_key(|(at, ..)| *at);
+        let mut popped = Vec::new();
+        while let Next::Item((source, number)) = event_queue.pop(Time::NEVER) {
+            popped.push((event_queue.now(), source, number));
+        }
+        for source in 0..4 {
+            let of = |list: &[(Time, usize, u32)]| -> Vec<_> {
+                list.iter().filter(|i| i.1 == source).copied().collect()
+            };
+            assert_eq!(of(&popped), of(&expected));
+        }
+    }
 }

@@ -129,7 +129,7 @@ fn options_pass_the_audit() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn any_network_passes_the_audit(
         seed in 0u64..1000,
@@ -164,6 +164,7 @@ fn account(text: &str, unfused: bool) -> (String, Vec<impl Ord + std::fmt::Debug
                 log.event[i],
                 log.reason[i],
                 log.size[i],
+                log.marked[i],
             )
         })
         .collect();
@@ -183,8 +184,20 @@ proptest! {
     }
 }
 
+/// Keys of the links at the receivers: of the data, and of the acknowledgements (`back`).
+const LAST_LINKS: [&str; 8] = [
+    "",
+    "loss = { kind = \"bernoulli\", rate = 0.02 }",
+    "queue = { kind = \"red\", limit = \"40p\", ecn = true }",
+    "queue = { kind = \"codel\" }",
+    "loss = { kind = \"stall\", times = [[\"1s\", \"1300ms\"]] }",
+    "queue = { kind = \"droptail\", limit = \"2p\" }\nback = { rate = \"60kbps\", queue = { kind = \"droptail\", limit = \"3p\" } }",
+    "back = { loss = { kind = \"stall\", times = [[\"3s\", \"3300ms\"]] } }",
+    "back = { loss = { kind = \"bernoulli\", rate = 0.05 } }",
+];
+
 /// A dumbbell whose flows have hosts of their own, so that receivers process packets before their time.
-fn hosts(seed: u64, tcp: &str, queue: &str, loss: &str, rate: u64) -> String {
+fn hosts(seed: u64, tcp: &str, queue: &str, loss: &str, rate: u64, last: &str) -> String {
     let router = router_of(tcp);
     let mut text = format!(
         "duration = \"6s\"\nwarmup = \"2s\"\nseed = {seed}\ntcp = {tcp}\n[[link]]\nname = \"bottleneck\"\nends = [\"r1\", \"r2\"]\n\
@@ -196,7 +209,7 @@ fn hosts(seed: u64, tcp: &str, queue: &str, loss: &str, rate: u64) -> String {
         let kind = if flow == 3 { "udp = { packet = 500, schedule = [[\"0s\", \"200kbps\"]] }" } else { "" };
         text += &format!(
             "[[link]]\nends = [\"s{flow}\", \"r1\"]\nrate = \"20Mbps\"\ndelay = \"{delay}ms\"\n[[link]]\nends = [\"r2\", \"d{flow}\"]\n\
-             rate = \"20Mbps\"\ndelay = \"3ms\"\n[[flow]]\nname = \"f{flow}\"\nfrom = \"s{flow}\"\nto = \"d{flow}\"\n\
+             rate = \"20Mbps\"\ndelay = \"3ms\"\n{last}\n[[flow]]\nname = \"f{flow}\"\nfrom = \"s{flow}\"\nto = \"d{flow}\"\n\
              start = \"{start}ms\"\n{kind}\n"
         );
     }
@@ -204,7 +217,7 @@ fn hosts(seed: u64, tcp: &str, queue: &str, loss: &str, rate: u64) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn receivers_before_their_time_change_nothing(
         seed in 0u64..1000,
@@ -217,6 +230,7 @@ proptest! {
         loss in prop_oneof![Just("{ kind = \"none\" }"), Just("{ kind = \"bernoulli\", rate = 0.02 }"), Just("{ kind = \"jitter\", max = \"2ms\" }")],
         rate in 300u64..9_000,
         ecn in any::<bool>(),
+        last in prop::sample::select(&LAST_LINKS[..]),
     ) {
         let all = profiles();
         let mut tcp = all[which % all.len()].clone();
@@ -224,9 +238,22 @@ proptest! {
             tcp = tcp.replacen('{', &format!("{{ ecn = {ecn}, "), 1); // these two need more than marks
         }
         prop_assume!(router_of(&tcp).is_empty() || !queue.contains("codel")); // a router needs a queue that decides at arrivals
-        let text = hosts(seed, &tcp, &queue, loss, rate);
+        let text = hosts(seed, &tcp, &queue, loss, rate, last);
         prop_assert_eq!(account(&text, false), account(&text, true));
     }
+}
+
+#[test]
+fn a_receiver_before_its_time_costs_no_event() {
+    let text = "duration = \"5s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"5Mbps\", delay = \"10ms\" }]\n\
+                flow = [{ name = \"f\", from = \"a\", to = \"b\", tcp = { receive_window = 30 } }]\n";
+    let events = |unfused: bool| {
+        let mut run = Run::new(&scenario(text), Settings { unfused, ..Settings::default() }).unwrap();
+        run.finish();
+        run.cost().0.events
+    };
+    let (ahead, each) = (events(false), events(true));
+    assert!(each > ahead * 3 / 2, "{ahead} and {each} events");
 }
 
 /// The hash of every packet event of a run.

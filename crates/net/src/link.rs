@@ -209,7 +209,7 @@ pub(crate) struct IngressState {
     /// Lost packets whose departure lies beyond the horizon: still in flight when the run ends.
     pub lost_later: u64,
     pub marked: u64,
-    /// Arrival of the last packet that must not be overtaken.
+    /// Arrival of the last packet that must not be overtaken, or that left the transmitter.
     pub last_arrival: Time,
 }
 

@@ -265,15 +265,18 @@ impl Network {
         prefetch(&self.links, link.0 as usize);
     }
 
-    /// The second call: prefetches the next link of `packet`. Returns true if there is none, so the packet will be
-    /// delivered.
+    /// The second call: prefetches the next link of `packet`. Returns whether the event of the packet is its delivery, or
+    /// includes it.
     #[inline]
     pub fn prefetch_link(&self, packet: &Packet) -> bool {
-        let Some(next) = self.routes[packet.route as usize + 1].as_link() else { return true };
+        let at = packet.route as usize + 1;
+        let Some(next) = self.routes[at].as_link() else { return true };
         prefetch(&self.links, next as usize);
         // The link after that may be fused into the same step.
-        prefetch(&self.links, self.routes[packet.route as usize + 2].index());
-        false
+        let second = self.routes[at + 1];
+        prefetch(&self.links, second.index());
+        second == Hop::DELIVER_AHEAD
+            || second.as_link().is_some() && self.routes[at + 2] == Hop::DELIVER_AHEAD
     }
 
     /// Marks the current event as a timer event, not an arrival.
@@ -336,8 +339,7 @@ impl Network {
         self.enqueue(event_queue, tap, event_queue.now(), packet.route + 1, packet)
     }
 
-    /// Enqueues a packet at the link with index `route` of its route. Returns whether it will arrive at the end of a
-    /// link.
+    /// Enqueues a packet at the link with index `route` of its route, at `now`.
     ///
     /// If all packets of a link come from one other link, and the link neither drops nor loses packets, they arrive
     /// in the order in which the other link sends them. Then the second link is computed at once, and the next event
@@ -358,6 +360,7 @@ impl Network {
         let id = hop.index() as u32;
         if link.ingress != NO_INGRESS {
             if link.scheduled {
+                debug_assert_eq!(now, event_queue.now(), "a scheduled link processes arrivals at their time");
                 return match self.enqueue_scheduled(event_queue, tap, route, packet) {
                     true => Arrival::Forwarded,
                     false => Arrival::Dropped,

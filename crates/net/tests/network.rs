@@ -27,6 +27,7 @@ fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
         ..LinkSpec::default()
     });
     let route = net.add_route(&[Segment::Links(vec![slow, next])]);
+    net.complete_routes([].into_iter());
     for seq in 0..4 {
         net.send(&mut event_queue, &mut NoTap, Time::ZERO, &packet(route, seq));
     }

@@ -134,6 +134,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 }
             }
         }
+        if self.network.has_received() {
+            self.receive_ahead();
+        }
         self.reached = self.reached.max(self.event_queue.now());
         self.cpu += cpu_time() - cpu;
         self.wall += wall_time() - wall;
@@ -228,8 +231,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         self.receiving = packets;
     }
 
-    /// A packet of data arrives at its receiver at `at`, which can be in the future. What the receiver does before then, it
-    /// does first: nothing else can concern it.
+    /// A packet of data arrives at its receiver at `at`, which can be in the future. A delayed ACK that is due before `at` is
+    /// sent first.
     fn receive(&mut self, at: Time, packet: &Packet) {
         if !self.network.counts(at) {
             return self.network.hold(at, packet);
@@ -256,7 +259,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 }
                 self.udp[index].1.arrived(packet, at);
             }
-            Endpoints::Quic(_) | Endpoints::Attached(_) => {} // they process nothing before its time
+            Endpoints::Quic(_) | Endpoints::Attached(_) => {
+                debug_assert!(false, "an end that works at its time")
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use net::{PacketEvent, PacketStep};
 /// The events so far, hashed.
 ///
 /// Each link has one hash for each kind of step, over the events in the order of their time. Thus the fingerprint depends on
-/// what happens and when, not on the order in which it is computed.
+/// what happens and when, not on the order in which the links are computed.
 #[derive(Clone, Default)]
 pub(crate) struct Fingerprint {
     links: Vec<[u128; KINDS]>,

@@ -107,12 +107,24 @@ impl Network {
         let arrival = link.free_at + link.delay;
         let hop = self.routes[route as usize + 1];
         if !hop.is_fused() || arrival > self.border && self.arrives_late(id, arrival) {
+            self.note_repetition(id, arrival);
             return self.leave(event_queue, (route, id, start), (arrival, hop), packet);
         }
         if T::PACKETS {
             self.report_delivery(tap, arrival, id, packet);
         }
         self.pass::<T, false>(event_queue, tap, (arrival, route + 1, hop.index() as u32), packet)
+    }
+
+    /// Packets that leave a transmitter together arrive together: notes whether the last packet of link `id` has arrived at
+    /// `arrival` too, so that the next one follows it.
+    #[inline]
+    fn note_repetition(&mut self, id: u32, arrival: Time) {
+        let link = &mut self.links[id as usize];
+        if let Some(ingress) = self.ingress.get_mut(link.ingress as usize) {
+            link.hint.set_repeats(ingress.last_arrival == arrival);
+            ingress.last_arrival = arrival;
+        }
     }
 
     /// Schedules the arrival, at `arrival`, of a packet at the end of link `id`, index `route` of its route; `hop`, which is
@@ -159,6 +171,7 @@ impl Network {
         if effect.duplicate {
             self.copying = true;
             let accepted = self.enqueue(event_queue, tap, now, route, packet);
+            self.keep_received(accepted, packet);
             self.copied(packet, !matches!(accepted, Arrival::Dropped));
             self.copying = false;
         }
