@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::audited;
+use common::{audited, scenario};
 use lab::{Outcome, PacketLog, Recording, Run, Scenario, Settings};
 use std::collections::BTreeMap;
 
@@ -174,4 +174,17 @@ fn packets_that_still_wait_have_no_waiting_time() {
         assert_eq!(mean("duration = \"3750ms\"\nwarmup = \"1250ms\""), Some(1.25), "{queue}");
         assert_eq!(mean("duration = \"1750ms\"\nwarmup = \"1250ms\""), None, "{queue}");
     }
+}
+
+#[test]
+fn a_receiver_before_its_time_costs_no_event() {
+    let text = "duration = \"5s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"5Mbps\", delay = \"10ms\" }]\n\
+                flow = [{ name = \"f\", from = \"a\", to = \"b\", tcp = { receive_window = 30 } }]\n";
+    let events = |unfused: bool| {
+        let mut run = Run::new(&scenario(text), Settings { unfused, ..Settings::default() }).unwrap();
+        run.finish();
+        run.cost().0.events
+    };
+    let (ahead, each) = (events(false), events(true));
+    assert!(each > ahead * 3 / 2, "{ahead} and {each} events");
 }

@@ -243,19 +243,6 @@ proptest! {
     }
 }
 
-#[test]
-fn a_receiver_before_its_time_costs_no_event() {
-    let text = "duration = \"5s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"5Mbps\", delay = \"10ms\" }]\n\
-                flow = [{ name = \"f\", from = \"a\", to = \"b\", tcp = { receive_window = 30 } }]\n";
-    let events = |unfused: bool| {
-        let mut run = Run::new(&scenario(text), Settings { unfused, ..Settings::default() }).unwrap();
-        run.finish();
-        run.cost().0.events
-    };
-    let (ahead, each) = (events(false), events(true));
-    assert!(each > ahead * 3 / 2, "{ahead} and {each} events");
-}
-
 /// The hash of every packet event of a run.
 fn fingerprint(scenario: &Scenario) -> String {
     finished(scenario, Recording { fingerprint: true, ..Recording::default() }).fingerprint()

@@ -1,6 +1,8 @@
 //! The next hops of which routes consist.
 
 use crate::ids::LinkId;
+use crate::packet::Packet;
+use units::Time;
 
 /// A part of the path of a flow.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,6 +123,23 @@ impl Hop {
             hop if hop >= RADIO => NextHop::Radio(hop - RADIO),
             link => NextHop::Link(link & NUMBER),
         }
+    }
+}
+
+/// The last link of a packet that will reach its destination.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LastHop {
+    /// Its index in the route.
+    pub route: u32,
+    /// Start of the transmission.
+    pub began: Time,
+}
+
+impl LastHop {
+    /// The packet as it arrives over this hop.
+    #[inline]
+    pub fn applied_to(&self, packet: &Packet) -> Packet {
+        Packet { began: self.began, route: self.route, ..*packet }
     }
 }
 

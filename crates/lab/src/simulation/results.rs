@@ -32,7 +32,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// The memory that the run needs soon, or at its end: description, bytes, remedy.
     pub(super) fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
         let mut needs = self.recorder.memory_needs();
-        let growth = self.event_queue.growth() as u64;
+        let growth = (self.event_queue.growth() + self.network.growth()) as u64;
         if growth >= memory::SMALL {
             let accounts = self.network.account(&self.event_queue, self.duration);
             let links = self.link_names().into_iter().zip(accounts.iter().map(|account| account.in_flight));

@@ -9,27 +9,10 @@ use super::{Arrival, Network};
 use crate::ids::LinkId;
 use crate::impairment::Impair;
 use crate::link::{IngressState, Link};
-use crate::next_hop::Hop;
+use crate::next_hop::{Hop, LastHop};
 use crate::packet::Packet;
 use crate::tap::{PacketEvent, PacketStep, Tap};
 use units::Time;
-
-/// The last link of a packet that will reach its destination.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct LastHop {
-    /// Its index in the route.
-    pub route: u32,
-    /// Start of the transmission.
-    pub began: Time,
-}
-
-impl LastHop {
-    /// The packet as it arrives over this hop.
-    #[inline]
-    pub fn applied_to(&self, packet: &Packet) -> Packet {
-        Packet { began: self.began, route: self.route, ..*packet }
-    }
-}
 
 impl Network {
     /// Completes the routes: call it after adding them. `flows` has, for each flow whose receiver does nothing but acknowledge,
@@ -143,6 +126,12 @@ impl Network {
     #[cold]
     pub fn hold(&mut self, at: Time, packet: &Packet) {
         self.held.push((at, self.last_hop.applied_to(packet)));
+    }
+
+    /// Bytes that the next reallocation of the packets that are held takes if many more are held.
+    pub fn growth(&self) -> usize {
+        let soon = 4 * self.held.len() >= 3 * self.held.capacity();
+        if soon { 2 * size_of::<(Time, Packet)>() * self.held.capacity() } else { 0 }
     }
 
     /// Reports the arrival of a packet at the end of its link.

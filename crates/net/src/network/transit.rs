@@ -1,9 +1,9 @@
 //! The passage of a packet over links: its transmission, the fused links behind it, its arrival.
 
-use super::{Arrival, LastHop, Network, report};
+use super::{Arrival, Network, report};
 use crate::ids::LinkId;
 use crate::link::Accepted;
-use crate::next_hop::Hop;
+use crate::next_hop::{Hop, LastHop};
 use crate::packet::Packet;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use engine::{EventQueue, Tie};
