@@ -65,7 +65,7 @@ impl Service {
     }
 
     /// Schedules the start of the next transmission. An earlier item in the event queue becomes void.
-    #[inline(always)] // or each departure pays a call for it
+    #[inline(never)] // four callers
     pub fn schedule(&mut self, event_queue: &mut EventQueue<Packet>, at: Time) {
         self.due = at;
         let tie = Tie::scheduled(at, self.serving_since, 0);

@@ -95,7 +95,7 @@ impl Network {
 
     /// Passes on a packet whose transmission over link `id`, index `route` of its route, started at `start` and ends at the
     /// link's `free_at`.
-    #[inline(always)] // or a packet of a scheduled link pays a call for it
+    #[inline(never)] // three callers
     pub(super) fn propagate<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
