@@ -1,6 +1,6 @@
 //! The pending events of a run: items in flight and timers in one total order.
 
-use crate::lanes::{FIRST_LANES, LaneHint};
+use crate::lanes::LaneHint;
 use crate::merge::Merge;
 use crate::timers::Timers;
 use crate::{EMPTY, Key, Tie, time_of};
@@ -35,7 +35,7 @@ impl<T: Copy> Default for EventQueue<T> {
 impl<T: Copy> EventQueue<T> {
     /// An empty event queue at time zero.
     pub fn new() -> EventQueue<T> {
-        EventQueue { items: Merge::new(FIRST_LANES), timers: Timers::default(), now: Time::ZERO, events: 0 }
+        EventQueue { items: Merge::new(), timers: Timers::default(), now: Time::ZERO, events: 0 }
     }
 
     /// The time of the last event.
@@ -67,7 +67,7 @@ impl<T: Copy> EventQueue<T> {
     pub fn set_timer(&mut self, id: u32, at: Time) {
         debug_assert!(at >= self.now, "a deadline in the past");
         if self.timers.set(id, at) {
-            self.items.set_owner(time_of(self.timers.first()));
+            self.items.set_timer(time_of(self.timers.first()));
         }
     }
 
@@ -99,10 +99,10 @@ impl<T: Copy> EventQueue<T> {
 
     /// Processes a first key that is in no lane: a timer entry, the border of the near timers, or an overflow item.
     fn pop_other(&mut self, first: Key) -> Option<Next<T>> {
-        let timer = first == self.items.owner();
+        let timer = first == self.items.timer();
         if timer && Timers::at_border(self.timers.first()) {
             self.timers.cross_border();
-            self.items.set_owner(time_of(self.timers.first()));
+            self.items.set_timer(time_of(self.timers.first()));
             return None;
         }
         self.now = time_of(first);
@@ -111,7 +111,7 @@ impl<T: Copy> EventQueue<T> {
             return self.items.pop_overflow().map(Next::Item);
         }
         let next = self.timers.pop().map(Next::Timer);
-        self.items.set_owner(time_of(self.timers.first()));
+        self.items.set_timer(time_of(self.timers.first()));
         next
     }
 

@@ -43,8 +43,8 @@ struct Lane<T> {
     len: usize,
 }
 
-/// Lanes of an event queue from the start.
-pub(crate) const FIRST_LANES: usize = 3;
+/// Lanes from the start.
+const FIRST_LANES: usize = 3;
 pub(crate) const MAX_LANES: usize = OTHERS;
 /// A ring of this many items does not fit into the L1 and L2 caches.
 const LARGE: usize = 4096;
@@ -58,9 +58,9 @@ pub(crate) struct Lanes<T> {
 }
 
 impl<T: Copy> Lanes<T> {
-    pub(crate) fn new(count: usize) -> Lanes<T> {
+    pub(crate) fn new() -> Lanes<T> {
         let mut lanes = Lanes { lanes: Vec::new(), tails: Vec::new() };
-        for _ in 0..count {
+        for _ in 0..FIRST_LANES {
             lanes.open();
         }
         lanes
@@ -88,9 +88,7 @@ impl<T: Copy> Lanes<T> {
     #[inline]
     pub(crate) fn choose(&mut self, at: Time, tie: Tie, hint: &mut LaneHint) -> usize {
         let hinted = hint.lane as usize;
-        if let Some(tail) = self.tails.get(hinted)
-            && *tail < at.ps()
-        {
+        if self.tails[hinted] < at.ps() {
             return hinted;
         }
         self.search(at, tie, hint)
@@ -101,7 +99,7 @@ impl<T: Copy> Lanes<T> {
         let fits = |lane: usize, tail: u64| {
             tail < at.ps() || tail == at.ps() && self.lanes[lane].last() <= key(at, tie, lane)
         };
-        let hinted = (hint.lane as usize).min(self.lanes.len() - 1);
+        let hinted = hint.lane as usize;
         if fits(hinted, self.tails[hinted]) {
             return hinted;
         }

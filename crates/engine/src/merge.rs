@@ -6,9 +6,9 @@ use core::hint::select_unpredictable;
 use std::collections::BTreeMap;
 use units::Time;
 
-/// Items in the order of their times, and of their ties; items with equal ones in any order.
+/// Items in the order of their times, and of their ties; among them the first timer.
 ///
-/// The leaves of a winner tree are the heads of the lanes, and the earlier of the first overflow item and a key of the owner.
+/// The leaves of a winner tree are the heads of the lanes, and the earlier of the first overflow item and the first timer.
 /// The root of the tree is the first key. Adding an item to a lane that is not empty does not change the tree.
 #[derive(Clone)]
 pub(crate) struct Merge<T> {
@@ -16,8 +16,7 @@ pub(crate) struct Merge<T> {
     /// Items that fit into no lane (only tests reach this case), with a number that makes keys different.
     overflow: BTreeMap<(Key, u64), T>,
     overflowed: u64,
-    /// The key of the owner.
-    owner: Key,
+    timer: Key,
     /// Winner tree: node 1 has the least key, leaves start at `leaves`, a power of two. The first leaf is not a lane.
     tree: Box<Tree>,
     leaves: usize,
@@ -71,15 +70,15 @@ impl Tree {
 }
 
 impl<T: Copy> Merge<T> {
-    /// No items. `lanes` lanes are there from the start; more are added when they are needed.
-    pub(crate) fn new(lanes: usize) -> Merge<T> {
-        let lanes = Lanes::new(lanes);
+    /// No items and no timer.
+    pub(crate) fn new() -> Merge<T> {
+        let lanes = Lanes::new();
         let leaves = (LANES + lanes.count()).next_power_of_two();
         Merge {
             lanes,
             overflow: BTreeMap::new(),
             overflowed: 0,
-            owner: EMPTY,
+            timer: EMPTY,
             tree: Tree::empty(),
             leaves,
             last_lane: 0,
@@ -169,16 +168,16 @@ impl<T: Copy> Merge<T> {
         first.map(|(_, item)| item)
     }
 
-    /// The key of the owner.
+    /// The key of the first timer.
     #[inline]
-    pub(crate) fn owner(&self) -> Key {
-        self.owner
+    pub(crate) fn timer(&self) -> Key {
+        self.timer
     }
 
-    /// Sets the key of the owner: at `at`, before the items of that time; none for [`Time::NEVER`].
+    /// Sets the time of the first timer, which comes before the items of that time; none for [`Time::NEVER`].
     #[inline]
-    pub(crate) fn set_owner(&mut self, at: Time) {
-        self.owner = if at == Time::NEVER { EMPTY } else { key(at, Tie::counted(0), OTHERS) };
+    pub(crate) fn set_timer(&mut self, at: Time) {
+        self.timer = if at == Time::NEVER { EMPTY } else { key(at, Tie::counted(0), OTHERS) };
         self.update_others();
     }
 
@@ -208,7 +207,7 @@ impl<T: Copy> Merge<T> {
     #[inline]
     fn update_others(&mut self) {
         let overflow = self.overflow.first_key_value().map_or(EMPTY, |((key, _), _)| *key);
-        self.update(0, self.owner.min(overflow));
+        self.update(0, self.timer.min(overflow));
     }
 
     #[inline]

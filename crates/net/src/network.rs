@@ -329,7 +329,7 @@ impl Network {
                 self.serve(event_queue, tap, link);
                 return Arrival::Forwarded;
             }
-            return if next.delivers() {
+            return if next == Hop::DELIVER {
                 Arrival::Delivered
             } else {
                 self.forward(event_queue, tap, next, packet)

@@ -81,12 +81,6 @@ impl Hop {
     pub fn channel(number: u32) -> Hop {
         Hop(CHANNEL + number)
     }
-    /// Whether the packet is at its destination.
-    #[inline]
-    pub fn delivers(self) -> bool {
-        self == Hop::DELIVER || self == Hop::DELIVER_AHEAD
-    }
-
     /// The same link, computed with the one before it.
     pub fn fused(self) -> Hop {
         Hop(self.0 | FUSED)

@@ -234,31 +234,30 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// A packet of data arrives at its receiver at `at`, which can be in the future. A delayed ACK that is due before `at` is
     /// sent first.
     fn receive(&mut self, at: Time, packet: &Packet) {
-        if !self.network.counts(at) {
+        if !self.network.is_counted_now(at) {
             return self.network.hold(at, packet);
         }
-        match self.endpoints[packet.flow as usize] {
+        let endpoints = self.endpoints[packet.flow as usize];
+        if let Endpoints::Tcp(index) = endpoints
+            && self.receivers[index].delays_acks()
+        {
+            let timer = packet.flow * FlowTimer::COUNT + FlowTimer::AckDelay as u32;
+            let due = self.event_queue.timer(timer);
+            if due <= at {
+                self.event_queue.set_timer(timer, Time::NEVER);
+                self.network.timer_event();
+                self.receivers[index].on_ack_delay(&mut flow_context!(self, packet.flow, due));
+            }
+        }
+        self.network.deliver_ahead(&mut self.recorder, at, packet);
+        if PACKETS {
+            self.recorder.arrived(packet, at);
+        }
+        match endpoints {
             Endpoints::Tcp(index) => {
-                let timer = packet.flow * FlowTimer::COUNT + FlowTimer::AckDelay as u32;
-                if self.receivers[index].delays_acks() && self.event_queue.timer(timer) <= at {
-                    let due = self.event_queue.timer(timer);
-                    self.event_queue.set_timer(timer, Time::NEVER);
-                    self.network.timer_event();
-                    self.receivers[index].on_ack_delay(&mut flow_context!(self, packet.flow, due));
-                }
-                self.network.deliver_ahead(&mut self.recorder, at, packet);
-                if PACKETS {
-                    self.recorder.arrived(packet, at);
-                }
-                self.receivers[index].on_data(&mut flow_context!(self, packet.flow, at), packet);
+                self.receivers[index].on_data(&mut flow_context!(self, packet.flow, at), packet)
             }
-            Endpoints::Udp(index) => {
-                self.network.deliver_ahead(&mut self.recorder, at, packet);
-                if PACKETS {
-                    self.recorder.arrived(packet, at);
-                }
-                self.udp[index].1.arrived(packet, at);
-            }
+            Endpoints::Udp(index) => self.udp[index].1.arrived(packet, at),
             Endpoints::Quic(_) | Endpoints::Attached(_) => {
                 debug_assert!(false, "an end that works at its time")
             }

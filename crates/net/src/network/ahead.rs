@@ -7,8 +7,7 @@
 
 use super::{Arrival, Network};
 use crate::ids::LinkId;
-use crate::impairment::Impair;
-use crate::link::{IngressState, Link};
+use crate::impairment::{Impair, Impairment};
 use crate::next_hop::{Hop, LastHop};
 use crate::packet::Packet;
 use crate::tap::{PacketEvent, PacketStep, Tap};
@@ -40,12 +39,6 @@ impl Network {
         }
     }
 
-    /// Whether a packet arrives at the end of the link when its delay after the departure is over.
-    fn has_fixed_delay(&self, link: &Link) -> bool {
-        let displaces = |ingress: &IngressState| ingress.impairments.iter().any(Impair::displaces);
-        !self.changes(link) && !self.ingress.get(link.ingress as usize).is_some_and(displaces)
-    }
-
     /// For each link, how often it is in a route.
     fn users(&self) -> Vec<u32> {
         let mut users = vec![0; self.links.len()];
@@ -59,24 +52,23 @@ impl Network {
     /// first link, which takes them at any time, and if the last link delivers in order.
     fn receive_ahead(&mut self, data: u32, acknowledgements: Option<u32>, users: &[u32]) {
         let links = |route: u32| self.routes[route as usize..].iter().map_while(|hop| hop.as_link());
-        let link = |number: u32| &self.links[number as usize];
-        let alone = acknowledgements.is_none_or(|route| {
-            let takes =
-                |first| users[first as usize] == 1 && !link(first).scheduled && !self.changes(link(first));
-            links(route).next().is_some_and(takes)
-        });
+        // A change of the scenario can concern what the link does with a packet.
+        let changes = |link| self.has_impairment(link, Impair::serves_changes);
+        let takes =
+            |first| users[first as usize] == 1 && !self.links[first as usize].scheduled && !changes(first);
+        let alone = acknowledgements.is_none_or(|route| links(route).next().is_some_and(takes));
         let count = links(data).count();
-        let in_order = links(data).last().is_some_and(|last| self.has_fixed_delay(link(last)));
+        let fixed_delay = |last| !changes(last) && !self.has_impairment(last, Impair::displaces);
+        let in_order = links(data).last().is_some_and(fixed_delay);
         let end = data as usize + count;
         if alone && in_order && self.routes[end] == Hop::DELIVER {
             self.routes[end] = Hop::DELIVER_AHEAD;
         }
     }
 
-    /// Whether a change of the scenario can concern what the link does with a packet.
-    fn changes(&self, link: &Link) -> bool {
-        let changes = |ingress: &IngressState| ingress.impairments.iter().any(Impair::serves_changes);
-        self.ingress.get(link.ingress as usize).is_some_and(changes)
+    fn has_impairment(&self, link: u32, property: fn(&Impairment) -> bool) -> bool {
+        let ingress = self.ingress.get(self.links[link as usize].ingress as usize);
+        ingress.is_some_and(|ingress| ingress.impairments.iter().any(property))
     }
 
     /// Keeps a packet that is [`Arrival::Ahead`] for [`Network::exchange_received`].
@@ -109,7 +101,7 @@ impl Network {
 
     /// Whether everything up to `at` belongs to the part of the run that is counted now: the warm-up, or the rest.
     #[inline]
-    pub fn counts(&self, at: Time) -> bool {
+    pub fn is_counted_now(&self, at: Time) -> bool {
         at <= self.border
     }
 
@@ -141,14 +133,13 @@ impl Network {
             && let Some(link) = self.routes[packet.route as usize].as_link()
         {
             let node = self.tables.as_ref().map(|tables| tables.arrival(packet.route).1);
-            let (link, step) = (LinkId(link), PacketStep::Deliver);
-            tap.packet(&PacketEvent { at, link, step, packet: *packet, node });
+            report_delivery(tap, at, (link, node), packet);
         }
     }
+}
 
-    /// Reports the arrival at the end of link `link` in front of a fused link.
-    pub(super) fn report_delivery<T: Tap>(&self, tap: &mut T, at: Time, link: u32, packet: &Packet) {
-        let (link, step) = (LinkId(link), PacketStep::Deliver);
-        tap.packet(&PacketEvent { at, link, step, packet: *packet, node: None });
-    }
+/// Reports the arrival of a packet at the end of link `over.0`, at node `over.1` if the link moves.
+pub(super) fn report_delivery<T: Tap>(tap: &mut T, at: Time, over: (u32, Option<u32>), packet: &Packet) {
+    let (link, step) = (LinkId(over.0), PacketStep::Deliver);
+    tap.packet(&PacketEvent { at, link, step, packet: *packet, node: over.1 });
 }

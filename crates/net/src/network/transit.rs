@@ -1,5 +1,6 @@
 //! The passage of a packet over links: its transmission, the fused links behind it, its arrival.
 
+use super::ahead::report_delivery;
 use super::{Arrival, Network, report};
 use crate::ids::LinkId;
 use crate::link::Accepted;
@@ -75,7 +76,7 @@ impl Network {
                 return self.leave(event_queue, (route, id, sending.start), (arrival, hop), packet);
             }
             if T::PACKETS {
-                self.report_delivery(tap, arrival, id, packet);
+                report_delivery(tap, arrival, (id, None), packet);
             }
             (at, route, id) = (arrival, route + 1, hop.index() as u32);
         }
@@ -111,7 +112,7 @@ impl Network {
             return self.leave(event_queue, (route, id, start), (arrival, hop), packet);
         }
         if T::PACKETS {
-            self.report_delivery(tap, arrival, id, packet);
+            report_delivery(tap, arrival, (id, None), packet);
         }
         self.pass::<T, false>(event_queue, tap, (arrival, route + 1, hop.index() as u32), packet)
     }
