@@ -9,6 +9,7 @@ import os
 import platform
 import threading
 import zlib
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -200,18 +201,20 @@ def _in_threads(
             raise _Stopped
 
     def work(task: Task) -> Sample:
-        if ending.is_set():
-            raise _Stopped
         sample = task.substrate.run(task.scenario, task.seed, task.control, stop)
         kept.put(task.name, sample)
         return sample
 
+    remaining = deque(wanted)
+    running: dict[Future[Sample], int] = {}
     with ThreadPoolExecutor(jobs) as pool:
-        waiting: dict[Future[Sample], int] = {pool.submit(work, planned[i]): i for i in wanted}
         try:
-            while waiting:
-                for future in wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED).done:
-                    i = waiting.pop(future)
+            while remaining or running:
+                while remaining and len(running) < jobs:  # a thread without a next run begins none after an interrupt
+                    i = remaining.popleft()
+                    running[pool.submit(work, planned[i])] = i
+                for future in wait(running, timeout=0.5, return_when=FIRST_COMPLETED).done:
+                    i = running.pop(future)
                     try:
                         done[i] = future.result()
                     except (Refused, ScenarioError) as error:
@@ -219,7 +222,6 @@ def _in_threads(
                     advance()
         except BaseException:
             ending.set()
-            pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
