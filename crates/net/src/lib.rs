@@ -5,9 +5,12 @@
 //! ends; [`Network::account`] returns the counts.
 #![deny(unsafe_code)]
 
+pub mod cellular;
+mod counters;
 mod ids;
 pub mod impairment;
 mod link;
+mod medium;
 mod network;
 mod next_hop;
 mod packet;
@@ -23,11 +26,13 @@ mod sojourn;
 mod tap;
 mod topology;
 mod transmitter;
+mod turn;
 pub mod wifi;
 mod xcp;
 
 pub use ids::{LinkId, NodeId};
 pub use link::{LinkAccount, LinkSpec, ROUTERS, RouterConfig, RouterKind};
+pub use medium::{Medium, MediumKind};
 pub use network::{Arrival, DatagramChanges, Network, NotPrepared};
 pub use next_hop::Segment;
 pub use packet::{Ecn, Packet, PacketKind, RateHeader, RouterReply, XcpHeader};

@@ -3,14 +3,15 @@
 mod account;
 mod ahead;
 mod change;
-mod channel;
 mod forward;
+mod medium;
 mod service;
 mod transit;
 
 use crate::ids::LinkId;
 use crate::impairment::Effect;
 use crate::link::{Accepted, Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
+use crate::medium::Medium;
 use crate::next_hop::{Hop, LastHop, Segment, Upstream, places};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::{Admission, Offer};
@@ -20,7 +21,6 @@ use crate::satellites::{SatelliteNetwork, Tables};
 use crate::service::Unsent;
 use crate::sojourn::Sojourns;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
-use crate::wifi::Channel;
 pub use change::NotPrepared;
 use engine::{EventQueue, LaneHint, Tie, large_vec, prefetch};
 use std::collections::BTreeMap;
@@ -87,8 +87,8 @@ pub struct Network {
     /// Options of packets that were dropped after their queue had accepted them.
     dropped_options: Vec<u32>,
     datagram_changes: DatagramChanges,
-    /// Wi-Fi channels.
-    channels: Vec<Channel>,
+    /// What several links share as their transmitter.
+    media: Vec<Medium>,
     /// Arrivals at receivers that are not processed yet.
     received: Vec<(Time, Packet)>,
     /// Arrivals at receivers after [`Network::border`].
@@ -125,7 +125,7 @@ impl Network {
             effect: Effect::default(),
             dropped_options: Vec::new(),
             datagram_changes: DatagramChanges::default(),
-            channels: Vec::new(),
+            media: Vec::new(),
             received: Vec::new(),
             held: Vec::new(),
             last_hop: LastHop::default(),
@@ -428,10 +428,10 @@ impl Network {
         }
     }
 
-    /// Number of packets that wait in queues that decide at each departure, or that a Wi-Fi channel holds.
+    /// Number of packets that wait in queues that decide at each departure, or that a medium holds.
     pub fn waiting(&self) -> u64 {
-        let on_channels = self.channels.iter().flat_map(Channel::outstanding).map(|(_, count)| count);
-        self.ingress.iter().map(IngressState::waiting).chain(on_channels).sum()
+        let on_media = self.media.iter().flat_map(Medium::outstanding).map(|(_, count)| count);
+        self.ingress.iter().map(IngressState::waiting).chain(on_media).sum()
     }
 
     /// What the owner of the datagrams' bytes has to process before it stores or frees any bytes.

@@ -40,8 +40,8 @@ pub(crate) enum NextHop {
     Satellites(u32),
     /// No packet: the next transmission of this scheduled link can start.
     Service(u32),
-    /// No packet: the next access to this Wi-Fi channel.
-    Channel(u32),
+    /// No packet: the next turn of this medium.
+    Medium(u32),
 }
 
 /// A next hop in four bytes: every packet reads one at every hop.
@@ -54,7 +54,7 @@ const NUMBER: u32 = FUSED - 1;
 const RADIO: u32 = 1 << 31;
 const SATELLITES: u32 = 3 << 30;
 const SERVICE: u32 = 7 << 29;
-const CHANNEL: u32 = 15 << 28;
+const MEDIUM: u32 = 15 << 28;
 const DELIVER_AHEAD: u32 = u32::MAX - 2;
 const LOOKUP: u32 = u32::MAX - 1;
 const DELIVER: u32 = u32::MAX;
@@ -78,8 +78,8 @@ impl Hop {
     pub fn service(link: u32) -> Hop {
         Hop(SERVICE + link)
     }
-    pub fn channel(number: u32) -> Hop {
-        Hop(CHANNEL + number)
+    pub fn medium(number: u32) -> Hop {
+        Hop(MEDIUM + number)
     }
     /// The same link, computed with the one before it.
     pub fn fused(self) -> Hop {
@@ -94,7 +94,7 @@ impl Hop {
     /// The number of the scheduled link whose next transmission can start; none if it is another hop.
     #[inline]
     pub fn as_service(self) -> Option<u32> {
-        (self.0 >= SERVICE && self.0 < CHANNEL).then(|| self.0 - SERVICE)
+        (self.0 >= SERVICE && self.0 < MEDIUM).then(|| self.0 - SERVICE)
     }
 
     /// The number of the link; none if it is another hop.
@@ -111,7 +111,7 @@ impl Hop {
         match self.0 {
             DELIVER | DELIVER_AHEAD => NextHop::Deliver,
             LOOKUP => NextHop::Lookup,
-            hop if hop >= CHANNEL => NextHop::Channel(hop - CHANNEL),
+            hop if hop >= MEDIUM => NextHop::Medium(hop - MEDIUM),
             hop if hop >= SERVICE => NextHop::Service(hop - SERVICE),
             hop if hop >= SATELLITES => NextHop::Satellites(hop - SATELLITES),
             hop if hop >= RADIO => NextHop::Radio(hop - RADIO),
@@ -173,8 +173,8 @@ mod tests {
             (Hop::satellites(2_000_000), NextHop::Satellites(2_000_000)),
             (Hop::service(0), NextHop::Service(0)),
             (Hop::service(5_000_000), NextHop::Service(5_000_000)),
-            (Hop::channel(0), NextHop::Channel(0)),
-            (Hop::channel(1_000_000), NextHop::Channel(1_000_000)),
+            (Hop::medium(0), NextHop::Medium(0)),
+            (Hop::medium(1_000_000), NextHop::Medium(1_000_000)),
             (Hop::LOOKUP, NextHop::Lookup),
             (Hop::DELIVER_AHEAD, NextHop::Deliver),
             (Hop::DELIVER, NextHop::Deliver),

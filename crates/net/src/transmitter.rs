@@ -22,8 +22,8 @@ pub enum Transmitter {
     Trace(TraceCursor),
     /// A constant rate behind a token bucket.
     Shaper(Rate, TokenBucket),
-    /// A direction of a Wi-Fi channel, which decides when packets leave: the numbers of both.
-    Channel(u32, u32),
+    /// A direction of a medium, which decides when packets leave: the numbers of both.
+    Medium(u32, u32),
 }
 
 impl Transmitter {
@@ -41,7 +41,7 @@ impl Transmitter {
             Transmitter::Changing(rates) => now + rate_at(rates, now).time_for(bytes as u64),
             Transmitter::Trace(cursor) => cursor.transmit(now, bytes),
             Transmitter::Shaper(rate, bucket) => bucket.wait(now, bytes) + rate.time_for(bytes as u64),
-            Transmitter::Channel(..) => FAR, // the channel transmits
+            Transmitter::Medium(..) => FAR, // the medium transmits
         }
     }
 
@@ -53,7 +53,7 @@ impl Transmitter {
             Transmitter::Changing(rates) => RateSteps { steps: rates.clone(), period: Span::ZERO }.bits(end),
             Transmitter::Trace(cursor) => cursor.trace.bits(end),
             Transmitter::Shaper(line, bucket) => bucket.offered(*line, end),
-            Transmitter::Channel(..) => 0.0, // it is busy by its airtime
+            Transmitter::Medium(..) => 0.0, // it is busy by its part of the medium
         }
     }
 
@@ -75,7 +75,7 @@ impl Transmitter {
         let left = depart.since(at).ps() as u128;
         let bits = match self {
             _ if depart >= FAR => return busy, // it is never transmitted
-            Transmitter::Constant(_) | Transmitter::Channel(..) => return depart.since(at).min(busy),
+            Transmitter::Constant(_) | Transmitter::Medium(..) => return depart.since(at).min(busy),
             // A change begins between two packets, so a packet has one rate.
             Transmitter::Changing(rates) => match rate_at(rates, at) {
                 rate if rate.time_for(bytes as u64) == busy => return depart.since(at).min(busy),
@@ -91,7 +91,7 @@ impl Transmitter {
 
     /// Whether it counts as busy by the time of its transmissions, not by its bits.
     pub fn constant(&self) -> bool {
-        matches!(self, Transmitter::Constant(_) | Transmitter::Channel(..))
+        matches!(self, Transmitter::Constant(_) | Transmitter::Medium(..))
     }
 }
 

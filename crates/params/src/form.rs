@@ -51,6 +51,8 @@ pub enum Form {
     List(&'static Form, &'static str),
     /// An array with one value of each form; an example.
     Row(&'static [Form], &'static str),
+    /// Such a value, or an array of rows with a time and the value from there on, such as the example.
+    OrSteps(&'static Form, &'static str),
     /// An array of values that its reader checks; an example.
     Array(&'static str),
     /// Anything; an example.
@@ -171,6 +173,24 @@ impl From<String> for FormError {
     }
 }
 
+/// The rows of a value that changes at times: a row from the start on for a single value.
+fn steps(form: &Form, example: &str, raw: &Raw<'_>) -> Result<Option<Value>, FormError> {
+    let Raw::List(rows) = raw else {
+        let row = |value| Value::List(vec![Value::List(vec![Value::Time(Span::from_ps(0)), value])]);
+        return Ok(form.value(raw)?.map(row));
+    };
+    let row = |(index, row): (usize, &Raw<'_>)| {
+        let error = |message: String| FormError { element: Some(index), message };
+        let Raw::List(pair) = row else { return Err(error(format!("must be an array such as {example}"))) };
+        let [at, value] = &pair[..] else { return Err(error(format!("must be an array such as {example}"))) };
+        let at = Unit::Time.read(at, "10s").map_err(error)?;
+        let value = form.value(value).map_err(|inner| error(inner.message))?;
+        Ok(value.map(|value| Value::List(vec![at, value])))
+    };
+    let rows = rows.iter().enumerate().map(row).collect::<Result<Option<Vec<_>>, FormError>>()?;
+    Ok(rows.map(Value::List))
+}
+
 impl Form {
     /// A delay of at most eleven days.
     pub const fn delay(example: &'static str) -> Form {
@@ -180,6 +200,11 @@ impl Form {
     /// A rate of at most one byte a picosecond.
     pub const fn rate(example: &'static str) -> Form {
         Form::Range(Unit::Rate, example, "1bps", "8000Gbps")
+    }
+
+    /// Whether it is the word `name`, perhaps with old names after it.
+    pub fn is_name(&self, name: &str) -> bool {
+        matches!(self, Form::Word([first, ..]) if *first == name)
     }
 
     /// The value that `raw` is; none for a form that is a table or an array that its reader checks. Fails with what is
@@ -204,6 +229,7 @@ impl Form {
                 let values = forms.iter().zip(items).map(|(form, item)| form.value(item));
                 return Ok(values.collect::<Result<Option<_>, _>>()?.map(Value::List));
             }
+            Form::OrSteps(form, example) => return steps(form, example, raw),
             Form::Array(example) => match raw {
                 Raw::List(_) => return Ok(None),
                 raw => return Err(not_a_list(raw, example).into()),
@@ -264,6 +290,7 @@ impl Form {
             Form::Array(example) | Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => {
                 Some(example.into())
             }
+            Form::OrSteps(form, _) => form.example(),
             Form::Bytes(..) => Some("\"15kB\"".into()),
             Form::LinkRate => Some("\"10Mbps\"".into()),
             Form::Number(min, max) => Some(if max <= 1.0 { "0.01".into() } else { min.max(1.0).to_string() }),
@@ -308,6 +335,7 @@ impl Form {
                 "text with a unit, such as \"10Mbps\", or a table: trace, steps, random_steps, file".into()
             }
             Form::TextOrTexts => "text, or an array of text".into(),
+            Form::OrSteps(form, example) => format!("{}, or such as {example}", form.words()),
             Form::Array(example) | Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => {
                 format!("such as {example}")
             }

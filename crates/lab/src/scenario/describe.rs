@@ -125,6 +125,10 @@ pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription 
             Some(RateVariation::Wifi(rate)) => {
                 format!("Wi-Fi \"{}\", {}", rate.medium, direction.queue.label())
             }
+            Some(RateVariation::Cellular(user)) => {
+                let cell = user.medium.as_deref().unwrap_or_default();
+                format!("cell \"{cell}\", {}", direction.queue.label())
+            }
             Some(RateVariation::Shaper { .. }) => format!("token bucket, {}", direction.queue.label()),
         },
         loss: direction.losses.iter().map(|loss| loss.label()).collect::<Vec<_>>().join(", "),

@@ -74,6 +74,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         satellites: None,
         radio: None,
         wifi: Vec::new(),
+        cells: Vec::new(),
         ecmp: false,
         is_study: false,
         changes: Vec::new(),

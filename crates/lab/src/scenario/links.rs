@@ -7,7 +7,7 @@ use super::queue::read_queue;
 use super::rate::{self, read_delay_key};
 use super::router::read_router;
 use super::table::TableReader;
-use super::wifi;
+use super::{cellular, wifi};
 use crate::error::ScenarioError;
 use net::qdisc::Queue;
 use units::Span;
@@ -34,9 +34,12 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
         return Err(reader.error("ends", format!("must be two different nodes, not \"{}\" twice", ends[0])));
     }
     let (rate, variation) = reader.need("rate", rate::read(&reader)?, "such as rate = \"10Mbps\"")?;
-    let is_wifi = matches!(variation, Some(RateVariation::Wifi(_)));
-    let delay = read_delay_key(&reader, "delay")?.or(is_wifi.then_some(Span::ZERO));
-    let default_queue = if is_wifi { wifi::default_queue() } else { Queue::UNLIMITED };
+    let (default_delay, default_queue) = match variation {
+        Some(RateVariation::Wifi(_)) => (Some(Span::ZERO), wifi::default_queue()),
+        Some(RateVariation::Cellular(_)) => (Some(Span::ZERO), cellular::default_queue()),
+        _ => (None, Queue::UNLIMITED),
+    };
+    let delay = read_delay_key(&reader, "delay")?.or(default_delay);
     let forward = Direction {
         rate,
         variation,

@@ -5,6 +5,7 @@
 
 mod advice;
 mod cbrgen;
+mod cellular;
 mod change;
 mod control;
 mod describe;
@@ -15,6 +16,7 @@ mod external;
 mod flows;
 mod links;
 mod loss;
+mod media;
 mod mistakes;
 mod model;
 pub(crate) mod movement;

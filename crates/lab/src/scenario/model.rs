@@ -3,6 +3,7 @@
 use super::wifi_model::{Wifi, WifiRate};
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params, Signals};
+use net::cellular::{CellOptions, UserOptions};
 use net::impairment::Loss;
 use net::qdisc::Queue;
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
@@ -42,6 +43,8 @@ pub struct Scenario {
     pub radio: Option<Arc<RadioNetwork>>,
     /// Basic service sets of Wi-Fi.
     pub wifi: Vec<Wifi>,
+    /// Cells of mobile networks.
+    pub cells: Vec<CellOptions>,
     /// Whether flows are spread over all paths with the fewest links (ECMP).
     pub ecmp: bool,
     /// Whether the file defines a study (`sweep`).
@@ -100,6 +103,11 @@ impl Direction {
     pub fn wifi(&self) -> Option<&WifiRate> {
         if let Some(RateVariation::Wifi(rate)) = &self.variation { Some(rate) } else { None }
     }
+
+    /// Its options in a cell, if it is a direction of a cellular link.
+    pub fn cellular(&self) -> Option<&UserOptions> {
+        if let Some(RateVariation::Cellular(user)) = &self.variation { Some(user) } else { None }
+    }
 }
 
 /// A transmission rate that varies.
@@ -127,6 +135,8 @@ pub enum RateVariation {
     },
     /// The transmitter is a Wi-Fi channel.
     Wifi(WifiRate),
+    /// The transmitter is a cell.
+    Cellular(Box<UserOptions>),
 }
 
 /// A flow.

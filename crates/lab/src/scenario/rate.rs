@@ -3,9 +3,9 @@
 use super::document::TomlValue;
 use super::model::RateVariation;
 use super::table::TableReader;
-use super::wifi;
+use super::{cellular, wifi};
 use crate::error::ScenarioError;
-use crate::schema::{SHAPER, WIFI_RATE};
+use crate::schema::{CELLULAR_RATE, SHAPER, WIFI_RATE};
 use net::{DeliveryTrace, RATES, RateSteps, Steps, TokenBucket};
 use params::Values;
 use std::path::PathBuf;
@@ -61,12 +61,16 @@ pub(super) fn read(reader: &TableReader<'_>) -> Result<Option<(Rate, Option<Rate
 }
 
 fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>)> {
-    let model = table.kind("rate", RATES.iter().chain([&WIFI_RATE]), |model| model)?;
+    let model = table.kind("rate", RATES.iter().chain([&WIFI_RATE, &CELLULAR_RATE]), |model| model)?;
     if model.table.name == WIFI_RATE.table.name {
         let rate = wifi::read_rate(&table)?;
         table.finish()?;
         // The rate is that of its basic service set, which is read later.
         return Ok((FASTEST, Some(RateVariation::Wifi(rate))));
+    }
+    if model.table.name == CELLULAR_RATE.table.name {
+        let user = cellular::read_rate(&table)?;
+        return Ok((FASTEST, Some(RateVariation::Cellular(Box::new(user)))));
     }
     let values = table.values(&model.table, 0)?;
     let (mean, variation) = match model.table.name {

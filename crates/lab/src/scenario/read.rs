@@ -9,7 +9,7 @@ use super::overrides::ScenarioText;
 use super::paths::Routers;
 use super::table::TableReader;
 use super::transports::Defaults;
-use super::{mistakes, overrides, topologies, traffic, wifi};
+use super::{cellular, mistakes, overrides, topologies, traffic, wifi};
 use crate::error::{ScenarioError, nearest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -57,6 +57,9 @@ impl Scenario {
             link_items.iter().enumerate().map(|(i, item)| read_link(i, item)).collect::<Result<_>>()?;
         let wifi = wifi::read_all(top.list("wifi")?.unwrap_or(&[]))?;
         wifi::resolve(link_items, &mut links, &wifi)?;
+        let cell_items = top.list("cell")?.unwrap_or(&[]);
+        let cells = cellular::read_all(cell_items)?;
+        cellular::resolve(link_items, &mut links, &cells, cell_items)?;
         links.extend(topologies::read_all(top.list("topology")?.unwrap_or(&[]))?);
         let ecmp = read_routing(&top, satellites.is_none() && radio.is_none())?;
         if links.is_empty() && satellites.is_none() && radio.is_none() {
@@ -109,6 +112,7 @@ impl Scenario {
             satellites,
             radio,
             wifi,
+            cells,
             ecmp,
             is_study,
             changes: Vec::new(),

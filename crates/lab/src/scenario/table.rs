@@ -163,8 +163,8 @@ impl<'a> TableReader<'a> {
     /// first wrong value, missing key or unknown key.
     pub fn values(&self, table: &Table, profile: usize) -> Result<Values> {
         let values = Values::new(table, profile, |key| match self.value(key)? {
-            // `TableReader::kind` has read it.
-            _ if key.name == "kind" => Ok(None),
+            // `TableReader::kind` has read the name of a model.
+            _ if key.name == "kind" && key.form.is_name(table.name) => Ok(None),
             None if key.is_required() => {
                 let error = ScenarioError::new(self.origin, &self.path(key.name), key.missing());
                 Err(error.of_kind(ErrorKind::MissingKey))

@@ -1,6 +1,7 @@
 //! Reads `[[wifi]]`, the basic service sets, and `rate = { kind = "wifi", ... }` of links.
 
 use super::document::{TomlItem, TomlValue};
+use super::media::{Words, medium_of};
 use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
 use super::wifi_model::{Wifi, WifiQueue, WifiRate};
@@ -12,6 +13,8 @@ use params::Value;
 use units::{Limit, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
+
+const WORDS: Words = Words { kind: "wifi", link: "Wi-Fi", table: "[[wifi]]", station: "the access point" };
 
 /// The default queue of a Wi-Fi link: FQ-CoDel with mac80211's values.
 pub(super) fn default_queue() -> Queue {
@@ -173,31 +176,14 @@ fn second_role<'a>(sets: &'a [Wifi], set: &Wifi, ends: &[String; 2]) -> Option<&
 
 /// Gives the Wi-Fi links the rates of their basic service sets. Fails if a link does not fit.
 pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -> Result<()> {
+    let media: Vec<(&str, &str)> = sets.iter().map(|set| (set.name.as_str(), set.ap.as_str())).collect();
     for (item, link) in items.iter().zip(links) {
         let reader = TableReader::new(format!("link.{}", link.key()), item)?;
-        let is_wifi = link.directions.each_ref().map(|direction| direction.wifi().is_some());
-        match is_wifi {
-            [false, false] => continue,
-            [true, true] => {}
-            _ => {
-                return Err(reader.error("rate", "both directions of a Wi-Fi link must have kind = \"wifi\""));
-            }
-        }
-        let medium = link.directions[0].wifi().map_or(String::new(), |rate| rate.medium.clone());
-        let Some(set) = sets.iter().find(|set| set.name == medium) else {
-            let names = sets.iter().map(|set| set.name.as_str());
-            let remedy = if sets.is_empty() {
-                "write [[wifi]] with that name".into()
-            } else {
-                nearest(&medium, names)
-            };
-            return Err(reader.error("rate", format!("there is no [[wifi]] called \"{medium}\"; {remedy}")));
-        };
-        if link.ends.iter().filter(|end| **end == set.ap).count() != 1 {
-            let message =
-                format!("one end must be the access point of \"{medium}\", which is \"{}\"", set.ap);
-            return Err(reader.error("ends", message));
-        }
+        let number = medium_of(&reader, link, &WORDS, &media, |direction| {
+            direction.wifi().map(|rate| rate.medium.clone())
+        })?;
+        let Some(number) = number else { continue };
+        let (set, medium) = (&sets[number], &sets[number].name);
         if let Some(other) = second_role(sets, set, &link.ends) {
             let message = format!(
                 "\"{}\" is the access point of \"{}\" on the same channel and has a part in \"{medium}\"; give the sets \
@@ -220,18 +206,8 @@ pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -
                 let limit = Limit::Packets(*limit);
                 direction.queue = Queue::droptail(limit);
             }
-            if direction.losses.iter().any(|loss| loss.kind().name() == "stall") {
-                let message = "a stall needs a transmitter of the link, and a channel sends the packets of a Wi-Fi link; \
-                               write kind = \"blackout\"";
-                return Err(reader.error("loss", message));
-            }
             let Some(RateVariation::Wifi(rate)) = &mut direction.variation else { continue };
-            if rate.medium.is_empty() {
-                rate.medium.clone_from(&medium);
-            }
-            if rate.medium != medium {
-                return Err(reader.error("back", "both directions must be of one medium"));
-            }
+            rate.medium.clone_from(medium);
             direction.rate = peak_rate(&reader, &rate.phy(set), rate.control)?;
         }
     }

@@ -105,7 +105,7 @@ fn value(form: &Form) -> Value {
         Form::Router => reference("router"),
         Form::LinkRate => {
             let text = json!({ "type": "string", "examples": ["10Mbps"] });
-            let kinds = ["trace", "steps", "random_steps", "file", "wifi"].map(reference);
+            let kinds = ["trace", "steps", "random_steps", "file", "wifi", "cellular"].map(reference);
             let either: Vec<Value> = [text].into_iter().chain(kinds).collect();
             json!({ "anyOf": either })
         }
@@ -114,6 +114,9 @@ fn value(form: &Form) -> Value {
         }
         Form::Array(example) | Form::List(_, example) | Form::Row(_, example) => {
             json!({ "type": "array", "examples": [example] })
+        }
+        Form::OrSteps(form, example) => {
+            json!({ "anyOf": [value(form), { "type": "array", "examples": [example] }] })
         }
         Form::Any(example) => json!({ "examples": [example] }),
     }

@@ -1,6 +1,7 @@
 //! The keys of scenarios and of outcomes: JSON Schemas, `ackclock list keys` and the reference pages come from here. Models
 //! and options are described beside their code (crate `params`), the other tables here.
 
+mod cellular;
 mod json;
 mod network;
 mod old_names;
@@ -12,6 +13,7 @@ mod tests;
 mod transport;
 mod wifi;
 
+pub use cellular::{CELL, CELLULAR_RATE, of_user};
 pub use json::scenario_schema;
 pub(crate) use old_names::{current_name, old_names};
 pub use params::{Form, Key, Table};

@@ -36,6 +36,7 @@ pub(super) const TOP: &[Key] = &[
         "`\"ecmp\"`: each flow takes one of all paths with the fewest links, by a hash of flow, node and seed",
     ),
     key("wifi", Tables("wifi_set"), "none", "basic service sets of Wi-Fi"),
+    key("cell", Tables("cell"), "none", "cells of mobile networks"),
 ];
 
 pub(super) const TOPOLOGY: &[Key] = &[
@@ -61,8 +62,13 @@ pub(super) const LINK: &[Key] = &[
     key("ends", Array("[\"a\", \"b\"]"), "", "the two nodes; forward is from the first to the second"),
     key("rate", LinkRate, "", "transmission rate; a table for a rate that varies"),
     key("shaper", Table("shaper"), "none", "token bucket in front of the transmitter"),
-    key("delay", Form::delay("10ms"), "Wi-Fi: 0ms", "propagation delay"),
-    key("queue", Queue, "unlimited; Wi-Fi: FQ-CoDel", "queue discipline (`ackclock list queues`)"),
+    key("delay", Form::delay("10ms"), "Wi-Fi, cellular: 0ms", "propagation delay"),
+    key(
+        "queue",
+        Queue,
+        "unlimited; Wi-Fi: FQ-CoDel; cellular: drop-tail, 1,000 packets",
+        "queue discipline (`ackclock list queues`)",
+    ),
     key(
         "loss",
         Losses,

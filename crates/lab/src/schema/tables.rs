@@ -1,6 +1,6 @@
 //! All tables of a scenario.
 
-use super::{network, radio, satellites, transport, wifi};
+use super::{cellular, network, radio, satellites, transport, wifi};
 use net::impairment::KINDS;
 use net::qdisc::disciplines;
 use net::radio::{AodvConfig, MacConfig, Propagation};
@@ -59,7 +59,7 @@ pub static MAC: Table = table("mac", "`mac` of a radio network", &[MacConfig::KE
 
 /// Every table of a scenario.
 pub fn tables() -> impl Iterator<Item = &'static Table> {
-    let rates = RATES.iter().chain([&wifi::WIFI_RATE]).map(|model| &model.table);
+    let rates = RATES.iter().chain([&wifi::WIFI_RATE, &cellular::CELLULAR_RATE]).map(|model| &model.table);
     let routers = ROUTERS.iter().map(|router| &router.model.table);
     let queues = disciplines().map(|discipline| &discipline.model.table);
     let losses = KINDS.iter().map(|kind| &kind.model.table);
@@ -70,6 +70,8 @@ pub fn tables() -> impl Iterator<Item = &'static Table> {
         .chain(routers)
         .chain([&SHAPER])
         .chain(OTHERS)
+        .chain([&cellular::CELL])
+        .chain(&cellular::USER)
         .chain([&MAC])
         .chain(losses)
 }

@@ -13,6 +13,7 @@ mod event_loop;
 pub(crate) mod event_order;
 mod fingerprint;
 mod fork;
+mod media_outcome;
 mod memory;
 mod outcome;
 mod outcome_schema;
@@ -341,12 +342,12 @@ impl Run {
         each!(&self.inner, simulation => simulation.link_names())
     }
 
-    /// The number of the shared channel of each link, by number; `None` for a link with a transmitter of its own.
-    pub fn link_channels(&self) -> Vec<Option<usize>> {
+    /// The number of the shared medium of each link, by number; `None` for a link with a transmitter of its own.
+    pub fn link_media(&self) -> Vec<Option<usize>> {
         let mut numbers = vec![None; self.link_names().len()];
-        let channels = each!(&self.inner, simulation => simulation.network.channels());
-        for (number, channel) in channels.iter().enumerate() {
-            channel.directions().for_each(|(link, _)| numbers[link as usize] = Some(number));
+        let media = each!(&self.inner, simulation => simulation.network.media());
+        for (number, medium) in media.iter().enumerate() {
+            medium.links().into_iter().for_each(|link| numbers[link as usize] = Some(number));
         }
         numbers
     }

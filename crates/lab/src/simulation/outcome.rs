@@ -1,8 +1,8 @@
 //! The outcome of a run: the JSON output, in SI units.
 
+use super::media_outcome::{CellLinkOutcome, CellOutcome, WifiLinkOutcome, WifiOutcome};
 use net::DropReason;
 use net::radio::PacketFate;
-use net::wifi::{AGGREGATION_CLASSES, ChannelAccount, DirectionAccount};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -36,6 +36,9 @@ pub struct Outcome {
     /// Wi-Fi channels; absent without one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub wifi: Vec<WifiOutcome>,
+    /// Cells of mobile networks; absent without one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cell: Vec<CellOutcome>,
     /// Fairness between flows.
     pub fairness: Fairness,
     /// What the run cost.
@@ -179,86 +182,15 @@ pub struct LinkOutcome {
     /// What the direction has done on its Wi-Fi channel; absent on other links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wifi: Option<Box<WifiLinkOutcome>>,
+    /// What the direction has done in its cell; absent on other links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<Box<CellLinkOutcome>>,
     /// Packets whose transmission has begun: the denominator of the mean sojourn time, and part of that of the drop rate.
     #[serde(skip)]
     pub transmitted_packets: u64,
     /// Whether it is a satellite link without packets; the outcome omits such links.
     #[serde(skip)]
     pub unused: bool,
-}
-
-/// A Wi-Fi channel.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct WifiOutcome {
-    /// Its name.
-    pub channel: String,
-    /// Time in which it was busy, over duration.
-    pub busy: f64,
-    /// Number of channel accesses.
-    pub accesses: u64,
-    /// Accesses in which several devices transmitted, over all; null if there was none.
-    pub collision_rate: Option<f64>,
-    #[serde(skip)]
-    pub(crate) account: ChannelAccount,
-}
-
-impl WifiOutcome {
-    pub(crate) fn new(channel: String, account: ChannelAccount, duration_s: f64) -> WifiOutcome {
-        let rate = account.collisions as f64 / account.accesses as f64;
-        WifiOutcome {
-            channel,
-            busy: account.busy.seconds() / duration_s,
-            accesses: account.accesses,
-            collision_rate: (account.accesses > 0).then_some(rate),
-            account,
-        }
-    }
-}
-
-/// One direction of a Wi-Fi link.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct WifiLinkOutcome {
-    /// Airtime of its transmissions, answers included, over duration.
-    pub airtime_share: f64,
-    /// PPDUs that it sent, repetitions included.
-    pub ppdus: u64,
-    /// MPDUs in them.
-    pub mpdus: u64,
-    /// MPDUs of a PPDU; null if there was none.
-    pub mean_aggregation: Option<f64>,
-    /// PPDUs with 1, 2, 3 to 4, 5 to 8, ..., 129 to 256 MPDUs.
-    pub aggregation: [u64; AGGREGATION_CLASSES],
-    /// MPDUs that failed over MPDUs sent; null if there was none.
-    pub retry_rate: Option<f64>,
-    /// Packets that were lost after their last attempt; they are in `dropped_packets.loss` too.
-    pub retry_drops: u64,
-    /// PPDUs that collided.
-    pub collisions: u64,
-    /// MPDUs by MCS, from 0.
-    pub mcs: [u64; 12],
-    /// Mean time from the begin of the contention to the transmission, seconds; null if there was none.
-    pub mean_access_delay_s: Option<f64>,
-    #[serde(skip)]
-    pub(crate) account: DirectionAccount,
-}
-
-impl WifiLinkOutcome {
-    pub(crate) fn new(account: DirectionAccount, duration_s: f64) -> WifiLinkOutcome {
-        let ratio = |above: f64, below: u64| (below > 0).then(|| above / below as f64);
-        WifiLinkOutcome {
-            airtime_share: account.airtime.seconds() / duration_s,
-            ppdus: account.ppdus,
-            mpdus: account.mpdus,
-            mean_aggregation: ratio(account.mpdus as f64, account.ppdus),
-            aggregation: account.aggregation,
-            retry_rate: ratio(account.failed as f64, account.mpdus),
-            retry_drops: account.given_up,
-            collisions: account.collisions,
-            mcs: account.mcs,
-            mean_access_delay_s: ratio(account.access_delay.seconds(), account.ppdus),
-            account,
-        }
-    }
 }
 
 /// What the low-latency queue of DualPI2 has sent.

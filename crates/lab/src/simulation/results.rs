@@ -2,13 +2,14 @@
 
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
+use crate::simulation::media_outcome::{CellLinkOutcome, CellOutcome, WifiLinkOutcome, WifiOutcome};
 use crate::simulation::memory;
 use crate::simulation::outcome::{
     Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, LowLatencyOutcome, MAC_DROPS, Outcome,
-    RadioOutcome, WifiLinkOutcome, WifiOutcome, compared_goodputs, jain,
+    RadioOutcome, compared_goodputs, jain,
 };
 use net::radio::PacketFate;
-use net::{LinkAccount, LinkId};
+use net::{LinkAccount, LinkId, MediumKind};
 use std::collections::BTreeMap;
 use transport::ReceiverStats;
 use units::{Span, Time};
@@ -101,13 +102,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let names = self.link_names();
         let links = names.into_iter().zip(&accounts).map(|(name, account)| self.link_outcome(name, account));
         let mut links: Vec<LinkOutcome> = links.collect();
-        for (link, account) in self.network.channels().iter().flat_map(|channel| channel.directions()) {
-            links[link as usize].wifi = Some(Box::new(WifiLinkOutcome::new(account.clone(), duration)));
-        }
-        let channels = self.network.channels().iter();
-        let wifi = channels
-            .map(|channel| WifiOutcome::new(channel.name().into(), *channel.account(), duration))
-            .collect();
+        let (wifi, cell) = self.media_outcomes(&mut links, duration);
         Outcome {
             title: self.title.clone(),
             seed: self.seed,
@@ -118,11 +113,42 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             flows,
             radio: self.radio_outcome(),
             wifi,
+            cell,
             satellite: self.satellites.as_ref().map(|satellites| satellites.outcome.clone()),
             fairness: Fairness { jain: jain(&compared) },
             engine: self.cost().0,
             links,
         }
+    }
+
+    /// The outcomes of the media; those of their directions go into the outcomes of the links.
+    fn media_outcomes(
+        &self,
+        links: &mut [LinkOutcome],
+        duration: f64,
+    ) -> (Vec<WifiOutcome>, Vec<CellOutcome>) {
+        let (mut channels, mut cells) = (Vec::new(), Vec::new());
+        for medium in self.network.media() {
+            match medium.kind() {
+                MediumKind::Wifi(channel) => {
+                    for (link, account) in channel.directions() {
+                        let outcome = WifiLinkOutcome::new(account.clone(), duration);
+                        links[link as usize].wifi = Some(Box::new(outcome));
+                    }
+                    let account = channel.account().clone();
+                    channels.push(WifiOutcome::new(channel.name().into(), account, duration));
+                }
+                MediumKind::Cell(cell) => {
+                    for (link, up, account) in cell.directions() {
+                        let outcome = CellLinkOutcome::new(account, cell.shares()[usize::from(up)], duration);
+                        links[link as usize].cell = Some(Box::new(outcome));
+                    }
+                    let account = cell.account().clone();
+                    cells.push(CellOutcome::new(cell.name().into(), cell.shares(), account, duration));
+                }
+            }
+        }
+        (channels, cells)
     }
 
     fn link_outcome(&self, name: String, account: &LinkAccount) -> LinkOutcome {
@@ -139,6 +165,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             mean_sojourn_s: account.mean_sojourn_s,
             p95_sojourn_s: account.p95_sojourn_s,
             wifi: None,
+            cell: None,
             low_latency: account.low_latency.as_ref().map(|low| LowLatencyOutcome {
                 sent_packets: low.packets,
                 marked_packets: low.marked,

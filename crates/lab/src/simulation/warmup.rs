@@ -3,9 +3,8 @@
 //! The outcome at the end of the warm-up is subtracted from that of the whole run: counters directly; means are
 //! converted to sums, subtracted and divided again.
 
-use crate::simulation::outcome::{
-    FlowOutcome, LinkOutcome, Outcome, RadioOutcome, WifiLinkOutcome, WifiOutcome, compared_goodputs, jain,
-};
+use crate::simulation::media_outcome::{CellLinkOutcome, CellOutcome, WifiLinkOutcome, WifiOutcome};
+use crate::simulation::outcome::{FlowOutcome, LinkOutcome, Outcome, RadioOutcome, compared_goodputs, jain};
 
 impl Outcome {
     /// This outcome without `beginning`, the outcome at the end of the warm-up. Smallest round-trip time and delay,
@@ -24,7 +23,11 @@ impl Outcome {
         let late_s = cut.whole - cut.warmup;
         for (channel, early) in self.wifi.iter_mut().zip(&beginning.wifi) {
             let name = std::mem::take(&mut channel.channel);
-            *channel = WifiOutcome::new(name, channel.account - early.account, late_s);
+            *channel = WifiOutcome::new(name, &channel.account - &early.account, late_s);
+        }
+        for (cell, early) in self.cell.iter_mut().zip(&beginning.cell) {
+            let name = std::mem::take(&mut cell.name);
+            *cell = CellOutcome::new(name, cell.shares, &cell.account - &early.account, late_s);
         }
         self.fairness.jain = jain(&compared_goodputs(&self.flows));
         self.warmup_s = Some(cut.warmup);
@@ -125,8 +128,12 @@ impl Cut {
 
     fn link(&self, link: &mut LinkOutcome, early: &LinkOutcome) {
         if let (Some(wifi), Some(early)) = (&mut link.wifi, &early.wifi) {
-            let late = wifi.account.clone() - &early.account;
+            let late = &wifi.account - &early.account;
             **wifi = WifiLinkOutcome::new(late, self.whole - self.warmup);
+        }
+        if let (Some(cell), Some(early)) = (&mut link.cell, &early.cell) {
+            let late = &cell.account - &early.account;
+            **cell = CellLinkOutcome::new(late, cell.share, self.whole - self.warmup);
         }
         if let (Some(low), Some(early)) = (&mut link.low_latency, &early.low_latency) {
             low.mean_sojourn_s =

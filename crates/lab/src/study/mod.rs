@@ -349,6 +349,7 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
         satellites,
         radio,
         wifi,
+        cells,
         ecmp,
         changes,
         prepared,
@@ -361,6 +362,9 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
     );
     if !wifi.is_empty() {
         hasher.update(format!("{wifi:?}").as_bytes());
+    }
+    if !cells.is_empty() {
+        hasher.update(format!("{cells:?}").as_bytes());
     }
     if *ecmp {
         hasher.update(b"ecmp");

@@ -3,10 +3,10 @@
 
 use super::Network;
 use crate::link::{Beyond, IngressState, LinkAccount};
+use crate::medium::Medium;
 use crate::packet::Packet;
 use crate::sojourn::Sojourns;
 use crate::tap::DropReason;
-use crate::wifi::Channel;
 use engine::EventQueue;
 use units::{Span, Time};
 
@@ -116,7 +116,7 @@ impl Network {
         for (_, packet) in &self.held {
             in_flight[self.routes[packet.route as usize].index()] += 1;
         }
-        for (link, count) in self.channels.iter().flat_map(Channel::outstanding) {
+        for (link, count) in self.media.iter().flat_map(Medium::outstanding) {
             in_flight[link as usize] += count;
         }
         for (count, link) in in_flight.iter_mut().zip(&self.links) {

@@ -17,8 +17,8 @@ impl Network {
         hop: Hop,
         packet: &Packet,
     ) -> Arrival {
-        if let NextHop::Channel(channel) = hop.decode() {
-            self.access(event_queue, tap, channel);
+        if let NextHop::Medium(medium) = hop.decode() {
+            self.serve_medium(event_queue, tap, medium);
             return Arrival::Forwarded;
         }
         let Some(tables) = &self.tables else {
@@ -37,7 +37,7 @@ impl Network {
                 }
                 return Arrival::Forwarded;
             }
-            NextHop::Link(_) | NextHop::Deliver | NextHop::Service(_) | NextHop::Channel(_) => {
+            NextHop::Link(_) | NextHop::Deliver | NextHop::Service(_) | NextHop::Medium(_) => {
                 return Arrival::Delivered;
             }
         };

@@ -63,8 +63,8 @@ impl Network {
         }
         let Some(mut service) = self.ingress[ingress].service.take() else { return false };
         let waiting = Waiting { packet, arrived: now, effect, marked: false };
-        let accepted = if let Transmitter::Channel(channel, direction) = service.transmitter {
-            self.offer_to_channel(event_queue, tap, &mut service, (id, channel, direction), &waiting)
+        let accepted = if let Transmitter::Medium(medium, direction) = service.transmitter {
+            self.offer_to_medium(event_queue, tap, &mut service, (id, medium, direction), &waiting)
         } else {
             self.offer(event_queue, tap, &mut service, id, waiting)
         };

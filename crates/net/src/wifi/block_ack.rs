@@ -1,6 +1,7 @@
 //! A block ACK agreement: the window of the transmitter, attempts, and the order at the receiver.
 
 use crate::qdisc::scheduled::Waiting;
+use crate::turn::Released;
 use std::collections::VecDeque;
 
 /// A packet with its number and its attempts.
@@ -18,13 +19,6 @@ enum Place {
     Arrived(Waiting),
     /// The transmitter gave it up.
     GivenUp(Waiting),
-}
-
-/// A packet that leaves the receiver, in order: delivered, or given up after its attempts.
-#[derive(Clone, Debug)]
-pub struct Released {
-    pub packet: Waiting,
-    pub delivered: bool,
 }
 
 /// The MPDUs from one device to another.

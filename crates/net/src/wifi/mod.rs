@@ -2,7 +2,7 @@
 //! its packets. docs/wifi.md has the model and what it leaves out.
 //!
 //! A link whose transmitter is a [`Channel`] keeps its queue, its discipline and its accounts. The channel asks the queue
-//! when a transmission begins, so the discipline decides at that time. `network/channel.rs` connects both.
+//! when a transmission begins, so the discipline decides at that time.
 
 mod account;
 mod block_ack;
@@ -13,17 +13,17 @@ mod rates;
 mod stations;
 
 pub use account::{AGGREGATION_CLASSES, ChannelAccount, DirectionAccount};
-pub(crate) use block_ack::{BlockAck, Mpdu, Released};
+use block_ack::{BlockAck, Mpdu};
 pub use edca::{Access, Category};
 pub use errors::error_probability;
 pub use phy::{Phy, Standard};
 pub use rates::RateControl;
 pub use stations::StationScheduler;
 
-use crate::packet::Packet;
 use crate::qdisc::scheduled::Waiting;
+use crate::turn::{Queues, Released, Turn};
 use edca::Contenders;
-use engine::{LaneHint, Stream};
+use engine::Stream;
 use phy::{SIFS, appended, eifs_without_aifs, mpdu};
 use rates::Rates;
 use stations::Stations;
@@ -57,14 +57,6 @@ pub struct DirectionOptions {
     pub rates: RateControl,
     /// Weight of the station in the airtime scheduler.
     pub weight: f64,
-}
-
-/// The queues of links.
-pub(crate) trait Queues {
-    /// Whether packets of link `link` wait.
-    fn waits(&self, link: u32) -> bool;
-    /// Takes the next packet of link `link`.
-    fn next(&mut self, link: u32) -> Option<Waiting>;
 }
 
 /// A transmitting device: an access point, or a station.
@@ -155,15 +147,11 @@ pub struct Channel {
     yielding: Vec<u32>,
     pub(crate) directions: Vec<ChannelDirection>,
     account: ChannelAccount,
-    /// When the next access begins; `NEVER` if nobody contends.
-    pub(crate) due: Time,
-    pub(crate) item: Packet,
-    pub(crate) hint: LaneHint,
 }
 
 impl Channel {
-    /// A channel without devices. `item` stands for it in the event queue.
-    pub(crate) fn new(name: String, options: ChannelOptions, item: Packet) -> Channel {
+    /// A channel without devices.
+    pub fn new(name: String, options: ChannelOptions) -> Channel {
         Channel {
             name,
             options,
@@ -172,15 +160,12 @@ impl Channel {
             yielding: Vec::new(),
             directions: Vec::new(),
             account: ChannelAccount::default(),
-            due: Time::NEVER,
-            item,
-            hint: LaneHint::default(),
         }
     }
 
     /// Adds a device with its access parameters, the part of a node for an access category; `scheduler` chooses among its
     /// directions. Returns its number.
-    pub(crate) fn add_device(
+    pub fn add_device(
         &mut self,
         owner: (u32, Access),
         category: Category,
@@ -201,7 +186,7 @@ impl Channel {
     }
 
     /// Adds a direction of link `link`, which `device` transmits. Returns its number.
-    pub(crate) fn add_direction(
+    pub fn add_direction(
         &mut self,
         link: u32,
         device: u32,
@@ -233,7 +218,7 @@ impl Channel {
     }
 
     /// Two directions belong to one station.
-    pub(crate) fn pair(&mut self, down: u32, up: u32) {
+    pub fn pair(&mut self, down: u32, up: u32) {
         self.directions[up as usize].back = Some(down);
     }
 
@@ -259,16 +244,36 @@ impl Channel {
         self.contenders.next()
     }
 
-    /// The devices whose turn is now; of a node the highest category first.
-    pub(crate) fn begin(&mut self, now: Time) -> Vec<u32> {
+    /// The next access at `now`: all devices whose turn it is transmit, of a node the one with the highest category.
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut impl Queues) -> Turn {
         let mut devices = self.contenders.begin(now); // contenders and devices have the same numbers
         devices.sort_by_key(|device| std::cmp::Reverse(self.devices[*device as usize].owner.1));
-        devices
+        let mut ppdus: Vec<(u32, Option<Ppdu>, Span)> = Vec::new();
+        for device in devices.iter().copied() {
+            if self.gives_way(device, ppdus.iter().map(|(other, ..)| *other)) {
+                continue;
+            }
+            if let Some(request) = self.request(device) {
+                ppdus.push((device, None, request));
+            } else if let Some(ppdu) = self.build(device, now, queues) {
+                ppdus.push((device, Some(ppdu), Span::ZERO));
+            }
+        }
+        let mut turn = Turn::default();
+        if ppdus.is_empty() {
+            self.contenders.cancel(); // none of them had anything to send
+        } else {
+            self.access(now, ppdus, &mut turn);
+        }
+        for device in devices {
+            self.contend(device, queues);
+        }
+        turn
     }
 
     /// A device whose turn it is gives way to another one of its node that transmits: it draws a new backoff as after a failure.
     /// Returns whether it does.
-    pub(crate) fn gives_way(&mut self, device: u32, transmitting: impl Iterator<Item = u32>) -> bool {
+    fn gives_way(&mut self, device: u32, transmitting: impl Iterator<Item = u32>) -> bool {
         let node = |device: u32| self.devices[device as usize].owner.0;
         let mut of_node = transmitting.filter(|other| node(*other) == node(device));
         let gives_way = of_node.next().is_some();
@@ -278,18 +283,13 @@ impl Channel {
         gives_way
     }
 
-    /// None of them had anything to send.
-    pub(crate) fn cancel(&mut self) {
-        self.contenders.cancel();
-    }
-
     /// Begins the PPDU of a device: chooses the direction and takes what fits. `None` if there is nothing to send.
-    pub(crate) fn build(&mut self, device: u32, now: Time, queues: &mut impl Queues) -> Option<Ppdu> {
+    fn build(&mut self, device: u32, now: Time, queues: &mut impl Queues) -> Option<Ppdu> {
         let Channel { devices, directions, options, contenders, .. } = self;
         let owner = &mut devices[device as usize];
         let ready = |station: u32| {
             let direction = &directions[owner.directions[station as usize] as usize];
-            let fresh = direction.held.is_some() || queues.waits(direction.link);
+            let fresh = direction.held.is_some() || queues.waiting(direction.link) > 0;
             direction.block_ack.has_again() || fresh && direction.block_ack.has_room(None)
         };
         let station = owner.stations.pick(ready)?;
@@ -349,20 +349,13 @@ impl Channel {
     }
 
     /// The device owes a request for a block ACK: its duration.
-    pub(crate) fn request(&self, device: u32) -> Option<Span> {
+    fn request(&self, device: u32) -> Option<Span> {
         let (direction, mcs) = self.devices[device as usize].owes_request?;
         Some(self.directions[direction as usize].phy.request(mcs))
     }
 
-    /// An access at `now` with these PPDUs; a device without one sent a request of that duration. Appends the packets that
-    /// leave the receivers, with their link and the time of the release, and the links that were used, with the airtime.
-    pub(crate) fn access(
-        &mut self,
-        now: Time,
-        ppdus: Vec<(u32, Option<Ppdu>, Span)>,
-        released: &mut Vec<(u32, Time, Released)>,
-        usage: &mut Vec<(u32, Span)>,
-    ) {
+    /// An access at `now` with these PPDUs; a device without one sent a request of that duration.
+    fn access(&mut self, now: Time, ppdus: Vec<(u32, Option<Ppdu>, Span)>, turn: &mut Turn) {
         let alone = ppdus.len() == 1;
         self.account.accesses += 1;
         self.account.collisions += u64::from(!alone);
@@ -372,14 +365,14 @@ impl Channel {
             transmitters.push(device);
             let used = match ppdu {
                 Some(ppdu) => {
-                    let (used, arrived) = self.transmit(now, device, ppdu, alone, released, usage);
+                    let (used, arrived) = self.transmit(now, device, ppdu, alone, turn);
                     answered |= arrived;
                     used
                 }
                 None => {
                     // The receiver answers with what it has.
                     answered |= alone;
-                    self.requested(device, request, alone, usage)
+                    self.requested(device, request, alone, turn)
                 }
             };
             idle = idle.max(now + used);
@@ -402,7 +395,7 @@ impl Channel {
     }
 
     /// A device has requested a block ACK, `alone` or in a collision. Returns how long it uses the channel.
-    fn requested(&mut self, device: u32, request: Span, alone: bool, usage: &mut Vec<(u32, Span)>) -> Span {
+    fn requested(&mut self, device: u32, request: Span, alone: bool, turn: &mut Turn) -> Span {
         let owed = &mut self.devices[device as usize].owes_request;
         let Some((number, mcs)) = *owed else { return request };
         let mut used = request;
@@ -410,29 +403,21 @@ impl Channel {
             *owed = None;
             used = request + SIFS + self.directions[number as usize].phy.answer(mcs);
         }
-        self.charge(number, used, usage);
+        self.charge(number, used, turn);
         used
     }
 
     /// A direction has used the channel for `airtime`: in its account, for its link, and for its station.
-    fn charge(&mut self, number: u32, airtime: Span, usage: &mut Vec<(u32, Span)>) {
+    fn charge(&mut self, number: u32, airtime: Span, turn: &mut Turn) {
         let direction = &mut self.directions[number as usize];
         direction.account.airtime = direction.account.airtime + airtime;
-        usage.push((direction.link, airtime));
+        turn.usage.push((direction.link, airtime));
         self.devices[direction.device as usize].stations.charge(direction.station, airtime);
     }
 
     /// A device transmits a PPDU at `now`, `alone` or in a collision. Returns how long it uses the channel, with the answer,
     /// and whether there is an answer.
-    fn transmit(
-        &mut self,
-        now: Time,
-        device: u32,
-        ppdu: Ppdu,
-        alone: bool,
-        released: &mut Vec<(u32, Time, Released)>,
-        usage: &mut Vec<(u32, Span)>,
-    ) -> (Span, bool) {
+    fn transmit(&mut self, now: Time, device: u32, ppdu: Ppdu, alone: bool, turn: &mut Turn) -> (Span, bool) {
         let waited = now.since(self.devices[device as usize].contends_since);
         let number = ppdu.direction;
         let direction = &mut self.directions[number as usize];
@@ -449,7 +434,7 @@ impl Channel {
         };
         let (end, mcs) = (now + length, ppdu.mcs);
         let good = if alone || !protected {
-            direction.settle(ppdu, alone, end, released)
+            direction.settle(ppdu, alone, end, &mut turn.released)
         } else {
             direction.block_ack.put_back(ppdu.mpdus);
             0
@@ -460,7 +445,7 @@ impl Channel {
         }
         let used = length + answer;
         let (station, back) = (direction.station, direction.back);
-        self.charge(number, used, usage);
+        self.charge(number, used, turn);
         self.devices[device as usize].stations.served(station);
         if self.options.charge_both
             && let Some(down) = back
@@ -472,11 +457,11 @@ impl Channel {
     }
 
     /// After an access: the device goes on contending if it has something to send.
-    pub(crate) fn contend(&mut self, device: u32, queues: &impl Queues) {
+    fn contend(&mut self, device: u32, queues: &impl Queues) {
         let owner = &mut self.devices[device as usize];
         let pending = |number: &u32| {
             let direction = &self.directions[*number as usize];
-            direction.held.is_some() || direction.block_ack.has_again() || queues.waits(direction.link)
+            direction.held.is_some() || direction.block_ack.has_again() || queues.waiting(direction.link) > 0
         };
         if owner.directions.iter().any(pending) || owner.owes_request.is_some() {
             owner.contends_since = self.contenders.idle_from();

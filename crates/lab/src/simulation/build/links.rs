@@ -1,6 +1,6 @@
 //! Adds the links, each with its queue, impairment and router.
 
-use super::channels::Channels;
+use super::media::Media;
 use super::plan::{Layout, Plan, named_stream};
 use crate::audit::AuditedLink;
 use crate::scenario::paths::FlowPath;
@@ -25,7 +25,7 @@ pub(super) fn add_links(
     }
     let round_trips = longest_round_trips(layout, directions);
     let mut audited = Vec::new();
-    let mut channels = Channels::default();
+    let mut media = Media::default();
     for (i, (direction, rtt)) in directions.iter().zip(&round_trips).enumerate() {
         let (link, rtt) = (LinkId(i as u32), *rtt);
         let prepared = plan.scenario.prepared.links.get(&link.0);
@@ -57,9 +57,8 @@ pub(super) fn add_links(
         let spec =
             LinkSpec { rate: direction.rate, delay, qdisc, impairments, router: direction.router.clone() };
         network.add_link(spec);
-        if let Some(wifi) = direction.wifi() {
+        if let Some(transmitter) = media.add(plan, topology, &mut network, link, direction) {
             let scheduler = direction.queue.at_departure(rate, rtt, &stream);
-            let transmitter = channels.add(plan, topology, &mut network, link, wifi);
             network.set_scheduler(link, scheduler, transmitter);
         } else if scheduled {
             let scheduler = direction.queue.at_departure(rate, rtt, &stream);
@@ -94,8 +93,8 @@ fn transmitter(direction: &Direction, rate: Rate, end: Time, stream: impl FnOnce
         Some(RateVariation::Shaper { line, burst }) => {
             Transmitter::Shaper(*line, TokenBucket::new(rate, *burst))
         }
-        // The channel takes the place of this one.
-        Some(RateVariation::Wifi(_)) => Transmitter::Constant(rate),
+        // The medium takes the place of this one.
+        Some(RateVariation::Wifi(_) | RateVariation::Cellular(_)) => Transmitter::Constant(rate),
     }
 }
 
@@ -162,6 +161,9 @@ fn audited_link(
             .iter()
             .any(|set| set.name == wifi.medium && matches!(set.queue, WifiQueue::Shared(_)));
         limit = limit.filter(|_| !shared).map(|limit| longer(limit, window + 2));
+    }
+    if direction.cellular().is_some() {
+        limit = None; // packets in transport blocks have left the queue, and depart when they are released
     }
     let mut link = AuditedLink {
         rate,

@@ -2,9 +2,9 @@
 //! satellites, radio and warm-up; add flows; create the recorder; set the first timers. The order determines the
 //! numbers, and the numbers determine the order of ties.
 
-mod channels;
 mod flows;
 pub(super) mod links;
+mod media;
 pub(super) mod plan;
 mod resolved;
 

@@ -12,12 +12,12 @@ pub(super) struct Names {
     pub flows: Vec<String>,
     links: Vec<String>,
     /// The shared channel of each link.
-    channels: Vec<Option<usize>>,
+    media: Vec<Option<usize>>,
 }
 
 impl Names {
     pub fn of(run: &Run) -> Names {
-        Names { flows: run.flow_names(), links: run.link_names(), channels: run.link_channels() }
+        Names { flows: run.flow_names(), links: run.link_names(), media: run.link_media() }
     }
 }
 
@@ -154,16 +154,16 @@ impl<'a> Packets<'a> {
         steps
     }
 
-    /// Number of transmissions of other links over the channel of the link of `row` that delivered packets, from a time until
+    /// Number of transmissions of other links over the medium of the link of `row` that delivered packets, from a time until
     /// that of the row.
     fn others(&self, row: usize, since_s: f64) -> Option<usize> {
         let log = self.log;
-        let channel = self.names.channels[log.link[row] as usize]?;
+        let medium = self.names.media[log.link[row] as usize]?;
         let begin = log.time[..row].partition_point(|time| time.seconds() < since_s);
-        // All packets of a transmission leave at its end, and only one transmission of a channel ends at a time.
+        // All packets of a transmission leave at its end, and those of a medium that end at one time count once.
         let mut ends: Vec<_> = (begin..row)
             .filter(|other| log.event[*other] == PacketLog::DEPART && log.link[*other] != log.link[row])
-            .filter(|other| self.names.channels[log.link[*other] as usize] == Some(channel))
+            .filter(|other| self.names.media[log.link[*other] as usize] == Some(medium))
             .map(|other| log.time[other])
             .collect();
         ends.dedup();

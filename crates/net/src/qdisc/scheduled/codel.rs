@@ -259,6 +259,10 @@ impl Scheduled for Codel {
         self.law.dequeue(Control { config: &self.config, others: 0, now }, &mut self.queue, drops)
     }
 
+    fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
     fn drain(&mut self) -> Vec<Waiting> {
         self.queue.drain()
     }

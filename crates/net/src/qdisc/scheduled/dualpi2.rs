@@ -318,6 +318,10 @@ impl Scheduled for DualPi2 {
         }
     }
 
+    fn bytes(&self) -> u64 {
+        self.classic.bytes() + self.low.bytes()
+    }
+
     fn drain(&mut self) -> Vec<Waiting> {
         [self.classic.drain(), self.low.drain()].concat()
     }

@@ -247,6 +247,10 @@ impl Scheduled for FairQueue {
         }
     }
 
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Removes all packets, queue by queue. An empty fair queue takes its place.
     fn drain(&mut self) -> Vec<Waiting> {
         self.queues.iter_mut().flat_map(|queue| queue.waiting.drain()).collect()

@@ -68,6 +68,9 @@ pub(crate) trait Scheduled {
     /// Removes the packet whose transmission starts now. `drops` receives the packets that are dropped before it.
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting>;
 
+    /// Bytes of the packets that wait.
+    fn bytes(&self) -> u64;
+
     /// Removes all packets, for a discipline that takes its place.
     fn drain(&mut self) -> Vec<Waiting>;
 

@@ -89,6 +89,10 @@ impl Scheduled for TailDrop {
         self.pop()
     }
 
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     fn drain(&mut self) -> Vec<Waiting> {
         TailDrop::drain(self)
     }

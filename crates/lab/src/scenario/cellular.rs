@@ -1,0 +1,95 @@
+//! Reads `[[cell]]`, the cells of mobile networks, and `rate = { kind = "cellular", ... }` of links.
+
+use super::document::TomlItem;
+use super::media::{Words, medium_of};
+use super::model::{Duplex, RateVariation};
+use super::table::TableReader;
+use crate::error::ScenarioError;
+use crate::schema::{CELL, CELLULAR_RATE, of_user};
+use net::cellular::{Blockage, Cell, CellOptions, Drx, Fading, Handover, Shadowing, UserOptions};
+use net::qdisc::Queue;
+use params::Values;
+use units::Limit;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+const WORDS: Words =
+    Words { kind: "cellular", link: "cellular", table: "[[cell]]", station: "the base station" };
+
+/// The default queue of a cellular link: the deep buffer of a user.
+pub(super) fn default_queue() -> Queue {
+    Queue::droptail(Limit::Packets(1000))
+}
+
+/// Reads the table of a rate with kind "cellular".
+pub(super) fn read_rate(table: &TableReader<'_>) -> Result<UserOptions> {
+    let mut user = UserOptions::new(&table.values(&CELLULAR_RATE.table, 0)?);
+    let inner = |name: &'static str| -> Result<Option<Values>> {
+        table.table(name)?.map(|inner| inner.values(of_user(name), 0)).transpose()
+    };
+    user.fading = inner("fading")?.map(|values| Fading::new(&values));
+    user.shadowing = inner("shadowing")?.map(|values| Shadowing::new(&values));
+    user.blockage = inner("blockage")?.map(|values| Blockage::new(&values));
+    user.drx = inner("drx")?.map(|values| Drx::new(&values));
+    user.handover = inner("handover")?.map(|values| Handover::new(&values));
+    Ok(user)
+}
+
+/// Reads all `[[cell]]` tables.
+pub(super) fn read_all(items: &[TomlItem]) -> Result<Vec<CellOptions>> {
+    let mut cells: Vec<CellOptions> = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let table = TableReader::new(format!("cell[{index}]"), item)?;
+        let values = table.values(&CELL, 0)?;
+        let cell = CellOptions::new(&values);
+        cell.check(|key| values.is_written(key)).map_err(|mistake| table.mistake(mistake))?;
+        if cells.iter().any(|other| other.name == cell.name) {
+            return Err(table.error("name", format!("another one is called \"{}\" too", cell.name)));
+        }
+        cells.push(cell);
+    }
+    Ok(cells)
+}
+
+/// Gives the cellular links the rates of their cells. Fails if a link does not fit, or if a cell has none.
+pub(super) fn resolve(
+    items: &[TomlItem],
+    links: &mut [Duplex],
+    cells: &[CellOptions],
+    cell_items: &[TomlItem],
+) -> Result<()> {
+    let media: Vec<(&str, &str)> =
+        cells.iter().map(|cell| (cell.name.as_str(), cell.station.as_str())).collect();
+    let mut used = vec![false; cells.len()];
+    for (item, link) in items.iter().zip(links) {
+        let reader = TableReader::new(format!("link.{}", link.key()), item)?;
+        let number = medium_of(&reader, link, &WORDS, &media, |direction| {
+            direction.cellular().map(|user| user.medium.clone().unwrap_or_default())
+        })?;
+        let Some(number) = number else { continue };
+        let cell = &cells[number];
+        used[number] = true;
+        let down = usize::from(link.ends[0] != cell.station);
+        let terminal = link.directions[down].cellular().map(|user| (user.drx.clone(), user.handover.clone()));
+        for (way, direction) in link.directions.iter_mut().enumerate() {
+            let Some(RateVariation::Cellular(user)) = &mut direction.variation else { continue };
+            user.check(cell).map_err(|(key, message)| reader.error("rate", format!("{key}: {message}")))?;
+            user.medium = Some(cell.name.clone());
+            let of_terminal = (user.drx.clone(), user.handover.clone());
+            if of_terminal != (None, None) && terminal.as_ref() != Some(&of_terminal) {
+                let message = "drx and handover belong to the terminal; write them for the downlink alone";
+                return Err(reader.error("rate", message));
+            }
+            direction.rate = Cell::peak_rate(cell, user, way != down);
+        }
+    }
+    match used.iter().position(|used| !used) {
+        Some(number) => {
+            let table = TableReader::new(format!("cell[{number}]"), &cell_items[number])?;
+            let name = &cells[number].name;
+            let remedy = format!("write rate = {{ kind = \"cellular\", medium = \"{name}\" }} in a [[link]]");
+            Err(table.error("name", format!("no link has the medium \"{name}\"; {remedy}")))
+        }
+        None => Ok(()),
+    }
+}

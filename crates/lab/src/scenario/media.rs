@@ -1,0 +1,67 @@
+//! What links of Wi-Fi channels and of cells have in common: their medium, which the file describes in a table of its own.
+
+use super::model::{Direction, Duplex};
+use super::table::TableReader;
+use crate::error::{ScenarioError, nearest};
+
+/// A kind of medium, for messages.
+pub(super) struct Words {
+    /// `kind` of the rate.
+    pub kind: &'static str,
+    /// What a link of it is called.
+    pub link: &'static str,
+    /// Its table.
+    pub table: &'static str,
+    /// The node that all its links have in common.
+    pub station: &'static str,
+}
+
+/// The number of the medium of a link among `media`, each with its name and its station; none for a link of another kind.
+/// `name` gives the medium that a direction of the kind names, which may be empty in the reverse direction. Fails if the link
+/// does not fit.
+pub(super) fn medium_of(
+    reader: &TableReader<'_>,
+    link: &Duplex,
+    words: &Words,
+    media: &[(&str, &str)],
+    name: impl Fn(&Direction) -> Option<String>,
+) -> Result<Option<usize>, ScenarioError> {
+    let [forward, back] = link.directions.each_ref().map(name);
+    let Words { kind, link: title, table, station } = words;
+    let (medium, other) = match (forward, back) {
+        (None, None) => return Ok(None),
+        (Some(forward), Some(back)) => (forward, back),
+        _ => {
+            let message = format!("both directions of a {title} link must have kind = \"{kind}\"");
+            return Err(reader.error("rate", message));
+        }
+    };
+    let Some(number) = media.iter().position(|(name, _)| *name == medium) else {
+        let remedy = match media.is_empty() {
+            true => format!("write {table} with that name"),
+            false => nearest(&medium, media.iter().map(|(name, _)| *name)),
+        };
+        return Err(reader.error("rate", format!("there is no {table} called \"{medium}\"; {remedy}")));
+    };
+    let node = media[number].1;
+    if link.ends.iter().filter(|end| *end == node).count() != 1 {
+        let message = format!("one end must be {station} of \"{medium}\", which is \"{node}\"");
+        return Err(reader.error("ends", message));
+    }
+    if link
+        .directions
+        .iter()
+        .flat_map(|direction| &direction.losses)
+        .any(|loss| loss.kind().name() == "stall")
+    {
+        let message = format!(
+            "a stall needs a transmitter of the link, and a medium sends the packets of a {title} link; write kind = \
+             \"blackout\""
+        );
+        return Err(reader.error("loss", message));
+    }
+    if !other.is_empty() && other != medium {
+        return Err(reader.error("back", "both directions must be of one medium"));
+    }
+    Ok(Some(number))
+}

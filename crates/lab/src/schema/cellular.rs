@@ -1,0 +1,42 @@
+//! The tables of cells and of their links.
+
+use net::cellular::{Blockage, CellOptions, Drx, Fading, Handover, Shadowing, USER_TABLES, UserOptions};
+use params::{Form, Key, Model, Table, key};
+
+/// A cell of a mobile network.
+pub static CELL: Table =
+    Table { name: "cell", place: "`[[cell]]`: a cell of a mobile network", groups: &[CellOptions::KEYS] };
+
+/// A rate that a cell decides.
+pub static CELLULAR_RATE: Model = params::model!(
+    "rate",
+    "cellular",
+    "the transmitter is a cell of a mobile network that several links share",
+    "",
+    [UserOptions::KEYS, USER_KEYS]
+);
+
+const USER_KEYS: &[Key] = &[
+    key("fading", Form::Table("fading"), "none", "fading of the signal"),
+    key("shadowing", Form::Table("shadowing"), "none", "shadowing of the signal"),
+    key("blockage", Form::Table("blockage"), "none", "blockage of the line of sight, for millimetre waves"),
+    key("drx", Form::Table("drx"), "none", "sleep of the terminal; in the downlink's table"),
+    key("handover", Form::Table("handover"), "none", "handovers of the terminal; in the downlink's table"),
+];
+
+/// The tables in that of a rate.
+pub static USER: [Table; USER_TABLES.len()] = [
+    Table { name: USER_TABLES[0], place: "`fading` of a cellular rate", groups: &[Fading::KEYS] },
+    Table { name: USER_TABLES[1], place: "`shadowing` of a cellular rate", groups: &[Shadowing::KEYS] },
+    Table { name: USER_TABLES[2], place: "`blockage` of a cellular rate", groups: &[Blockage::KEYS] },
+    Table { name: USER_TABLES[3], place: "`drx` of a cellular rate", groups: &[Drx::KEYS] },
+    Table { name: USER_TABLES[4], place: "`handover` of a cellular rate", groups: &[Handover::KEYS] },
+];
+
+/// The table called `name` among [`USER`].
+///
+/// # Panics
+/// If there is none.
+pub fn of_user(name: &str) -> &'static Table {
+    USER.iter().find(|table| table.name == name).unwrap_or_else(|| panic!("no table is called {name}"))
+}

@@ -1,0 +1,160 @@
+//! Outcomes of Wi-Fi channels, of cells, and of their links.
+
+use net::cellular::{ATTEMPTS, CellAccount, SCHEMES, UserAccount};
+use net::wifi::{AGGREGATION_CLASSES, ChannelAccount, DirectionAccount};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A mean; none of nothing.
+fn ratio(above: f64, below: u64) -> Option<f64> {
+    (below > 0).then(|| above / below as f64)
+}
+
+/// A Wi-Fi channel.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct WifiOutcome {
+    /// Its name.
+    pub channel: String,
+    /// Time in which it was busy, over duration.
+    pub busy: f64,
+    /// Number of channel accesses.
+    pub accesses: u64,
+    /// Accesses in which several devices transmitted, over all; null if there was none.
+    pub collision_rate: Option<f64>,
+    #[serde(skip)]
+    pub(crate) account: ChannelAccount,
+}
+
+impl WifiOutcome {
+    /// What a channel has done in `duration_s`.
+    pub(crate) fn new(channel: String, account: ChannelAccount, duration_s: f64) -> WifiOutcome {
+        WifiOutcome {
+            channel,
+            busy: account.busy.seconds() / duration_s,
+            accesses: account.accesses,
+            collision_rate: ratio(account.collisions as f64, account.accesses),
+            account,
+        }
+    }
+}
+
+/// One direction of a Wi-Fi link.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct WifiLinkOutcome {
+    /// Airtime of its transmissions, answers included, over duration.
+    pub airtime_share: f64,
+    /// PPDUs that it sent, repetitions included.
+    pub ppdus: u64,
+    /// MPDUs in them.
+    pub mpdus: u64,
+    /// MPDUs of a PPDU; null if there was none.
+    pub mean_aggregation: Option<f64>,
+    /// PPDUs with 1, 2, 3 to 4, 5 to 8, ..., 129 to 256 MPDUs.
+    pub aggregation: [u64; AGGREGATION_CLASSES],
+    /// MPDUs that failed over MPDUs sent; null if there was none.
+    pub retry_rate: Option<f64>,
+    /// Packets that were lost after their last attempt; they are in `dropped_packets.loss` too.
+    pub retry_drops: u64,
+    /// PPDUs that collided.
+    pub collisions: u64,
+    /// MPDUs by MCS, from 0.
+    pub mcs: [u64; 12],
+    /// Mean time from the begin of the contention to the transmission, seconds; null if there was none.
+    pub mean_access_delay_s: Option<f64>,
+    #[serde(skip)]
+    pub(crate) account: DirectionAccount,
+}
+
+impl WifiLinkOutcome {
+    pub(crate) fn new(account: DirectionAccount, duration_s: f64) -> WifiLinkOutcome {
+        WifiLinkOutcome {
+            airtime_share: account.airtime.seconds() / duration_s,
+            ppdus: account.ppdus,
+            mpdus: account.mpdus,
+            mean_aggregation: ratio(account.mpdus as f64, account.ppdus),
+            aggregation: account.aggregation,
+            retry_rate: ratio(account.failed as f64, account.mpdus),
+            retry_drops: account.given_up,
+            collisions: account.collisions,
+            mcs: account.mcs,
+            mean_access_delay_s: ratio(account.access_delay.seconds(), account.ppdus),
+            account,
+        }
+    }
+}
+
+/// A cell of a mobile network.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct CellOutcome {
+    /// Its name.
+    pub name: String,
+    /// Resource blocks used over those that there were, down and up, 0 to 1.
+    pub block_use: [f64; 2],
+    /// Slots in which something was sent.
+    pub slots: u64,
+    /// The part of all slots that are for each way.
+    #[serde(skip)]
+    pub(crate) shares: [f64; 2],
+    #[serde(skip)]
+    pub(crate) account: CellAccount,
+}
+
+impl CellOutcome {
+    /// What a cell has done in `duration_s`.
+    pub(crate) fn new(name: String, shares: [f64; 2], account: CellAccount, duration_s: f64) -> CellOutcome {
+        let used = |way: usize| account.used[way].seconds() / (shares[way] * duration_s);
+        CellOutcome { name, block_use: [used(0), used(1)], slots: account.slots, shares, account }
+    }
+}
+
+/// One direction of a link of a cell.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct CellLinkOutcome {
+    /// Resource blocks that it used, repetitions included, in whole slots of the cell over all slots of its direction, 0 to 1.
+    pub block_share: f64,
+    /// Transport blocks, without repetitions.
+    pub blocks: u64,
+    /// Those whose first attempt failed, over all; null if there was none.
+    pub block_error_rate: Option<f64>,
+    /// Transport blocks that arrived in attempt 1 to 8, and those that were given up.
+    pub attempts: [u64; ATTEMPTS],
+    /// Transport blocks by MCS, from 0.
+    pub mcs: [u64; SCHEMES],
+    /// Mean CQI by which blocks were sent; null if there was none.
+    pub mean_cqi: Option<f64>,
+    /// Mean time that a complete packet waits behind an unfinished one, seconds; null without packets.
+    pub mean_order_wait_s: Option<f64>,
+    /// Packets that were lost after their last attempt or at a handover; they are in `dropped_packets.loss` too.
+    pub lost_packets: u64,
+    /// Scheduling requests; uplink.
+    pub requests: u64,
+    /// Mean time from the need of a request to the transmission that it brings, seconds; null without one.
+    pub mean_grant_wait_s: Option<f64>,
+    /// Handovers.
+    pub handovers: u64,
+    #[serde(skip)]
+    pub(crate) share: f64,
+    #[serde(skip)]
+    pub(crate) account: UserAccount,
+}
+
+impl CellLinkOutcome {
+    /// What a direction, for which `share` of the slots are, has done in `duration_s`.
+    pub(crate) fn new(account: UserAccount, share: f64, duration_s: f64) -> CellLinkOutcome {
+        CellLinkOutcome {
+            block_share: account.used.seconds() / (share * duration_s),
+            blocks: account.blocks,
+            block_error_rate: ratio(account.first_failures as f64, account.blocks),
+            attempts: account.attempts,
+            mcs: account.mcs,
+            mean_cqi: ratio(account.cqi as f64, account.blocks),
+            mean_order_wait_s: ratio(account.held_back.seconds(), account.delivered + account.lost),
+            lost_packets: account.lost,
+            requests: account.requests,
+            mean_grant_wait_s: ratio(account.grant_wait.seconds(), account.requests),
+            handovers: account.handovers,
+            share,
+            account,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Bytes of transport blocks by MCS and number of resource blocks.
+
+use super::config::CellOptions;
+use super::lte::lte_bits;
+use super::modulation::Modulation;
+use super::nr::nr_bits;
+
+/// The largest numbers of resource blocks.
+const LTE_BLOCKS: u32 = 110;
+const NR_BLOCKS: u32 = 275;
+
+/// Bytes of transport blocks of a number of layers and symbols.
+#[derive(Clone, Debug)]
+pub struct BlockSizes {
+    layers: u32,
+    symbols: u32,
+    most: u32,
+    /// By MCS, and by number of resource blocks from 1 on.
+    bytes: Vec<u32>,
+}
+
+impl BlockSizes {
+    /// The sizes on `layers` layers in slots of `symbols` symbols.
+    pub fn new(options: &CellOptions, modulation: &Modulation, layers: u32, symbols: u32) -> BlockSizes {
+        let most = if options.is_nr() { NR_BLOCKS } else { LTE_BLOCKS };
+        let mut bytes = Vec::new();
+        for mcs in 0.. {
+            let Some(entry) = modulation.entry(mcs) else { break };
+            bytes.extend((1..=most).map(|blocks| match options.is_nr() {
+                true => nr_bits(entry, blocks, layers, symbols) / 8,
+                false => layers * lte_bits(mcs, blocks) / 8,
+            }));
+        }
+        BlockSizes { layers, symbols, most, bytes }
+    }
+
+    /// Whether they are those of so many layers and symbols.
+    pub fn are_of(&self, layers: u32, symbols: u32) -> bool {
+        (self.layers, self.symbols) == (layers, symbols)
+    }
+
+    /// Bytes of a transport block of `blocks` resource blocks, at least 1.
+    pub fn bytes(&self, mcs: u8, blocks: u32) -> u32 {
+        self.bytes[mcs as usize * self.most as usize + blocks as usize - 1]
+    }
+
+    /// The smallest number of resource blocks, up to `most`, that carries `bytes`; `most` if none does.
+    pub fn blocks_for(&self, mcs: u8, bytes: u32, most: u32) -> u32 {
+        let first = mcs as usize * self.most as usize;
+        let sizes = &self.bytes[first..first + most as usize];
+        (sizes.partition_point(|size| *size < bytes) as u32 + 1).min(most)
+    }
+}

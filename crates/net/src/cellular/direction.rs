@@ -1,0 +1,172 @@
+//! One direction of a link of a cell: its signal, its choice of the MCS, its HARQ processes, its packets on their way.
+
+use super::account::UserAccount;
+use super::config::{CellOptions, UserOptions};
+use super::modulation::{Modulation, error_probability};
+use super::order::{Order, Part};
+use super::schedulers::Average;
+use super::signal::Signal;
+use super::uplink::Backlog;
+use crate::qdisc::scheduled::Waiting;
+use engine::Stream;
+use std::collections::VecDeque;
+use units::Time;
+
+/// The step of the outer loop at an error, dB, and its limit.
+const STEP: f64 = 0.5;
+const MOST_OFFSET: f64 = 20.0;
+/// Below the resolution of a draw there are no errors.
+const NO_ERRORS: f64 = f64::EPSILON / 2.0;
+
+/// A transport block.
+#[derive(Clone, Debug)]
+pub struct Block {
+    pub direction: u32,
+    pub parts: Vec<Part>,
+    pub cqi: usize,
+    /// Resource blocks.
+    pub width: u32,
+    pub attempt: u32,
+    /// The slot of its first attempt.
+    pub first: u64,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Direction {
+    pub link: u32,
+    /// 0: down, 1: up.
+    pub way: usize,
+    pub user: u32,
+    pub layers: u32,
+    mcs: Option<u8>,
+    pub signal: Signal,
+    harq: Stream,
+    /// Reports of the signal that are not used yet: their slots and the SNR.
+    reports: VecDeque<(u64, f64)>,
+    /// The SNR of the report in use, and the slot of the next report.
+    reported: Option<f64>,
+    next_report: u64,
+    /// Interval of the reports, and the time until they are used, slots.
+    reporting: (u64, u64),
+    /// What the outer loop adds to it, dB.
+    offset: f64,
+    pub average: Average,
+    /// When the HARQ processes in use become free, slots.
+    processes: VecDeque<u64>,
+    pub order: Order,
+    /// A packet from the queue that is on its way to the cell, with its time there.
+    pub held: Option<(Waiting, Time)>,
+    /// Of an uplink: what the base station knows.
+    pub backlog: Option<Backlog>,
+    /// It is among those with data.
+    pub active: bool,
+    pub account: UserAccount,
+}
+
+impl Direction {
+    pub fn new(
+        (link, way, user): (u32, usize, u32),
+        options: &UserOptions,
+        signal: Signal,
+        harq: Stream,
+        reporting: (u64, u64),
+        backlog: Option<Backlog>,
+    ) -> Direction {
+        Direction {
+            link,
+            way,
+            user,
+            layers: options.layers,
+            mcs: options.mcs,
+            signal,
+            harq,
+            reports: VecDeque::new(),
+            reported: None,
+            next_report: 0,
+            reporting,
+            offset: 0.0,
+            average: Average::default(),
+            processes: VecDeque::new(),
+            order: Order::default(),
+            held: None,
+            backlog,
+            active: false,
+            account: UserAccount::default(),
+        }
+    }
+
+    /// Reports of the signal up to slot `slot`.
+    pub fn report(&mut self, slot: u64) {
+        let (period, delay) = self.reporting;
+        let usable = slot.saturating_sub(delay);
+        self.next_report = self.next_report.max(usable / period * period);
+        while self.next_report <= slot {
+            let snr = self.signal.snr(self.next_report);
+            self.reports.push_back((self.next_report, snr));
+            self.next_report += period;
+        }
+        while let Some((_, snr)) = self.reports.front().filter(|(at, _)| *at <= usable) {
+            self.reported = Some(*snr);
+            self.reports.pop_front();
+        }
+    }
+
+    /// The CQI by which the next block is sent, and its MCS; none if the terminal is out of range.
+    pub fn scheme(&self, modulation: &Modulation) -> Option<(usize, u8)> {
+        if let Some(mcs) = self.mcs {
+            return Some((modulation.cqi_of(mcs), mcs));
+        }
+        let reported = self.reported?;
+        let cqi = match modulation.cqi(reported + self.offset) {
+            0 => modulation.cqi(reported).min(1), // errors alone do not put it out of range
+            cqi => cqi,
+        };
+        (cqi > 0).then(|| (cqi, modulation.mcs_of(cqi)))
+    }
+
+    /// Whether a HARQ process is free in `slot`, of `most`; otherwise the slot in which one becomes free.
+    pub fn process(&mut self, slot: u64, most: usize) -> Result<(), u64> {
+        while self.processes.front().is_some_and(|free| *free <= slot) {
+            self.processes.pop_front();
+        }
+        match self.processes.front() {
+            Some(free) if self.processes.len() >= most => Err(*free),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a block in slot `slot` and draws whether it arrives.
+    pub fn attempt(
+        &mut self,
+        block: &Block,
+        slot: u64,
+        options: &CellOptions,
+        modulation: &Modulation,
+    ) -> bool {
+        self.processes.push_back(slot + options.harq_rtt);
+        self.report(slot); // the signal is asked in the order of slots
+        let above = self.signal.snr(slot) - modulation.threshold(block.cqi);
+        let p = error_probability(above, block.attempt);
+        let failed = p >= NO_ERRORS && self.harq.uniform() < p;
+        if block.attempt == 1 {
+            self.account.blocks += 1;
+            self.account.cqi += block.cqi as u64;
+            self.account.first_failures += u64::from(failed);
+            let target = options.bler_target;
+            if self.mcs.is_none() && target > 0.0 {
+                self.offset += if failed { -STEP } else { STEP * target / (1.0 - target) };
+                self.offset = self.offset.clamp(-MOST_OFFSET, MOST_OFFSET);
+            }
+        }
+        if !failed {
+            self.account.attempts[block.attempt as usize - 1] += 1;
+        }
+        !failed
+    }
+
+    /// No process is in use any more.
+    pub fn clear_processes(&mut self) {
+        self.processes.clear();
+    }
+}

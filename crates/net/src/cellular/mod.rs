@@ -1,0 +1,219 @@
+//! Cells of mobile networks: LTE and NR. The unit of work is a slot in which somebody has data. docs/cellular.md has the
+//! model and what it leaves out.
+//!
+//! A link whose transmitter is a [`Cell`] keeps its queue, its discipline and its accounts. The cell asks the queue when it
+//! fills a transport block, so the discipline decides at that time.
+
+mod account;
+mod blocks;
+mod config;
+mod direction;
+mod lte;
+mod modulation;
+mod nr;
+mod order;
+mod schedulers;
+mod signal;
+mod slot;
+#[cfg(test)]
+mod tests;
+mod uplink;
+mod user;
+
+pub use account::{ATTEMPTS, CellAccount, SCHEMES, UserAccount};
+pub use config::{Blockage, CellOptions, Drx, Fading, Handover, Shadowing, USER_TABLES, UserOptions};
+pub use signal::SignalStreams;
+
+use crate::transmitter::Steps;
+use blocks::BlockSizes;
+use direction::{Block, Direction};
+use engine::Stream;
+use modulation::Modulation;
+use schedulers::SlotScheduler;
+use signal::Signal;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use units::{Rate, Span, Time};
+use uplink::Backlog;
+use user::User;
+
+/// Down and up.
+pub(crate) const DOWN: usize = 0;
+const UP: usize = 1;
+
+/// What goes one way, down or up.
+#[derive(Clone, Debug)]
+struct Way {
+    /// The directions with data.
+    active: Vec<u32>,
+    /// Blocks to send again, with their slots.
+    repeats: VecDeque<(u64, Block)>,
+    scheduler: SlotScheduler,
+    /// The part of the slots that are for it.
+    share: f64,
+}
+
+/// A cell with its terminals.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    options: CellOptions,
+    modulation: Modulation,
+    /// Resource blocks over time.
+    blocks: Steps<u32>,
+    /// Symbols of the slots of a period, down and up.
+    pattern: Vec<[u32; 2]>,
+    slot: Span,
+    sizes: Vec<Arc<BlockSizes>>,
+    users: Vec<User>,
+    directions: Vec<Direction>,
+    ways: [Way; 2],
+    /// Slots at which a direction may release packets behind a lost one.
+    timers: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The next slot in which something is to be done, and the last one.
+    next: Option<u64>,
+    last: Option<u64>,
+    account: CellAccount,
+}
+
+impl Cell {
+    /// A cell without terminals.
+    ///
+    /// # Panics
+    /// If [`CellOptions::check`] fails.
+    pub fn new(options: CellOptions) -> Cell {
+        let checked = "the options were checked";
+        let pattern = options.pattern().expect(checked);
+        let way = |way: usize| Way {
+            active: Vec::new(),
+            repeats: VecDeque::new(),
+            scheduler: SlotScheduler::new(&options),
+            share: pattern.iter().filter(|symbols| symbols[way] > 0).count() as f64 / pattern.len() as f64,
+        };
+        Cell {
+            modulation: Modulation::new(&options),
+            blocks: options.resource_blocks().expect(checked),
+            ways: [way(DOWN), way(UP)],
+            slot: options.slot(),
+            pattern,
+            options,
+            sizes: Vec::new(),
+            users: Vec::new(),
+            directions: Vec::new(),
+            timers: BinaryHeap::new(),
+            next: None,
+            last: None,
+            account: CellAccount::default(),
+        }
+    }
+
+    /// Adds a terminal, and returns its number. Its sleep and its handovers are those of `options`.
+    pub fn add_user(&mut self, options: &UserOptions) -> u32 {
+        self.users.push(User::new(options.drx.clone(), options.handover.clone()));
+        self.users.len() as u32 - 1
+    }
+
+    /// Adds the direction of link `link` to a terminal, or from it if it is `up`. Returns its number.
+    pub fn add_direction(
+        &mut self,
+        (link, user, up): (u32, u32, bool),
+        options: &UserOptions,
+        streams: SignalStreams,
+        harq: Stream,
+    ) -> u32 {
+        let (number, way) = (self.directions.len() as u32, usize::from(up));
+        for symbols in self.pattern.iter().map(|symbols| symbols[way]).filter(|symbols| *symbols > 0) {
+            if !self.sizes.iter().any(|sizes| sizes.are_of(options.layers, symbols)) {
+                let sizes = BlockSizes::new(&self.options, &self.modulation, options.layers, symbols);
+                self.sizes.push(Arc::new(sizes));
+            }
+        }
+        let offset = user as u64 % self.slots(self.options.sr_period).max(1);
+        let signal = Signal::new(options, self.slot, streams);
+        let backlog = up.then(|| Backlog::new(offset));
+        let reporting = (self.slots(self.options.cqi_period).max(1), self.slots(self.options.cqi_delay));
+        self.directions.push(Direction::new((link, way, user), options, signal, harq, reporting, backlog));
+        self.users[user as usize].directions[way] = Some(number);
+        number
+    }
+
+    /// The largest rate at which a direction transmits.
+    pub fn peak_rate(options: &CellOptions, user: &UserOptions, up: bool) -> Rate {
+        let cell = Cell::new(options.clone());
+        let mcs = user.mcs.unwrap_or_else(|| cell.modulation.mcs_of(15));
+        let blocks = cell.blocks.steps.iter().map(|(_, blocks)| *blocks).max().unwrap_or(1);
+        let bytes = |symbols: u32| match symbols {
+            0 => 0,
+            symbols => {
+                BlockSizes::new(options, &cell.modulation, user.layers, symbols).bytes(mcs, blocks) as u64
+            }
+        };
+        let all: u64 = cell.pattern.iter().map(|symbols| bytes(symbols[usize::from(up)])).sum();
+        let period = cell.slot * cell.pattern.len() as u64;
+        Rate::from_bps((8.0 * all as f64 / period.seconds()) as u64)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.options.name
+    }
+
+    /// What it has done.
+    pub fn account(&self) -> &CellAccount {
+        &self.account
+    }
+
+    /// The part of the slots that are for a way, down and up.
+    pub fn shares(&self) -> [f64; 2] {
+        [self.ways[DOWN].share, self.ways[UP].share]
+    }
+
+    /// What the directions have done, with the numbers of their links and whether they are up.
+    pub fn directions(&self) -> impl Iterator<Item = (u32, bool, UserAccount)> {
+        self.directions.iter().map(|direction| {
+            let account = UserAccount { held_back: direction.order.held_back, ..direction.account.clone() };
+            (direction.link, direction.way == UP, account)
+        })
+    }
+
+    /// The links, and how many packets of each have left the queue and not yet the receiver.
+    pub(crate) fn outstanding(&self) -> impl Iterator<Item = (u32, u64)> {
+        let held =
+            |direction: &Direction| direction.order.outstanding() + u64::from(direction.held.is_some());
+        self.directions.iter().map(move |direction| (direction.link, held(direction)))
+    }
+
+    /// The next slot in which something is to be done.
+    pub(crate) fn next_slot(&self) -> Option<Time> {
+        self.next.map(|slot| self.start(slot))
+    }
+
+    fn start(&self, slot: u64) -> Time {
+        Time::ZERO + self.slot * slot
+    }
+
+    /// The first slot that does not begin before `at`.
+    fn slot_from(&self, at: Time) -> u64 {
+        at.ps().div_ceil(self.slot.ps())
+    }
+
+    /// A span in slots, rounded up.
+    fn slots(&self, span: Span) -> u64 {
+        span.ps().div_ceil(self.slot.ps())
+    }
+
+    /// Symbols of a slot for a way.
+    fn symbols(&self, slot: u64, way: usize) -> u32 {
+        self.pattern[(slot % self.pattern.len() as u64) as usize][way]
+    }
+
+    /// The first slot of a way from `slot` on.
+    fn slot_of_way(&self, slot: u64, way: usize) -> u64 {
+        (slot..).find(|slot| self.symbols(*slot, way) > 0).unwrap_or(slot)
+    }
+
+    fn sizes(&self, layers: u32, symbols: u32) -> &Arc<BlockSizes> {
+        let sizes = self.sizes.iter().find(|sizes| sizes.are_of(layers, symbols));
+        sizes.expect("each direction has added its sizes")
+    }
+}

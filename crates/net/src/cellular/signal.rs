@@ -1,0 +1,155 @@
+//! The signal of a user: mean, Rayleigh fading, shadowing, blockage. One value for a slot; it is drawn only for the slots in
+//! which somebody asks for it, and the correlation over those between is exact.
+
+use super::config::{Fading, Shadowing, UserOptions};
+use crate::transmitter::Steps;
+use engine::Stream;
+use units::{Span, Time};
+
+/// Speed of light, m/s.
+const LIGHT: f64 = 299_792_458.0;
+/// The least power of a fading signal over its mean: -60 dB.
+const LEAST_POWER: f64 = 1e-6;
+
+/// The streams of random numbers of a direction.
+#[derive(Clone, Debug)]
+pub struct SignalStreams {
+    /// Of fading.
+    pub fading: Stream,
+    /// Of shadowing.
+    pub shadowing: Stream,
+    /// Of blockage.
+    pub blockage: Stream,
+}
+
+/// Two independent numbers with the standard normal distribution (Box and Muller 1958).
+fn normals(stream: &mut Stream) -> (f64, f64) {
+    let radius = (-2.0 * libm::log(1.0 - stream.uniform())).sqrt();
+    let (sine, cosine) = libm::sincos(2.0 * core::f64::consts::PI * stream.uniform());
+    (radius * cosine, radius * sine)
+}
+
+/// A Gaussian process of unit variance with an exponential correlation (AR(1)), in one or two dimensions.
+#[derive(Clone, Debug)]
+struct Correlated {
+    /// Correlation from one slot to the next.
+    rho: f64,
+    value: (f64, f64),
+}
+
+impl Correlated {
+    fn new(rho: f64, stream: &mut Stream) -> Correlated {
+        Correlated { rho, value: normals(stream) }
+    }
+
+    /// Goes `slots` slots on.
+    fn advance(&mut self, slots: u64, stream: &mut Stream) {
+        let part = if slots == 1 { self.rho } else { libm::pow(self.rho, slots as f64) };
+        let (x, y) = normals(stream);
+        let noise = (1.0 - part * part).sqrt();
+        self.value = (part * self.value.0 + noise * x, part * self.value.1 + noise * y);
+    }
+}
+
+/// The correlation of Rayleigh fading from one slot to the next; 0 where the Bessel function is negative.
+pub(crate) fn fading_correlation(fading: &Fading, slot: Span) -> f64 {
+    let doppler = fading.speed.metres_per_second() * fading.carrier * 1e9 / LIGHT;
+    libm::j0(2.0 * core::f64::consts::PI * doppler * slot.seconds()).max(0.0)
+}
+
+fn shadowing_correlation(shadowing: &Shadowing, slot: Span) -> f64 {
+    let moved = shadowing.speed.metres_per_second() * slot.seconds();
+    libm::exp(-moved / shadowing.decorrelation.metres())
+}
+
+/// The line of sight: clear or blocked.
+#[derive(Clone, Debug)]
+struct Sight {
+    /// Mean times of both states, s, and the loss of the second, dB.
+    means: [f64; 2],
+    loss: f64,
+    blocked: bool,
+    until: Time,
+}
+
+impl Sight {
+    /// The loss at `now`, dB.
+    fn loss(&mut self, now: Time, stream: &mut Stream) -> f64 {
+        while self.until <= now {
+            self.blocked = !self.blocked;
+            let mean = self.means[usize::from(self.blocked)];
+            self.until += Span::from_seconds(-mean * libm::log(1.0 - stream.uniform()));
+        }
+        if self.blocked { self.loss } else { 0.0 }
+    }
+}
+
+/// The signal of a direction.
+#[derive(Clone, Debug)]
+pub struct Signal {
+    mean: Steps<f64>,
+    slot: Span,
+    streams: SignalStreams,
+    fading: Option<Correlated>,
+    /// With its standard deviation, dB.
+    shadowing: Option<(Correlated, f64)>,
+    sight: Option<Sight>,
+    /// The mean, and the slot until which it holds.
+    held: (f64, u64),
+    /// The last slot that was asked for, and its value.
+    last: Option<(u64, f64)>,
+}
+
+impl Signal {
+    pub fn new(options: &UserOptions, slot: Span, mut streams: SignalStreams) -> Signal {
+        let fading = options.fading.as_ref().map(|fading| {
+            let rho = fading_correlation(fading, slot);
+            Correlated::new(rho, &mut streams.fading)
+        });
+        let shadowing = options.shadowing.as_ref().map(|shadowing| {
+            let rho = shadowing_correlation(shadowing, slot);
+            (Correlated::new(rho, &mut streams.shadowing), shadowing.deviation)
+        });
+        let sight = options.blockage.as_ref().map(|blockage| {
+            let means = [blockage.clear.seconds(), blockage.blocked.seconds()];
+            let blocked = streams.blockage.uniform() * (means[0] + means[1]) < means[1];
+            // The state at the start is the one after this change.
+            Sight { means, loss: blockage.loss, blocked: !blocked, until: Time::ZERO }
+        });
+        let mean = options.mean_snr();
+        Signal { mean, slot, streams, fading, shadowing, sight, held: (0.0, 0), last: None }
+    }
+
+    /// The SNR in slot `slot`, dB. Slots must not decrease.
+    pub fn snr(&mut self, slot: u64) -> f64 {
+        let passed = match self.last {
+            Some((last, value)) if last == slot => return value,
+            Some((last, _)) => slot - last,
+            None => 0,
+        };
+        let now = Time::ZERO + self.slot * slot;
+        if slot >= self.held.1 {
+            let (mean, until) = self.mean.at(now);
+            self.held = (mean, until.ps().div_ceil(self.slot.ps()).max(slot + 1));
+        }
+        let mut snr = self.held.0;
+        if let Some(fading) = &mut self.fading {
+            if passed > 0 {
+                fading.advance(passed, &mut self.streams.fading);
+            }
+            let power = (fading.value.0 * fading.value.0 + fading.value.1 * fading.value.1) / 2.0;
+            snr += 10.0 * libm::log10(power.max(LEAST_POWER));
+        }
+        if let Some((shadowing, deviation)) = &mut self.shadowing {
+            if passed > 0 {
+                shadowing.advance(passed, &mut self.streams.shadowing);
+            }
+            snr += *deviation * shadowing.value.0;
+        }
+        if let Some(sight) = &mut self.sight {
+            snr -= sight.loss(now, &mut self.streams.blockage);
+        }
+        self.last = Some((slot, snr));
+        snr
+    }
+}

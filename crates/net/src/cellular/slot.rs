@@ -1,0 +1,408 @@
+//! The slots of a cell: who sends, what a block carries, what becomes of it.
+
+use super::account::ATTEMPTS;
+use super::direction::{Block, Direction};
+use super::order::{PACKET_HEADER, PART_HEADER, Part};
+use super::uplink::Backlog;
+use super::{Cell, DOWN, UP};
+use crate::turn::{Queues, Released, Turn};
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use units::Time;
+
+/// Bytes of room that a grant has besides the bytes that are known to wait.
+const SLACK: u32 = 16;
+
+impl Cell {
+    /// A packet of `direction` waits since `now`.
+    pub(crate) fn arrived(&mut self, direction: u32, now: Time) {
+        let Direction { way, user, .. } = self.directions[direction as usize];
+        self.users[user as usize].active(now, way == DOWN);
+        self.activate(direction);
+        if way == UP && self.directions[direction as usize].backlog.as_ref().is_some_and(Backlog::is_unknown)
+        {
+            self.request(direction, now);
+        }
+        let first = self.slot_from(now).max(self.last.map_or(0, |last| last + 1));
+        if self.next.is_none_or(|next| next > first) {
+            let earliest = self.earliest(direction, first, true);
+            self.next = self.next.into_iter().chain(earliest).min();
+        }
+    }
+
+    fn activate(&mut self, number: u32) {
+        let direction = &mut self.directions[number as usize];
+        if !std::mem::replace(&mut direction.active, true) {
+            self.ways[direction.way].active.push(number);
+        }
+    }
+
+    /// The terminal asks for a grant at its next opportunity from `now` on.
+    fn request(&mut self, number: u32, now: Time) {
+        let Direction { user, .. } = self.directions[number as usize];
+        let now = self.users[user as usize].ready(now, false);
+        let period = self.slots(self.options.sr_period).max(1);
+        let granted = self.options.first_grant;
+        let first = self.slot_from(now);
+        let Some(backlog) = &mut self.directions[number as usize].backlog else { return };
+        backlog.want(now);
+        let opportunity = first + (backlog.offset + period - first % period) % period;
+        let from = self.granted_from(self.slot_of_way(opportunity, UP));
+        let direction = &mut self.directions[number as usize];
+        direction.account.requests += 1;
+        if let Some(backlog) = &mut direction.backlog {
+            backlog.report(granted, from);
+        }
+    }
+
+    /// The first slot of a transmission that is granted for what the terminal said in slot `slot`.
+    fn granted_from(&self, slot: u64) -> u64 {
+        let grant = slot + 1 + self.slots(self.options.decode);
+        self.slot_of_way(grant + 1 + self.slots(self.options.prepare), UP)
+    }
+
+    /// The first slot from `slot` on in which a direction can send something; `waits`: its queue has a packet.
+    fn earliest(&mut self, number: u32, slot: u64, waits: bool) -> Option<u64> {
+        let most = self.processes();
+        let direction = &mut self.directions[number as usize];
+        let user = &self.users[direction.user as usize];
+        let down = direction.way == DOWN;
+        let ready = user.ready(Time::ZERO, down).ps().div_ceil(self.slot.ps());
+        let mut slot = slot.max(ready);
+        let held = direction.held.as_ref().map(|(_, at)| at.ps().div_ceil(self.slot.ps()));
+        let again = direction.order.again_from();
+        let data = match held {
+            _ if direction.order.has_parts(slot) || waits && held.is_none() => slot,
+            Some(held) => again.map_or(held, |again| again.min(held)),
+            None => again?,
+        };
+        slot = slot.max(data);
+        if let Err(free) = direction.process(slot, most) {
+            slot = slot.max(free);
+        }
+        if let Some(backlog) = &direction.backlog {
+            slot = backlog.next(slot)?;
+        }
+        Some(self.slot_of_way(slot, self.directions[number as usize].way))
+    }
+
+    fn processes(&self) -> usize {
+        if self.options.is_nr() { 16 } else { 8 }
+    }
+
+    /// The slot that begins at `now`.
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut impl Queues) -> Turn {
+        let slot = now.ps() / self.slot.ps();
+        self.last = Some(slot);
+        let mut turn = Turn::default();
+        self.begin_handovers(now, slot, &mut turn);
+        while let Some(Reverse((_, number))) = self.timers.peek().filter(|timer| timer.0.0 <= slot).copied() {
+            self.timers.pop();
+            self.release(number, now, &mut turn);
+        }
+        let all = self.blocks.at(now).0;
+        let mut sent = false;
+        for way in [DOWN, UP] {
+            if self.symbols(slot, way) == 0 {
+                continue;
+            }
+            let left = self.send_repeats(way, slot, all, &mut turn);
+            let left = self.send_blocks(way, slot, left, queues, &mut turn);
+            let used = self.slot.part((all - left) as f64 / all as f64);
+            self.account.used[way] = self.account.used[way] + used;
+            sent |= left < all;
+        }
+        self.account.slots += u64::from(sent);
+        self.next = self.following(slot + 1, queues);
+        turn
+    }
+
+    /// The first slot from `slot` on in which something is to be done. Directions without data leave the lists.
+    fn following(&mut self, slot: u64, queues: &impl Queues) -> Option<u64> {
+        let mut next = self.timers.peek().map(|timer| timer.0.0.max(slot));
+        for way in [DOWN, UP] {
+            if let Some((repeat, _)) = self.ways[way].repeats.front() {
+                next = next.into_iter().chain([self.slot_of_way((*repeat).max(slot), way)]).min();
+            }
+            let mut active = std::mem::take(&mut self.ways[way].active);
+            active.retain(|number| {
+                let direction = &mut self.directions[*number as usize];
+                let waits = queues.waiting(direction.link) > 0;
+                let data = waits || direction.held.is_some() || direction.order.bytes() > 0;
+                if data {
+                    next = next.into_iter().chain(self.earliest(*number, slot, waits)).min();
+                } else {
+                    direction.active = false;
+                    direction.backlog.iter_mut().for_each(Backlog::forget);
+                }
+                data
+            });
+            self.ways[way].active = active;
+        }
+        next
+    }
+
+    /// Begins the handovers whose time has come: blocks in progress end.
+    fn begin_handovers(&mut self, now: Time, slot: u64, turn: &mut Turn) {
+        for user in 0..self.users.len() {
+            let Some(lossless) = self.users[user].begin_handovers(now) else { continue };
+            let resumes = self.users[user].resumes;
+            let from = self.slot_from(resumes).max(slot);
+            for number in self.users[user].directions.into_iter().flatten() {
+                let way = &mut self.ways[self.directions[number as usize].way];
+                let mut ended = Vec::new();
+                way.repeats.retain_mut(|(_, block)| {
+                    let ends = block.direction == number;
+                    if ends {
+                        ended.push(std::mem::take(&mut block.parts));
+                    }
+                    !ends
+                });
+                let direction = &mut self.directions[number as usize];
+                direction.account.handovers += 1;
+                direction.clear_processes();
+                ended.into_iter().for_each(|parts| direction.order.send_again(parts, from));
+                if !lossless {
+                    direction.order.lose_all(now);
+                    self.release(number, now, turn);
+                }
+                let direction = &mut self.directions[number as usize];
+                if let Some(backlog) = &mut direction.backlog {
+                    backlog.forget();
+                    if direction.active {
+                        self.request(number, resumes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends the blocks of a way that are due again. Returns how many of `left` resource blocks are left.
+    fn send_repeats(&mut self, way: usize, slot: u64, mut left: u32, turn: &mut Turn) -> u32 {
+        let mut waiting = std::mem::take(&mut self.ways[way].repeats);
+        let mut postponed = VecDeque::new();
+        while let Some((at, mut block)) = waiting.pop_front() {
+            let width = block.width.min(self.blocks.at(self.start(slot)).0);
+            if at > slot || width > left {
+                postponed.push_back((at, block));
+                continue;
+            }
+            left -= width;
+            (block.attempt, block.width) = (block.attempt + 1, width);
+            self.send(block, slot, turn);
+        }
+        // What `send` has added comes later than what was there.
+        postponed.append(&mut self.ways[way].repeats);
+        self.ways[way].repeats = postponed;
+        left
+    }
+
+    /// Sends new blocks of a way. Returns how many of `left` resource blocks are left.
+    fn send_blocks(
+        &mut self,
+        way: usize,
+        slot: u64,
+        mut left: u32,
+        queues: &mut impl Queues,
+        turn: &mut Turn,
+    ) -> u32 {
+        let mut candidates: Vec<(f64, u32, usize, u8)> = Vec::new();
+        let users = self.users.len() as u32;
+        for index in 0..self.ways[way].active.len() {
+            let number = self.ways[way].active[index];
+            let Some((cqi, mcs)) = self.scheme(number, slot, queues) else { continue };
+            let symbols = self.symbols(slot, way);
+            let all = self.blocks.at(self.start(slot)).0;
+            let rate = self.sizes(self.directions[number as usize].layers, symbols).bytes(mcs, all);
+            let Direction { user, average, .. } = &mut self.directions[number as usize];
+            let scheduler = &self.ways[way].scheduler;
+            candidates.push((scheduler.metric(slot, *user, users, rate as f64, average), number, cqi, mcs));
+        }
+        while !candidates.is_empty() {
+            let mut best = 0;
+            for index in 1..candidates.len() {
+                if candidates[index].0 > candidates[best].0 {
+                    best = index;
+                }
+            }
+            let (_, number, cqi, mcs) = candidates.swap_remove(best);
+            let (width, bytes) =
+                if left > 0 { self.send_block(number, slot, (cqi, mcs, left), queues, turn) } else { (0, 0) };
+            left -= width;
+            let Direction { user, average, .. } = &mut self.directions[number as usize];
+            self.ways[way].scheduler.served(*user, users, bytes, average);
+        }
+        left
+    }
+
+    /// The CQI and MCS of a direction that can send in `slot`.
+    fn scheme(&mut self, number: u32, slot: u64, queues: &impl Queues) -> Option<(usize, u8)> {
+        let waits = queues.waiting(self.directions[number as usize].link) > 0;
+        if self.earliest(number, slot, waits) != Some(slot) {
+            return None;
+        }
+        let direction = &mut self.directions[number as usize];
+        if direction.backlog.as_mut().is_some_and(|backlog| backlog.grantable(slot) == 0) {
+            return None;
+        }
+        direction.report(slot);
+        direction.scheme(&self.modulation)
+    }
+
+    /// Fills a block with what a direction has, in at most `most` resource blocks, and sends it. Returns its resource blocks
+    /// and bytes.
+    fn send_block(
+        &mut self,
+        number: u32,
+        slot: u64,
+        (cqi, mcs, most): (usize, u8, u32),
+        queues: &mut impl Queues,
+        turn: &mut Turn,
+    ) -> (u32, u32) {
+        let direction = &self.directions[number as usize];
+        let sizes = self.sizes(direction.layers, self.symbols(slot, direction.way)).clone();
+        let direction = &mut self.directions[number as usize];
+        let mut width = most;
+        if let Some(backlog) = &mut direction.backlog {
+            let wanted = backlog.grantable(slot).min(u32::MAX as u64 - SLACK as u64) as u32 + SLACK;
+            width = self.grouped(sizes.blocks_for(mcs, wanted, most), most);
+        }
+        let room = sizes.bytes(mcs, width);
+        let (parts, used) = self.fill(number, slot, room, queues);
+        if parts.is_empty() {
+            return (0, 0);
+        }
+        let direction = &mut self.directions[number as usize];
+        if direction.way == DOWN {
+            width = self.grouped(sizes.blocks_for(mcs, used, most), most);
+        }
+        let start = self.start(slot);
+        let direction = &mut self.directions[number as usize];
+        direction.account.mcs[mcs as usize] += 1;
+        self.users[direction.user as usize].active(start, false);
+        if let Some(backlog) = &mut direction.backlog
+            && let Some(since) = backlog.sent(used as u64)
+        {
+            direction.account.grant_wait = direction.account.grant_wait + start.since(since);
+        }
+        self.report_backlog(number, slot, queues);
+        self.send(Block { direction: number, parts, cqi, width, attempt: 1, first: slot }, slot, turn);
+        (width, used)
+    }
+
+    /// A number of resource blocks in whole groups, at most `most`.
+    fn grouped(&self, width: u32, most: u32) -> u32 {
+        let all = self.blocks.steps.iter().map(|(_, blocks)| *blocks).max().unwrap_or(1);
+        let size = match (self.options.is_nr(), all) {
+            (true, 145..) => 16,
+            (true, 73..) => 8,
+            (true, 37..) => 4,
+            (true, _) => 2,
+            (false, 64..) => 4,
+            (false, 27..) => 3,
+            (false, 11..) => 2,
+            (false, _) => 1,
+        };
+        (width.div_ceil(size) * size).min(most)
+    }
+
+    /// A block carries the report of what waits behind it.
+    fn report_backlog(&mut self, number: u32, slot: u64, queues: &impl Queues) {
+        let from = self.granted_from(slot);
+        let direction = &mut self.directions[number as usize];
+        let Some(backlog) = &mut direction.backlog else { return };
+        let headers = queues.waiting(direction.link) * (PACKET_HEADER + PART_HEADER) as u64;
+        let held = direction.held.as_ref().map_or(0, |(held, _)| held.packet.size as u64);
+        let bytes = queues.bytes(direction.link) + headers + held + direction.order.bytes();
+        if bytes > 0 {
+            backlog.report(bytes, from);
+        }
+    }
+
+    /// Takes what fits in `room` bytes from a direction. Returns the parts and their bytes with headers.
+    fn fill(&mut self, number: u32, slot: u64, room: u32, queues: &mut impl Queues) -> (Vec<Part>, u32) {
+        let start = Time::ZERO + self.slot * slot;
+        let direction = &mut self.directions[number as usize];
+        let user = &self.users[direction.user as usize];
+        let (mut parts, mut left) = (Vec::new(), room);
+        loop {
+            left = direction.order.fill(slot, left, &mut parts);
+            if left <= PART_HEADER {
+                break;
+            }
+            let (packet, at) = match direction.held.take() {
+                Some(held) => held,
+                None => {
+                    let Some(packet) = queues.next(direction.link) else { break };
+                    match user.at_cell(packet.arrived) {
+                        Some(at) => (packet, at),
+                        None => {
+                            direction.order.push_lost(packet, start);
+                            continue;
+                        }
+                    }
+                }
+            };
+            if at > start {
+                direction.held = Some((packet, at));
+                break;
+            }
+            direction.order.push(packet);
+        }
+        (parts, room - left)
+    }
+
+    /// Sends a block in slot `slot`; what becomes of it is known at the end of the slot.
+    fn send(&mut self, block: Block, slot: u64, turn: &mut Turn) {
+        let end = self.start(slot + 1);
+        let all = self.blocks.at(self.start(slot)).0;
+        let number = block.direction;
+        let direction = &mut self.directions[number as usize];
+        let used = self.slot.part(block.width as f64 / all as f64);
+        direction.account.used = direction.account.used + used;
+        turn.usage.push((direction.link, used.part(1.0 / self.ways[direction.way].share)));
+        if direction.attempt(&block, slot, &self.options, &self.modulation) {
+            direction.order.arrived(&block.parts, end);
+        } else if block.attempt < self.options.attempts {
+            let way = direction.way;
+            let at = self.slot_of_way(slot + self.options.harq_rtt, way);
+            self.ways[way].repeats.push_back((at, block));
+        } else {
+            self.give_up(block, slot);
+        }
+        self.release(number, end, turn);
+    }
+
+    /// A block has failed in its last attempt, in slot `slot`.
+    fn give_up(&mut self, block: Block, slot: u64) {
+        let delay = self.options.recovery_delay();
+        let from = slot + 1 + self.slots(delay);
+        let known = self.start(slot + 1).max(self.start(block.first + 1) + delay);
+        let timer = self.slot_from(known);
+        let direction = &mut self.directions[block.direction as usize];
+        direction.account.attempts[ATTEMPTS - 1] += 1;
+        if self.options.rlc == "um" {
+            direction.order.lose(&block.parts, known);
+            self.timers.push(Reverse((timer, block.direction)));
+            return;
+        }
+        let before = direction.order.bytes();
+        direction.order.send_again(block.parts, from);
+        let bytes = direction.order.bytes() - before;
+        if let Some(backlog) = &mut direction.backlog {
+            backlog.returned(bytes);
+        }
+        self.activate(block.direction);
+    }
+
+    /// Releases the packets of a direction that are complete at `at`.
+    fn release(&mut self, number: u32, at: Time, turn: &mut Turn) {
+        let Direction { order, link, account, .. } = &mut self.directions[number as usize];
+        let link = *link;
+        order.release(at, |packet: Released| {
+            account.delivered += u64::from(packet.delivered);
+            account.lost += u64::from(!packet.delivered);
+            turn.released.push((link, at, packet));
+        });
+    }
+}

@@ -1,0 +1,100 @@
+//! Media: what several links share as their transmitter, a Wi-Fi channel or a cell. A medium asks the queues of its links
+//! for packets when it serves them, so a discipline decides at that time; `network/medium.rs` connects both.
+
+use crate::cellular::Cell;
+use crate::packet::Packet;
+use crate::turn::{Queues, Turn};
+use crate::wifi::Channel;
+use engine::{EventQueue, LaneHint, Tie};
+use units::Time;
+
+/// The kinds of media.
+#[derive(Clone, Debug)]
+pub enum MediumKind {
+    /// A Wi-Fi channel.
+    Wifi(Box<Channel>),
+    /// A cell of a mobile network.
+    Cell(Box<Cell>),
+}
+
+/// A medium with its place in the event queue.
+#[derive(Clone, Debug)]
+pub struct Medium {
+    pub(crate) kind: MediumKind,
+    /// When it serves its links next; `NEVER` if none has anything to send.
+    pub(crate) due: Time,
+    item: Packet,
+    hint: LaneHint,
+}
+
+impl Medium {
+    /// A medium; `item` stands for it in the event queue.
+    pub(crate) fn new(kind: MediumKind, item: Packet) -> Medium {
+        Medium { kind, due: Time::NEVER, item, hint: LaneHint::default() }
+    }
+
+    /// Its kind, with what it has done.
+    pub fn kind(&self) -> &MediumKind {
+        &self.kind
+    }
+
+    /// Its Wi-Fi channel, if it is one.
+    pub fn wifi(&self) -> Option<&Channel> {
+        if let MediumKind::Wifi(channel) = &self.kind { Some(channel) } else { None }
+    }
+
+    /// Its cell, if it is one.
+    pub fn cell(&self) -> Option<&Cell> {
+        if let MediumKind::Cell(cell) = &self.kind { Some(cell) } else { None }
+    }
+
+    /// The links that share it.
+    pub fn links(&self) -> Vec<u32> {
+        self.outstanding().into_iter().map(|(link, _)| link).collect()
+    }
+
+    /// Whether it takes no packet of `direction`.
+    pub(crate) fn refuses(&self, direction: u32) -> bool {
+        match &self.kind {
+            MediumKind::Wifi(channel) => channel.refuses(direction),
+            MediumKind::Cell(_) => false,
+        }
+    }
+
+    /// A packet of `direction` waits since `now`.
+    pub(crate) fn arrived(&mut self, direction: u32, now: Time) {
+        match &mut self.kind {
+            MediumKind::Wifi(channel) => channel.arrived(direction, now),
+            MediumKind::Cell(cell) => cell.arrived(direction, now),
+        }
+    }
+
+    /// Puts the time at which it serves its links next into the event queue, if it is earlier than the one that is there.
+    pub(crate) fn schedule(&mut self, event_queue: &mut EventQueue<Packet>) {
+        let next = match &self.kind {
+            MediumKind::Wifi(channel) => channel.next_access(),
+            MediumKind::Cell(cell) => cell.next_slot(),
+        };
+        if let Some(at) = next.filter(|at| *at < self.due) {
+            self.due = at;
+            let tie = Tie::scheduled(at, event_queue.now(), 0);
+            event_queue.push(at, tie, &self.item, &mut self.hint, |_| {});
+        }
+    }
+
+    /// Serves its links at `now`.
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut impl Queues) -> Turn {
+        match &mut self.kind {
+            MediumKind::Wifi(channel) => channel.serve(now, queues),
+            MediumKind::Cell(cell) => cell.serve(now, queues),
+        }
+    }
+
+    /// Its links, and how many packets of each have left the queue and not yet the receiver.
+    pub(crate) fn outstanding(&self) -> Vec<(u32, u64)> {
+        match &self.kind {
+            MediumKind::Wifi(channel) => channel.outstanding().collect(),
+            MediumKind::Cell(cell) => cell.outstanding().collect(),
+        }
+    }
+}

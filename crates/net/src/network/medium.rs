@@ -1,0 +1,196 @@
+//! Media: links whose packets leave when the medium that they share serves them.
+
+use super::{NO_INGRESS, Network, report};
+use crate::ids::LinkId;
+use crate::medium::{Medium, MediumKind};
+use crate::next_hop::Hop;
+use crate::packet::{Packet, PacketKind};
+use crate::qdisc::scheduled::{Point, Waiting};
+use crate::service::Service;
+use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
+use crate::turn::{Queues, Released};
+use engine::{EventQueue, Tie};
+use units::{Span, Time};
+
+/// The queues of the links while a medium serves them.
+pub(super) struct LinkQueues<'a, T: Tap> {
+    pub network: &'a mut Network,
+    pub tap: &'a mut T,
+    pub now: Time,
+}
+
+impl<T: Tap> LinkQueues<'_, T> {
+    fn service(&self, link: u32) -> Option<&Service> {
+        let ingress = self.network.links[link as usize].ingress as usize;
+        self.network.ingress[ingress].service.as_deref()
+    }
+}
+
+impl<T: Tap> Queues for LinkQueues<'_, T> {
+    fn waiting(&self, link: u32) -> u64 {
+        self.service(link).map_or(0, Service::waiting)
+    }
+
+    fn bytes(&self, link: u32) -> u64 {
+        self.service(link).map_or(0, |service| service.scheduler.discipline().bytes())
+    }
+
+    fn next(&mut self, link: u32) -> Option<Waiting> {
+        self.network.take_for_medium(self.tap, link, self.now)
+    }
+}
+
+impl Network {
+    /// Adds a medium and returns its number. Call it before adding routes.
+    pub fn add_medium(&mut self, kind: MediumKind) -> u32 {
+        let number = self.media.len() as u32;
+        let route = self.routes.len() as u32;
+        self.routes.extend([Hop::LOOKUP, Hop::medium(number)]);
+        self.media.push(Medium::new(kind, Packet::new(PacketKind::Udp, 0, route, 0, 0, Time::ZERO)));
+        number
+    }
+
+    /// The media.
+    pub fn media(&self) -> &[Medium] {
+        &self.media
+    }
+
+    /// Changes the medium of number `number`, before the run.
+    pub fn medium_mut(&mut self, number: u32) -> &mut MediumKind {
+        &mut self.media[number as usize].kind
+    }
+
+    /// Offers a packet to the queue of a direction: its link, its medium and its number there.
+    #[inline(never)]
+    pub(super) fn offer_to_medium<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        service: &mut Service,
+        (id, medium, direction): (u32, u32, u32),
+        packet: &Waiting,
+    ) -> bool {
+        let now = packet.arrived;
+        let full = self.media[medium as usize].refuses(direction);
+        let taken = !full && service.scheduler.enqueue(*packet, false, &mut service.drops);
+        if !taken && !self.accept_kept(service, id, *packet) {
+            if T::PACKETS && !full {
+                let rule = || service.scheduler.discipline().rule(packet, now, Point::Arrival);
+                report(tap, (id, now, true), &packet.packet, rule);
+            }
+            self.drop_packet(tap, id, now, &packet.packet, DropReason::Queue);
+            return false;
+        }
+        service.arrived(now);
+        self.links[id as usize].accepted += 1;
+        if T::PACKETS {
+            let step = PacketStep::Enqueue;
+            tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
+            report(tap, (id, now, false), &packet.packet, || {
+                service.scheduler.discipline().mark_at_arrival(packet)
+            });
+        }
+        if !service.drops.is_empty() {
+            self.discard(tap, service, id, now, true);
+        }
+        if service.waiting() > 0 {
+            let medium = &mut self.media[medium as usize];
+            medium.arrived(direction, now);
+            medium.schedule(event_queue);
+        }
+        true
+    }
+
+    /// Serves the links of medium `number`, if its time has come; the item can be void.
+    #[inline(never)] // keeps the path of other scheduled links short
+    pub(super) fn serve_medium<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        number: u32,
+    ) {
+        let now = event_queue.now();
+        if self.media[number as usize].due != now {
+            return;
+        }
+        let mut media = std::mem::take(&mut self.media);
+        let medium = &mut media[number as usize];
+        medium.due = Time::NEVER;
+        let mut queues = LinkQueues { network: self, tap, now };
+        let turn = medium.serve(now, &mut queues);
+        medium.schedule(event_queue);
+        self.media = media;
+        for (link, used) in turn.usage {
+            self.count_usage(link, now, used);
+        }
+        for (link, end, released) in turn.released {
+            self.release(event_queue, tap, link, (now, end), &released);
+        }
+    }
+
+    /// Link `id` has used its medium for a span that begins at `now`.
+    fn count_usage(&mut self, id: u32, now: Time, used: Span) {
+        let end = now + used;
+        if end <= self.border {
+            let link = &mut self.links[id as usize];
+            link.busy = link.busy + used;
+        } else {
+            self.count_late(id, used, |from| end.since(from.max(now).min(end)));
+        }
+    }
+
+    /// A packet leaves a receiver at `end`, after a transmission that began at `start`.
+    fn release<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        id: u32,
+        (start, end): (Time, Time),
+        released: &Released,
+    ) {
+        let packet = &released.packet.packet;
+        self.links[id as usize].free_at = end;
+        if T::PACKETS {
+            let step = PacketStep::Depart;
+            tap.packet(&PacketEvent { at: end, link: LinkId(id), step, packet: *packet, node: None });
+        }
+        let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
+        let impaired = !ingress.impairments.is_empty();
+        let lost = !released.delivered || impaired && ingress.loses();
+        if lost && !ingress.keeps(packet, DropReason::Loss) {
+            self.lose(tap, id, packet, DropReason::Loss);
+            return self.forget_options(packet);
+        }
+        let effect = &released.packet.effect;
+        if !effect.displaces() {
+            let arrival = self.propagate(event_queue, tap, (packet.route, id, start), packet);
+            return self.keep_received(arrival, packet);
+        }
+        let link = &mut self.links[id as usize];
+        let arrival = ingress.displaced(end + link.delay, effect);
+        let tie = Tie::scheduled(arrival, start, id + 1);
+        event_queue.push(arrival, tie, packet, &mut link.hint, |packet| packet.began = start);
+    }
+
+    /// Takes the next packet from the queue of link `id` for a transmission that begins now.
+    fn take_for_medium<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time) -> Option<Waiting> {
+        let ingress = self.links[id as usize].ingress;
+        debug_assert!(ingress != NO_INGRESS);
+        let mut service = self.ingress[ingress as usize].service.take()?;
+        let next = service.scheduler.dequeue(now, &mut service.drops);
+        if !service.drops.is_empty() {
+            self.discard(tap, &mut service, id, now, false);
+        }
+        if let Some(next) = &next {
+            service.left(next);
+            self.count_sojourn(id, next.arrived, now);
+            self.ingress[ingress as usize].marked += next.marked as u64;
+            if T::PACKETS && next.marked {
+                let rule = || service.scheduler.discipline().rule(next, now, Point::Mark);
+                report(tap, (id, now, false), &next.packet, rule);
+            }
+        }
+        self.ingress[ingress as usize].service = Some(service);
+        next
+    }
+}
