@@ -28,6 +28,8 @@ FILE = Path(__file__).parents[1] / "scenarios" / "generated.toml"
 """The name of generated scenarios: the files that they name are beside it."""
 DEFINITIONS: dict[str, Any] = schema("scenario")["$defs"]
 REQUIRED = {table["name"]: {key["name"] for key in table["params"] if not key["default"]} for table in models("keys")}
+MEDIA = ("wifi", "cellular", "request_grant")
+"""Kinds of rates of links that a medium serves."""
 MODELS = {definition(form) for kind in ("queue", "loss", "router") for form in DEFINITIONS[kind]["anyOf"]}
 """Queue disciplines, impairments and routers: tables whose `kind` is their name."""
 Document = dict[str, Any]
@@ -111,6 +113,8 @@ class Generator:
             self.add_routers(document)
         if self.likely(0.15):
             self.add_wifi(document)
+        elif self.likely(0.15):
+            self.add_cell(document)
         if self.likely(0.1):
             document["topology"] = [
                 self.table("topology") | {"kind": "leaf_spine", "leaves": 2, "spines": 2, "hosts": 2}
@@ -119,10 +123,10 @@ class Generator:
         return document
 
     def link(self) -> Document:
-        """A link with a delay, which only a Wi-Fi link can do without, and without Wi-Fi."""
+        """A link with a delay, which only links of a medium can do without, and without a medium."""
         link = {"delay": self.value("link", "delay", {})} | self.table("link")
         for table in (link, link.get("back", {})):
-            if isinstance(table.get("rate"), dict) and table["rate"].get("kind") == "wifi":
+            if isinstance(table.get("rate"), dict) and table["rate"].get("kind") in MEDIA:
                 table["rate"] = "2Mbps"
         return link
 
@@ -147,6 +151,20 @@ class Generator:
             for table in (link, link.get("back", {})):
                 table.pop("shaper", None)
         document["wifi"] = [self.table("wifi_set") | {"name": "w", "ap": point}]
+
+    def add_cell(self, document: Document) -> None:
+        """One node becomes a base station, and one or two of its links links of its cell."""
+        station = self.choice(*self.nodes)
+        served = [link for link in document["link"] if station in link["ends"]]
+        for link in served[: self.choice(1, 2)]:
+            link["rate"] = self.table("cellular") | {"medium": "c"}
+            if link["ends"][0] != station:
+                for key in ("drx", "handover"):
+                    link["rate"].pop(key, None)
+            link.get("back", {}).pop("rate", None)
+            for table in (link, link.get("back", {})):
+                table.pop("shaper", None)
+        document["cell"] = [self.table("cell") | {"name": "c", "station": station}]
 
     def satellites(self) -> Document:
         """Two terminals and a constellation."""
@@ -188,7 +206,7 @@ class Generator:
             for key, form in properties.items()
             if key in REQUIRED[name] or self.likely(self.PARTS.get(key, part))
         }
-        if name in {*MODELS, "wifi"}:
+        if name in {*MODELS, *MEDIA}:
             table["kind"] = name
         return table
 
@@ -209,6 +227,14 @@ class Generator:
             case ("wifi", "rate_control"):
                 mcs = self.random.randrange(12)
                 return self.choice("minstrel", "ideal", {"kind": "fixed", "mcs": mcs})
+            case ("cellular", "snr"):
+                return self.choice(self.random.randrange(-5, 30), [["0s", 20], ["300ms", 3]])
+            case ("cell", "blocks"):
+                return self.choice(6, 25, 50, 100, [["0s", 25], ["200ms", 50]])
+            case ("cell", "tdd"):
+                return self.choice("DDDSU", "DU", "UDSD")
+            case ("cell", "width"):
+                return self.choice("5MHz", "10MHz", "20MHz", "100MHz")
             case ("wifi_set", "ap_queue"):
                 return {"kind": "shared", "limit": "200p"}
             case ("wifi_set", "rts_threshold"):
@@ -404,7 +430,7 @@ def run(number: int) -> Attempt:
 
 def expected() -> set[str]:
     """The elements that must occur: every model of the catalog, QUIC, UDP, traffic, satellites and radio networks."""
-    rates = ("trace", "steps", "random_steps", "file", "wifi")
+    rates = ("trace", "steps", "random_steps", "file", *MEDIA)
     return {
         *(f"queue {model['name']}" for model in models("queues")),
         *(f"loss {model['name']}" for model in models("losses")),
@@ -415,6 +441,7 @@ def expected() -> set[str]:
         *(
             "change",
             "wifi",
+            "cell lte",
             "topology leaf_spine",
             "quic",
             "udp",

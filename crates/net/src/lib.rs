@@ -7,6 +7,7 @@
 
 pub mod cellular;
 mod counters;
+mod grants;
 mod ids;
 pub mod impairment;
 mod link;
@@ -30,6 +31,7 @@ mod turn;
 pub mod wifi;
 mod xcp;
 
+pub use grants::{GrantAccount, GrantOptions, Grants, REQUEST_GRANT};
 pub use ids::{LinkId, NodeId};
 pub use link::{LinkAccount, LinkSpec, ROUTERS, RouterConfig, RouterKind};
 pub use medium::{Medium, MediumKind};

@@ -1,7 +1,9 @@
-//! Media: what several links share as their transmitter, a Wi-Fi channel or a cell. A medium asks the queues of its links
+//! Media: transmitters that decide when packets leave: a Wi-Fi channel or a cell, which several links share, or the
+//! grants of one direction. A medium asks the queues of its links
 //! for packets when it serves them, so a discipline decides at that time; `network/medium.rs` connects both.
 
 use crate::cellular::Cell;
+use crate::grants::Grants;
 use crate::packet::Packet;
 use crate::turn::{Queues, Turn};
 use crate::wifi::Channel;
@@ -15,6 +17,8 @@ pub enum MediumKind {
     Wifi(Box<Channel>),
     /// A cell of a mobile network.
     Cell(Box<Cell>),
+    /// The grants of one direction.
+    Grants(Box<Grants>),
 }
 
 /// A medium with its place in the event queue.
@@ -38,16 +42,6 @@ impl Medium {
         &self.kind
     }
 
-    /// Its Wi-Fi channel, if it is one.
-    pub fn wifi(&self) -> Option<&Channel> {
-        if let MediumKind::Wifi(channel) = &self.kind { Some(channel) } else { None }
-    }
-
-    /// Its cell, if it is one.
-    pub fn cell(&self) -> Option<&Cell> {
-        if let MediumKind::Cell(cell) = &self.kind { Some(cell) } else { None }
-    }
-
     /// The links that share it.
     pub fn links(&self) -> Vec<u32> {
         self.outstanding().into_iter().map(|(link, _)| link).collect()
@@ -57,7 +51,7 @@ impl Medium {
     pub(crate) fn refuses(&self, direction: u32) -> bool {
         match &self.kind {
             MediumKind::Wifi(channel) => channel.refuses(direction),
-            MediumKind::Cell(_) => false,
+            MediumKind::Cell(_) | MediumKind::Grants(_) => false,
         }
     }
 
@@ -66,6 +60,7 @@ impl Medium {
         match &mut self.kind {
             MediumKind::Wifi(channel) => channel.arrived(direction, now),
             MediumKind::Cell(cell) => cell.arrived(direction, now),
+            MediumKind::Grants(grants) => grants.arrived(now),
         }
     }
 
@@ -74,6 +69,7 @@ impl Medium {
         let next = match &self.kind {
             MediumKind::Wifi(channel) => channel.next_access(),
             MediumKind::Cell(cell) => cell.next_slot(),
+            MediumKind::Grants(grants) => grants.next_interval(),
         };
         if let Some(at) = next.filter(|at| *at < self.due) {
             self.due = at;
@@ -87,6 +83,7 @@ impl Medium {
         match &mut self.kind {
             MediumKind::Wifi(channel) => channel.serve(now, queues),
             MediumKind::Cell(cell) => cell.serve(now, queues),
+            MediumKind::Grants(grants) => grants.serve(now, queues),
         }
     }
 
@@ -95,6 +92,7 @@ impl Medium {
         match &self.kind {
             MediumKind::Wifi(channel) => channel.outstanding().collect(),
             MediumKind::Cell(cell) => cell.outstanding().collect(),
+            MediumKind::Grants(grants) => vec![grants.outstanding()],
         }
     }
 }

@@ -197,8 +197,8 @@ fn direction_actions(
     if format!("{:?}", old.variation) != format!("{:?}", new.variation) {
         return Err("a rate that varies cannot begin or end during a run; change it to another rate".into());
     }
-    if (old.wifi().is_some() || old.cellular().is_some()) && old.queue != new.queue {
-        return Err("the queue of a Wi-Fi or cellular link cannot change during a run".into());
+    if old.has_medium() && old.queue != new.queue {
+        return Err("the queue of a link of a medium (Wi-Fi, cell, grants) cannot change during a run".into());
     }
     if old.rate != new.rate {
         if old.variation.is_some() {

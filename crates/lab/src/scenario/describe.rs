@@ -129,6 +129,7 @@ pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription 
                 let cell = user.medium.as_deref().unwrap_or_default();
                 format!("cell \"{cell}\", {}", direction.queue.label())
             }
+            Some(RateVariation::Grants(_)) => format!("by grants, {}", direction.queue.label()),
             Some(RateVariation::Shaper { .. }) => format!("token bucket, {}", direction.queue.label()),
         },
         loss: direction.losses.iter().map(|loss| loss.label()).collect::<Vec<_>>().join(", "),

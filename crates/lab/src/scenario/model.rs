@@ -7,7 +7,7 @@ use net::cellular::{CellOptions, UserOptions};
 use net::impairment::Loss;
 use net::qdisc::Queue;
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
-use net::{DeliveryTrace, HandoffLoss, RateSteps, RouterConfig};
+use net::{DeliveryTrace, GrantOptions, HandoffLoss, RateSteps, RouterConfig};
 use orbit::{Rules, SatelliteSystem};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -104,6 +104,14 @@ impl Direction {
         if let Some(RateVariation::Wifi(rate)) = &self.variation { Some(rate) } else { None }
     }
 
+    /// Whether a medium decides when its packets leave.
+    pub fn has_medium(&self) -> bool {
+        matches!(
+            self.variation,
+            Some(RateVariation::Wifi(_) | RateVariation::Cellular(_) | RateVariation::Grants(_))
+        )
+    }
+
     /// Its options in a cell, if it is a direction of a cellular link.
     pub fn cellular(&self) -> Option<&UserOptions> {
         if let Some(RateVariation::Cellular(user)) = &self.variation { Some(user) } else { None }
@@ -137,6 +145,8 @@ pub enum RateVariation {
     Wifi(WifiRate),
     /// The transmitter is a cell.
     Cellular(Box<UserOptions>),
+    /// The transmitter sends what it was granted.
+    Grants(GrantOptions),
 }
 
 /// A flow.

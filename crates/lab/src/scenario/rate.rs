@@ -6,7 +6,7 @@ use super::table::TableReader;
 use super::{cellular, wifi};
 use crate::error::ScenarioError;
 use crate::schema::{CELLULAR_RATE, SHAPER, WIFI_RATE};
-use net::{DeliveryTrace, RATES, RateSteps, Steps, TokenBucket};
+use net::{DeliveryTrace, GrantOptions, RATES, REQUEST_GRANT, RateSteps, Steps, TokenBucket};
 use params::Values;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -61,7 +61,9 @@ pub(super) fn read(reader: &TableReader<'_>) -> Result<Option<(Rate, Option<Rate
 }
 
 fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>)> {
-    let model = table.kind("rate", RATES.iter().chain([&WIFI_RATE, &CELLULAR_RATE]), |model| model)?;
+    let model =
+        table
+            .kind("rate", RATES.iter().chain([&WIFI_RATE, &CELLULAR_RATE, &REQUEST_GRANT]), |model| model)?;
     if model.table.name == WIFI_RATE.table.name {
         let rate = wifi::read_rate(&table)?;
         table.finish()?;
@@ -74,6 +76,11 @@ fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>
     }
     let values = table.values(&model.table, 0)?;
     let (mean, variation) = match model.table.name {
+        "request_grant" => {
+            let options = GrantOptions::new(&values);
+            options.check().map_err(|mistake| table.mistake(mistake))?;
+            (options.rate, RateVariation::Grants(options))
+        }
         "trace" => read_trace(&table, &values)?,
         "steps" => {
             let steps = Steps::read(&values).map_err(|mistake| table.mistake(mistake))?;

@@ -179,10 +179,11 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
     };
     let value = super::rate::read(&inner)?.or(rate.map(|rate| (Rate::from_bps(rate), None)));
     let (rate, variation) = inner.need("rate", value, "such as rate = \"25Mbps\"")?;
-    if let Some(RateVariation::Wifi(_) | RateVariation::Cellular(_)) = variation {
-        return Err(
-            inner.error("rate", "a satellite link has no Wi-Fi and no cell; write a rate such as \"25Mbps\"")
-        );
+    if let Some(RateVariation::Wifi(_) | RateVariation::Cellular(_) | RateVariation::Grants(_)) = variation {
+        return Err(inner.error(
+            "rate",
+            "a satellite link has no Wi-Fi, no cell and no grants; write a rate such as \"25Mbps\"",
+        ));
     }
     let queue = read_queue(&inner)?.unwrap_or(usual.queue);
     let losses = read_losses(&inner)?.unwrap_or_default();

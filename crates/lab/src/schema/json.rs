@@ -105,7 +105,8 @@ fn value(form: &Form) -> Value {
         Form::Router => reference("router"),
         Form::LinkRate => {
             let text = json!({ "type": "string", "examples": ["10Mbps"] });
-            let kinds = ["trace", "steps", "random_steps", "file", "wifi", "cellular"].map(reference);
+            let kinds = ["trace", "steps", "random_steps", "file", "wifi", "cellular", "request_grant"]
+                .map(reference);
             let either: Vec<Value> = [text].into_iter().chain(kinds).collect();
             json!({ "anyOf": either })
         }

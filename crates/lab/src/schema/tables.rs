@@ -4,7 +4,7 @@ use super::{cellular, network, radio, satellites, transport, wifi};
 use net::impairment::KINDS;
 use net::qdisc::disciplines;
 use net::radio::{AodvConfig, MacConfig, Propagation};
-use net::{RATES, ROUTERS, TokenBucket};
+use net::{RATES, REQUEST_GRANT, ROUTERS, TokenBucket};
 use params::{Form, Key, Table};
 
 const fn table(name: &'static str, place: &'static str, groups: &'static [&'static [Key]]) -> Table {
@@ -59,7 +59,10 @@ pub static MAC: Table = table("mac", "`mac` of a radio network", &[MacConfig::KE
 
 /// Every table of a scenario.
 pub fn tables() -> impl Iterator<Item = &'static Table> {
-    let rates = RATES.iter().chain([&wifi::WIFI_RATE, &cellular::CELLULAR_RATE]).map(|model| &model.table);
+    let rates = RATES
+        .iter()
+        .chain([&wifi::WIFI_RATE, &cellular::CELLULAR_RATE, &REQUEST_GRANT])
+        .map(|model| &model.table);
     let routers = ROUTERS.iter().map(|router| &router.model.table);
     let queues = disciplines().map(|discipline| &discipline.model.table);
     let losses = KINDS.iter().map(|kind| &kind.model.table);

@@ -18,8 +18,11 @@ link = [
   { name = "o", ends = ["d", "e"], rate = { kind = "trace", file = "traces/two-steps.down" }, delay = "1ms", queue = { kind = "fq_pie" }, back = { rate = { kind = "file", file = "traces/steps.csv" } } },
   { name = "p", ends = ["e", "g"], rate = { kind = "random_steps", interval = "15s", min = "1Mbps", max = "2Mbps" }, delay = "1ms", queue = { kind = "dualpi2" }, back = { rate = "1Mbps", queue = { kind = "pie" } } },
   { name = "w", ends = ["g", "h"], rate = { kind = "wifi", medium = "set" } },
+  { name = "x", ends = ["h", "i"], rate = { kind = "cellular", medium = "c", fading = {}, shadowing = {}, blockage = {}, drx = {}, handover = { at = ["0.5s"] } }, back = { rate = { kind = "cellular" } } },
+  { name = "y", ends = ["i", "j"], delay = "1ms", rate = "1Mbps", back = { rate = { kind = "request_grant", rate = "1Mbps", channel = "2Mbps" } } },
 ]
 wifi = [{ name = "set", ap = "g" }]
+cell = [{ name = "c", station = "h" }]
 topology = [
   { kind = "leaf_spine", leaves = 1, spines = 1, hosts = 1, host_rate = "1Gbps", fabric_rate = "1Gbps", delay = "1us" },
   { kind = "fat_tree", k = 2, prefix = "x", host_rate = "1Gbps", fabric_rate = "1Gbps", delay = "1us" },
@@ -90,6 +93,10 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             "link.p.rate" => "random_steps",
             "link.o.back.rate" => "file",
             "link.w.rate" => "wifi",
+            "link.x.rate" | "link.x.back.rate" => "cellular",
+            "link.y.back.rate" => "request_grant",
+            path if path.starts_with("link.x.rate.") => super::of_user(&path["link.x.rate.".len()..]).name,
+            path if path.starts_with("cell[") => "cell",
             path if path.starts_with("wifi[") => "wifi_set",
             path if path.starts_with("topology[") => "topology",
             path if path.ends_with(".shaper") => "shaper",

@@ -1,5 +1,6 @@
 //! Outcomes of Wi-Fi channels, of cells, and of their links.
 
+use net::GrantAccount;
 use net::cellular::{ATTEMPTS, CellAccount, SCHEMES, UserAccount};
 use net::wifi::{AGGREGATION_CLASSES, ChannelAccount, DirectionAccount};
 use schemars::JsonSchema;
@@ -154,6 +155,34 @@ impl CellLinkOutcome {
             mean_grant_wait_s: ratio(account.grant_wait.seconds(), account.requests),
             handovers: account.handovers,
             share,
+            account,
+        }
+    }
+}
+
+/// A direction that sends what it was granted.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct GrantsOutcome {
+    /// Requests.
+    pub requests: u64,
+    /// Intervals in which bytes left.
+    pub grants: u64,
+    /// Mean number of bytes that left in them; null if there was none.
+    pub mean_grant_bytes: Option<f64>,
+    /// Bytes that left without a request.
+    pub unsolicited_bytes: u64,
+    #[serde(skip)]
+    pub(crate) account: GrantAccount,
+}
+
+impl GrantsOutcome {
+    /// What a direction has done.
+    pub(crate) fn new(account: GrantAccount) -> GrantsOutcome {
+        GrantsOutcome {
+            requests: account.requests,
+            grants: account.grants,
+            mean_grant_bytes: ratio(account.bytes as f64, account.grants),
+            unsolicited_bytes: account.unsolicited,
             account,
         }
     }

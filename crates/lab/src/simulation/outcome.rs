@@ -1,6 +1,6 @@
 //! The outcome of a run: the JSON output, in SI units.
 
-use super::media_outcome::{CellLinkOutcome, CellOutcome, WifiLinkOutcome, WifiOutcome};
+use super::media_outcome::{CellLinkOutcome, CellOutcome, GrantsOutcome, WifiLinkOutcome, WifiOutcome};
 use net::DropReason;
 use net::radio::PacketFate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -185,6 +185,9 @@ pub struct LinkOutcome {
     /// What the direction has done in its cell; absent on other links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cell: Option<Box<CellLinkOutcome>>,
+    /// What the direction was granted; absent on other links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grants: Option<Box<GrantsOutcome>>,
     /// Packets whose transmission has begun: the denominator of the mean sojourn time, and part of that of the drop rate.
     #[serde(skip)]
     pub transmitted_packets: u64,

@@ -15,11 +15,12 @@ pub fn outcome_schema() -> Value {
 }
 
 /// Keys of an outcome that are absent where they do not apply.
-const ABSENT: [&str; 12] = [
+const ABSENT: [&str; 13] = [
     "warmup_s",
     "low_latency",
     "wifi",
     "cell",
+    "grants",
     "p95_sojourn_s",
     "p99_sojourn_s",
     "transport",
@@ -31,7 +32,8 @@ const ABSENT: [&str; 12] = [
 ];
 
 /// Every key of an outcome is present, null where it does not apply; a run without a warm-up has no `warmup_s`, a link
-/// without DualPI2 no `low_latency`, one without Wi-Fi no `wifi`, one without a cell no `cell`; quantiles of waiting times need `delays = true`; `transport`,
+/// without DualPI2 no `low_latency`, one without Wi-Fi no `wifi`, one without a cell no `cell`, one without grants no
+/// `grants`; quantiles of waiting times need `delays = true`; `transport`,
 /// `persistent_congestion`, `ce_marks` and `connection_error` are of QUIC flows, `connection_lost` and `connection_lost_s` of
 /// those that lost their connection.
 fn require_all(object: &mut Value) {

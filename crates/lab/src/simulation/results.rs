@@ -2,7 +2,9 @@
 
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
-use crate::simulation::media_outcome::{CellLinkOutcome, CellOutcome, WifiLinkOutcome, WifiOutcome};
+use crate::simulation::media_outcome::{
+    CellLinkOutcome, CellOutcome, GrantsOutcome, WifiLinkOutcome, WifiOutcome,
+};
 use crate::simulation::memory;
 use crate::simulation::outcome::{
     Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, LowLatencyOutcome, MAC_DROPS, Outcome,
@@ -138,6 +140,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                     let account = channel.account().clone();
                     channels.push(WifiOutcome::new(channel.name().into(), account, duration));
                 }
+                MediumKind::Grants(grants) => {
+                    let (link, account) = grants.account();
+                    links[link as usize].grants = Some(Box::new(GrantsOutcome::new(account.clone())));
+                }
                 MediumKind::Cell(cell) => {
                     for (link, up, account) in cell.directions() {
                         let outcome = CellLinkOutcome::new(account, cell.shares()[usize::from(up)], duration);
@@ -166,6 +172,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             p95_sojourn_s: account.p95_sojourn_s,
             wifi: None,
             cell: None,
+            grants: None,
             low_latency: account.low_latency.as_ref().map(|low| LowLatencyOutcome {
                 sent_packets: low.packets,
                 marked_packets: low.marked,

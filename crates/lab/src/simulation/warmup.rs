@@ -3,7 +3,9 @@
 //! The outcome at the end of the warm-up is subtracted from that of the whole run: counters directly; means are
 //! converted to sums, subtracted and divided again.
 
-use crate::simulation::media_outcome::{CellLinkOutcome, CellOutcome, WifiLinkOutcome, WifiOutcome};
+use crate::simulation::media_outcome::{
+    CellLinkOutcome, CellOutcome, GrantsOutcome, WifiLinkOutcome, WifiOutcome,
+};
 use crate::simulation::outcome::{FlowOutcome, LinkOutcome, Outcome, RadioOutcome, compared_goodputs, jain};
 
 impl Outcome {
@@ -134,6 +136,9 @@ impl Cut {
         if let (Some(cell), Some(early)) = (&mut link.cell, &early.cell) {
             let late = &cell.account - &early.account;
             **cell = CellLinkOutcome::new(late, cell.share, self.whole - self.warmup);
+        }
+        if let (Some(grants), Some(early)) = (&mut link.grants, &early.grants) {
+            **grants = GrantsOutcome::new(&grants.account - &early.account);
         }
         if let (Some(low), Some(early)) = (&mut link.low_latency, &early.low_latency) {
             low.mean_sojourn_s =

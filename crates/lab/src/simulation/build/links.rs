@@ -94,7 +94,9 @@ fn transmitter(direction: &Direction, rate: Rate, end: Time, stream: impl FnOnce
             Transmitter::Shaper(*line, TokenBucket::new(rate, *burst))
         }
         // The medium takes the place of this one.
-        Some(RateVariation::Wifi(_) | RateVariation::Cellular(_)) => Transmitter::Constant(rate),
+        Some(RateVariation::Wifi(_) | RateVariation::Cellular(_) | RateVariation::Grants(_)) => {
+            Transmitter::Constant(rate)
+        }
     }
 }
 
@@ -162,8 +164,8 @@ fn audited_link(
             .any(|set| set.name == wifi.medium && matches!(set.queue, WifiQueue::Shared(_)));
         limit = limit.filter(|_| !shared).map(|limit| longer(limit, window + 2));
     }
-    if direction.cellular().is_some() {
-        limit = None; // packets in transport blocks have left the queue, and depart when they are released
+    if direction.has_medium() && direction.wifi().is_none() {
+        limit = None; // packets in transport blocks and grants have left the queue, and depart later
     }
     let mut link = AuditedLink {
         rate,

@@ -1,11 +1,11 @@
 //! Adds the media that links share: Wi-Fi channels with their devices, and cells with their terminals.
 
 use super::plan::{Plan, named_stream};
-use crate::scenario::{Direction, Wifi, WifiQueue, WifiRate};
+use crate::scenario::{Direction, RateVariation, Wifi, WifiQueue, WifiRate};
 use engine::Stream;
 use net::cellular::{Cell, SignalStreams, UserOptions};
 use net::wifi::{Channel, DirectionOptions, StationScheduler};
-use net::{LinkId, MediumKind, Network, Topology, Transmitter};
+use net::{Grants, LinkId, MediumKind, Network, Topology, Transmitter};
 use std::collections::BTreeMap;
 
 /// The numbers of media, devices and terminals by name.
@@ -34,6 +34,10 @@ impl Media {
     ) -> Option<Transmitter> {
         if let Some(rate) = direction.wifi() {
             return Some(self.add_wifi(plan, topology, network, link, rate));
+        }
+        if let Some(RateVariation::Grants(options)) = &direction.variation {
+            let grants = Grants::new(link.0, options.clone());
+            return Some(Transmitter::Medium(network.add_medium(MediumKind::Grants(Box::new(grants))), 0));
         }
         direction.cellular().map(|user| self.add_cellular(plan, topology, network, link, user))
     }
