@@ -262,6 +262,12 @@ params::options! {
         pacing: bool = Switch, ["false"], "packets are sent at the rate window over round-trip time";
         pacing_gain: [f64; 2] = Row(&[Number(0.01, 100.0), Number(0.01, 100.0)], "[2.0, 1.2]"), ["`[2.0, 1.2]`"],
             "factors of that rate, in slow start and after it", else [2.0, 1.2];
+        tso: bool = Switch, ["false"],
+            "a sender that paces sends bursts: the bytes of 2^-`pacing_shift` s at its rate, at least 2 segments, at most 64 kB";
+        pacing_shift: u32 = Integer(0, 20), ["10"],
+            "10: bursts of 1 ms, as Linux on wires; 7: of 8 ms, as it does on Wi-Fi", needs "tso = true";
+        gro: bool = Switch, ["false"],
+            "the receiver acknowledges segments in order that arrive at one instant once, up to 64 kB";
         quick_start: Rate = AtLeast(Unit::Rate, "1Mbps", "80kbps"), ["none"],
             "rate that the SYN requests from the routers of its path (RFC 4782)", else Rate::from_bps(0);
         quick_start_window: f64 = Number(1.0, 1e9), ["from the approved rate"],

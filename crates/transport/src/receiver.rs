@@ -14,6 +14,9 @@ use std::sync::Arc;
 use units::{Span, Time};
 use window_growth::WindowGrowth;
 
+/// Bytes of payload that GRO puts together.
+const GRO_BYTES: u64 = 65_536;
+
 /// A TCP receiver.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -87,7 +90,7 @@ impl Receiver {
     /// Whether an ACK can wait for its timer.
     #[inline]
     pub fn delays_acks(&self) -> bool {
-        self.options.delayed_ack || self.options.ack_compression
+        self.options.delayed_ack || self.options.ack_compression || self.options.gro
     }
 
     /// Processes a data packet.
@@ -139,11 +142,26 @@ impl Receiver {
         if self.options.ack_compression && !self.beyond.is_empty() && self.compress(context, seq) {
             return;
         }
+        if self.options.gro && in_order && !syn && self.merge(context, seq) {
+            return;
+        }
         self.compression.newest = None;
         if std::mem::take(&mut self.delayed) > 0 {
             context.set_timer(FlowTimer::AckDelay, Time::NEVER);
         }
         self.acknowledge(context, seq);
+    }
+
+    /// The ACK of a segment waits for other segments that arrive at this instant (GRO): it leaves a picosecond later.
+    #[cold]
+    fn merge<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
+        if self.delayed as u64 >= GRO_BYTES / self.options.packet as u64 {
+            return false;
+        }
+        self.delayed += 1;
+        self.compression.newest = Some(seq);
+        context.set_timer(FlowTimer::AckDelay, context.now() + Span::from_ps(1));
+        true
     }
 
     /// Whether the ACK of a segment is combined with later ones while others are missing (`tcp_comp_sack_*` of Linux).
@@ -396,6 +414,25 @@ mod tests {
         let mut none = bench(Options { sack: false, ..Options::linux() });
         none.data(0, 0);
         assert_eq!(none.data(1, 2), Some((1, vec![])));
+    }
+
+    #[test]
+    fn segments_of_one_instant_are_acknowledged_once() {
+        let mut b = bench(Options { quick_acks: 0, gro: true, ..Options::linux() });
+        b.data(0, 0);
+        for seq in 1..6 {
+            assert_eq!(b.data(10, seq), None);
+        }
+        assert_eq!(b.fire(), (ms(10) + Span::from_ps(1), Some((6, vec![]))));
+        // One alone waits for the usual time; a segment out of order has its ACK at once.
+        assert_eq!(b.data(20, 6), None);
+        assert_eq!(b.fire().1, Some((7, vec![])));
+        assert_eq!(b.data(80, 8), Some((7, vec![block(8, 9)])));
+        // 64 kB are one ACK.
+        let mut b = bench(Options { delayed_ack: false, gro: true, ..Options::linux() });
+        b.data(0, 0);
+        let acks = (1..100).filter(|seq| b.data(10, *seq).is_some()).count();
+        assert_eq!(acks, 2);
     }
 
     #[test]

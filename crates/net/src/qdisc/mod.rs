@@ -86,8 +86,13 @@ disciplines! {
     Pie(Box<Pie>): [pie::PIE];
 }
 
-const AT_DEPARTURE: &[&Discipline] =
-    &[&scheduled::CODEL, &scheduled::FQ_CODEL, &scheduled::FQ_PIE, &scheduled::DUALPI2];
+const AT_DEPARTURE: &[&Discipline] = &[
+    &scheduled::CODEL,
+    &scheduled::DOCSIS_PIE,
+    &scheduled::FQ_CODEL,
+    &scheduled::FQ_PIE,
+    &scheduled::DUALPI2,
+];
 
 /// All disciplines.
 pub fn disciplines() -> impl Iterator<Item = &'static Discipline> + Clone {

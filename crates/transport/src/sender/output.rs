@@ -6,7 +6,17 @@ use crate::context::{FlowContext, FlowTimer};
 use crate::recovery_state::RecoveryState;
 use cc::{Controller, Signals};
 use net::{Packet, PacketKind};
-use units::{Rate, Span, Time};
+use units::{PS_PER_S, Rate, Span, Time};
+
+/// The largest burst of TSO, bytes of payload, and the smallest one, segments.
+const TSO_BYTES: u64 = 65_494;
+const TSO_LEAST: u64 = 2;
+
+/// Segments of `segment` bytes, one of which takes `interval` at the pacing rate, in a burst of 2^-`shift` s.
+fn burst_segments(interval: Span, shift: u32, segment: u64) -> u32 {
+    let each_second = (segment as u128 * PS_PER_S as u128 / interval.ps().max(1) as u128) as u64;
+    ((each_second >> shift).min(TSO_BYTES) / segment).max(TSO_LEAST) as u32
+}
 
 impl Sender {
     /// Limited transmit (RFC 3042): one new segment on an early duplicate ACK.
@@ -41,7 +51,8 @@ impl Sender {
                 return false;
             }
             self.burst_at = now;
-            self.burst_left = self.controller.send_quantum().clamp(1, self.options.gso_max_segs);
+            let quantum = self.controller.send_quantum().clamp(1, self.options.gso_max_segs);
+            self.burst_left = if self.options.tso { quantum.max(self.tso_segments()) } else { quantum };
         }
         self.burst_left -= 1;
         self.charge_pacer(now);
@@ -55,6 +66,13 @@ impl Sender {
         {
             self.pace_at = self.pace_at.max(now) + interval;
         }
+    }
+
+    /// Segments of a burst that the network card cuts into packets (TSO), as Linux sizes it.
+    #[cold]
+    fn tso_segments(&self) -> u32 {
+        let Some(interval) = self.pacing_interval() else { return 1 };
+        burst_segments(interval, self.options.pacing_shift, self.options.packet as u64)
     }
 
     /// The time of a segment at the pacing rate. The controller's rate counts the payload, or whole packets if routers grant
@@ -144,5 +162,20 @@ impl Sender {
     pub(crate) fn open_late(&mut self) {
         self.opened = true;
         self.controller.set_window(self.initial_window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_have_the_sizes_of_linux() {
+        let bursts = |shift| {
+            [1, 10, 25, 50, 100, 1000]
+                .map(|mbps| burst_segments(Rate::from_bps(mbps * 1_000_000).time_for(1448), shift, 1448))
+        };
+        assert_eq!(bursts(10), [2, 2, 2, 4, 8, 45]);
+        assert_eq!(bursts(7), [2, 6, 16, 33, 45, 45]);
     }
 }

@@ -3,11 +3,13 @@
 //! A link with such a discipline has one event more for each packet: the end of the transmission before it.
 
 mod codel;
+mod docsis_pie;
 mod dualpi2;
 mod fair;
 mod tail;
 
 pub use codel::{CODEL, Codel, CodelConfig};
+pub use docsis_pie::{DOCSIS_PIE, DocsisPie, DocsisPieConfig};
 pub use dualpi2::{DUALPI2, DualPi2, DualPi2Config, DualPi2Scheduler, LowLatency};
 pub use fair::{FQ_CODEL, FQ_PIE, FairConfig, FairQueue, PerFlow};
 pub use tail::TailDrop;
@@ -155,6 +157,8 @@ disciplines! {
     TailDrop(TailDrop);
     /// CoDel (RFC 8289).
     Codel(Codel);
+    /// PIE of cable modems (RFC 8034).
+    DocsisPie(DocsisPie);
     /// One queue for each flow, served in deficit round robin (RFC 8290).
     Fair(FairQueue);
     /// A queue for classic and one for low-latency traffic (RFC 9332).

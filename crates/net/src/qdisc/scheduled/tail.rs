@@ -36,15 +36,24 @@ impl TailDrop {
     /// Accepts the packet if there is room for it; if the transmitter is `idle`, in any case.
     #[inline]
     pub fn push(&mut self, packet: Waiting, idle: bool) -> bool {
-        let size = packet.packet.size as u64;
-        let full = self.waiting.len() as u64 >= self.most_packets
-            || self.bytes.saturating_add(size) > self.most_bytes;
-        if full && !idle {
+        if !self.has_room(packet.packet.size) && !idle {
             return false;
         }
-        self.bytes += size;
+        self.bytes += packet.packet.size as u64;
         self.waiting.push_back(packet);
         true
+    }
+
+    /// Whether a packet of `size` bytes has room.
+    #[inline]
+    pub(crate) fn has_room(&self, size: u32) -> bool {
+        (self.waiting.len() as u64) < self.most_packets
+            && self.bytes.saturating_add(size as u64) <= self.most_bytes
+    }
+
+    /// Whether at least one `part`-th of its limit is used.
+    pub(crate) fn is_filled(&self, part: u64) -> bool {
+        self.waiting.len() as u64 >= self.most_packets / part || self.bytes >= self.most_bytes / part
     }
 
     /// Why it has just refused a packet of `size` bytes.
