@@ -11,6 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ackclock.cli.console import wide_console
+from ackclock.cli.media_tables import print_media
+from ackclock.cli.tables import milliseconds, number, table_of
 from ackclock.result import Result
 from ackclock.si import quantity
 from ackclock.text import PlainConsole, shown
@@ -42,12 +44,7 @@ def summary(result: Result, written: list[str], *, traffic: Sequence[str] = (), 
     links = outcome["links"]
     if links:
         console.print(_links(links[:most]))
-    over_wifi = [link for link in links if "wifi" in link]
-    if over_wifi:
-        console.print(_wifi(over_wifi[:most]))
-        for channel in outcome["wifi"]:
-            rate = channel["collision_rate"] or 0.0
-            console.print(f"channel {channel['channel']}: busy {channel['busy']:.1%}, collisions {rate:.1%}")
+    print_media(console, outcome, most)
     if outcome["radio"] is not None:
         _radio(console, outcome["radio"])
     more = [max(0, len(those) - (most or len(those))) for those in (single, links)]
@@ -72,16 +69,6 @@ def _cost(console: PlainConsole, outcome: dict[str, Any]) -> None:
         f"{fairness}{cost['packet_hops']:,} packet-hops in {cost['cpu_s']:.2f} s of CPU ({speed:.1f} million a second)",
         highlight=False,
     )
-
-
-def table_of(title: str, left: Sequence[str], right: Sequence[str]) -> Table:
-    """A table without lines: text columns, which fold in a narrow terminal, then columns of numbers, which do not."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for head in left:
-        table.add_column(head, overflow="fold", vertical="bottom", min_width=len(head))
-    for head in right:
-        table.add_column(head, justify="right", no_wrap=True)
-    return table
 
 
 def limited_by(limits: dict[str, float]) -> str:
@@ -110,9 +97,9 @@ def _flows(rows: Sequence[tuple[dict[str, Any], dict[str, float]]]) -> Table:
             transport(flow),
             quantity(flow["goodput_bps"], "b/s"),
             limited_by(limits),
-            _number(flow["retransmitted_packets"], ",d"),
-            _number(flow["timeouts"], ",d"),
-            _number(flow["mean_cwnd"]),
+            number(flow["retransmitted_packets"], ",d"),
+            number(flow["timeouts"], ",d"),
+            number(flow["mean_cwnd"]),
             milliseconds(flow["mean_rtt_s"]),
         ]
         done = "-" if flow["completion_s"] is None else f"{flow['completion_s']:.3f} s"
@@ -165,25 +152,6 @@ def _links(links: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _wifi(links: list[dict[str, Any]]) -> Table:
-    heads = ("airtime", "PPDUs", "packets\nin one", "sent\nagain", "given\nup", "MCS", "access\ndelay")
-    table = table_of("Wi-Fi", ("link",), heads)
-    for link in links:
-        wifi = link["wifi"]
-        used = [(count, mcs) for mcs, count in enumerate(wifi["mcs"]) if count]
-        table.add_row(
-            link["name"],
-            f"{wifi['airtime_share']:.1%}",
-            f"{wifi['ppdus']:,}",
-            _number(wifi["mean_aggregation"]),
-            "-" if wifi["retry_rate"] is None else f"{wifi['retry_rate']:.1%}",
-            f"{wifi['retry_drops']:,}",
-            str(max(used)[1]) if used else "-",
-            milliseconds(wifi["mean_access_delay_s"]),
-        )
-    return table
-
-
 def _radio(console: PlainConsole, radio: dict[str, Any]) -> None:
     ratio, load, hops = (radio[key] for key in ("delivery_ratio", "routing_load", "mean_hops"))
     said = [
@@ -196,12 +164,3 @@ def _radio(console: PlainConsole, radio: dict[str, Any]) -> None:
     for head, key in (("dropped", "dropped_packets"), ("MAC", "mac_drops")):
         counts = ", ".join(f"{name} {count:,}" for name, count in radio[key].items() if count)
         console.print(f"  {head}: {counts or 'nothing'}", soft_wrap=True)
-
-
-def milliseconds(seconds: float | None) -> str:
-    """Seconds as milliseconds."""
-    return "-" if seconds is None else f"{seconds * 1e3:.1f} ms"
-
-
-def _number(value: float | None, digits: str = ".1f") -> str:
-    return "-" if value is None else f"{value:{digits}}"

@@ -80,6 +80,7 @@ pub(super) fn resolve(
                 let message = "drx and handover belong to the terminal; write them for the downlink alone";
                 return Err(reader.error("rate", message));
             }
+            user.alone = Cell::rate_alone(cell, user, way != down);
             direction.rate = Cell::peak_rate(cell, user, way != down);
         }
     }

@@ -113,7 +113,7 @@ impl Scenario {
 
 pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription {
     DirectionDescription {
-        rate_bps: direction.rate.bps(),
+        rate_bps: direction.cellular().map_or(direction.rate, |user| user.alone).bps(),
         delay_s: direction.delay.seconds(),
         queue: match &direction.variation {
             None => direction.queue.label(),
@@ -127,7 +127,7 @@ pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription 
             }
             Some(RateVariation::Cellular(user)) => {
                 let cell = user.medium.as_deref().unwrap_or_default();
-                format!("cell \"{cell}\", {}", direction.queue.label())
+                format!("cell \"{cell}\", peak {}, {}", direction.rate, direction.queue.label())
             }
             Some(RateVariation::Grants(_)) => format!("by grants, {}", direction.queue.label()),
             Some(RateVariation::Shaper { .. }) => format!("token bucket, {}", direction.queue.label()),

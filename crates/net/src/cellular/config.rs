@@ -5,7 +5,7 @@ use crate::transmitter::Steps;
 use params::Form::{Bytes, Integer, List, Number, OrSteps, Quantity, Range, Text, Word};
 use params::Mistake;
 use params::Unit::{Length as Metres, Speed as SpeedUnit, Time as Seconds};
-use units::{Length, Span, Speed, Time};
+use units::{Length, Rate, Span, Speed, Time};
 
 /// Values from given times on, the first from zero.
 pub type Schedule<T> = Vec<(Span, T)>;
@@ -127,6 +127,8 @@ params::options! {
         drx: Option<Drx> = |_| None;
         /// Handovers of the terminal.
         handover: Option<Handover> = |_| None;
+        /// Its rate with the cell to itself at the mean SNR; for descriptions.
+        alone: Rate = |_| Rate::from_bps(0);
     }
 }
 

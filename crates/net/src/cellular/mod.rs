@@ -139,8 +139,22 @@ impl Cell {
 
     /// The largest rate at which a direction transmits.
     pub fn peak_rate(options: &CellOptions, user: &UserOptions, up: bool) -> Rate {
+        Cell::rate_at(options, user, up, f64::INFINITY)
+    }
+
+    /// The rate of a direction that has the cell to itself, at its mean SNR at the start.
+    pub fn rate_alone(options: &CellOptions, user: &UserOptions, up: bool) -> Rate {
+        Cell::rate_at(options, user, up, user.mean_snr().at(Time::ZERO).0)
+    }
+
+    /// The rate in all resource blocks at an SNR, dB, without repetitions.
+    fn rate_at(options: &CellOptions, user: &UserOptions, up: bool, snr: f64) -> Rate {
         let cell = Cell::new(options.clone());
-        let mcs = user.mcs.unwrap_or_else(|| cell.modulation.mcs_of(15));
+        let by_snr = || match cell.modulation.cqi(snr) {
+            0 => None,
+            cqi => Some(cell.modulation.mcs_of(cqi)),
+        };
+        let Some(mcs) = user.mcs.or_else(by_snr) else { return Rate::from_bps(0) };
         let blocks = cell.blocks.steps.iter().map(|(_, blocks)| *blocks).max().unwrap_or(1);
         let bytes = |symbols: u32| match symbols {
             0 => 0,

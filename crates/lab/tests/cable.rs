@@ -1,0 +1,112 @@
+//! Cable and fibre upstream, and what clumps of packets make of senders and receivers. docs/cable.md explains the numbers.
+
+use lab::{Outcome, Recording, Run, Scenario, Settings};
+
+fn outcome(text: &str, assignments: &[&str]) -> Outcome {
+    let assignments: Vec<String> = assignments.iter().map(|one| one.to_string()).collect();
+    let scenario =
+        Scenario::parse("cable.toml", text, &assignments).unwrap_or_else(|error| panic!("{error}"));
+    let recording = Recording { audit: true, ..Recording::default() };
+    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
+    run.finish();
+    let (violations, count) = run.audit();
+    assert_eq!(count, 0, "{:?}", violations.first());
+    run.outcome()
+}
+
+const CABLE: &str = include_str!("../../../scenarios/cable.toml");
+
+fn game_p95(o: &Outcome) -> f64 {
+    o.flows.iter().find(|flow| flow.name == "game").and_then(|flow| flow.p95_delay_s).unwrap()
+}
+
+#[test]
+fn a_lone_packet_waits_for_its_grant() {
+    let text = r#"
+duration = "100s"
+delays = true
+link = [{ ends = ["home", "isp"], rate = { kind = "request_grant", rate = "20Mbps", channel = "100Mbps" }, delay = "0ms", queue = { kind = "droptail", limit = "9p" } }]
+flow = [{ name = "f", from = "home", to = "isp", udp = { rate = "79kbps", packet = 100 } }]
+"#;
+    let o = outcome(text, &[]);
+    // Requested at the next interval, granted two intervals later: 4 to 6 ms, and 8 us on the channel.
+    let mean = o.flows[0].mean_delay_s.unwrap();
+    assert!((mean / 0.005_008 - 1.0).abs() < 0.01, "{mean}");
+    let grants = o.links[0].grants.as_ref().unwrap();
+    assert!(grants.requests == grants.grants && grants.mean_grant_bytes == Some(100.0), "{grants:?}");
+    let fibre = outcome(text, &["link[0].rate.profile=gpon_fixed"]);
+    assert!(fibre.flows[0].mean_delay_s.unwrap() < 0.0003);
+}
+
+#[test]
+fn docsis_pie_holds_the_delay_of_an_upload() {
+    let with = outcome(CABLE, &[]);
+    let without = outcome(CABLE, &[r#"link.cable.queue={ kind = "droptail", limit = "250kB" }"#]);
+    assert!(with.links[0].utilisation > 0.9 && without.links[0].utilisation > 0.95);
+    assert!(game_p95(&with) * 1.5 < game_p95(&without), "{} {}", game_p95(&with), game_p95(&without));
+    // Low-latency DOCSIS: a queue of its own for packets that say so, and grants without requests.
+    let low = outcome(
+        CABLE,
+        &[
+            r#"link.cable.rate={ kind = "request_grant", rate = "20Mbps", channel = "100Mbps", profile = "docsis_ll", unsolicited = "400B" }"#,
+            r#"link.cable.queue={ kind = "dualpi2" }"#,
+            r#"flow.upload.tcp={ congestion_control = "prague", ecn = true }"#,
+        ],
+    );
+    assert!(game_p95(&low) < game_p95(&with), "{} {}", game_p95(&low), game_p95(&with));
+    let queue = low.links[0].low_latency.as_ref().unwrap();
+    assert!(queue.mean_sojourn_s.is_some_and(|wait| wait < 0.006), "{queue:?}");
+}
+
+#[test]
+fn a_warm_up_and_a_copy() {
+    let scenario = Scenario::parse("cable.toml", CABLE, &["duration=6s".into(), "warmup=2s".into()]).unwrap();
+    let run = || Run::new(&scenario, Settings::default()).unwrap();
+    let mut whole = run();
+    whole.finish();
+    let mut first = run();
+    first.advance_to(units::Time::from_ps(3_000_000_000_000));
+    let mut copy = first.fork().unwrap();
+    copy.finish();
+    let strip = |json: String| json.split(",\"engine\"").next().unwrap().to_string();
+    assert_eq!(strip(whole.outcome().to_json()), strip(copy.outcome().to_json()));
+}
+
+/// A transfer over a Wi-Fi link of 80 MHz by a sender that paces, whose receive window is below the capacity of the path: packets
+/// in an A-MPDU, airtime for each Mbit, and ACKs for each segment.
+fn over_wifi([from, to]: [&str; 2], options: &str) -> (f64, f64, f64) {
+    let text = format!(
+        r#"
+duration = "10s"
+warmup = "2s"
+wifi = [{{ name = "w", ap = "ap" }}]
+link = [
+  {{ name = "air", ends = ["ap", "sta"], rate = {{ kind = "wifi", medium = "w", errors = 0, rate_control = {{ kind = "fixed", mcs = 9 }} }} }},
+  {{ name = "wire", ends = ["ap", "server"], rate = "10Gbps", delay = "5ms" }},
+]
+flow = [{{ name = "f", from = "{from}", to = "{to}", tcp = {{ congestion_control = "reno", pacing = true, receive_window = 100, {options} }} }}]
+"#
+    );
+    let o = outcome(&text, &[]);
+    let (data, acks) = if from == "sta" { (1, 0) } else { (0, 1) };
+    let wifi = o.links[data].wifi.as_ref().unwrap();
+    let ratio = o.links[acks].delivered_packets as f64 / o.links[data].delivered_packets as f64;
+    (wifi.mean_aggregation.unwrap(), wifi.airtime_share / o.flows[0].goodput_bps * 1e6, ratio)
+}
+
+#[test]
+fn longer_bursts_fill_longer_aggregates() {
+    let of = |options: &str| over_wifi(["sta", "server"], options);
+    let [alone, short, long] = ["tso = false", "tso = true", "tso = true, pacing_shift = 7"].map(of);
+    assert!(alone.0 * 1.3 < short.0 && short.0 * 1.1 < long.0, "{alone:?} {short:?} {long:?}");
+    assert!(long.1 < short.1 && short.1 < 0.9 * alone.1, "airtime: {alone:?} {short:?} {long:?}");
+}
+
+#[test]
+fn one_acknowledgement_for_an_aggregate() {
+    let of = |options: &str| over_wifi(["server", "sta"], options);
+    let [each, merged] =
+        ["tso = true, pacing_shift = 7, gro = false", "tso = true, pacing_shift = 7, gro = true"].map(of);
+    assert!((each.2 - 0.5).abs() < 0.01 && merged.2 < 0.1, "{each:?} {merged:?}");
+    assert!(merged.1 < each.1, "ACKs take airtime: {each:?} {merged:?}");
+}
