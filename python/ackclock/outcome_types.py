@@ -143,6 +143,47 @@ class WifiLinkOutcome(TypedDict):
     """Mean time from the begin of the contention to the transmission, seconds; null if there was none."""
 
 
+class CellLinkOutcome(TypedDict):
+    """One direction of a link of a cell."""
+
+    block_share: float
+    """Resource blocks that it used, repetitions included, in whole slots of the cell over all slots of its
+    direction, 0 to 1."""
+    blocks: int
+    """Transport blocks, without repetitions."""
+    block_error_rate: float | None
+    """Those whose first attempt failed, over all; null if there was none."""
+    attempts: list[int]
+    """Transport blocks that arrived in attempt 1 to 8, and those that were given up."""
+    mcs: list[int]
+    """Transport blocks by MCS, from 0."""
+    mean_cqi: float | None
+    """Mean CQI by which blocks were sent; null if there was none."""
+    mean_order_wait_s: float | None
+    """Mean time that a complete packet waits behind an unfinished one, seconds; null without packets."""
+    lost_packets: int
+    """Packets that were lost after their last attempt or at a handover; they are in `dropped_packets.loss` too."""
+    requests: int
+    """Scheduling requests; uplink."""
+    mean_grant_wait_s: float | None
+    """Mean time from the need of a request to the transmission that it brings, seconds; null without one."""
+    handovers: int
+    """Handovers."""
+
+
+class GrantsOutcome(TypedDict):
+    """A direction that sends what it was granted."""
+
+    requests: int
+    """Requests."""
+    grants: NotRequired[int]
+    """Intervals in which bytes left."""
+    mean_grant_bytes: float | None
+    """Mean number of bytes that left in them; null if there was none."""
+    unsolicited_bytes: int
+    """Bytes that left without a request."""
+
+
 class RadioOutcome(TypedDict):
     """The results of the radio network. Counts are of data packets, except for the counters of the MAC."""
 
@@ -188,6 +229,17 @@ class WifiOutcome(TypedDict):
     """Number of channel accesses."""
     collision_rate: float | None
     """Accesses in which several devices transmitted, over all; null if there was none."""
+
+
+class CellOutcome(TypedDict):
+    """A cell of a mobile network."""
+
+    name: str
+    """Its name."""
+    block_use: list[float]
+    """Resource blocks used over those that there were, down and up, 0 to 1."""
+    slots: int
+    """Slots in which something was sent."""
 
 
 class Fairness(TypedDict):
@@ -240,6 +292,10 @@ class LinkOutcome(TypedDict):
     """The low-latency queue of DualPI2; absent without one."""
     wifi: NotRequired[WifiLinkOutcome | None]
     """What the direction has done on its Wi-Fi channel; absent on other links."""
+    cell: NotRequired[CellLinkOutcome | None]
+    """What the direction has done in its cell; absent on other links."""
+    grants: NotRequired[GrantsOutcome | None]
+    """What the direction was granted; absent on other links."""
 
 
 class SatelliteOutcome(TypedDict):
@@ -276,6 +332,8 @@ class Outcome(TypedDict):
     """Satellites, if there are any."""
     wifi: NotRequired[list[WifiOutcome]]
     """Wi-Fi channels; absent without one."""
+    cell: NotRequired[list[CellOutcome]]
+    """Cells of mobile networks; absent without one."""
     fairness: Fairness
     """Fairness between flows."""
     engine: EngineCost

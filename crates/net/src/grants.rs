@@ -155,7 +155,7 @@ impl Grants {
     }
 
     /// The interval that begins at `now`: what was granted leaves, and what is new is requested.
-    pub(crate) fn serve(&mut self, now: Time, queues: &mut impl Queues) -> Turn {
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues) -> Turn {
         let interval = now.ps() / self.interval.ps();
         let passed = interval - self.last.unwrap_or(0);
         self.last = Some(interval);
@@ -196,12 +196,12 @@ impl Grants {
     }
 
     /// Bytes that wait: in the queue, and of the packet that has left in part.
-    fn waiting(&self, queues: &impl Queues) -> u64 {
+    fn waiting(&self, queues: &dyn Queues) -> u64 {
         queues.bytes(self.link) + self.partial.as_ref().map_or(0, |(_, left)| *left)
     }
 
     /// Sends `bytes` from `now` on. Returns those for which there was no packet.
-    fn send(&mut self, now: Time, bytes: u64, queues: &mut impl Queues, turn: &mut Turn) -> u64 {
+    fn send(&mut self, now: Time, bytes: u64, queues: &mut dyn Queues, turn: &mut Turn) -> u64 {
         let mut left = bytes;
         while left > 0 {
             let (packet, unsent) = match self.partial.take() {

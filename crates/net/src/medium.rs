@@ -79,7 +79,7 @@ impl Medium {
     }
 
     /// Serves its links at `now`.
-    pub(crate) fn serve(&mut self, now: Time, queues: &mut impl Queues) -> Turn {
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues) -> Turn {
         match &mut self.kind {
             MediumKind::Wifi(channel) => channel.serve(now, queues),
             MediumKind::Cell(cell) => cell.serve(now, queues),

@@ -51,6 +51,8 @@ pub struct Direction {
     reporting: (u64, u64),
     /// What the outer loop adds to it, dB.
     offset: f64,
+    /// The CQI and MCS that follow from both, until one of them changes.
+    choice: Option<Option<(usize, u8)>>,
     pub average: Average,
     /// When the HARQ processes in use become free, slots.
     processes: VecDeque<u64>,
@@ -86,6 +88,7 @@ impl Direction {
             next_report: 0,
             reporting,
             offset: 0.0,
+            choice: None,
             average: Average::default(),
             processes: VecDeque::new(),
             order: Order::default(),
@@ -107,13 +110,20 @@ impl Direction {
             self.next_report += period;
         }
         while let Some((_, snr)) = self.reports.front().filter(|(at, _)| *at <= usable) {
-            self.reported = Some(*snr);
+            (self.reported, self.choice) = (Some(*snr), None);
             self.reports.pop_front();
         }
     }
 
     /// The CQI by which the next block is sent, and its MCS; none if the terminal is out of range.
-    pub fn scheme(&self, modulation: &Modulation) -> Option<(usize, u8)> {
+    pub fn scheme(&mut self, modulation: &Modulation) -> Option<(usize, u8)> {
+        match self.choice {
+            Some(choice) => choice,
+            None => *self.choice.insert(self.choose(modulation)),
+        }
+    }
+
+    fn choose(&self, modulation: &Modulation) -> Option<(usize, u8)> {
         if let Some(mcs) = self.mcs {
             return Some((modulation.cqi_of(mcs), mcs));
         }
@@ -157,6 +167,7 @@ impl Direction {
             if self.mcs.is_none() && target > 0.0 {
                 self.offset += if failed { -STEP } else { STEP * target / (1.0 - target) };
                 self.offset = self.offset.clamp(-MOST_OFFSET, MOST_OFFSET);
+                self.choice = None;
             }
         }
         if !failed {

@@ -59,8 +59,9 @@ struct Way {
 pub struct Cell {
     options: CellOptions,
     modulation: Modulation,
-    /// Resource blocks over time.
+    /// Resource blocks over time, and those of the present slot.
     blocks: Steps<u32>,
+    all: u32,
     /// Symbols of the slots of a period, down and up.
     pattern: Vec<[u32; 2]>,
     slot: Span,
@@ -93,6 +94,7 @@ impl Cell {
         Cell {
             modulation: Modulation::new(&options),
             blocks: options.resource_blocks().expect(checked),
+            all: 0,
             ways: [way(DOWN), way(UP)],
             slot: options.slot(),
             pattern,

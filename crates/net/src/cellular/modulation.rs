@@ -112,19 +112,24 @@ pub struct Modulation {
     /// Of each CQI: the SNR at which a tenth of the blocks fail.
     thresholds: [f64; 15],
     efficiencies: [f64; 15],
+    /// Of each CQI: the highest MCS whose efficiency is not above it.
+    mcs_by_cqi: [u8; 15],
 }
 
 impl Modulation {
     pub fn new(options: &CellOptions) -> Modulation {
         let high = options.has_256qam();
         let rows: &[(u32, &[f64])] = if high { &MCS_256QAM } else { &MCS_64QAM };
-        let mcs = rows.iter().flat_map(|(bits, rates)| rates.iter().map(|rate| (*bits, *rate))).collect();
+        let mcs: Vec<Entry> =
+            rows.iter().flat_map(|(bits, rates)| rates.iter().map(|rate| (*bits, *rate))).collect();
         let efficiencies = if high { CQI_256QAM } else { CQI_64QAM }.map(efficiency);
         let thresholds = efficiencies.map(threshold);
         let gap = -libm::log(5.0 * BIT_ERRORS) / 1.5;
         let by_gap = |of: f64| 10.0 * libm::log10(gap * (libm::exp2(of) - 1.0));
         let reported = if options.cqi_map == "gap" { efficiencies.map(by_gap) } else { thresholds };
-        Modulation { mcs, reported, thresholds, efficiencies }
+        let mcs_by_cqi = efficiencies
+            .map(|most| mcs.iter().rposition(|mcs| efficiency(*mcs) <= most + 1e-9).unwrap_or(0) as u8);
+        Modulation { mcs, reported, thresholds, efficiencies, mcs_by_cqi }
     }
 
     /// The CQI at an SNR, dB; 0: out of range.
@@ -134,8 +139,7 @@ impl Modulation {
 
     /// The highest MCS whose efficiency is not above that of a CQI from 1 on.
     pub fn mcs_of(&self, cqi: usize) -> u8 {
-        let most = self.efficiencies[cqi - 1] + 1e-9;
-        self.mcs.iter().rposition(|mcs| efficiency(*mcs) <= most).unwrap_or(0) as u8
+        self.mcs_by_cqi[cqi - 1]
     }
 
     /// The lowest CQI whose efficiency is not below that of an MCS.

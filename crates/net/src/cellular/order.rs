@@ -64,6 +64,11 @@ impl Order {
         self.unsent() > 0 || self.again_from().is_some_and(|from| from <= slot)
     }
 
+    /// Whether blocks have carried everything, and nothing is to be sent again.
+    pub fn is_sent(&self) -> bool {
+        self.unsent() == 0 && self.again.is_empty()
+    }
+
     /// Bytes that are still to be sent, with the headers of their parts.
     pub fn bytes(&self) -> u64 {
         let again = self.again.iter().map(|(_, part)| (part.bytes + PART_HEADER) as u64).sum::<u64>();

@@ -8,6 +8,8 @@ use units::{Span, Time};
 
 /// Speed of light, m/s.
 const LIGHT: f64 = 299_792_458.0;
+/// Numbers of slots whose correlations are kept.
+const KEPT: usize = 16;
 /// The least power of a fading signal over its mean: -60 dB.
 const LEAST_POWER: f64 = 1e-6;
 
@@ -32,19 +34,23 @@ fn normals(stream: &mut Stream) -> (f64, f64) {
 /// A Gaussian process of unit variance with an exponential correlation (AR(1)), in one or two dimensions.
 #[derive(Clone, Debug)]
 struct Correlated {
-    /// Correlation from one slot to the next.
-    rho: f64,
+    /// Correlation over 1, 2, ... slots.
+    rho: [f64; KEPT],
     value: (f64, f64),
 }
 
 impl Correlated {
     fn new(rho: f64, stream: &mut Stream) -> Correlated {
+        let rho = std::array::from_fn(|index| libm::pow(rho, (index + 1) as f64));
         Correlated { rho, value: normals(stream) }
     }
 
     /// Goes `slots` slots on.
     fn advance(&mut self, slots: u64, stream: &mut Stream) {
-        let part = if slots == 1 { self.rho } else { libm::pow(self.rho, slots as f64) };
+        let part = match self.rho.get(slots as usize - 1) {
+            Some(rho) => *rho,
+            None => libm::pow(self.rho[0], slots as f64),
+        };
         let (x, y) = normals(stream);
         let noise = (1.0 - part * part).sqrt();
         self.value = (part * self.value.0 + noise * x, part * self.value.1 + noise * y);

@@ -91,7 +91,7 @@ impl Cell {
     }
 
     /// The slot that begins at `now`.
-    pub(crate) fn serve(&mut self, now: Time, queues: &mut impl Queues) -> Turn {
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues) -> Turn {
         let slot = now.ps() / self.slot.ps();
         self.last = Some(slot);
         let mut turn = Turn::default();
@@ -100,7 +100,8 @@ impl Cell {
             self.timers.pop();
             self.release(number, now, &mut turn);
         }
-        let all = self.blocks.at(now).0;
+        self.all = self.blocks.at(now).0;
+        let all = self.all;
         let mut sent = false;
         for way in [DOWN, UP] {
             if self.symbols(slot, way) == 0 {
@@ -118,24 +119,26 @@ impl Cell {
     }
 
     /// The first slot from `slot` on in which something is to be done. Directions without data leave the lists.
-    fn following(&mut self, slot: u64, queues: &impl Queues) -> Option<u64> {
+    fn following(&mut self, slot: u64, queues: &dyn Queues) -> Option<u64> {
         let mut next = self.timers.peek().map(|timer| timer.0.0.max(slot));
         for way in [DOWN, UP] {
             if let Some((repeat, _)) = self.ways[way].repeats.front() {
                 next = next.into_iter().chain([self.slot_of_way((*repeat).max(slot), way)]).min();
             }
+            let first = self.slot_of_way(slot, way);
             let mut active = std::mem::take(&mut self.ways[way].active);
             active.retain(|number| {
                 let direction = &mut self.directions[*number as usize];
                 let waits = queues.waiting(direction.link) > 0;
-                let data = waits || direction.held.is_some() || direction.order.bytes() > 0;
-                if data {
-                    next = next.into_iter().chain(self.earliest(*number, slot, waits)).min();
-                } else {
+                if !waits && direction.held.is_none() && direction.order.is_sent() {
                     direction.active = false;
                     direction.backlog.iter_mut().for_each(Backlog::forget);
+                    return false;
                 }
-                data
+                if next.is_none_or(|next| next > first) {
+                    next = next.into_iter().chain(self.earliest(*number, slot, waits)).min();
+                }
+                true
             });
             self.ways[way].active = active;
         }
@@ -182,7 +185,7 @@ impl Cell {
         let mut waiting = std::mem::take(&mut self.ways[way].repeats);
         let mut postponed = VecDeque::new();
         while let Some((at, mut block)) = waiting.pop_front() {
-            let width = block.width.min(self.blocks.at(self.start(slot)).0);
+            let width = block.width.min(self.all);
             if at > slot || width > left {
                 postponed.push_back((at, block));
                 continue;
@@ -203,7 +206,7 @@ impl Cell {
         way: usize,
         slot: u64,
         mut left: u32,
-        queues: &mut impl Queues,
+        queues: &mut dyn Queues,
         turn: &mut Turn,
     ) -> u32 {
         let mut candidates: Vec<(f64, u32, usize, u8)> = Vec::new();
@@ -212,13 +215,12 @@ impl Cell {
             let number = self.ways[way].active[index];
             let Some((cqi, mcs)) = self.scheme(number, slot, queues) else { continue };
             let symbols = self.symbols(slot, way);
-            let all = self.blocks.at(self.start(slot)).0;
-            let rate = self.sizes(self.directions[number as usize].layers, symbols).bytes(mcs, all);
+            let rate = self.sizes(self.directions[number as usize].layers, symbols).bytes(mcs, self.all);
             let Direction { user, average, .. } = &mut self.directions[number as usize];
             let scheduler = &self.ways[way].scheduler;
             candidates.push((scheduler.metric(slot, *user, users, rate as f64, average), number, cqi, mcs));
         }
-        while !candidates.is_empty() {
+        while left > 0 && !candidates.is_empty() {
             let mut best = 0;
             for index in 1..candidates.len() {
                 if candidates[index].0 > candidates[best].0 {
@@ -226,17 +228,23 @@ impl Cell {
                 }
             }
             let (_, number, cqi, mcs) = candidates.swap_remove(best);
-            let (width, bytes) =
-                if left > 0 { self.send_block(number, slot, (cqi, mcs, left), queues, turn) } else { (0, 0) };
+            let (width, bytes) = self.send_block(number, slot, (cqi, mcs, left), queues, turn);
             left -= width;
-            let Direction { user, average, .. } = &mut self.directions[number as usize];
-            self.ways[way].scheduler.served(*user, users, bytes, average);
+            self.served(number, bytes);
         }
+        candidates.into_iter().for_each(|(_, number, ..)| self.served(number, 0));
         left
     }
 
+    /// A direction with data got so many bytes in this slot.
+    fn served(&mut self, number: u32, bytes: u32) {
+        let users = self.users.len() as u32;
+        let Direction { user, average, way, .. } = &mut self.directions[number as usize];
+        self.ways[*way].scheduler.served(*user, users, bytes, average);
+    }
+
     /// The CQI and MCS of a direction that can send in `slot`.
-    fn scheme(&mut self, number: u32, slot: u64, queues: &impl Queues) -> Option<(usize, u8)> {
+    fn scheme(&mut self, number: u32, slot: u64, queues: &dyn Queues) -> Option<(usize, u8)> {
         let waits = queues.waiting(self.directions[number as usize].link) > 0;
         if self.earliest(number, slot, waits) != Some(slot) {
             return None;
@@ -256,7 +264,7 @@ impl Cell {
         number: u32,
         slot: u64,
         (cqi, mcs, most): (usize, u8, u32),
-        queues: &mut impl Queues,
+        queues: &mut dyn Queues,
         turn: &mut Turn,
     ) -> (u32, u32) {
         let direction = &self.directions[number as usize];
@@ -307,7 +315,7 @@ impl Cell {
     }
 
     /// A block carries the report of what waits behind it.
-    fn report_backlog(&mut self, number: u32, slot: u64, queues: &impl Queues) {
+    fn report_backlog(&mut self, number: u32, slot: u64, queues: &dyn Queues) {
         let from = self.granted_from(slot);
         let direction = &mut self.directions[number as usize];
         let Some(backlog) = &mut direction.backlog else { return };
@@ -320,7 +328,7 @@ impl Cell {
     }
 
     /// Takes what fits in `room` bytes from a direction. Returns the parts and their bytes with headers.
-    fn fill(&mut self, number: u32, slot: u64, room: u32, queues: &mut impl Queues) -> (Vec<Part>, u32) {
+    fn fill(&mut self, number: u32, slot: u64, room: u32, queues: &mut dyn Queues) -> (Vec<Part>, u32) {
         let start = Time::ZERO + self.slot * slot;
         let direction = &mut self.directions[number as usize];
         let user = &self.users[direction.user as usize];
@@ -355,10 +363,9 @@ impl Cell {
     /// Sends a block in slot `slot`; what becomes of it is known at the end of the slot.
     fn send(&mut self, block: Block, slot: u64, turn: &mut Turn) {
         let end = self.start(slot + 1);
-        let all = self.blocks.at(self.start(slot)).0;
         let number = block.direction;
         let direction = &mut self.directions[number as usize];
-        let used = self.slot.part(block.width as f64 / all as f64);
+        let used = self.slot.part(block.width as f64 / self.all as f64);
         direction.account.used = direction.account.used + used;
         turn.usage.push((direction.link, used.part(1.0 / self.ways[direction.way].share)));
         if direction.attempt(&block, slot, &self.options, &self.modulation) {

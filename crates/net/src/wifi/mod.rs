@@ -245,7 +245,7 @@ impl Channel {
     }
 
     /// The next access at `now`: all devices whose turn it is transmit, of a node the one with the highest category.
-    pub(crate) fn serve(&mut self, now: Time, queues: &mut impl Queues) -> Turn {
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues) -> Turn {
         let mut devices = self.contenders.begin(now); // contenders and devices have the same numbers
         devices.sort_by_key(|device| std::cmp::Reverse(self.devices[*device as usize].owner.1));
         let mut ppdus: Vec<(u32, Option<Ppdu>, Span)> = Vec::new();
@@ -284,7 +284,7 @@ impl Channel {
     }
 
     /// Begins the PPDU of a device: chooses the direction and takes what fits. `None` if there is nothing to send.
-    fn build(&mut self, device: u32, now: Time, queues: &mut impl Queues) -> Option<Ppdu> {
+    fn build(&mut self, device: u32, now: Time, queues: &mut dyn Queues) -> Option<Ppdu> {
         let Channel { devices, directions, options, contenders, .. } = self;
         let owner = &mut devices[device as usize];
         let ready = |station: u32| {
@@ -457,7 +457,7 @@ impl Channel {
     }
 
     /// After an access: the device goes on contending if it has something to send.
-    fn contend(&mut self, device: u32, queues: &impl Queues) {
+    fn contend(&mut self, device: u32, queues: &dyn Queues) {
         let owner = &mut self.devices[device as usize];
         let pending = |number: &u32| {
             let direction = &self.directions[*number as usize];
