@@ -42,6 +42,8 @@ pub struct Receiver {
     /// The router feedback of the last data packet.
     reply: RouterReply,
     last_ack: u32,
+    /// ACKs can be combined, because segments are missing or because several arrive at once.
+    combines: bool,
     compression: Compression,
     /// When the SYN arrived last.
     syn_at: Time,
@@ -71,6 +73,7 @@ impl Receiver {
             echo: Time::ZERO,
             reply: RouterReply::None,
             last_ack: 0,
+            combines: options.ack_compression || options.gro,
             compression: Compression::default(),
             syn_at: Time::ZERO,
             window_growth: WindowGrowth::default(),
@@ -90,7 +93,7 @@ impl Receiver {
     /// Whether an ACK can wait for its timer.
     #[inline]
     pub fn delays_acks(&self) -> bool {
-        self.options.delayed_ack || self.options.ack_compression || self.options.gro
+        self.options.delayed_ack || self.combines
     }
 
     /// Processes a data packet.
@@ -139,10 +142,7 @@ impl Receiver {
                 return;
             }
         }
-        if self.options.ack_compression && !self.beyond.is_empty() && self.compress(context, seq) {
-            return;
-        }
-        if self.options.gro && in_order && !syn && self.merge(context, seq) {
+        if self.combines && self.combine(context, seq, in_order && !syn) {
             return;
         }
         self.compression.newest = None;
@@ -152,8 +152,14 @@ impl Receiver {
         self.acknowledge(context, seq);
     }
 
-    /// The ACK of a segment waits for other segments that arrive at this instant (GRO): it leaves a picosecond later.
+    /// Whether the ACK of a segment waits for others; `next`: it is data in order.
     #[cold]
+    fn combine<W: FlowContext>(&mut self, context: &mut W, seq: u32, next: bool) -> bool {
+        self.options.ack_compression && !self.beyond.is_empty() && self.compress(context, seq)
+            || self.options.gro && next && self.merge(context, seq)
+    }
+
+    /// The ACK of a segment waits for other segments that arrive at this instant (GRO): it leaves a picosecond later.
     fn merge<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
         if self.delayed as u64 >= GRO_BYTES / self.options.packet as u64 {
             return false;
@@ -165,7 +171,6 @@ impl Receiver {
     }
 
     /// Whether the ACK of a segment is combined with later ones while others are missing (`tcp_comp_sack_*` of Linux).
-    #[cold]
     fn compress<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
         let quick = self.options.delayed_ack && self.quick_acks > 0;
         // The ACK that reports a duplicate does not wait: it reports only one of them.

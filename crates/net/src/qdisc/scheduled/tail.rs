@@ -36,7 +36,7 @@ impl TailDrop {
     /// Accepts the packet if there is room for it; if the transmitter is `idle`, in any case.
     #[inline]
     pub fn push(&mut self, packet: Waiting, idle: bool) -> bool {
-        if !self.has_room(packet.packet.size) && !idle {
+        if !(self.has_room(packet.packet.size) || idle) {
             return false;
         }
         self.bytes += packet.packet.size as u64;
