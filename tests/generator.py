@@ -28,8 +28,8 @@ FILE = Path(__file__).parents[1] / "scenarios" / "generated.toml"
 """The name of generated scenarios: the files that they name are beside it."""
 DEFINITIONS: dict[str, Any] = schema("scenario")["$defs"]
 REQUIRED = {table["name"]: {key["name"] for key in table["params"] if not key["default"]} for table in models("keys")}
-MEDIA = ("wifi", "cellular", "request_grant")
-"""Kinds of rates of links that a medium serves."""
+SHARED = ("wifi", "cellular")
+"""Kinds of rates of links that share a medium, which has a table of its own."""
 MODELS = {definition(form) for kind in ("queue", "loss", "router") for form in DEFINITIONS[kind]["anyOf"]}
 """Queue disciplines, impairments and routers: tables whose `kind` is their name."""
 Document = dict[str, Any]
@@ -126,7 +126,7 @@ class Generator:
         """A link with a delay, which only links of a medium can do without, and without a medium."""
         link = {"delay": self.value("link", "delay", {})} | self.table("link")
         for table in (link, link.get("back", {})):
-            if isinstance(table.get("rate"), dict) and table["rate"].get("kind") in MEDIA:
+            if isinstance(table.get("rate"), dict) and table["rate"].get("kind") in SHARED:
                 table["rate"] = "2Mbps"
         return link
 
@@ -206,7 +206,7 @@ class Generator:
             for key, form in properties.items()
             if key in REQUIRED[name] or self.likely(self.PARTS.get(key, part))
         }
-        if name in {*MODELS, *MEDIA}:
+        if name in {*MODELS, *SHARED}:
             table["kind"] = name
         return table
 
@@ -430,7 +430,7 @@ def run(number: int) -> Attempt:
 
 def expected() -> set[str]:
     """The elements that must occur: every model of the catalog, QUIC, UDP, traffic, satellites and radio networks."""
-    rates = ("trace", "steps", "random_steps", "file", *MEDIA)
+    rates = ("trace", "steps", "random_steps", "file", "request_grant", *SHARED)
     return {
         *(f"queue {model['name']}" for model in models("queues")),
         *(f"loss {model['name']}" for model in models("losses")),

@@ -37,7 +37,7 @@ fn a_download_takes_the_peak() {
     assert!(cell.block_share > 0.99 && cell.block_error_rate == Some(0.0), "{cell:?}");
     assert!((o.links[2].utilisation - cell.block_share).abs() < 1e-3);
     assert!((o.cell[0].block_use[0] - cell.block_share).abs() < 1e-9);
-    // Two million picoseconds a slot, 20 s: no slot is served twice, and none is left out.
+    // 15,000 slots of 1 ms after the warm-up: none is served twice, none is left out.
     assert!((o.cell[0].slots as f64 / 15_000.0 - 1.0).abs() < 0.01);
 }
 

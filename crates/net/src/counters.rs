@@ -14,7 +14,7 @@ macro_rules! counters {
             type Output = $name;
             /// What it has done after `early`.
             fn sub(self, early: &$name) -> $name {
-                $name { $($field: $crate::counters::Minus::minus(self.$field, early.$field),)* }
+                $name { $($field: $crate::counters::Subtract::subtract(self.$field, early.$field),)* }
             }
         }
     };
@@ -23,24 +23,24 @@ macro_rules! counters {
 pub(crate) use counters;
 
 /// A counter, or an array of counters.
-pub(crate) trait Minus {
-    fn minus(self, early: Self) -> Self;
+pub(crate) trait Subtract {
+    fn subtract(self, early: Self) -> Self;
 }
 
-impl Minus for u64 {
-    fn minus(self, early: u64) -> u64 {
+impl Subtract for u64 {
+    fn subtract(self, early: u64) -> u64 {
         self - early
     }
 }
 
-impl Minus for Span {
-    fn minus(self, early: Span) -> Span {
+impl Subtract for Span {
+    fn subtract(self, early: Span) -> Span {
         self - early
     }
 }
 
-impl<T: Minus + Copy, const N: usize> Minus for [T; N] {
-    fn minus(self, early: [T; N]) -> [T; N] {
-        std::array::from_fn(|index| self[index].minus(early[index]))
+impl<T: Subtract + Copy, const N: usize> Subtract for [T; N] {
+    fn subtract(self, early: [T; N]) -> [T; N] {
+        std::array::from_fn(|index| self[index].subtract(early[index]))
     }
 }

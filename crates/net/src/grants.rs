@@ -45,7 +45,17 @@ impl GrantOptions {
                 format!("{} is above the rate of the channel, {}", self.rate, self.channel),
             ));
         }
+        let interval = self.times().0;
+        if self.channel.bytes_in(interval) == 0 {
+            let message = format!("the channel carries less than a byte in {interval}; make it longer");
+            return Err(("interval", message));
+        }
         Ok(())
+    }
+
+    /// By how much grants can be ahead of the sustained rate: an interval, a byte and the burst.
+    pub fn ahead(&self) -> Span {
+        self.times().0 + self.rate.time_for(self.burst + 1)
     }
 
     fn times(&self) -> (Span, Span) {
@@ -75,7 +85,7 @@ counters! {
     }
 }
 
-/// Bits times picoseconds per second of a byte: tokens are counted in this unit, so nothing is rounded.
+/// Bits times picoseconds per second of a byte: tokens are counted in this unit.
 const BYTE: u128 = 8 * PS_PER_S as u128;
 
 /// The transmitter of one direction.
@@ -93,9 +103,6 @@ pub struct Grants {
     requests: VecDeque<(u64, u64)>,
     /// Bytes that are granted and have not left.
     granted: u64,
-    /// Bytes that have left, and those that have left or were requested, from the start.
-    sent: u64,
-    asked: u64,
     /// The packet that has left in part, and the bytes that have not.
     partial: Option<(Waiting, u64)>,
     account: GrantAccount,
@@ -115,12 +122,10 @@ impl Grants {
             next: None,
             requests: VecDeque::new(),
             granted: 0,
-            sent: 0,
-            asked: 0,
             partial: None,
             account: GrantAccount::default(),
         };
-        grants.tokens = grants.depth();
+        grants.tokens = grants.filled() + grants.options.burst as u128 * BYTE;
         grants
     }
 
@@ -129,8 +134,9 @@ impl Grants {
         self.options.rate.bps() as u128 * self.interval.ps() as u128
     }
 
+    /// The most tokens; nearly a byte more than those of an interval and the burst, so that no fraction is lost.
     fn depth(&self) -> u128 {
-        self.filled() + self.options.burst as u128 * BYTE
+        self.filled() + (self.options.burst as u128 + 1) * BYTE - 1
     }
 
     /// What it has done, with the number of its link.
@@ -165,18 +171,13 @@ impl Grants {
             self.requests.pop_front();
         }
         let waiting = self.waiting(queues);
-        // An interval has room for what the channel carries in it.
-        let room = (self.tokens / BYTE) as u64;
-        let room = room.min(self.options.channel.bytes_in(self.interval));
+        let room = ((self.tokens / BYTE) as u64).min(self.carried(interval));
         let free = self.options.unsolicited.min(room).min(waiting);
         let used = self.granted.min(room - free).min(waiting - free);
-        self.granted -= used;
         let mut turn = Turn::default();
-        let left = self.send(now, free + used, queues, &mut turn);
-        let sent = free + used - left;
+        let sent = free + used - self.send(now, free + used, queues, &mut turn);
         self.tokens -= sent as u128 * BYTE;
-        self.sent += sent;
-        self.asked = self.asked.max(self.sent);
+        self.granted -= sent.saturating_sub(free);
         if sent > 0 {
             self.account.grants += 1;
             self.account.bytes += sent;
@@ -184,15 +185,23 @@ impl Grants {
             turn.usage.push((self.link, self.options.rate.time_for(sent)));
         }
         let waiting = self.waiting(queues);
-        let new = (self.sent + waiting).saturating_sub(self.asked);
-        if new > 0 {
-            self.asked += new;
+        if waiting == 0 {
+            self.granted = 0; // a grant without data is lost
+        }
+        let requested = self.granted + self.requests.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        if waiting > requested {
             self.account.requests += 1;
             let from = interval + self.delay.ps().div_ceil(self.interval.ps()).max(1);
-            self.requests.push_back((from, new));
+            self.requests.push_back((from, waiting - requested));
         }
         self.next = self.following(interval + 1, waiting);
         turn
+    }
+
+    /// Bytes that the channel carries in an interval.
+    fn carried(&self, interval: u64) -> u64 {
+        let until = |intervals: u64| self.options.channel.bytes_in(self.interval * intervals);
+        until(interval + 1) - until(interval)
     }
 
     /// Bytes that wait: in the queue, and of the packet that has left in part.
@@ -292,6 +301,25 @@ mod tests {
         let unsolicited = GrantOptions { unsolicited: 250, ..options("docsis_ll") };
         assert_eq!(departures(unsolicited, 200, &[500]), [1016]);
         assert_eq!(departures(options("gpon"), 125, &[500]), [3010]);
+    }
+
+    #[test]
+    fn a_grant_without_data_is_lost() {
+        // The unsolicited bytes are a part of what was requested: the next packet asks again.
+        let options = GrantOptions { unsolicited: 400, ..options("docsis_ll") };
+        let ends = departures(options, 1000, &[0, 100_000, 200_500]);
+        assert_eq!(ends, [2016, 102_016, 203_016]);
+    }
+
+    #[test]
+    fn slow_rates_leave_no_byte_behind() {
+        for (rate, profile) in [(50_000, "gpon_fixed"), (100_000, "gpon_fixed"), (1_000_000, "docsis31")] {
+            let options = GrantOptions { rate: Rate::from_bps(rate), ..options(profile) };
+            let ends = departures(options, 100, &[0; 500]);
+            assert_eq!(ends.len(), 500);
+            let measured = 500.0 * 800.0 / (*ends.last().unwrap() as f64 / 1e6);
+            assert!((measured / rate as f64 - 1.0).abs() < 0.01, "{measured} is not {rate}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Media: transmitters that decide when packets leave: a Wi-Fi channel or a cell, which several links share, or the
-//! grants of one direction. A medium asks the queues of its links
-//! for packets when it serves them, so a discipline decides at that time; `network/medium.rs` connects both.
+//! Media: transmitters that decide when packets leave, a Wi-Fi channel or a cell, which several links share, or the grants of
+//! one direction. A medium asks the queues of its links for packets when it serves them, so a discipline decides at that
+//! time; `network/medium.rs` connects both.
 
 use crate::cellular::Cell;
 use crate::grants::Grants;

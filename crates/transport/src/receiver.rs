@@ -153,7 +153,7 @@ impl Receiver {
     }
 
     /// Whether the ACK of a segment waits for others; `next`: it is data in order.
-    #[cold]
+    #[inline(never)] // keeps the path without it short
     fn combine<W: FlowContext>(&mut self, context: &mut W, seq: u32, next: bool) -> bool {
         self.options.ack_compression && !self.beyond.is_empty() && self.compress(context, seq)
             || self.options.gro && next && self.merge(context, seq)

@@ -1,13 +1,16 @@
 //! The auditor: checks a run by its packet events. It shares no code with the network.
 //!
 //! It takes rates, delays and limits of the links from the scenario and checks that no packet vanishes, no packet
-//! arrives before the propagation delay, no link sends faster than its rate, no queue exceeds its limit, cumulative
+//! arrives before the propagation delay, no link sends faster than its rate, no medium is used for longer than the time, no queue exceeds its limit, cumulative
 //! ACKs do not decrease, and no sender has more data in flight than its window.
 
+mod media;
 mod radio;
 
+pub use media::AuditedMedium;
 pub(crate) use radio::RadioAuditor;
 
+use media::MediaTimes;
 use net::{DropReason, NodeId, PacketEvent, PacketKind, PacketStep};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -19,7 +22,7 @@ use units::{Limit, PS_PER_S, Rate, Span, Time};
 pub struct Violation {
     /// When.
     pub at: Time,
-    /// The rule: conservation, causality, link rate, queue bound, cumulative ack, window.
+    /// The rule: conservation, causality, link rate, medium, queue bound, cumulative ack, window.
     pub rule: &'static str,
     /// What happened.
     pub what: String,
@@ -64,6 +67,8 @@ pub struct AuditedLink {
     pub kept: u32,
     /// Whether the rate varies; then the times of transmissions are not checked.
     pub varies: bool,
+    /// The medium that decides when its packets leave.
+    pub medium: Option<AuditedMedium>,
 }
 
 /// The identity of a packet.
@@ -234,6 +239,7 @@ pub struct Auditor {
     at_nodes: Vec<(u32, Id)>,
     /// The last packet that a link accepted, with the number of the link: a copy follows it at the same time.
     accepted: Option<(Time, usize, Id)>,
+    media: MediaTimes,
     /// The time of the last event.
     clock: Time,
     violations: Vec<Violation>,
@@ -258,6 +264,7 @@ impl Auditor {
             flows,
             at_nodes: Vec::new(),
             accepted: None,
+            media: MediaTimes::default(),
             clock: Time::ZERO,
             violations: Vec::new(),
             count: 0,
@@ -416,6 +423,13 @@ impl Auditor {
         } else if !exact {
             let what = format!("{} sends {} bytes in {spent} ps", spec.name, id.size);
             self.report_violation(at, "link rate", what);
+        }
+        let spec = &self.links[link];
+        if let Some(medium) = &spec.medium
+            && let Some(what) = self.media.depart(medium, id.size, at)
+        {
+            let what = format!("{}: {what}", spec.name);
+            self.report_violation(at, "medium", what);
         }
     }
 

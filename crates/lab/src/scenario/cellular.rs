@@ -1,7 +1,7 @@
 //! Reads `[[cell]]`, the cells of mobile networks, and `rate = { kind = "cellular", ... }` of links.
 
 use super::document::TomlItem;
-use super::media::{Words, medium_of};
+use super::media::{MediumWords, medium_of};
 use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
 use crate::error::ScenarioError;
@@ -13,8 +13,8 @@ use units::Limit;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-const WORDS: Words =
-    Words { kind: "cellular", link: "cellular", table: "[[cell]]", station: "the base station" };
+const WORDS: MediumWords =
+    MediumWords { kind: "cellular", link: "cellular", table: "[[cell]]", station: "the base station" };
 
 /// The default queue of a cellular link: the deep buffer of a user.
 pub(super) fn default_queue() -> Queue {

@@ -2,6 +2,7 @@
 //! and what differs from the scenario before must be something that can change.
 
 use super::document::{TomlItem, TomlValue};
+use super::links::scheduled_queues;
 use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Scenario, Wanted};
 use super::overrides::assign;
 use super::table::TableReader;
@@ -213,7 +214,10 @@ fn direction_actions(
         actions.push(Action::Queue(link, new.queue.clone()));
     }
     if !actions.is_empty() && (old.queue.needs_constant_rate() || new.queue.needs_constant_rate()) {
-        return Err("RED and PIE decide at arrival: rate, delay and queue of their link cannot change; use \"droptail\", \"codel\", \"fq_codel\", \"fq_pie\" or \"dualpi2\"".into());
+        return Err(format!(
+            "RED and PIE decide at arrival: rate, delay and queue of their link cannot change; use {}",
+            scheduled_queues()
+        ));
     }
     if !actions.is_empty() && old.router.is_some() {
         return Err("a link with a router cannot change".into());

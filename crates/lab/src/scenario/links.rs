@@ -9,7 +9,7 @@ use super::router::read_router;
 use super::table::TableReader;
 use super::{cellular, wifi};
 use crate::error::ScenarioError;
-use net::qdisc::Queue;
+use net::qdisc::{Queue, disciplines};
 use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -65,12 +65,25 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     Ok(Duplex { name: written, ends, directions: [forward, back] })
 }
 
+/// The disciplines that need no constant rate, in a sentence.
+pub(super) fn scheduled_queues() -> String {
+    let names = disciplines().filter(|discipline| discipline.at_departure.is_some());
+    let names: Vec<String> = names.map(|discipline| format!("\"{}\"", discipline.name())).collect();
+    let (last, others) = names.split_last().expect("there are disciplines that decide at departures");
+    format!("{} or {last}", others.join(", "))
+}
+
 /// Fails if the queue of a direction does not go with its rate or its router.
 pub(super) fn check_queue(reader: &TableReader<'_>, direction: &Direction) -> Result<()> {
     let varies = direction.variation.is_some();
     if varies && direction.queue.needs_constant_rate() {
-        let message = "RED and PIE need a constant rate; use \"droptail\", \"codel\", \"fq_codel\", \"fq_pie\" or \"dualpi2\"";
+        let message = format!("RED and PIE need a constant rate; use {}", scheduled_queues());
         return Err(reader.error("queue", message));
+    }
+    if direction.has_medium() && direction.losses.iter().any(|loss| loss.kind().name() == "stall") {
+        let message = "a stall needs a transmitter of the link, and a medium decides when its packets leave; write kind = \
+                       \"blackout\"";
+        return Err(reader.error("loss", message));
     }
     if varies && direction.queue.departures_first() {
         return Err(reader.error("queue", "departures_first needs a constant rate"));

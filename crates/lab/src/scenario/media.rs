@@ -4,8 +4,8 @@ use super::model::{Direction, Duplex};
 use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
 
-/// A kind of medium, for messages.
-pub(super) struct Words {
+/// The words for a kind of medium in messages.
+pub(super) struct MediumWords {
     /// `kind` of the rate.
     pub kind: &'static str,
     /// What a link of it is called.
@@ -22,12 +22,12 @@ pub(super) struct Words {
 pub(super) fn medium_of(
     reader: &TableReader<'_>,
     link: &Duplex,
-    words: &Words,
+    words: &MediumWords,
     media: &[(&str, &str)],
     name: impl Fn(&Direction) -> Option<String>,
 ) -> Result<Option<usize>, ScenarioError> {
     let [forward, back] = link.directions.each_ref().map(name);
-    let Words { kind, link: title, table, station } = words;
+    let MediumWords { kind, link: title, table, station } = words;
     let (medium, other) = match (forward, back) {
         (None, None) => return Ok(None),
         (Some(forward), Some(back)) => (forward, back),
@@ -47,18 +47,6 @@ pub(super) fn medium_of(
     if link.ends.iter().filter(|end| *end == node).count() != 1 {
         let message = format!("one end must be {station} of \"{medium}\", which is \"{node}\"");
         return Err(reader.error("ends", message));
-    }
-    if link
-        .directions
-        .iter()
-        .flat_map(|direction| &direction.losses)
-        .any(|loss| loss.kind().name() == "stall")
-    {
-        let message = format!(
-            "a stall needs a transmitter of the link, and a medium sends the packets of a {title} link; write kind = \
-             \"blackout\""
-        );
-        return Err(reader.error("loss", message));
     }
     if !other.is_empty() && other != medium {
         return Err(reader.error("back", "both directions must be of one medium"));

@@ -1,7 +1,7 @@
 //! Reads `[[wifi]]`, the basic service sets, and `rate = { kind = "wifi", ... }` of links.
 
 use super::document::{TomlItem, TomlValue};
-use super::media::{Words, medium_of};
+use super::media::{MediumWords, medium_of};
 use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
 use super::wifi_model::{Wifi, WifiQueue, WifiRate};
@@ -14,7 +14,8 @@ use units::{Limit, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-const WORDS: Words = Words { kind: "wifi", link: "Wi-Fi", table: "[[wifi]]", station: "the access point" };
+const WORDS: MediumWords =
+    MediumWords { kind: "wifi", link: "Wi-Fi", table: "[[wifi]]", station: "the access point" };
 
 /// The default queue of a Wi-Fi link: FQ-CoDel with mac80211's values.
 pub(super) fn default_queue() -> Queue {

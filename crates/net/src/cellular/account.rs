@@ -24,7 +24,7 @@ counters! {
         cqi: u64,
         /// Time of the resource blocks that it used, repetitions included: a slot of the whole cell is a slot.
         used: Span,
-        /// Packets delivered, and packets lost.
+        /// Packets delivered.
         delivered: u64,
         /// Packets lost after their last attempt, or at a handover.
         lost: u64,

@@ -26,12 +26,26 @@ impl BlockSizes {
         let mut bytes = Vec::new();
         for mcs in 0.. {
             let Some(entry) = modulation.entry(mcs) else { break };
-            bytes.extend((1..=most).map(|blocks| match options.is_nr() {
-                true => nr_bits(entry, blocks, layers, symbols) / 8,
-                false => layers * lte_bits(mcs, blocks) / 8,
-            }));
+            bytes.extend(
+                (1..=most)
+                    .map(|blocks| BlockSizes::block_bytes(options, (mcs, entry), blocks, layers, symbols)),
+            );
         }
         BlockSizes { layers, symbols, most, bytes }
+    }
+
+    /// Bytes of one transport block by an MCS with its bits of a symbol and code rate.
+    pub fn block_bytes(
+        options: &CellOptions,
+        (mcs, entry): (u8, (u32, f64)),
+        blocks: u32,
+        layers: u32,
+        symbols: u32,
+    ) -> u32 {
+        match options.is_nr() {
+            true => nr_bits(entry, blocks, layers, symbols) / 8,
+            false => layers * lte_bits(mcs, blocks) / 8,
+        }
     }
 
     /// Whether they are those of so many layers and symbols.

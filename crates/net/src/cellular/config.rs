@@ -19,7 +19,7 @@ params::options! {
         kind: &'static str = Word(&["lte", "nr"]), ["\"lte\""], "LTE (4G) or NR (5G)";
         width: Option<&'static str> = Word(&["1.4MHz", "3MHz", "5MHz", "10MHz", "15MHz", "20MHz", "40MHz", "50MHz", "60MHz", "80MHz", "100MHz", "200MHz", "400MHz"]),
             ["by `blocks`"], "width of the channel, in place of `blocks`";
-        blocks: Option<Schedule<u32>> = OrSteps(&Integer(1, 275), "[[\"0s\", 50], [\"10s\", 100]]"), ["50"],
+        blocks: Option<Schedule<u32>> = OrSteps(&Integer(6, 275), "[[\"0s\", 50], [\"10s\", 100]]"), ["50"],
             "resource blocks: a number, or times with the number from there on, such as carriers that are added";
         mu: u32 = Integer(0, 3), ["1"], "NR: a slot lasts 1 ms / 2^mu; 0, 1 or 3";
         tdd: Option<String> = Text, ["none: both directions at all times"],
@@ -204,7 +204,8 @@ impl CellOptions {
             _ => None,
         };
         let slots: Option<Vec<[u32; 2]>> = tdd.chars().map(slot).collect();
-        let has = |way: usize| slots.as_ref().is_some_and(|slots| slots.iter().any(|slot| slot[way] > 0));
+        let has =
+            |channel: usize| slots.as_ref().is_some_and(|slots| slots.iter().any(|slot| slot[channel] > 0));
         if tdd.len() <= 80 && has(0) && has(1) {
             return Ok(slots.unwrap_or_default());
         }

@@ -1,4 +1,4 @@
-//! One direction of a link of a cell: its signal, its choice of the MCS, its HARQ processes, its packets on their way.
+//! One direction of a link of a cell: its signal, its choice of the MCS, its HARQ processes, its packets on their channel.
 
 use super::account::UserAccount;
 use super::config::{CellOptions, UserOptions};
@@ -6,7 +6,7 @@ use super::modulation::{Modulation, error_probability};
 use super::order::{Order, Part};
 use super::schedulers::Average;
 use super::signal::Signal;
-use super::uplink::Backlog;
+use super::uplink::BufferStatus;
 use crate::qdisc::scheduled::Waiting;
 use engine::Stream;
 use std::collections::VecDeque;
@@ -35,8 +35,8 @@ pub struct Block {
 #[derive(Clone, Debug)]
 pub struct Direction {
     pub link: u32,
-    /// 0: down, 1: up.
-    pub way: usize,
+    /// The shared channel that it uses, 0: downlink, 1: uplink.
+    pub channel: usize,
     pub user: u32,
     pub layers: u32,
     mcs: Option<u8>,
@@ -57,10 +57,10 @@ pub struct Direction {
     /// When the HARQ processes in use become free, slots.
     processes: VecDeque<u64>,
     pub order: Order,
-    /// A packet from the queue that is on its way to the cell, with its time there.
-    pub held: Option<(Waiting, Time)>,
+    /// A packet from the queue that is forwarded from the old cell, with its time at the new one.
+    pub forwarded: Option<(Waiting, Time)>,
     /// Of an uplink: what the base station knows.
-    pub backlog: Option<Backlog>,
+    pub buffer_status: Option<BufferStatus>,
     /// It is among those with data.
     pub active: bool,
     pub account: UserAccount,
@@ -68,16 +68,16 @@ pub struct Direction {
 
 impl Direction {
     pub fn new(
-        (link, way, user): (u32, usize, u32),
+        (link, channel, user): (u32, usize, u32),
         options: &UserOptions,
         signal: Signal,
         harq: Stream,
         reporting: (u64, u64),
-        backlog: Option<Backlog>,
+        buffer_status: Option<BufferStatus>,
     ) -> Direction {
         Direction {
             link,
-            way,
+            channel,
             user,
             layers: options.layers,
             mcs: options.mcs,
@@ -92,8 +92,8 @@ impl Direction {
             average: Average::default(),
             processes: VecDeque::new(),
             order: Order::default(),
-            held: None,
-            backlog,
+            forwarded: None,
+            buffer_status,
             active: false,
             account: UserAccount::default(),
         }

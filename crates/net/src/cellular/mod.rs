@@ -35,16 +35,16 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use units::{Rate, Span, Time};
-use uplink::Backlog;
+use uplink::BufferStatus;
 use user::User;
 
-/// Down and up.
-pub(crate) const DOWN: usize = 0;
-const UP: usize = 1;
+/// The shared channels.
+const DOWNLINK: usize = 0;
+const UPLINK: usize = 1;
 
-/// What goes one way, down or up.
+/// The shared channel of the downlink or of the uplink.
 #[derive(Clone, Debug)]
-struct Way {
+struct SharedChannel {
     /// The directions with data.
     active: Vec<u32>,
     /// Blocks to send again, with their slots.
@@ -52,6 +52,8 @@ struct Way {
     scheduler: SlotScheduler,
     /// The part of the slots that are for it.
     share: f64,
+    /// For each slot of a period, how many before it are for it.
+    before: Vec<u64>,
 }
 
 /// A cell with its terminals.
@@ -61,16 +63,20 @@ pub struct Cell {
     modulation: Modulation,
     /// Resource blocks over time, and those of the present slot.
     blocks: Steps<u32>,
-    all: u32,
+    total_blocks: u32,
     /// Symbols of the slots of a period, down and up.
     pattern: Vec<[u32; 2]>,
     slot: Span,
     sizes: Vec<Arc<BlockSizes>>,
     users: Vec<User>,
     directions: Vec<Direction>,
-    ways: [Way; 2],
+    channels: [SharedChannel; 2],
     /// Slots at which a direction may release packets behind a lost one.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Handovers that are still to come: their times and terminals.
+    handovers: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Resource blocks of a group.
+    group: u32,
     /// The next slot in which something is to be done, and the last one.
     next: Option<u64>,
     last: Option<u64>,
@@ -85,17 +91,24 @@ impl Cell {
     pub fn new(options: CellOptions) -> Cell {
         let checked = "the options were checked";
         let pattern = options.pattern().expect(checked);
-        let way = |way: usize| Way {
+        let channel = |channel: usize| SharedChannel {
             active: Vec::new(),
             repeats: VecDeque::new(),
             scheduler: SlotScheduler::new(&options),
-            share: pattern.iter().filter(|symbols| symbols[way] > 0).count() as f64 / pattern.len() as f64,
+            before: (0..=pattern.len())
+                .map(|end| pattern[..end].iter().filter(|symbols| symbols[channel] > 0).count() as u64)
+                .collect(),
+            share: pattern.iter().filter(|symbols| symbols[channel] > 0).count() as f64
+                / pattern.len() as f64,
         };
+        let blocks = options.resource_blocks().expect(checked);
+        let group =
+            group_size(options.is_nr(), blocks.steps.iter().map(|(_, blocks)| *blocks).max().unwrap_or(1));
         Cell {
             modulation: Modulation::new(&options),
-            blocks: options.resource_blocks().expect(checked),
-            all: 0,
-            ways: [way(DOWN), way(UP)],
+            blocks,
+            total_blocks: 0,
+            channels: [channel(DOWNLINK), channel(UPLINK)],
             slot: options.slot(),
             pattern,
             options,
@@ -103,6 +116,8 @@ impl Cell {
             users: Vec::new(),
             directions: Vec::new(),
             timers: BinaryHeap::new(),
+            handovers: BinaryHeap::new(),
+            group,
             next: None,
             last: None,
             account: CellAccount::default(),
@@ -111,8 +126,11 @@ impl Cell {
 
     /// Adds a terminal, and returns its number. Its sleep and its handovers are those of `options`.
     pub fn add_user(&mut self, options: &UserOptions) -> u32 {
-        self.users.push(User::new(options.drx.clone(), options.handover.clone()));
-        self.users.len() as u32 - 1
+        let number = self.users.len() as u32;
+        let user = User::new(options.drx.clone(), options.handover.clone());
+        self.handovers.extend(user.handovers().map(|at| Reverse((at, number))));
+        self.users.push(user);
+        number
     }
 
     /// Adds the direction of link `link` to a terminal, or from it if it is `up`. Returns its number.
@@ -123,8 +141,8 @@ impl Cell {
         streams: SignalStreams,
         harq: Stream,
     ) -> u32 {
-        let (number, way) = (self.directions.len() as u32, usize::from(up));
-        for symbols in self.pattern.iter().map(|symbols| symbols[way]).filter(|symbols| *symbols > 0) {
+        let (number, channel) = (self.directions.len() as u32, usize::from(up));
+        for symbols in self.pattern.iter().map(|symbols| symbols[channel]).filter(|symbols| *symbols > 0) {
             if !self.sizes.iter().any(|sizes| sizes.are_of(options.layers, symbols)) {
                 let sizes = BlockSizes::new(&self.options, &self.modulation, options.layers, symbols);
                 self.sizes.push(Arc::new(sizes));
@@ -132,10 +150,17 @@ impl Cell {
         }
         let offset = user as u64 % self.slots(self.options.sr_period).max(1);
         let signal = Signal::new(options, self.slot, streams);
-        let backlog = up.then(|| Backlog::new(offset));
+        let buffer_status = up.then(|| BufferStatus::new(offset));
         let reporting = (self.slots(self.options.cqi_period).max(1), self.slots(self.options.cqi_delay));
-        self.directions.push(Direction::new((link, way, user), options, signal, harq, reporting, backlog));
-        self.users[user as usize].directions[way] = Some(number);
+        self.directions.push(Direction::new(
+            (link, channel, user),
+            options,
+            signal,
+            harq,
+            reporting,
+            buffer_status,
+        ));
+        self.users[user as usize].directions[channel] = Some(number);
         number
     }
 
@@ -179,23 +204,23 @@ impl Cell {
         &self.account
     }
 
-    /// The part of the slots that are for a way, down and up.
+    /// The parts of the slots of the downlink and of the uplink.
     pub fn shares(&self) -> [f64; 2] {
-        [self.ways[DOWN].share, self.ways[UP].share]
+        [self.channels[DOWNLINK].share, self.channels[UPLINK].share]
     }
 
     /// What the directions have done, with the numbers of their links and whether they are up.
     pub fn directions(&self) -> impl Iterator<Item = (u32, bool, UserAccount)> {
         self.directions.iter().map(|direction| {
             let account = UserAccount { held_back: direction.order.held_back, ..direction.account.clone() };
-            (direction.link, direction.way == UP, account)
+            (direction.link, direction.channel == UPLINK, account)
         })
     }
 
     /// The links, and how many packets of each have left the queue and not yet the receiver.
     pub(crate) fn outstanding(&self) -> impl Iterator<Item = (u32, u64)> {
         let held =
-            |direction: &Direction| direction.order.outstanding() + u64::from(direction.held.is_some());
+            |direction: &Direction| direction.order.outstanding() + u64::from(direction.forwarded.is_some());
         self.directions.iter().map(move |direction| (direction.link, held(direction)))
     }
 
@@ -218,18 +243,38 @@ impl Cell {
         span.ps().div_ceil(self.slot.ps())
     }
 
-    /// Symbols of a slot for a way.
-    fn symbols(&self, slot: u64, way: usize) -> u32 {
-        self.pattern[(slot % self.pattern.len() as u64) as usize][way]
+    /// Symbols of a slot for the downlink or uplink.
+    fn symbols(&self, slot: u64, channel: usize) -> u32 {
+        self.pattern[(slot % self.pattern.len() as u64) as usize][channel]
     }
 
-    /// The first slot of a way from `slot` on.
-    fn slot_of_way(&self, slot: u64, way: usize) -> u64 {
-        (slot..).find(|slot| self.symbols(*slot, way) > 0).unwrap_or(slot)
+    /// The number of slots of the downlink or uplink before `slot`.
+    fn slots_before(&self, slot: u64, channel: usize) -> u64 {
+        let (period, before) = (self.pattern.len() as u64, &self.channels[channel].before);
+        slot / period * before[period as usize] + before[(slot % period) as usize]
+    }
+
+    /// The first slot of the downlink or uplink from `slot` on.
+    fn slot_of_channel(&self, slot: u64, channel: usize) -> u64 {
+        (slot..).find(|slot| self.symbols(*slot, channel) > 0).unwrap_or(slot)
     }
 
     fn sizes(&self, layers: u32, symbols: u32) -> &Arc<BlockSizes> {
         let sizes = self.sizes.iter().find(|sizes| sizes.are_of(layers, symbols));
         sizes.expect("each direction has added its sizes")
+    }
+}
+
+/// Resource blocks of a group, in a cell with so many.
+fn group_size(is_nr: bool, blocks: u32) -> u32 {
+    match (is_nr, blocks) {
+        (true, 145..) => 16,
+        (true, 73..) => 8,
+        (true, 37..) => 4,
+        (true, _) => 2,
+        (false, 64..) => 4,
+        (false, 27..) => 3,
+        (false, 11..) => 2,
+        (false, _) => 1,
     }
 }

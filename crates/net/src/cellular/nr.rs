@@ -1,4 +1,4 @@
-//! Transport block sizes of NR (3GPP TS 38.214, section 5.1.3.2), and the resource blocks of its channel widths.
+//! Transport block sizes of NR (3GPP TS 38.214, section 5.1.3.2).
 
 /// Table 5.1.3.2-1: the sizes up to 3824 bits.
 #[rustfmt::skip]

@@ -19,7 +19,7 @@ pub struct Part {
     bytes: u32,
 }
 
-/// A packet on its way.
+/// A packet on its channel.
 #[derive(Clone, Debug)]
 struct Place {
     packet: Waiting,
@@ -38,7 +38,7 @@ pub struct Order {
     places: VecDeque<Place>,
     first: u32,
     /// Parts to send again, with the first slot in which they can be sent.
-    again: VecDeque<(u64, Part)>,
+    retransmissions: VecDeque<(u64, Part)>,
     /// Time that complete packets have waited behind others.
     pub held_back: Span,
 }
@@ -50,8 +50,8 @@ impl Order {
     }
 
     /// The first slot in which something can be sent again.
-    pub fn again_from(&self) -> Option<u64> {
-        self.again.front().map(|(slot, _)| *slot)
+    pub fn next_retransmission(&self) -> Option<u64> {
+        self.retransmissions.front().map(|(slot, _)| *slot)
     }
 
     /// Bytes of the last packet that no block has carried yet.
@@ -61,19 +61,20 @@ impl Order {
 
     /// Whether a block of slot `slot` can carry something without a packet from the queue.
     pub fn has_parts(&self, slot: u64) -> bool {
-        self.unsent() > 0 || self.again_from().is_some_and(|from| from <= slot)
+        self.unsent() > 0 || self.next_retransmission().is_some_and(|from| from <= slot)
     }
 
     /// Whether blocks have carried everything, and nothing is to be sent again.
     pub fn is_sent(&self) -> bool {
-        self.unsent() == 0 && self.again.is_empty()
+        self.unsent() == 0 && self.retransmissions.is_empty()
     }
 
     /// Bytes that are still to be sent, with the headers of their parts.
     pub fn bytes(&self) -> u64 {
-        let again = self.again.iter().map(|(_, part)| (part.bytes + PART_HEADER) as u64).sum::<u64>();
+        let retransmissions =
+            self.retransmissions.iter().map(|(_, part)| (part.bytes + PART_HEADER) as u64).sum::<u64>();
         let unsent = self.unsent();
-        again + if unsent > 0 { (unsent + PART_HEADER) as u64 } else { 0 }
+        retransmissions + if unsent > 0 { (unsent + PART_HEADER) as u64 } else { 0 }
     }
 
     /// A packet has left the queue.
@@ -92,13 +93,13 @@ impl Order {
     pub fn fill(&mut self, slot: u64, mut room: u32, parts: &mut Vec<Part>) -> u32 {
         while room > PART_HEADER && self.has_parts(slot) {
             let most = room - PART_HEADER;
-            let part = match self.again.front_mut().filter(|(from, _)| *from <= slot) {
+            let part = match self.retransmissions.front_mut().filter(|(from, _)| *from <= slot) {
                 Some((_, part)) => {
                     let bytes = part.bytes.min(most);
                     part.bytes -= bytes;
                     let part = Part { number: part.number, bytes };
-                    if self.again.front().is_some_and(|(_, rest)| rest.bytes == 0) {
-                        self.again.pop_front();
+                    if self.retransmissions.front().is_some_and(|(_, rest)| rest.bytes == 0) {
+                        self.retransmissions.pop_front();
                     }
                     part
                 }
@@ -129,7 +130,11 @@ impl Order {
 
     /// A block with these parts was given up: they are sent again from slot `from` on.
     pub fn send_again(&mut self, parts: Vec<Part>, from: u64) {
-        self.again.extend(parts.into_iter().map(|part| (from, part)));
+        let mut place = self.retransmissions.partition_point(|(slot, _)| *slot <= from);
+        for part in parts {
+            self.retransmissions.insert(place, (from, part));
+            place += 1;
+        }
     }
 
     /// A block with these parts was given up: their packets are lost, which the receiver knows at `known`.
@@ -142,9 +147,9 @@ impl Order {
         }
     }
 
-    /// All packets on their way are lost at `now`.
+    /// All packets on their channel are lost at `now`.
     pub fn lose_all(&mut self, now: Time) {
-        self.again.clear();
+        self.retransmissions.clear();
         for place in &mut self.places {
             place.lost |= place.missing > 0;
             (place.unsent, place.missing, place.complete) = (0, 0, place.complete.max(now));
@@ -157,7 +162,7 @@ impl Order {
             if place.missing > 0 || place.complete > now {
                 break;
             }
-            let held = now.since(place.complete);
+            let held = if place.lost { Span::ZERO } else { now.since(place.complete) };
             if let Some(place) = self.places.pop_front() {
                 self.first += 1;
                 self.held_back = self.held_back + held;

@@ -2,7 +2,7 @@
 
 use super::config::CellOptions;
 
-/// The scheduler of one way, down or up.
+/// The scheduler of one channel, down or up.
 #[derive(Clone, Debug)]
 pub enum SlotScheduler {
     /// The largest rate over the average rate, which moves by `1 / window` in each slot.
@@ -39,7 +39,8 @@ impl SlotScheduler {
         }
     }
 
-    /// The place of user `number` of `users` in the order of slot `slot`, by its rate in it: the largest first.
+    /// The place of user `number` of `users` in the order of a slot, by its rate in it: the largest first. `slot` counts the slots
+    /// in which the user can be served.
     pub fn metric(&self, slot: u64, number: u32, users: u32, rate: f64, average: &mut Average) -> f64 {
         match self {
             SlotScheduler::ProportionalFair { window, decays } => {

@@ -8,6 +8,8 @@ use units::{Span, Time};
 
 /// Speed of light, m/s.
 const LIGHT: f64 = 299_792_458.0;
+/// After so many mean cycles of blockage the state does not depend on the one before (by less than 1e-40).
+const MANY_CHANGES: f64 = 100.0;
 /// Numbers of slots whose correlations are kept.
 const KEPT: usize = 16;
 /// The least power of a fading signal over its mean: -60 dB.
@@ -70,7 +72,7 @@ fn shadowing_correlation(shadowing: &Shadowing, slot: Span) -> f64 {
 
 /// The line of sight: clear or blocked.
 #[derive(Clone, Debug)]
-struct Sight {
+struct LineOfSight {
     /// Mean times of both states, s, and the loss of the second, dB.
     means: [f64; 2],
     loss: f64,
@@ -78,9 +80,15 @@ struct Sight {
     until: Time,
 }
 
-impl Sight {
+impl LineOfSight {
     /// The loss at `now`, dB.
     fn loss(&mut self, now: Time, stream: &mut Stream) -> f64 {
+        let passed = now.max(self.until).since(self.until).seconds();
+        if passed > MANY_CHANGES * (self.means[0] + self.means[1]) {
+            // The states of a long time need not be drawn: the next one has the share of the times.
+            self.blocked = stream.uniform() * (self.means[0] + self.means[1]) >= self.means[1];
+            self.until = now;
+        }
         while self.until <= now {
             self.blocked = !self.blocked;
             let mean = self.means[usize::from(self.blocked)];
@@ -99,7 +107,7 @@ pub struct Signal {
     fading: Option<Correlated>,
     /// With its standard deviation, dB.
     shadowing: Option<(Correlated, f64)>,
-    sight: Option<Sight>,
+    sight: Option<LineOfSight>,
     /// The mean, and the slot until which it holds.
     held: (f64, u64),
     /// The last slot that was asked for, and its value.
@@ -120,7 +128,7 @@ impl Signal {
             let means = [blockage.clear.seconds(), blockage.blocked.seconds()];
             let blocked = streams.blockage.uniform() * (means[0] + means[1]) < means[1];
             // The state at the start is the one after this change.
-            Sight { means, loss: blockage.loss, blocked: !blocked, until: Time::ZERO }
+            LineOfSight { means, loss: blockage.loss, blocked: !blocked, until: Time::ZERO }
         });
         let mean = options.mean_snr();
         Signal { mean, slot, streams, fading, shadowing, sight, held: (0.0, 0), last: None }

@@ -3,8 +3,8 @@
 use super::account::ATTEMPTS;
 use super::direction::{Block, Direction};
 use super::order::{PACKET_HEADER, PART_HEADER, Part};
-use super::uplink::Backlog;
-use super::{Cell, DOWN, UP};
+use super::uplink::BufferStatus;
+use super::{Cell, DOWNLINK, UPLINK};
 use crate::turn::{Queues, Released, Turn};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -16,10 +16,15 @@ const SLACK: u32 = 16;
 impl Cell {
     /// A packet of `direction` waits since `now`.
     pub(crate) fn arrived(&mut self, direction: u32, now: Time) {
-        let Direction { way, user, .. } = self.directions[direction as usize];
-        self.users[user as usize].active(now, way == DOWN);
+        if self.last.is_none() {
+            // Before its first slot a cell has served nothing, so a handover ends nothing.
+            self.begin_handovers(now, &mut Turn::default());
+        }
+        let Direction { channel, user, .. } = self.directions[direction as usize];
+        self.users[user as usize].active(now, channel == DOWNLINK);
         self.activate(direction);
-        if way == UP && self.directions[direction as usize].backlog.as_ref().is_some_and(Backlog::is_unknown)
+        if channel == UPLINK
+            && self.directions[direction as usize].buffer_status.as_ref().is_some_and(BufferStatus::is_empty)
         {
             self.request(direction, now);
         }
@@ -33,7 +38,7 @@ impl Cell {
     fn activate(&mut self, number: u32) {
         let direction = &mut self.directions[number as usize];
         if !std::mem::replace(&mut direction.active, true) {
-            self.ways[direction.way].active.push(number);
+            self.channels[direction.channel].active.push(number);
         }
     }
 
@@ -44,21 +49,21 @@ impl Cell {
         let period = self.slots(self.options.sr_period).max(1);
         let granted = self.options.first_grant;
         let first = self.slot_from(now);
-        let Some(backlog) = &mut self.directions[number as usize].backlog else { return };
-        backlog.want(now);
-        let opportunity = first + (backlog.offset + period - first % period) % period;
-        let from = self.granted_from(self.slot_of_way(opportunity, UP));
+        let Some(buffer_status) = &mut self.directions[number as usize].buffer_status else { return };
+        buffer_status.wait_for_grant(now);
+        let opportunity = first + (buffer_status.offset + period - first % period) % period;
+        let from = self.granted_from(self.slot_of_channel(opportunity, UPLINK));
         let direction = &mut self.directions[number as usize];
         direction.account.requests += 1;
-        if let Some(backlog) = &mut direction.backlog {
-            backlog.report(granted, from);
+        if let Some(buffer_status) = &mut direction.buffer_status {
+            buffer_status.report(granted, from);
         }
     }
 
     /// The first slot of a transmission that is granted for what the terminal said in slot `slot`.
     fn granted_from(&self, slot: u64) -> u64 {
         let grant = slot + 1 + self.slots(self.options.decode);
-        self.slot_of_way(grant + 1 + self.slots(self.options.prepare), UP)
+        self.slot_of_channel(grant + 1 + self.slots(self.options.prepare), UPLINK)
     }
 
     /// The first slot from `slot` on in which a direction can send something; `waits`: its queue has a packet.
@@ -66,11 +71,11 @@ impl Cell {
         let most = self.processes();
         let direction = &mut self.directions[number as usize];
         let user = &self.users[direction.user as usize];
-        let down = direction.way == DOWN;
+        let down = direction.channel == DOWNLINK;
         let ready = user.ready(Time::ZERO, down).ps().div_ceil(self.slot.ps());
         let mut slot = slot.max(ready);
-        let held = direction.held.as_ref().map(|(_, at)| at.ps().div_ceil(self.slot.ps()));
-        let again = direction.order.again_from();
+        let held = direction.forwarded.as_ref().map(|(_, at)| at.ps().div_ceil(self.slot.ps()));
+        let again = direction.order.next_retransmission();
         let data = match held {
             _ if direction.order.has_parts(slot) || waits && held.is_none() => slot,
             Some(held) => again.map_or(held, |again| again.min(held)),
@@ -80,10 +85,10 @@ impl Cell {
         if let Err(free) = direction.process(slot, most) {
             slot = slot.max(free);
         }
-        if let Some(backlog) = &direction.backlog {
-            slot = backlog.next(slot)?;
+        if let Some(buffer_status) = &direction.buffer_status {
+            slot = buffer_status.next(slot)?;
         }
-        Some(self.slot_of_way(slot, self.directions[number as usize].way))
+        Some(self.slot_of_channel(slot, self.directions[number as usize].channel))
     }
 
     fn processes(&self) -> usize {
@@ -95,22 +100,22 @@ impl Cell {
         let slot = now.ps() / self.slot.ps();
         self.last = Some(slot);
         let mut turn = Turn::default();
-        self.begin_handovers(now, slot, &mut turn);
+        self.begin_handovers(now, &mut turn);
         while let Some(Reverse((_, number))) = self.timers.peek().filter(|timer| timer.0.0 <= slot).copied() {
             self.timers.pop();
             self.release(number, now, &mut turn);
         }
-        self.all = self.blocks.at(now).0;
-        let all = self.all;
+        self.total_blocks = self.blocks.at(now).0;
+        let all = self.total_blocks;
         let mut sent = false;
-        for way in [DOWN, UP] {
-            if self.symbols(slot, way) == 0 {
+        for channel in [DOWNLINK, UPLINK] {
+            if self.symbols(slot, channel) == 0 {
                 continue;
             }
-            let left = self.send_repeats(way, slot, all, &mut turn);
-            let left = self.send_blocks(way, slot, left, queues, &mut turn);
+            let left = self.send_repeats(channel, slot, all, &mut turn);
+            let left = self.send_blocks(channel, slot, left, queues, &mut turn);
             let used = self.slot.part((all - left) as f64 / all as f64);
-            self.account.used[way] = self.account.used[way] + used;
+            self.account.used[channel] = self.account.used[channel] + used;
             sent |= left < all;
         }
         self.account.slots += u64::from(sent);
@@ -120,19 +125,21 @@ impl Cell {
 
     /// The first slot from `slot` on in which something is to be done. Directions without data leave the lists.
     fn following(&mut self, slot: u64, queues: &dyn Queues) -> Option<u64> {
-        let mut next = self.timers.peek().map(|timer| timer.0.0.max(slot));
-        for way in [DOWN, UP] {
-            if let Some((repeat, _)) = self.ways[way].repeats.front() {
-                next = next.into_iter().chain([self.slot_of_way((*repeat).max(slot), way)]).min();
+        let handover = self.handovers.peek().map(|next| self.slot_from(next.0.0).max(slot));
+        let timer = self.timers.peek().map(|timer| timer.0.0.max(slot));
+        let mut next = handover.into_iter().chain(timer).min();
+        for channel in [DOWNLINK, UPLINK] {
+            if let Some((repeat, _)) = self.channels[channel].repeats.front() {
+                next = next.into_iter().chain([self.slot_of_channel((*repeat).max(slot), channel)]).min();
             }
-            let first = self.slot_of_way(slot, way);
-            let mut active = std::mem::take(&mut self.ways[way].active);
+            let first = self.slot_of_channel(slot, channel);
+            let mut active = std::mem::take(&mut self.channels[channel].active);
             active.retain(|number| {
                 let direction = &mut self.directions[*number as usize];
                 let waits = queues.waiting(direction.link) > 0;
-                if !waits && direction.held.is_none() && direction.order.is_sent() {
+                if !waits && direction.forwarded.is_none() && direction.order.is_sent() {
                     direction.active = false;
-                    direction.backlog.iter_mut().for_each(Backlog::forget);
+                    direction.buffer_status.iter_mut().for_each(BufferStatus::clear);
                     return false;
                 }
                 if next.is_none_or(|next| next > first) {
@@ -140,52 +147,63 @@ impl Cell {
                 }
                 true
             });
-            self.ways[way].active = active;
+            self.channels[channel].active = active;
         }
         next
     }
 
     /// Begins the handovers whose time has come: blocks in progress end.
-    fn begin_handovers(&mut self, now: Time, slot: u64, turn: &mut Turn) {
-        for user in 0..self.users.len() {
-            let Some(lossless) = self.users[user].begin_handovers(now) else { continue };
-            let resumes = self.users[user].resumes;
-            let from = self.slot_from(resumes).max(slot);
-            for number in self.users[user].directions.into_iter().flatten() {
-                let way = &mut self.ways[self.directions[number as usize].way];
-                let mut ended = Vec::new();
-                way.repeats.retain_mut(|(_, block)| {
-                    let ends = block.direction == number;
-                    if ends {
-                        ended.push(std::mem::take(&mut block.parts));
-                    }
-                    !ends
-                });
-                let direction = &mut self.directions[number as usize];
-                direction.account.handovers += 1;
-                direction.clear_processes();
-                ended.into_iter().for_each(|parts| direction.order.send_again(parts, from));
-                if !lossless {
-                    direction.order.lose_all(now);
-                    self.release(number, now, turn);
-                }
-                let direction = &mut self.directions[number as usize];
-                if let Some(backlog) = &mut direction.backlog {
-                    backlog.forget();
-                    if direction.active {
-                        self.request(number, resumes);
-                    }
-                }
+    fn begin_handovers(&mut self, now: Time, turn: &mut Turn) {
+        while let Some(Reverse((at, user))) = self.handovers.peek().filter(|next| next.0.0 <= now).copied() {
+            self.handovers.pop();
+            let user = &mut self.users[user as usize];
+            let (lossless, directions) = (user.begin_handover(at), user.directions);
+            let resumes = user.resumes;
+            for number in directions.into_iter().flatten() {
+                self.end_blocks(number, now, (lossless, resumes), turn);
             }
         }
     }
 
-    /// Sends the blocks of a way that are due again. Returns how many of `left` resource blocks are left.
-    fn send_repeats(&mut self, way: usize, slot: u64, mut left: u32, turn: &mut Turn) -> u32 {
-        let mut waiting = std::mem::take(&mut self.ways[way].repeats);
+    /// Ends the blocks of a direction at a handover, whose interruption ends at `resumes`; what they carried is sent again,
+    /// or lost.
+    fn end_blocks(&mut self, number: u32, now: Time, (lossless, resumes): (bool, Time), turn: &mut Turn) {
+        let from = self.slot_from(resumes);
+        let channel = &mut self.channels[self.directions[number as usize].channel];
+        let mut ended = Vec::new();
+        channel.repeats.retain_mut(|(_, block)| {
+            let ends = block.direction == number;
+            if ends {
+                ended.push(std::mem::take(&mut block.parts));
+            }
+            !ends
+        });
+        let direction = &mut self.directions[number as usize];
+        direction.account.handovers += 1;
+        direction.clear_processes();
+        ended.into_iter().for_each(|parts| direction.order.send_again(parts, from));
+        if !lossless {
+            direction.order.lose_all(now);
+        }
+        let waits = direction.active || !direction.order.is_sent();
+        direction.buffer_status.iter_mut().for_each(BufferStatus::clear);
+        if !lossless {
+            self.release(number, now, turn);
+        }
+        if waits {
+            self.activate(number);
+            if self.directions[number as usize].buffer_status.is_some() {
+                self.request(number, resumes);
+            }
+        }
+    }
+
+    /// Sends the blocks of a channel that are due again. Returns how many of `left` resource blocks are left.
+    fn send_repeats(&mut self, channel: usize, slot: u64, mut left: u32, turn: &mut Turn) -> u32 {
+        let mut waiting = std::mem::take(&mut self.channels[channel].repeats);
         let mut postponed = VecDeque::new();
         while let Some((at, mut block)) = waiting.pop_front() {
-            let width = block.width.min(self.all);
+            let width = block.width.min(self.total_blocks);
             if at > slot || width > left {
                 postponed.push_back((at, block));
                 continue;
@@ -195,15 +213,15 @@ impl Cell {
             self.send(block, slot, turn);
         }
         // What `send` has added comes later than what was there.
-        postponed.append(&mut self.ways[way].repeats);
-        self.ways[way].repeats = postponed;
+        postponed.append(&mut self.channels[channel].repeats);
+        self.channels[channel].repeats = postponed;
         left
     }
 
-    /// Sends new blocks of a way. Returns how many of `left` resource blocks are left.
+    /// Sends new blocks of a channel. Returns how many of `left` resource blocks are left.
     fn send_blocks(
         &mut self,
-        way: usize,
+        channel: usize,
         slot: u64,
         mut left: u32,
         queues: &mut dyn Queues,
@@ -211,14 +229,16 @@ impl Cell {
     ) -> u32 {
         let mut candidates: Vec<(f64, u32, usize, u8)> = Vec::new();
         let users = self.users.len() as u32;
-        for index in 0..self.ways[way].active.len() {
-            let number = self.ways[way].active[index];
+        let served = self.slots_before(slot, channel);
+        for index in 0..self.channels[channel].active.len() {
+            let number = self.channels[channel].active[index];
             let Some((cqi, mcs)) = self.scheme(number, slot, queues) else { continue };
-            let symbols = self.symbols(slot, way);
-            let rate = self.sizes(self.directions[number as usize].layers, symbols).bytes(mcs, self.all);
+            let symbols = self.symbols(slot, channel);
+            let rate =
+                self.sizes(self.directions[number as usize].layers, symbols).bytes(mcs, self.total_blocks);
             let Direction { user, average, .. } = &mut self.directions[number as usize];
-            let scheduler = &self.ways[way].scheduler;
-            candidates.push((scheduler.metric(slot, *user, users, rate as f64, average), number, cqi, mcs));
+            let scheduler = &self.channels[channel].scheduler;
+            candidates.push((scheduler.metric(served, *user, users, rate as f64, average), number, cqi, mcs));
         }
         while left > 0 && !candidates.is_empty() {
             let mut best = 0;
@@ -239,8 +259,8 @@ impl Cell {
     /// A direction with data got so many bytes in this slot.
     fn served(&mut self, number: u32, bytes: u32) {
         let users = self.users.len() as u32;
-        let Direction { user, average, way, .. } = &mut self.directions[number as usize];
-        self.ways[*way].scheduler.served(*user, users, bytes, average);
+        let Direction { user, average, channel, .. } = &mut self.directions[number as usize];
+        self.channels[*channel].scheduler.served(*user, users, bytes, average);
     }
 
     /// The CQI and MCS of a direction that can send in `slot`.
@@ -250,7 +270,7 @@ impl Cell {
             return None;
         }
         let direction = &mut self.directions[number as usize];
-        if direction.backlog.as_mut().is_some_and(|backlog| backlog.grantable(slot) == 0) {
+        if direction.buffer_status.as_mut().is_some_and(|buffer_status| buffer_status.grantable(slot) == 0) {
             return None;
         }
         direction.report(slot);
@@ -268,68 +288,58 @@ impl Cell {
         turn: &mut Turn,
     ) -> (u32, u32) {
         let direction = &self.directions[number as usize];
-        let sizes = self.sizes(direction.layers, self.symbols(slot, direction.way)).clone();
+        let sizes = self.sizes(direction.layers, self.symbols(slot, direction.channel)).clone();
         let direction = &mut self.directions[number as usize];
         let mut width = most;
-        if let Some(backlog) = &mut direction.backlog {
-            let wanted = backlog.grantable(slot).min(u32::MAX as u64 - SLACK as u64) as u32 + SLACK;
+        if let Some(buffer_status) = &mut direction.buffer_status {
+            let wanted = buffer_status.grantable(slot).min(u32::MAX as u64 - SLACK as u64) as u32 + SLACK;
             width = self.grouped(sizes.blocks_for(mcs, wanted, most), most);
         }
         let room = sizes.bytes(mcs, width);
         let (parts, used) = self.fill(number, slot, room, queues);
         if parts.is_empty() {
+            self.release(number, self.start(slot), turn); // what a handover has lost
             return (0, 0);
         }
         let direction = &mut self.directions[number as usize];
-        if direction.way == DOWN {
+        if direction.channel == DOWNLINK {
             width = self.grouped(sizes.blocks_for(mcs, used, most), most);
         }
         let start = self.start(slot);
         let direction = &mut self.directions[number as usize];
         direction.account.mcs[mcs as usize] += 1;
         self.users[direction.user as usize].active(start, false);
-        if let Some(backlog) = &mut direction.backlog
-            && let Some(since) = backlog.sent(used as u64)
+        if let Some(buffer_status) = &mut direction.buffer_status
+            && let Some(since) = buffer_status.sent(used as u64)
         {
             direction.account.grant_wait = direction.account.grant_wait + start.since(since);
         }
-        self.report_backlog(number, slot, queues);
+        self.report_buffer(number, slot, queues);
         self.send(Block { direction: number, parts, cqi, width, attempt: 1, first: slot }, slot, turn);
         (width, used)
     }
 
     /// A number of resource blocks in whole groups, at most `most`.
     fn grouped(&self, width: u32, most: u32) -> u32 {
-        let all = self.blocks.steps.iter().map(|(_, blocks)| *blocks).max().unwrap_or(1);
-        let size = match (self.options.is_nr(), all) {
-            (true, 145..) => 16,
-            (true, 73..) => 8,
-            (true, 37..) => 4,
-            (true, _) => 2,
-            (false, 64..) => 4,
-            (false, 27..) => 3,
-            (false, 11..) => 2,
-            (false, _) => 1,
-        };
-        (width.div_ceil(size) * size).min(most)
+        (width.div_ceil(self.group) * self.group).min(most)
     }
 
     /// A block carries the report of what waits behind it.
-    fn report_backlog(&mut self, number: u32, slot: u64, queues: &dyn Queues) {
+    fn report_buffer(&mut self, number: u32, slot: u64, queues: &dyn Queues) {
         let from = self.granted_from(slot);
         let direction = &mut self.directions[number as usize];
-        let Some(backlog) = &mut direction.backlog else { return };
+        let Some(buffer_status) = &mut direction.buffer_status else { return };
         let headers = queues.waiting(direction.link) * (PACKET_HEADER + PART_HEADER) as u64;
-        let held = direction.held.as_ref().map_or(0, |(held, _)| held.packet.size as u64);
+        let held = direction.forwarded.as_ref().map_or(0, |(held, _)| held.packet.size as u64);
         let bytes = queues.bytes(direction.link) + headers + held + direction.order.bytes();
         if bytes > 0 {
-            backlog.report(bytes, from);
+            buffer_status.report(bytes, from);
         }
     }
 
     /// Takes what fits in `room` bytes from a direction. Returns the parts and their bytes with headers.
     fn fill(&mut self, number: u32, slot: u64, room: u32, queues: &mut dyn Queues) -> (Vec<Part>, u32) {
-        let start = Time::ZERO + self.slot * slot;
+        let start = self.start(slot);
         let direction = &mut self.directions[number as usize];
         let user = &self.users[direction.user as usize];
         let (mut parts, mut left) = (Vec::new(), room);
@@ -338,11 +348,16 @@ impl Cell {
             if left <= PART_HEADER {
                 break;
             }
-            let (packet, at) = match direction.held.take() {
+            let (packet, at) = match direction.forwarded.take() {
                 Some(held) => held,
                 None => {
                     let Some(packet) = queues.next(direction.link) else { break };
-                    match user.at_cell(packet.arrived) {
+                    // The queue of the uplink is in the terminal: it does not change its place.
+                    let at_cell = match direction.channel {
+                        DOWNLINK => user.at_cell(packet.arrived),
+                        _ => Some(packet.arrived),
+                    };
+                    match at_cell {
                         Some(at) => (packet, at),
                         None => {
                             direction.order.push_lost(packet, start);
@@ -352,7 +367,7 @@ impl Cell {
                 }
             };
             if at > start {
-                direction.held = Some((packet, at));
+                direction.forwarded = Some((packet, at));
                 break;
             }
             direction.order.push(packet);
@@ -365,15 +380,15 @@ impl Cell {
         let end = self.start(slot + 1);
         let number = block.direction;
         let direction = &mut self.directions[number as usize];
-        let used = self.slot.part(block.width as f64 / self.all as f64);
+        let used = self.slot.part(block.width as f64 / self.total_blocks as f64);
         direction.account.used = direction.account.used + used;
-        turn.usage.push((direction.link, used.part(1.0 / self.ways[direction.way].share)));
+        turn.usage.push((direction.link, used.part(1.0 / self.channels[direction.channel].share)));
         if direction.attempt(&block, slot, &self.options, &self.modulation) {
             direction.order.arrived(&block.parts, end);
         } else if block.attempt < self.options.attempts {
-            let way = direction.way;
-            let at = self.slot_of_way(slot + self.options.harq_rtt, way);
-            self.ways[way].repeats.push_back((at, block));
+            let channel = direction.channel;
+            let at = self.slot_of_channel(slot + self.options.harq_rtt, channel);
+            self.channels[channel].repeats.push_back((at, block));
         } else {
             self.give_up(block, slot);
         }
@@ -396,8 +411,8 @@ impl Cell {
         let before = direction.order.bytes();
         direction.order.send_again(block.parts, from);
         let bytes = direction.order.bytes() - before;
-        if let Some(backlog) = &mut direction.backlog {
-            backlog.returned(bytes);
+        if let Some(buffer_status) = &mut direction.buffer_status {
+            buffer_status.returned(bytes);
         }
         self.activate(block.direction);
     }

@@ -13,8 +13,6 @@ pub struct User {
     /// Before this time no packet goes down, because the terminal sleeps.
     awake: Time,
     handover: Option<Handover>,
-    /// Number of handovers that have begun.
-    begun: usize,
     /// End of the last interruption.
     pub resumes: Time,
 }
@@ -43,18 +41,19 @@ impl User {
         if down { now.max(self.awake) } else { now }
     }
 
-    /// Begins the handovers whose time has come. Returns whether waiting packets go to the new cell; nothing if none begins.
-    pub fn begin_handovers(&mut self, now: Time) -> Option<bool> {
-        let handover = self.handover.as_ref()?;
-        let before = self.begun;
-        while let Some(at) = handover.at.get(self.begun).filter(|at| Time::ZERO + **at <= now) {
-            self.begun += 1;
-            self.resumes = Time::ZERO + *at + handover.interruption;
-        }
-        (self.begun > before).then_some(handover.mode == "lossless")
+    /// The times of its handovers.
+    pub fn handovers(&self) -> impl Iterator<Item = Time> {
+        self.handover.iter().flat_map(|handover| &handover.at).map(|at| Time::ZERO + *at)
     }
 
-    /// When a packet that arrived at `arrived` is at the cell; none if it is lost by a handover.
+    /// Begins the handover of `at`. Returns whether waiting packets go to the new cell.
+    pub fn begin_handover(&mut self, at: Time) -> bool {
+        let Some(handover) = &self.handover else { return true };
+        self.resumes = at + handover.interruption;
+        handover.mode == "lossless"
+    }
+
+    /// When a packet to the terminal that arrived at `arrived` is at the cell; none if it is lost by a handover.
     pub fn at_cell(&self, arrived: Time) -> Option<Time> {
         let Some(handover) = self.handover.as_ref().filter(|_| arrived < self.resumes) else {
             return Some(arrived);

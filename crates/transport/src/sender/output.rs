@@ -69,7 +69,7 @@ impl Sender {
     }
 
     /// Segments of a burst that the network card cuts into packets (TSO), as Linux sizes it.
-    #[cold]
+    #[inline(never)] // keeps the path without it short
     fn tso_segments(&self) -> u32 {
         let Some(interval) = self.pacing_interval() else { return 1 };
         burst_segments(interval, self.options.pacing_shift, self.options.packet as u64)

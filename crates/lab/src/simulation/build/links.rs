@@ -2,7 +2,7 @@
 
 use super::media::Media;
 use super::plan::{Layout, Plan, named_stream};
-use crate::audit::AuditedLink;
+use crate::audit::{AuditedLink, AuditedMedium};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation, WifiQueue};
 use engine::Stream;
@@ -174,10 +174,43 @@ fn audited_link(
         scheduled: is_scheduled(direction) || served,
         keeps_flow_order: direction.queue.keeps_flow_order(),
         varies: direction.variation.is_some() || served,
+        medium: audited_medium(plan, layout, link, direction),
         ..known
     };
     permit_losses(&mut link, &direction.losses);
     link
+}
+
+/// The medium of a direction, as the auditor knows it: Wi-Fi channels first, then two ways for each cell, then grants.
+fn audited_medium(
+    plan: &Plan<'_>,
+    layout: &Layout<'_>,
+    link: LinkId,
+    direction: &Direction,
+) -> Option<AuditedMedium> {
+    let (sets, cells) = (&plan.scenario.wifi, &plan.scenario.cells);
+    let after = sets.len() + 2 * cells.len();
+    let (number, slot, ahead) = match direction.variation.as_ref()? {
+        RateVariation::Wifi(rate) => {
+            let channel = sets.iter().find(|set| set.name == rate.medium).map(|set| &set.channel);
+            (sets.iter().position(|set| Some(&set.channel) == channel)?, Span::ZERO, Span::ZERO)
+        }
+        RateVariation::Cellular(user) => {
+            // What a handover loses has not been sent.
+            let both = &plan.scenario.links[link.0 as usize / 2].directions;
+            let handovers = both.iter().filter_map(|direction| direction.cellular()?.handover.as_ref());
+            if handovers.into_iter().any(|handover| handover.mode == "seamless") {
+                return None;
+            }
+            let cell = cells.iter().position(|cell| Some(&cell.name) == user.medium.as_ref())?;
+            let up = layout.topology.node_name(layout.topology.ends(link).0) != cells[cell].station;
+            let (slot, period) = (cells[cell].slot(), cells[cell].pattern().map_or(1, |slots| slots.len()));
+            (sets.len() + 2 * cell + usize::from(up), slot, slot * period as u64)
+        }
+        RateVariation::Grants(options) => (after + link.0 as usize, Span::ZERO, options.ahead()),
+        _ => return None,
+    };
+    Some(AuditedMedium { number: number as u32, peak: direction.rate, slot, ahead })
 }
 
 /// What impairments permit on a link: a delay is added to that of the link, and during a stall the transmitter pauses.

@@ -124,7 +124,7 @@ impl Control {
             return false;
         }
         let p = (self.p * size as f64 / MEAN_PACKET).min(LOW);
-        self.accumulated += p;
+        self.accumulated = if self.p == 0.0 { 0.0 } else { self.accumulated + p };
         if self.accumulated < LOW || self.accumulated < HIGH && stream.uniform() >= p {
             return false;
         }
@@ -199,7 +199,7 @@ impl Scheduled for DocsisPie {
     fn enqueue(&mut self, packet: Waiting, idle: bool, _drops: &mut Vec<Waiting>) -> bool {
         self.catch_up(packet.arrived);
         let (size, waiting) = (packet.packet.size, self.queue.bytes());
-        if self.control.drops(&self.config, size, waiting, &mut self.stream) && !idle {
+        if !idle && self.control.drops(&self.config, size, waiting, &mut self.stream) {
             return false;
         }
         if !self.queue.push(packet, idle) {

@@ -1,0 +1,59 @@
+//! Media under audit: the transmissions of the links that share one take at most the time that there is.
+
+use std::collections::BTreeMap;
+use units::{PS_PER_S, Rate, Span, Time};
+
+/// The medium of a link.
+#[derive(Clone, Debug)]
+pub struct AuditedMedium {
+    /// Its number: links with one number take their time from one another.
+    pub number: u32,
+    /// The largest rate at which the link sends.
+    pub peak: Rate,
+    /// Packets leave at multiples of this span; zero: at any time.
+    pub slot: Span,
+    /// By how much the medium can be ahead of this rate: a period of slots, or a burst.
+    pub ahead: Span,
+}
+
+/// The time that the transmissions on media have taken at least.
+#[derive(Clone, Default)]
+pub(super) struct MediaTimes(BTreeMap<u32, u128>);
+
+impl MediaTimes {
+    /// A packet of `bytes` leaves at `at`. Returns what is wrong with it.
+    pub(super) fn depart(&mut self, medium: &AuditedMedium, bytes: u32, at: Time) -> Option<String> {
+        let taken = self.0.entry(medium.number).or_default();
+        *taken += bytes as u128 * 8 * PS_PER_S as u128 / medium.peak.bps().max(1) as u128;
+        if *taken > (at + medium.ahead).ps() as u128 {
+            return Some(format!("transmissions take {taken} ps at the largest rates"));
+        }
+        let off = at.ps().checked_rem(medium.slot.ps()).unwrap_or(0);
+        (off > 0).then(|| format!("a packet leaves {off} ps after the end of a slot"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_take_their_time_from_one_another() {
+        let medium = |mbps: u64, slot, ahead| AuditedMedium {
+            number: 0,
+            peak: Rate::from_bps(mbps * 1_000_000),
+            slot: Span::from_ms(slot),
+            ahead: Span::from_ms(ahead),
+        };
+        let at = |us: u64| Time::from_ps(us * 1_000_000);
+        // 1,000 bytes take 1 ms at 8 Mb/s and 0.5 ms at 16 Mb/s.
+        let mut times = MediaTimes::default();
+        assert_eq!(times.depart(&medium(8, 0, 0), 1000, at(1000)), None);
+        assert_eq!(times.depart(&medium(16, 0, 0), 1000, at(1500)), None);
+        assert!(times.depart(&medium(16, 0, 0), 1000, at(1999)).is_some());
+        assert_eq!(times.depart(&medium(8, 0, 2), 1000, at(1999)), None);
+        let mut times = MediaTimes::default();
+        assert_eq!(times.depart(&medium(80, 1, 0), 1000, at(2000)), None);
+        assert!(times.depart(&medium(80, 1, 0), 1000, at(2500)).is_some());
+    }
+}
