@@ -113,7 +113,7 @@ impl Scenario {
 
 pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription {
     DirectionDescription {
-        rate_bps: direction.cellular().map_or(direction.rate, |user| user.alone).bps(),
+        rate_bps: direction.rate_alone().unwrap_or(direction.rate).bps(),
         delay_s: direction.delay.seconds(),
         queue: match &direction.variation {
             None => direction.queue.label(),

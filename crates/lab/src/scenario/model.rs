@@ -112,6 +112,11 @@ impl Direction {
         )
     }
 
+    /// The rate that it has at its mean signal with its cell to itself; none for other links.
+    pub fn rate_alone(&self) -> Option<Rate> {
+        self.cellular().map(|user| user.alone)
+    }
+
     /// Its options in a cell, if it is a direction of a cellular link.
     pub fn cellular(&self) -> Option<&UserOptions> {
         if let Some(RateVariation::Cellular(user)) = &self.variation { Some(user) } else { None }

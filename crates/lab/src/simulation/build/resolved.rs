@@ -126,8 +126,8 @@ fn resolve_link(
     round_trip: Span,
     end: Time,
 ) -> ResolvedLink {
-    let rate = direction.mean_rate(end);
-    let limit = direction.queue.limit(rate, round_trip);
+    let rate = direction.rate_alone().unwrap_or_else(|| direction.mean_rate(end));
+    let limit = direction.queue.limit(direction.mean_rate(end), round_trip);
     ResolvedLink {
         name,
         given,
