@@ -326,7 +326,13 @@ SPOKEN = {
     "rcp_plus": "RCP+",
 }
 SPOKEN |= {"westwood_plus": "Westwood+", "enhanced_rcp": "Enhanced RCP", "bbr3": "BBR versions 1 and 3"}
-SPOKEN |= {"droptail": "drop-tail", "fq_codel": "FQ-CoDel", "fq_pie": "FQ-PIE", "dualpi2": "DualPI2"}
+SPOKEN |= {
+    "droptail": "drop-tail",
+    "docsis_pie": "DOCSIS-PIE",
+    "fq_codel": "FQ-CoDel",
+    "fq_pie": "FQ-PIE",
+    "dualpi2": "DualPI2",
+}
 """Names of models as the README writes them; the others are written alike but for capital letters."""
 
 

@@ -137,7 +137,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                         let outcome = WifiLinkOutcome::new(account.clone(), duration);
                         links[link as usize].wifi = Some(Box::new(outcome));
                     }
-                    let account = channel.account().clone();
+                    let account = *channel.account();
                     channels.push(WifiOutcome::new(channel.name().into(), account, duration));
                 }
                 MediumKind::Grants(grants) => {

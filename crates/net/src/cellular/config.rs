@@ -1,6 +1,5 @@
 //! The options of cells and of their links.
 
-use super::modulation::Modulation;
 use crate::transmitter::Steps;
 use params::Form::{Bytes, Integer, List, Number, OrSteps, Quantity, Range, Text, Word};
 use params::Mistake;
@@ -167,6 +166,11 @@ impl CellOptions {
         self.table.map_or(self.is_nr(), |table| table == "256qam")
     }
 
+    /// The highest modulation and coding scheme.
+    pub fn highest_mcs(&self) -> u8 {
+        if self.has_256qam() { 27 } else { 28 }
+    }
+
     /// The duration of a slot.
     pub fn slot(&self) -> Span {
         Span::from_ps(Span::from_ms(1).ps() >> if self.is_nr() { self.mu } else { 0 })
@@ -246,8 +250,11 @@ impl UserOptions {
     /// Checks the values for a cell.
     pub fn check(&self, cell: &CellOptions) -> Result<(), Mistake> {
         steps("snr", &self.snr)?;
-        if let Some(mcs) = self.mcs.filter(|mcs| Modulation::new(cell).entry(*mcs).is_none()) {
-            return Err(("mcs", format!("there is no MCS {mcs} with 256-QAM; the highest is 27")));
+        if let Some(mcs) = self.mcs.filter(|mcs| *mcs > cell.highest_mcs()) {
+            return Err((
+                "mcs",
+                format!("there is no MCS {mcs} here; the highest is {}", cell.highest_mcs()),
+            ));
         }
         if !cell.is_nr() && self.layers > 4 {
             return Err(("layers", "LTE has at most 4".into()));

@@ -130,10 +130,9 @@ impl Order {
 
     /// A block with these parts was given up: they are sent again from slot `from` on.
     pub fn send_again(&mut self, parts: Vec<Part>, from: u64) {
-        let mut place = self.retransmissions.partition_point(|(slot, _)| *slot <= from);
-        for part in parts {
-            self.retransmissions.insert(place, (from, part));
-            place += 1;
+        let first = self.retransmissions.partition_point(|(slot, _)| *slot <= from);
+        for (index, part) in parts.into_iter().enumerate() {
+            self.retransmissions.insert(first + index, (from, part));
         }
     }
 

@@ -164,6 +164,11 @@ fn reported_quality() {
     assert_eq!(lte.cqi_of(28), 15);
     let nr = Modulation::new(&options("nr"));
     assert_eq!([1, 2, 15].map(|cqi| nr.mcs_of(cqi)), [0, 1, 27]);
+    for kind in ["lte", "nr"] {
+        let (options, last) = (options(kind), options(kind).highest_mcs());
+        let modulation = Modulation::new(&options);
+        assert!(modulation.entry(last).is_some() && modulation.entry(last + 1).is_none());
+    }
     // 256-QAM needs more than 64-QAM, at the same distance to capacity.
     assert!((25.0..26.0).contains(&nr.threshold(15)), "{}", nr.threshold(15));
     assert!((error_probability(0.0, 1) - 0.1).abs() < 1e-12);
