@@ -289,3 +289,23 @@ fn what_a_channel_cannot_do_is_refused() {
         assert!(error.contains(words), "{error} does not say {words}");
     }
 }
+
+#[test]
+fn access_parameters_change_the_collisions() {
+    let of = |edca: &str| outcome(&saturated(5, 7, &format!("{VHT20}, {edca}"), 10), &[]);
+    let plain = of("edca = {}");
+    let wide = of("edca = { be = { cw_min = 127, cw_max = 1023 } }");
+    let narrow = of("edca = { be = { cw_min = 3, cw_max = 3 } }");
+    let collisions = |o: &Outcome| o.wifi[0].collision_rate.unwrap();
+    assert!(collisions(&wide) < 0.5 * collisions(&plain) && collisions(&plain) < collisions(&narrow));
+    assert_eq!(mbps(&plain), mbps(&of("edca = { vo = { aifsn = 9 } }")), "another category");
+    for (edca, part) in [
+        ("edca = { be = { cw_min = 14 } }", "must be a power of two minus one"),
+        ("edca = { be = { cw_min = 2047 } }", "is above the largest"),
+        ("edca = { be = { aifsn = 16 } }", "16 is not between 1 and 15"),
+    ] {
+        let text = saturated(1, 7, &format!("{VHT20}, {edca}"), 1);
+        let message = Scenario::parse("wifi.toml", &text, &[]).unwrap_err().to_string();
+        assert!(message.contains(part), "{message}");
+    }
+}

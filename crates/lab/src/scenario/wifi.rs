@@ -6,9 +6,10 @@ use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
 use super::wifi_model::{Wifi, WifiQueue, WifiRate};
 use crate::error::{ScenarioError, nearest};
+use crate::schema::EDCA_CATEGORY;
 use net::qdisc::Queue;
 use net::qdisc::scheduled::FQ_CODEL;
-use net::wifi::{Access, ChannelOptions, Phy, RateControl, Standard};
+use net::wifi::{Access, CategoryOptions, ChannelOptions, Phy, RateControl, Standard};
 use params::Value;
 use units::{Limit, Rate, Span};
 
@@ -137,7 +138,23 @@ fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
         charge_both: word(table, "charge", &[(false, "down"), (true, "both")], false)?,
     };
     let channel = table.text("channel")?.map_or(format!("of {name}"), str::to_string);
-    Ok(Wifi { ap: ap.to_string(), phy, channel, options, queue: read_queue(table)?, name })
+    let (queue, edca) = (read_queue(table)?, read_edca(table)?);
+    Ok(Wifi { ap: ap.to_string(), phy, channel, options, queue, edca, name })
+}
+
+/// Reads `edca`: parameters of access categories.
+fn read_edca(table: &TableReader<'_>) -> Result<Vec<(Access, CategoryOptions)>> {
+    let Some(edca) = table.table("edca")? else { return Ok(Vec::new()) };
+    let mut categories = Vec::new();
+    for (access, name) in Access::ALL {
+        if let Some(category) = edca.table(name)? {
+            let options = CategoryOptions::new(&category.values(&EDCA_CATEGORY, 0)?);
+            options.check(*access).map_err(|mistake| category.mistake(mistake))?;
+            categories.push((*access, options));
+        }
+    }
+    edca.finish()?;
+    Ok(categories)
 }
 
 fn read_queue(table: &TableReader<'_>) -> Result<WifiQueue> {

@@ -1,6 +1,6 @@
 //! The types of Wi-Fi after reading.
 
-use net::wifi::{Access, ChannelOptions, Phy, RateControl};
+use net::wifi::{Access, Category, CategoryOptions, ChannelOptions, Phy, RateControl};
 use units::Span;
 
 /// A direction of a Wi-Fi link.
@@ -20,6 +20,15 @@ pub struct WifiRate {
     pub weight: f64,
     /// Access category of its packets.
     pub access: Access,
+}
+
+impl Wifi {
+    /// The parameters of an access category, of the access point or of a station.
+    pub fn category(&self, access: Access, access_point: bool) -> Category {
+        let standard = access.category(access_point);
+        let options = self.edca.iter().find(|(of, _)| *of == access);
+        options.map_or(standard, |(_, options)| options.applied_to(standard))
+    }
 }
 
 impl WifiRate {
@@ -44,6 +53,8 @@ pub struct Wifi {
     pub options: ChannelOptions,
     /// The queues of the access point.
     pub queue: WifiQueue,
+    /// Parameters of access categories that are not the standard's.
+    pub edca: Vec<(Access, CategoryOptions)>,
 }
 
 /// The queues of an access point.

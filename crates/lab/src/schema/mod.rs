@@ -18,4 +18,4 @@ pub use json::scenario_schema;
 pub(crate) use old_names::{current_name, old_names};
 pub use params::{Form, Key, Table};
 pub use tables::{MAC, SHAPER, keys_of, table_of_kind, tables};
-pub use wifi::WIFI_RATE;
+pub use wifi::{EDCA_CATEGORY, WIFI_RATE};

@@ -24,6 +24,7 @@ const NETWORK: &[Table] = &[
 
 const OTHERS: &[Table] = &[
     table("wifi_set", "`[[wifi]]`: a basic service set", &[wifi::WIFI]),
+    table("edca", "`edca` of a basic service set", &[wifi::EDCA]),
     table("topology", "`[[topology]]`", &[network::TOPOLOGY]),
     table("flow", "`[[flow]]`", &[network::FLOW]),
     table("udp", "`udp` of a flow", &[network::UDP]),
@@ -73,7 +74,7 @@ pub fn tables() -> impl Iterator<Item = &'static Table> {
         .chain(routers)
         .chain([&SHAPER])
         .chain(OTHERS)
-        .chain([&cellular::CELL])
+        .chain([&wifi::EDCA_CATEGORY, &cellular::CELL])
         .chain(&cellular::USER)
         .chain([&MAC])
         .chain(losses)

@@ -19,9 +19,9 @@ link = [
   { name = "p", ends = ["e", "g"], rate = { kind = "random_steps", interval = "15s", min = "1Mbps", max = "2Mbps" }, delay = "1ms", queue = { kind = "dualpi2" }, back = { rate = "1Mbps", queue = { kind = "pie" } } },
   { name = "w", ends = ["g", "h"], rate = { kind = "wifi", medium = "set" } },
   { name = "x", ends = ["h", "i"], rate = { kind = "cellular", medium = "c", fading = {}, shadowing = {}, blockage = {}, drx = {}, handover = { at = ["0.5s"] } }, back = { rate = { kind = "cellular" } } },
-  { name = "y", ends = ["i", "j"], delay = "1ms", rate = "1Mbps", back = { rate = { kind = "request_grant", rate = "1Mbps", channel = "2Mbps" } } },
+  { name = "y", ends = ["i", "j"], delay = "1ms", rate = "1Mbps", back = { rate = { kind = "request_grant", rate = "1Mbps", channel = "2Mbps" }, queue = { kind = "docsis_pie" } } },
 ]
-wifi = [{ name = "set", ap = "g" }]
+wifi = [{ name = "set", ap = "g", edca = { bk = {}, be = {}, vi = {}, vo = {} } }]
 cell = [{ name = "c", station = "h" }]
 topology = [
   { kind = "leaf_spine", leaves = 1, spines = 1, hosts = 1, host_rate = "1Gbps", fabric_rate = "1Gbps", delay = "1us" },
@@ -88,6 +88,7 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             "link.o.queue" => "fq_pie",
             "link.p.back.queue" => "pie",
             "link.p.queue" => "dualpi2",
+            "link.y.back.queue" => "docsis_pie",
             "link.n.rate" => "steps",
             "link.o.rate" => "trace",
             "link.p.rate" => "random_steps",
@@ -97,6 +98,8 @@ fn keys_read() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
             "link.y.back.rate" => "request_grant",
             path if path.starts_with("link.x.rate.") => super::of_user(&path["link.x.rate.".len()..]).name,
             path if path.starts_with("cell[") => "cell",
+            path if path.ends_with(".edca") => "edca",
+            path if path.contains(".edca.") => "edca_category",
             path if path.starts_with("wifi[") => "wifi_set",
             path if path.starts_with("topology[") => "topology",
             path if path.ends_with(".shaper") => "shaper",

@@ -1,8 +1,8 @@
 //! The keys of Wi-Fi.
 
-use net::wifi::{Access, Standard};
+use net::wifi::{Access, CategoryOptions, Standard};
 use params::Form::{Any, Integer, Number, Quantity, Range, Switch, Text, Word};
-use params::{Key, Model, Unit, key};
+use params::{Form, Key, Model, Table, Unit, key};
 
 /// A rate that a Wi-Fi channel decides.
 pub static WIFI_RATE: Model = params::model!(
@@ -74,7 +74,22 @@ pub(super) const WIFI: &[Key] = &[
         "\"none\"",
         "bytes of data from which RTS and CTS come before them",
     ),
+    key("edca", Form::Table("edca"), "the standard's", "access parameters by category"),
     key("eifs", Switch, "true", "after a collision everyone waits EIFS; otherwise AIFS, as in ns-3"),
     key("bar", Switch, "false", "a missing block ACK is requested in an access of its own, as in ns-3"),
     key("retry_limit", Integer(0, 255), "7", "repetitions of an MPDU; then it is lost"),
 ];
+
+pub(super) const EDCA: &[Key] = &[
+    key("bk", Form::Table("edca_category"), "the standard's", "background"),
+    key("be", Form::Table("edca_category"), "the standard's", "best effort"),
+    key("vi", Form::Table("edca_category"), "the standard's", "video"),
+    key("vo", Form::Table("edca_category"), "the standard's", "voice"),
+];
+
+/// Parameters of an access category.
+pub static EDCA_CATEGORY: Table = Table {
+    name: "edca_category",
+    place: "`bk`, `be`, `vi`, `vo` of `edca`",
+    groups: &[CategoryOptions::KEYS],
+};

@@ -5,7 +5,8 @@
 //! slots, so that equal times are equal integers.
 
 use super::phy::{SIFS, SLOT};
-use params::named_values;
+use params::Form::{Integer, Range};
+use params::{Mistake, Unit, named_values};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::{Span, Time};
@@ -50,6 +51,47 @@ impl Access {
             (Access::Voice, true) => (1, 3, 7, 1504),
         };
         Category { aifsn, cw_min, cw_max, txop: Span::from_ps(txop * 1_000_000) }
+    }
+}
+
+params::options! {
+    /// Parameters of an access category that replace the default ones, for access point and stations.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct CategoryOptions {
+        aifsn: Option<u32> = Integer(1, 15), ["the standard's"], "slots of idle channel after SIFS before the backoff";
+        cw_min: Option<u32> = Integer(0, 32_767), ["the standard's"], "smallest contention window, slots; 2^k - 1";
+        cw_max: Option<u32> = Integer(0, 32_767), ["the standard's"], "largest contention window, slots; 2^k - 1";
+        txop: Option<Span> = Range(Unit::Time, "3.008ms", "0ms", "8.16ms"), ["the standard's"],
+            "most time for one transmission; 0: the longest PPDU";
+    }
+}
+
+impl CategoryOptions {
+    /// The category with these parameters.
+    pub fn applied_to(&self, category: Category) -> Category {
+        Category {
+            aifsn: self.aifsn.unwrap_or(category.aifsn),
+            cw_min: self.cw_min.unwrap_or(category.cw_min),
+            cw_max: self.cw_max.unwrap_or(category.cw_max),
+            txop: self.txop.unwrap_or(category.txop),
+        }
+    }
+
+    /// Checks the parameters of access category `access`.
+    pub fn check(&self, access: Access) -> Result<(), Mistake> {
+        for (key, window) in [("cw_min", self.cw_min), ("cw_max", self.cw_max)] {
+            if let Some(window) = window.filter(|window| !(window + 1).is_power_of_two()) {
+                return Err((key, format!("must be a power of two minus one, such as 15, not {window}")));
+            }
+        }
+        for access_point in [false, true] {
+            let Category { cw_min, cw_max, .. } = self.applied_to(access.category(access_point));
+            if cw_min > cw_max {
+                let key = if self.cw_max.is_some() { "cw_max" } else { "cw_min" };
+                return Err((key, format!("the smallest window, {cw_min}, is above the largest, {cw_max}")));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ mod stations;
 
 pub use account::{AGGREGATION_CLASSES, ChannelAccount, DirectionAccount};
 use block_ack::{BlockAck, Mpdu};
-pub use edca::{Access, Category};
+pub use edca::{Access, Category, CategoryOptions};
 pub use errors::error_probability;
 pub use phy::{Phy, Standard};
 pub use rates::RateControl;

@@ -65,7 +65,7 @@ impl Media {
         let device = *self.devices.entry((number, from.0, access)).or_insert_with(|| {
             let entity = format!("{} {access}", topology.node_name(from));
             let backoff = Stream::new(plan.seed, "wifi-backoff", &entity);
-            let category = rate.access.category(downlink);
+            let category = set.category(rate.access, downlink);
             channel.add_device((from.0, rate.access), category, scheduler(set, downlink), backoff)
         });
         let options = DirectionOptions {
