@@ -1,21 +1,9 @@
 //! Cells under TCP: rates, buffers, schedulers, every part at once. docs/cellular.md explains the numbers.
 
-use lab::{Outcome, Recording, Run, Scenario, Settings};
+mod audited;
 
-fn scenario(text: &str, assignments: &[&str]) -> Scenario {
-    let assignments: Vec<String> = assignments.iter().map(|one| one.to_string()).collect();
-    Scenario::parse("cell.toml", text, &assignments).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn outcome(text: &str, assignments: &[&str]) -> Outcome {
-    let recording = Recording { audit: true, ..Recording::default() };
-    let scenario = scenario(text, assignments);
-    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
-    run.finish();
-    let (violations, count) = run.audit();
-    assert_eq!(count, 0, "{:?}", violations.first());
-    run.outcome()
-}
+use audited::{copied, outcome, refusal};
+use lab::Outcome;
 
 /// One user behind a wire of 5 ms, with a download.
 const ONE: &str = r#"
@@ -135,17 +123,7 @@ const SHIPPED: [&str; 2] =
 #[test]
 fn a_run_can_be_copied_and_has_a_warm_up() {
     for text in SHIPPED {
-        let scenario = scenario(text, &["duration=6s", "warmup=2s"]);
-        let run = || Run::new(&scenario, Settings::default()).unwrap();
-        let mut whole = run();
-        whole.finish();
-        let mut first = run();
-        first.advance_to(units::Time::from_ps(3_000_000_000_000));
-        let mut copy = first.fork().unwrap();
-        copy.finish();
-        let strip = |json: String| json.split(",\"engine\"").next().unwrap().to_string();
-        assert_eq!(strip(whole.outcome().to_json()), strip(copy.outcome().to_json()));
-        assert!(whole.outcome().cell[0].block_use.iter().all(|part| (0.0..=1.001).contains(part)));
+        assert!(copied(text).cell[0].block_use.iter().all(|part| (0.0..=1.001).contains(part)));
     }
 }
 
@@ -178,10 +156,6 @@ flow = [
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let refused = |assignments: &[&str]| {
-        let assignments: Vec<String> = assignments.iter().map(|one| one.to_string()).collect();
-        Scenario::parse("cell.toml", ONE, &assignments).unwrap_err().to_string()
-    };
     for (assignment, part) in [
         ("link.air.rate.medium=d", "there is no [[cell]] called \"d\""),
         ("cell.c.station=s", "one end must be the base station of \"c\", which is \"s\""),
@@ -194,7 +168,7 @@ fn what_does_not_fit_is_refused() {
         ("link.air.queue={ kind = \"red\", limit = \"9p\" }", "need a constant rate"),
         ("link.air.rate=1Mbps", "no link has the medium \"c\""),
     ] {
-        let message = refused(&[assignment, "link.air.delay=0ms"]);
+        let message = refusal(ONE, &[assignment, "link.air.delay=0ms"]);
         assert!(message.contains(part), "{assignment}: {message}");
     }
 }

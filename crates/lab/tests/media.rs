@@ -1,16 +1,12 @@
 //! Media under load that ends: every packet that was sent arrives or is dropped, whatever the options.
 
+mod audited;
+
 use engine::Stream;
-use lab::{Outcome, Recording, Run, Scenario, Settings};
+use lab::Outcome;
 
 fn outcome(text: &str) -> Outcome {
-    let scenario = Scenario::parse("media.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let recording = Recording { audit: true, ..Recording::default() };
-    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
-    run.finish();
-    let (violations, count) = run.audit();
-    assert_eq!(count, 0, "{:?}\n{text}", violations.first());
-    run.outcome()
+    audited::outcome(text, &[])
 }
 
 /// Packets that were sent and have neither arrived nor been dropped, of flows over one link each.

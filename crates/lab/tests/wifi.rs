@@ -1,17 +1,9 @@
 //! Wi-Fi against closed forms, ns-3 and the published measurements of its models. docs/wifi.md explains the numbers.
 
-use lab::{Outcome, Recording, Run, Scenario, Settings};
+mod audited;
 
-fn outcome(text: &str, assignments: &[&str]) -> Outcome {
-    let assignments: Vec<String> = assignments.iter().map(|one| one.to_string()).collect();
-    let scenario = Scenario::parse("wifi.toml", text, &assignments).unwrap_or_else(|error| panic!("{error}"));
-    let recording = Recording { audit: true, ..Recording::default() };
-    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
-    run.finish();
-    let (violations, count) = run.audit();
-    assert_eq!(count, 0, "{:?}", violations.first());
-    run.outcome()
-}
+use audited::{copied, outcome, refusal};
+use lab::Outcome;
 
 /// `n` stations that always have 1500-byte packets for the access point.
 fn saturated(n: usize, mcs: u8, set: &str, seconds: u32) -> String {
@@ -135,17 +127,7 @@ const HOME: &str = include_str!("../../../scenarios/wifi.toml");
 
 #[test]
 fn a_run_of_a_home_can_be_copied_and_has_a_warm_up() {
-    let scenario = Scenario::parse("wifi.toml", HOME, &["duration=4s".into(), "warmup=1s".into()]).unwrap();
-    let run = || Run::new(&scenario, Settings::default()).unwrap();
-    let mut whole = run();
-    whole.finish();
-    let mut first = run();
-    first.advance_to(units::Time::from_ps(2_000_000_000_000));
-    let mut copy = first.fork().unwrap();
-    copy.finish();
-    let strip = |json: String| json.split(",\"engine\"").next().unwrap().to_string();
-    assert_eq!(strip(whole.outcome().to_json()), strip(copy.outcome().to_json()));
-    let share = whole.outcome().wifi[0].busy;
+    let share = copied(HOME).wifi[0].busy;
     assert!((0.3..=1.0).contains(&share), "{share}");
 }
 
@@ -208,7 +190,7 @@ fn mistakes_are_named() {
         ),
     ] {
         assert!(good.contains(old), "{old}");
-        let error = Scenario::parse("w.toml", &good.replace(old, new), &[]).expect_err(new).to_string();
+        let error = refusal(&good.replace(old, new), &[]);
         assert!(error.contains(message), "{new}: {error}");
     }
 }
@@ -285,7 +267,7 @@ fn what_a_channel_cannot_do_is_refused() {
             "from 1 to 4",
         ),
     ] {
-        let error = Scenario::parse("wifi.toml", &text, &[]).map(|_| ()).unwrap_err().to_string();
+        let error = refusal(&text, &[]);
         assert!(error.contains(words), "{error} does not say {words}");
     }
 }
@@ -305,7 +287,7 @@ fn access_parameters_change_the_collisions() {
         ("edca = { be = { aifsn = 16 } }", "16 is not between 1 and 15"),
     ] {
         let text = saturated(1, 7, &format!("{VHT20}, {edca}"), 1);
-        let message = Scenario::parse("wifi.toml", &text, &[]).unwrap_err().to_string();
+        let message = refusal(&text, &[]);
         assert!(message.contains(part), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! The slots of a cell: who sends, what a block carries, what becomes of it.
+//! The slots of a cell: the users that are served, the contents of transport blocks, and their results.
 
 use super::account::ATTEMPTS;
 use super::direction::{Block, Direction};
@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use units::Time;
 
-/// Bytes of room that a grant has besides the bytes that are known to wait.
+/// Bytes of room that a grant has besides the bytes that are reported.
 const SLACK: u32 = 16;
 
 impl Cell {
@@ -42,7 +42,7 @@ impl Cell {
         }
     }
 
-    /// The terminal asks for a grant at its next opportunity from `now` on.
+    /// A scheduling request at the terminal's next opportunity from `now` on.
     fn request(&mut self, number: u32, now: Time) {
         let Direction { user, .. } = self.directions[number as usize];
         let now = self.users[user as usize].ready(now, false);
@@ -60,7 +60,7 @@ impl Cell {
         }
     }
 
-    /// The first slot of a transmission that is granted for what the terminal said in slot `slot`.
+    /// The first slot of a transmission that is granted for a request or a report in slot `slot`.
     fn granted_from(&self, slot: u64) -> u64 {
         let grant = slot + 1 + self.slots(self.options.decode);
         self.slot_of_channel(grant + 1 + self.slots(self.options.prepare), UPLINK)
@@ -74,12 +74,12 @@ impl Cell {
         let down = direction.channel == DOWNLINK;
         let ready = user.ready(Time::ZERO, down).ps().div_ceil(self.slot.ps());
         let mut slot = slot.max(ready);
-        let held = direction.forwarded.as_ref().map(|(_, at)| at.ps().div_ceil(self.slot.ps()));
-        let again = direction.order.next_retransmission();
-        let data = match held {
-            _ if direction.order.has_parts(slot) || waits && held.is_none() => slot,
-            Some(held) => again.map_or(held, |again| again.min(held)),
-            None => again?,
+        let forwarded = direction.forwarded.as_ref().map(|(_, at)| at.ps().div_ceil(self.slot.ps()));
+        let retransmission = direction.order.next_retransmission();
+        let data = match forwarded {
+            _ if direction.order.has_parts(slot) || waits && forwarded.is_none() => slot,
+            Some(forwarded) => retransmission.map_or(forwarded, |slot| slot.min(forwarded)),
+            None => retransmission?,
         };
         slot = slot.max(data);
         if let Err(free) = direction.process(slot, most) {
@@ -330,8 +330,8 @@ impl Cell {
         let direction = &mut self.directions[number as usize];
         let Some(buffer_status) = &mut direction.buffer_status else { return };
         let headers = queues.waiting(direction.link) * (PACKET_HEADER + PART_HEADER) as u64;
-        let held = direction.forwarded.as_ref().map_or(0, |(held, _)| held.packet.size as u64);
-        let bytes = queues.bytes(direction.link) + headers + held + direction.order.bytes();
+        let forwarded = direction.forwarded.as_ref().map_or(0, |(packet, _)| packet.packet.size as u64);
+        let bytes = queues.bytes(direction.link) + headers + forwarded + direction.order.bytes();
         if bytes > 0 {
             buffer_status.report(bytes, from);
         }
@@ -349,7 +349,7 @@ impl Cell {
                 break;
             }
             let (packet, at) = match direction.forwarded.take() {
-                Some(held) => held,
+                Some(forwarded) => forwarded,
                 None => {
                     let Some(packet) = queues.next(direction.link) else { break };
                     // The queue of the uplink is in the terminal: it does not change its place.
