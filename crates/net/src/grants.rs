@@ -245,23 +245,8 @@ impl Grants {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::impairment::Effect;
-    use crate::packet::{Packet, PacketKind};
+    use crate::turn::testing::PlainQueues;
     use params::Values;
-
-    struct Waits(VecDeque<Waiting>);
-
-    impl Queues for Waits {
-        fn waiting(&self, _link: u32) -> u64 {
-            self.0.len() as u64
-        }
-        fn bytes(&self, _link: u32) -> u64 {
-            self.0.iter().map(|waiting| waiting.packet.size as u64).sum()
-        }
-        fn next(&mut self, _link: u32) -> Option<Waiting> {
-            self.0.pop_front()
-        }
-    }
 
     fn options(profile: &'static str) -> GrantOptions {
         let mut values = Values::defaults(GrantOptions::KEYS, 0);
@@ -272,14 +257,13 @@ mod tests {
 
     /// Times at which packets of `size` bytes, which arrive at these times, have left, us.
     fn departures(options: GrantOptions, size: u32, arrivals: &[u64]) -> Vec<u64> {
-        let (mut grants, mut queues) = (Grants::new(0, options), Waits(VecDeque::new()));
+        let (mut grants, mut queues) = (Grants::new(0, options), PlainQueues(vec![VecDeque::new()]));
         let mut arrivals = arrivals.iter().map(|us| Time::from_ps(us * 1_000_000)).peekable();
         let mut ends = Vec::new();
         loop {
             let next = grants.next_interval();
             if let Some(arrived) = arrivals.next_if(|at| next.is_none_or(|next| *at <= next)) {
-                let packet = Packet::new(PacketKind::Udp, 0, 0, 0, size, Time::ZERO);
-                queues.0.push_back(Waiting { packet, arrived, effect: Effect::default(), marked: false });
+                queues.push(0, 0, size, arrived);
                 grants.arrived(arrived);
             } else if let Some(next) = next {
                 let turn = grants.serve(next, &mut queues);

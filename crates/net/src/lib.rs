@@ -14,6 +14,7 @@ mod link;
 mod medium;
 mod network;
 mod next_hop;
+mod normal;
 mod packet;
 pub mod qdisc;
 mod quick_start;

@@ -28,3 +28,37 @@ pub(crate) struct Turn {
     /// Links that used the medium, and for how long they count as busy.
     pub usage: Vec<(u32, Span)>,
 }
+
+/// Queues without limits, for tests.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::{Queues, Waiting};
+    use crate::impairment::Effect;
+    use crate::packet::{Packet, PacketKind};
+    use std::collections::VecDeque;
+    use units::Time;
+
+    /// The queues of links, by number.
+    #[derive(Default)]
+    pub(crate) struct PlainQueues(pub Vec<VecDeque<Waiting>>);
+
+    impl PlainQueues {
+        /// A packet arrives at the queue of link `link`.
+        pub(crate) fn push(&mut self, link: usize, seq: u32, size: u32, arrived: Time) {
+            let packet = Packet::new(PacketKind::Udp, 0, 0, seq, size, Time::ZERO);
+            self.0[link].push_back(Waiting { packet, arrived, effect: Effect::default(), marked: false });
+        }
+    }
+
+    impl Queues for PlainQueues {
+        fn waiting(&self, link: u32) -> u64 {
+            self.0[link as usize].len() as u64
+        }
+        fn bytes(&self, link: u32) -> u64 {
+            self.0[link as usize].iter().map(|waiting| waiting.packet.size as u64).sum()
+        }
+        fn next(&mut self, link: u32) -> Option<Waiting> {
+            self.0[link as usize].pop_front()
+        }
+    }
+}

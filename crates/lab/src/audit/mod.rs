@@ -1,8 +1,8 @@
 //! The auditor: checks a run by its packet events. It shares no code with the network.
 //!
 //! It takes rates, delays and limits of the links from the scenario and checks that no packet vanishes, no packet
-//! arrives before the propagation delay, no link sends faster than its rate, no medium is used for longer than the time, no queue exceeds its limit, cumulative
-//! ACKs do not decrease, and no sender has more data in flight than its window.
+//! arrives before the propagation delay, no link sends faster than its rate, no medium is used for longer than the time,
+//! no queue exceeds its limit, cumulative ACKs do not decrease, and no sender has more data in flight than its window.
 
 mod media;
 mod radio;

@@ -71,7 +71,7 @@ pub(super) fn resolve(
         used[number] = true;
         let down = usize::from(link.ends[0] != cell.station);
         let terminal = link.directions[down].cellular().map(|user| (user.drx.clone(), user.handover.clone()));
-        for (way, direction) in link.directions.iter_mut().enumerate() {
+        for (number, direction) in link.directions.iter_mut().enumerate() {
             let Some(RateVariation::Cellular(user)) = &mut direction.variation else { continue };
             user.check(cell).map_err(|(key, message)| reader.error("rate", format!("{key}: {message}")))?;
             user.medium = Some(cell.name.clone());
@@ -80,8 +80,8 @@ pub(super) fn resolve(
                 let message = "drx and handover belong to the terminal; write them for the downlink alone";
                 return Err(reader.error("rate", message));
             }
-            user.alone = Cell::rate_alone(cell, user, way != down);
-            direction.rate = Cell::peak_rate(cell, user, way != down);
+            user.alone = Cell::rate_alone(cell, user, number != down);
+            direction.rate = Cell::peak_rate(cell, user, number != down);
         }
     }
     match used.iter().position(|used| !used) {

@@ -1,6 +1,6 @@
 //! The tables of cells and of their links.
 
-use net::cellular::{Blockage, CellOptions, Drx, Fading, Handover, Shadowing, USER_TABLES, UserOptions};
+use net::cellular::{Blockage, CellOptions, Drx, Fading, Handover, Shadowing, UserOptions};
 use params::{Form, Key, Model, Table, key};
 
 /// A cell of a mobile network.
@@ -25,12 +25,12 @@ const USER_KEYS: &[Key] = &[
 ];
 
 /// The tables in that of a rate.
-pub static USER: [Table; USER_TABLES.len()] = [
-    Table { name: USER_TABLES[0], place: "`fading` of a cellular rate", groups: &[Fading::KEYS] },
-    Table { name: USER_TABLES[1], place: "`shadowing` of a cellular rate", groups: &[Shadowing::KEYS] },
-    Table { name: USER_TABLES[2], place: "`blockage` of a cellular rate", groups: &[Blockage::KEYS] },
-    Table { name: USER_TABLES[3], place: "`drx` of a cellular rate", groups: &[Drx::KEYS] },
-    Table { name: USER_TABLES[4], place: "`handover` of a cellular rate", groups: &[Handover::KEYS] },
+pub static USER: [Table; 5] = [
+    Table { name: "fading", place: "`fading` of a cellular rate", groups: &[Fading::KEYS] },
+    Table { name: "shadowing", place: "`shadowing` of a cellular rate", groups: &[Shadowing::KEYS] },
+    Table { name: "blockage", place: "`blockage` of a cellular rate", groups: &[Blockage::KEYS] },
+    Table { name: "drx", place: "`drx` of a cellular rate", groups: &[Drx::KEYS] },
+    Table { name: "handover", place: "`handover` of a cellular rate", groups: &[Handover::KEYS] },
 ];
 
 /// The table called `name` among [`USER`].

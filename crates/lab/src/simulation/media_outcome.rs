@@ -93,7 +93,7 @@ pub struct CellOutcome {
     pub block_use: [f64; 2],
     /// Slots in which something was sent.
     pub slots: u64,
-    /// The part of all slots that are for each way.
+    /// The parts of all slots that are for the downlink and for the uplink.
     #[serde(skip)]
     pub(crate) shares: [f64; 2],
     #[serde(skip)]
@@ -103,7 +103,7 @@ pub struct CellOutcome {
 impl CellOutcome {
     /// What a cell has done in `duration_s`.
     pub(crate) fn new(name: String, shares: [f64; 2], account: CellAccount, duration_s: f64) -> CellOutcome {
-        let used = |way: usize| account.used[way].seconds() / (shares[way] * duration_s);
+        let used = |channel: usize| account.used[channel].seconds() / (shares[channel] * duration_s);
         CellOutcome { name, block_use: [used(0), used(1)], slots: account.slots, shares, account }
     }
 }

@@ -131,9 +131,6 @@ params::options! {
     }
 }
 
-/// Names of the tables of [`UserOptions`] that are tables of their own.
-pub const USER_TABLES: [&str; 5] = ["fading", "shadowing", "blockage", "drx", "handover"];
-
 /// Channel widths of LTE in MHz, with their resource blocks.
 const LTE_WIDTHS: [(&str, u32); 6] =
     [("1.4MHz", 6), ("3MHz", 15), ("5MHz", 25), ("10MHz", 50), ("15MHz", 75), ("20MHz", 100)];

@@ -21,7 +21,7 @@ mod uplink;
 mod user;
 
 pub use account::{ATTEMPTS, CellAccount, SCHEMES, UserAccount};
-pub use config::{Blockage, CellOptions, Drx, Fading, Handover, Shadowing, USER_TABLES, UserOptions};
+pub use config::{Blockage, CellOptions, Drx, Fading, Handover, Shadowing, UserOptions};
 pub use signal::SignalStreams;
 
 use crate::transmitter::Steps;

@@ -19,7 +19,7 @@ pub struct Part {
     bytes: u32,
 }
 
-/// A packet on its channel.
+/// A packet between the queue and the receiver.
 #[derive(Clone, Debug)]
 struct Place {
     packet: Waiting,
@@ -146,7 +146,7 @@ impl Order {
         }
     }
 
-    /// All packets on their channel are lost at `now`.
+    /// All packets that are not complete are lost at `now`.
     pub fn lose_all(&mut self, now: Time) {
         self.retransmissions.clear();
         for place in &mut self.places {

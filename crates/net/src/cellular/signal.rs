@@ -2,6 +2,7 @@
 //! which somebody asks for it, and the correlation over those between is exact.
 
 use super::config::{Fading, Shadowing, UserOptions};
+use crate::normal::polar;
 use crate::transmitter::Steps;
 use engine::Stream;
 use units::{Span, Time};
@@ -26,10 +27,10 @@ pub struct SignalStreams {
     pub blockage: Stream,
 }
 
-/// Two independent numbers with the standard normal distribution (Box and Muller 1958).
+/// Two independent numbers with the standard normal distribution.
 fn normals(stream: &mut Stream) -> (f64, f64) {
-    let radius = (-2.0 * libm::log(1.0 - stream.uniform())).sqrt();
-    let (sine, cosine) = libm::sincos(2.0 * core::f64::consts::PI * stream.uniform());
+    let (radius, angle) = polar(stream);
+    let (sine, cosine) = libm::sincos(angle);
     (radius * cosine, radius * sine)
 }
 

@@ -7,10 +7,7 @@ use super::schedulers::{Average, SlotScheduler};
 use super::signal::{Signal, SignalStreams, fading_correlation};
 use super::user::User;
 use super::{Cell, UserAccount};
-use crate::impairment::Effect;
-use crate::packet::{Packet, PacketKind};
-use crate::qdisc::scheduled::Waiting;
-use crate::turn::Queues;
+use crate::turn::testing::PlainQueues;
 use engine::Stream;
 use params::{Value, Values};
 use std::collections::VecDeque;
@@ -45,22 +42,6 @@ fn span(us: u64) -> Span {
     Span::from_ps(us * 1_000_000)
 }
 
-/// Queues without limits.
-#[derive(Default)]
-struct Waits(Vec<VecDeque<Waiting>>);
-
-impl Queues for Waits {
-    fn waiting(&self, link: u32) -> u64 {
-        self.0[link as usize].len() as u64
-    }
-    fn bytes(&self, link: u32) -> u64 {
-        self.0[link as usize].iter().map(|waiting| waiting.packet.size as u64).sum()
-    }
-    fn next(&mut self, link: u32) -> Option<Waiting> {
-        self.0[link as usize].pop_front()
-    }
-}
-
 /// A cell with one direction of one user; link 0.
 fn single(options: &CellOptions, user: &UserOptions, up: bool) -> Cell {
     let mut cell = Cell::new(options.clone());
@@ -71,16 +52,15 @@ fn single(options: &CellOptions, user: &UserOptions, up: bool) -> Cell {
 
 /// Packets of `size` bytes arrive at these times, us: when each is released, us, or nothing if it is lost.
 fn release_times(cell: &mut Cell, size: u32, arrivals: &[u64]) -> Vec<Option<u64>> {
-    let mut queues = Waits(vec![VecDeque::new()]);
+    let mut queues = PlainQueues(vec![VecDeque::new()]);
     let mut released = Vec::new();
     let mut arrivals = arrivals.iter().map(|at| us(*at)).peekable();
     let mut seq = 0;
     loop {
         let slot = cell.next_slot();
         if let Some(at) = arrivals.next_if(|at| slot.is_none_or(|slot| *at <= slot)) {
-            let packet = Packet::new(PacketKind::Udp, 0, 0, seq, size, Time::ZERO);
+            queues.push(0, seq, size, at);
             seq += 1;
-            queues.0[0].push_back(Waiting { packet, arrived: at, effect: Effect::default(), marked: false });
             cell.arrived(0, at);
         } else if let Some(slot) = slot {
             for (_, at, packet) in cell.serve(slot, &mut queues).released {

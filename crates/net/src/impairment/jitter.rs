@@ -3,6 +3,7 @@
 use super::delay::ORDER;
 use super::kind::{Kind, Permits, RATE};
 use super::{Effect, Impair, Impairment};
+use crate::normal::normal;
 use crate::packet::Packet;
 use crate::tap::DropReason;
 use engine::Stream;
@@ -208,7 +209,7 @@ impl Jitter {
             Distribution::Uniform { min, max } if min == max => min,
             Distribution::Uniform { min, max } => min + (max - min).part(self.stream.uniform()),
             Distribution::Normal { mean, deviation, correlation } => {
-                let drawn = self.normal();
+                let drawn = normal(&mut self.stream);
                 let last = self.last.unwrap_or(drawn);
                 let next = if self.last.is_none() {
                     drawn
@@ -224,12 +225,6 @@ impl Jitter {
                 beyond(mean, deviation, ((drawn - 1.5) / 0.75f64.sqrt()).min(LONGEST_PARETO))
             }
         }
-    }
-
-    /// A number with the standard normal distribution (Box and Muller).
-    fn normal(&mut self) -> f64 {
-        let (radius, angle) = (1.0 - self.stream.uniform(), self.stream.uniform());
-        (-2.0 * libm::log(radius)).sqrt() * libm::cos(2.0 * std::f64::consts::PI * angle)
     }
 }
 

@@ -68,34 +68,15 @@ impl Network {
         tap: &mut T,
         service: &mut Service,
         (id, medium, direction): (u32, u32, u32),
-        packet: &Waiting,
+        packet: Waiting,
     ) -> bool {
-        let now = packet.arrived;
         let full = self.media[medium as usize].refuses(direction);
-        let taken = !full && service.scheduler.enqueue(*packet, false, &mut service.drops);
-        if !taken && !self.accept_kept(service, id, *packet) {
-            if T::PACKETS && !full {
-                let rule = || service.scheduler.discipline().rule(packet, now, Point::Arrival);
-                report(tap, (id, now, true), &packet.packet, rule);
-            }
-            self.drop_packet(tap, id, now, &packet.packet, DropReason::Queue);
+        if !self.admit_scheduled(tap, service, id, packet, (false, full)) {
             return false;
-        }
-        service.arrived(now);
-        self.links[id as usize].accepted += 1;
-        if T::PACKETS {
-            let step = PacketStep::Enqueue;
-            tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
-            report(tap, (id, now, false), &packet.packet, || {
-                service.scheduler.discipline().mark_at_arrival(packet)
-            });
-        }
-        if !service.drops.is_empty() {
-            self.discard(tap, service, id, now, true);
         }
         if service.waiting() > 0 {
             let medium = &mut self.media[medium as usize];
-            medium.arrived(direction, now);
+            medium.arrived(direction, packet.arrived);
             medium.schedule(event_queue);
         }
         true

@@ -64,7 +64,7 @@ impl Network {
         let Some(mut service) = self.ingress[ingress].service.take() else { return false };
         let waiting = Waiting { packet, arrived: now, effect, marked: false };
         let accepted = if let Transmitter::Medium(medium, direction) = service.transmitter {
-            self.offer_to_medium(event_queue, tap, &mut service, (id, medium, direction), &waiting)
+            self.offer_to_medium(event_queue, tap, &mut service, (id, medium, direction), waiting)
         } else {
             self.offer(event_queue, tap, &mut service, id, waiting)
         };
@@ -96,10 +96,35 @@ impl Network {
         let link = &self.links[id as usize];
         let free = link.free_at < now || link.free_at == now && self.cause >= service.serving_since;
         let idle = free && service.waiting() == 0;
-        if !service.scheduler.enqueue(packet, idle, &mut service.drops)
-            && !self.accept_kept(service, id, packet)
-        {
-            if T::PACKETS {
+        if !self.admit_scheduled(tap, service, id, packet, (idle, false)) {
+            return false;
+        }
+        if service.due == Time::NEVER && service.waiting() > 0 {
+            let ready = service.transmitter.ready_at(now.max(self.links[id as usize].free_at));
+            if idle && ready == now {
+                self.start_at_arrival(event_queue, tap, service, id);
+            } else {
+                service.schedule(event_queue, ready);
+            }
+        }
+        true
+    }
+
+    /// Offers a packet to the discipline of link `id`, in front of an `idle` transmitter or not, or to one that is `full` for
+    /// another reason; accounts and reports what becomes of it. Returns whether it was accepted.
+    #[inline(always)] // or a packet pays a call for it
+    pub(super) fn admit_scheduled<T: Tap>(
+        &mut self,
+        tap: &mut T,
+        service: &mut Service,
+        id: u32,
+        packet: Waiting,
+        (idle, full): (bool, bool),
+    ) -> bool {
+        let now = packet.arrived;
+        let accepted = !full && service.scheduler.enqueue(packet, idle, &mut service.drops);
+        if !accepted && !self.accept_kept(service, id, packet) {
+            if T::PACKETS && !full {
                 let rule = || service.scheduler.discipline().rule(&packet, now, Point::Arrival);
                 report(tap, (id, now, true), &packet.packet, rule);
             }
@@ -118,20 +143,12 @@ impl Network {
         if !service.drops.is_empty() {
             self.discard(tap, service, id, now, true);
         }
-        if service.due == Time::NEVER && service.waiting() > 0 {
-            let ready = service.transmitter.ready_at(now.max(self.links[id as usize].free_at));
-            if idle && ready == now {
-                self.start_at_arrival(event_queue, tap, service, id);
-            } else {
-                service.schedule(event_queue, ready);
-            }
-        }
         true
     }
 
     /// Has the discipline accept a packet that it has refused, if a change keeps the packet.
     #[cold]
-    pub(super) fn accept_kept(&mut self, service: &mut Service, id: u32, packet: Waiting) -> bool {
+    fn accept_kept(&mut self, service: &mut Service, id: u32, packet: Waiting) -> bool {
         let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
         // A queue in front of an idle transmitter takes a packet in any case.
         ingress.keeps(&packet.packet, DropReason::Queue)

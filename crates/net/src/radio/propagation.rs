@@ -1,5 +1,6 @@
 //! Radio propagation: the received power of a transmission (docs/specs/manet.md section 2).
 
+use crate::normal::normal;
 use engine::Stream;
 use params::Form::Number;
 
@@ -148,7 +149,8 @@ impl Attenuation {
     #[inline]
     pub fn power(&self, square: f64, stream: &mut Stream) -> f64 {
         if let Some((p, deviation)) = &self.shadowing {
-            return p.mean_power(square.sqrt()) * decibel(deviation * normal(stream));
+            return p.mean_power(square.sqrt())
+                * decibel(deviation * normal(stream).clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS));
         }
         if square <= self.crossover_square {
             self.by_square / square
@@ -156,13 +158,6 @@ impl Attenuation {
             self.by_fourth / (square * square)
         }
     }
-}
-
-/// A standard normal deviate, cut off at [`MAX_DEVIATIONS`] (Box and Muller 1958).
-fn normal(stream: &mut Stream) -> f64 {
-    let radius = (-2.0 * libm::log(1.0 - stream.uniform())).sqrt();
-    let x = radius * libm::cos(2.0 * core::f64::consts::PI * stream.uniform());
-    x.clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS)
 }
 
 #[cfg(test)]
