@@ -6,7 +6,10 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 def inline(value: Any) -> str:
@@ -16,9 +19,10 @@ def inline(value: Any) -> str:
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(inline, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return _ENCODER.encode(value).replace("\x7f", "\\u007f")
 
 
+@lru_cache(maxsize=4096)
 def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else inline(name)
 

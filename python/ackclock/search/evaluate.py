@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -133,11 +133,25 @@ class Threads:
     """Threads of this process; one for controllers in Python would wait for each other."""
 
     def __init__(self, jobs: int) -> None:
-        self._pool = ThreadPoolExecutor(jobs)
+        self._pool, self._jobs = ThreadPoolExecutor(jobs), jobs
 
     def run(self, tasks: Sequence[Task]) -> list[Measured]:
         """See Runner."""
-        return list(self._pool.map(run_task, tasks))
+        # A future for each task would wake the waiting thread after each one, which costs a twentieth of a run of 5 ms.
+        waiting, results = iter(enumerate(tasks)), dict[int, Measured]()
+
+        def work() -> None:
+            for number, task in waiting:
+                results[number] = run_task(task)
+
+        futures = [self._pool.submit(work) for _ in range(min(self._jobs, len(tasks)))]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            list(waiting)  # the threads have nothing more to do after an interrupt
+            raise
+        return [results[number] for number in range(len(tasks))]
 
     def close(self) -> None:
         """See Runner."""
@@ -261,18 +275,15 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         """The rate of the bottleneck, for a metric that needs it."""
         return self.space.rate_bps(genome, self.space.bottleneck) if self.objective.metric == "residual" else 0.0
 
-    def _task(self, genome: Genome, role: Role, seed: int) -> Task:
-        return Task(
-            self.space.source_of(genome),
-            self.overrides(genome, role),
-            seed,
-            role.quic,
-            self.objective.metric,
-            tuple(self.space.flows_of(genome)),
-            self.link,
-            self.rate_bps(genome),
-            self._code,
-        )
+    def _tasks(self, genome: Genome, roles: Sequence[Role], seeds: Sequence[int]) -> Iterator[Task]:
+        """The runs of a network: all roles with the first seed, then with the next one."""
+        source, network = self.space.source_of(genome), self.space.overrides(genome)
+        flows, rate_bps = tuple(self.space.flows_of(genome)), self.rate_bps(genome)
+        assigned = [(role, (*network, *self.role_overrides(genome, role))) for role in roles]
+        for seed in seeds:
+            for role, overrides in assigned:
+                metric = self.objective.metric
+                yield Task(source, overrides, seed, role.quic, metric, flows, self.link, rate_bps, self._code)
 
     def measure(self, tasks: Sequence[Task]) -> list[Measured]:
         """The results of tasks; those that are not kept are run, and then kept."""
@@ -283,7 +294,7 @@ class Evaluator(AbstractContextManager["Evaluator"]):
             results = dict(zip(new, self._runner.run(list(new.values())), strict=True))
             self._kept |= results
             if self._store is not None:
-                self._store.add([Finished(key, json.dumps(asdict(one))) for key, one in results.items()])
+                self._store.add([Finished(key, json.dumps(vars(one))) for key, one in results.items()])
         for key in keys:
             if key not in self._asked:
                 self._asked.add(key)
@@ -301,7 +312,7 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         """The objective of each network, by default with the first seed."""
         wanted = list(self.seeds[:1] if seeds is None else seeds)
         every = list(roles or self.objective.roles)
-        tasks = [self._task(g, role, seed) for g in genomes for seed in wanted for role in every]
+        tasks = [task for genome in genomes for task in self._tasks(genome, every, wanted)]
         results = iter(self.measure(tasks))
         values = []
         for _ in genomes:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from ackclock.files import BadInput
@@ -41,17 +42,23 @@ class Quantity:
 
     def written(self) -> str | int | float:
         """As a scenario writes it, with the largest unit that needs no leading zero; without a unit, a number."""
-        if self.unit == "":
-            return int(self.value) if self.value == self.value.to_integral_value() else float(self.value)
-        units = [(name, factor) for name, (unit, factor) in UNITS.items() if unit == self.unit]
-        fitting = [one for one in units if abs(self.value) >= one[1]] or units[:1]
-        name, factor = max(fitting, key=lambda one: one[1]) if self.value else units[-1 if self.unit == "s" else 0]
-        return f"{_plain(self.value / factor)}{name}"
+        return _written(self)
 
     @property
     def digits(self) -> int:
         """Its number of significant digits."""
         return len(self.value.normalize().as_tuple().digits) if self.value else 1
+
+
+@lru_cache(maxsize=1 << 16)  # a search writes the values of a space many times
+def _written(quantity: Quantity) -> str | int | float:
+    value, unit = quantity.value, quantity.unit
+    if unit == "":
+        return int(value) if value == value.to_integral_value() else float(value)
+    units = [(name, factor) for name, (base, factor) in UNITS.items() if base == unit]
+    fitting = [one for one in units if abs(value) >= one[1]] or units[:1]
+    name, factor = max(fitting, key=lambda one: one[1]) if value else units[-1 if unit == "s" else 0]
+    return f"{_plain(value / factor)}{name}"
 
 
 def _plain(value: Decimal) -> str:

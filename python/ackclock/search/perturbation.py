@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from ackclock.agree.perturb import key
@@ -163,7 +164,7 @@ def assignments(
 
 
 def _bps(rate: float) -> str:
-    return str(Quantity.read(f"{round(rate)}bps", "rate").written())
+    return str(Quantity(Decimal(round(rate)), "bps").written())
 
 
 def _udp(p: Perturbation, events: Sequence[Event], rate: float) -> list[str]:
@@ -191,7 +192,7 @@ def _impairment(p: Perturbation, events: Sequence[Event]) -> dict[str, Any]:
 
 
 def _s(seconds: float) -> str:
-    return str(Quantity.read(f"{round(seconds * 1e6)}us", "time").written())
+    return str(Quantity(Decimal(round(seconds * 1e6)).scaleb(-6), "s").written())
 
 
 def _spans(p: Perturbation, events: Sequence[Event]) -> list[tuple[float, float]]:

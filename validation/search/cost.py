@@ -1,0 +1,53 @@
+"""What a search costs outside the engine, and how many networks it evaluates in a second.
+
+python validation/search/cost.py [NETWORKS]    half a minute on two cores
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from ackclock.search import Search
+from ackclock.search.evaluate import Evaluator, runner
+from ackclock.search.explore import ROUND, Explorer
+from ackclock.study.store import Store
+
+SEARCHES = (("@scar", "reno"), ("@scar", "ca_artt"), ("@shrew", "reno"))
+
+
+def explore(space: str, control: str, networks: int, jobs: int) -> tuple[float, float, float, float]:
+    """Explore a space, with its store. Returns the runs, their CPU seconds, those of the process and its wall time."""
+    search = Search.load(space, control=control)
+    with tempfile.TemporaryDirectory() as folder, Store.create(Path(folder)) as store:
+        runs = runner("local", jobs, python=False)
+        with Evaluator(search.space, search.objective, search.seeds, store, runs) as evaluator:
+            explorer = Explorer(search.space, 1)
+            began, cpu_began = 0.0, 0.0
+            while len(explorer.tried) < networks + ROUND:
+                proposed = explorer.ask(ROUND)
+                values = evaluator.confirmed([genome for _, genome, _ in proposed])
+                search.map.add(explorer.tell(proposed, values))
+                if not began:  # the first round imports the explorers
+                    began, cpu_began, runs_began, engine_began = (
+                        time.perf_counter(), time.process_time(), evaluator.runs, evaluator.cpu_s,
+                    )  # fmt: skip
+            cpu, wall = time.process_time() - cpu_began, time.perf_counter() - began
+            return evaluator.runs - runs_began, evaluator.cpu_s - engine_began, cpu, wall
+
+
+def main(networks: int) -> None:
+    """Print a row for each search."""
+    print("| space and controller | CPU ms of a run | outside the engine | runs a second, two threads |")
+    print("|---|---|---|---|")
+    for space, control in SEARCHES:
+        runs, engine, cpu, _ = explore(space, control, networks, 1)
+        both, _, _, wall = explore(space, control, networks, 2)
+        share = 1 - engine / cpu
+        print(f"| `{space}`, `{control}` | {1e3 * cpu / runs:.1f} | {share:.1%} | {both / wall:.0f} |")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 960)
