@@ -80,7 +80,7 @@ class Generator:
         change: Document = {"name": f"c{number}", "at": f"{self.random.randrange(1, 900)}ms"}
         links = [link.get("name", "->".join(link["ends"])) for link in document.get("link", [])]
         if links and self.likely(0.3):
-            action = self.choice("drop_next", "keep_next", "blackout")
+            action = self.choice("drop_next", "keep_next", "unmark_next", "blackout")
             change |= {"do": action, "link": self.choice(*links), "back": self.choice(True, False)}
             change |= {"duration": "20ms"} if action == "blackout" else {"count": self.choice(1, 5)}
         if not links or self.likely(0.5):

@@ -278,7 +278,7 @@ def test_why_takes_a_drop_back(scenario: Scenario, tmp_path: Path, capsys: pytes
     assert main(["why", str(file), "--at", "5s", "--flow", "g", "--cut", "--counterfactual", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["counterfactual"]["packet"] == cause.packet
     assert main(["why", str(file), "--at", "50ms", "--flow", "f", "--counterfactual"]) == 2
-    assert "no link dropped a packet" in capsys.readouterr().err
+    assert "no link dropped or marked a packet" in capsys.readouterr().err
 
 
 def test_the_run_without_the_change_is_that_of_the_file() -> None:
@@ -303,6 +303,30 @@ def test_a_loss_on_the_link_is_taken_back() -> None:
             assert outcome != what_if_outcome(scenario), at_s
             taken += 1
     assert taken > 3
+
+
+@pytest.mark.parametrize("queue", ["codel", "fq_codel", "fq_pie", "dualpi2", "docsis_pie", "pie"])
+def test_drops_and_marks_of_a_discipline_are_taken_back(queue: str) -> None:
+    """Also those of packets that it had accepted, and marks: the packet leaves at once, or without the mark."""
+    scenario = Scenario.parse(TEXT, [f'link.l.queue={{ kind = "{queue}" }}', "tcp.ecn=true"])
+    taken = set()
+    for at_s in range(2, 10):
+        cause = explain(scenario, float(at_s), flow="g", cut=True)
+        undo = cause.prevention
+        assert undo is not None
+        assert undo.action in {"keep_next", "unmark_next"}
+        without = counterfactual(scenario, cause, float(at_s)).scenario.run(packets=True, audit=True)
+        assert without.violations == []
+        column, packets = pl.col, without.packets
+        of_packet = packets.filter(
+            (column("flow") == "g") & (column("kind") == "data") & (column("link") == undo.link)
+            & (column("seq") == undo.packet) & (column("time_s") <= cause.time_s)
+        )  # fmt: skip
+        drops = sum(step.event == "drop" and step.link == undo.link for step in cause.journey)
+        assert of_packet.filter(column("event") == "drop").height == max(0, drops - 1)
+        assert undo.action == "keep_next" or not of_packet["marked"].any()
+        taken.add(undo.action)
+    assert ("unmark_next" in taken) == (queue in {"fq_codel", "dualpi2"})
 
 
 def what_if_outcome(scenario: Scenario) -> str:

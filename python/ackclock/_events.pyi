@@ -34,7 +34,7 @@ class Handshake:
     """When."""
     now_ps: int
     rtt_s: float
-    """Its round-trip time."""
+    """Its round-trip time; for a controller that takes over, the smallest one of the connection."""
     rtt_ps: int
 
 class Ack:

@@ -50,6 +50,18 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Prevention:
+    """The action of a change (docs/what-if.md) without which the packet was dropped or marked."""
+
+    at_s: float
+    """When the drop or the mark was decided."""
+    action: str
+    """keep_next or unmark_next."""
+    link: str
+    packet: int
+
+
+@dataclass(frozen=True)
 class Limit:
     """What limits a flow while its window does not change."""
 
@@ -88,6 +100,8 @@ class Explanation:
     """The rule that dropped or marked it."""
     queue: Queue | None = None
     """The queue that dropped or marked it."""
+    prevention: Prevention | None = None
+    """What takes the drop or the mark back; None if there is none, or if it cannot be taken back."""
     limit: Limit | None = None
     """What limits the flow since, if the window has not changed for longer than a round trip."""
     lines: list[str] = field(default_factory=list)
@@ -97,7 +111,7 @@ class Explanation:
     def from_json(cls, text: str) -> Explanation:
         """Create an explanation from the core's JSON."""
         data: dict[str, Any] = json.loads(text)
-        for key, kind in {"rule": Rule, "queue": Queue, "limit": Limit}.items():
+        for key, kind in {"rule": Rule, "queue": Queue, "prevention": Prevention, "limit": Limit}.items():
             data[key] = None if data[key] is None else kind(**data[key])
         data["journey"] = [Step(**step) for step in data["journey"]]
         data["cwnd"], data["ssthresh"] = tuple(data["cwnd"]), tuple(data["ssthresh"])

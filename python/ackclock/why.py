@@ -12,19 +12,22 @@ from ackclock.files import BadInput
 
 @dataclass(frozen=True)
 class Counterfactual:
-    """A run in which the dropped packet that caused a change was not dropped, beside the run in which it was."""
+    """A run without the drop or the mark that caused a change of a window, beside the run with it."""
 
+    action: str
+    """keep_next: without the drop; unmark_next: without the mark."""
     packet: int
     link: str
-    drop_s: float
+    decided_s: float
+    """When the packet was dropped or marked; of a loss on the link, when the link accepted it."""
     at_s: float
     """The time of the windows."""
     cwnd: tuple[float, float]
-    """The window of the flow at that time, segments: with the drop and without it."""
+    """The window of the flow at that time, segments: with the drop or mark and without it."""
     goodput_bps: tuple[float, float]
-    """The goodput of the flow in the whole run: with the drop and without it."""
+    """The goodput of the flow in the whole run: with the drop or mark and without it."""
     scenario: Scenario
-    """The scenario without the drop."""
+    """The scenario without the drop or mark."""
 
     @property
     def sentence(self) -> str:
@@ -35,41 +38,32 @@ class Counterfactual:
             if self.goodput_bps[0] == 0
             else f", goodput {100 * (self.goodput_bps[1] / self.goodput_bps[0] - 1):+.1f} %"
         )
-        return f"without this drop: window {has} instead of {had} at {self.at_s:g} s{change}"
-
-
-NOT_KEPT = {
-    "aqm": "its queue dropped it after it had accepted it",
-    "handoff": "a hand-off lost it",
-    "route": "it had no path",
-}
-"""Reasons of drops that a change cannot take back."""
+        what = "drop" if self.action == "keep_next" else "mark"
+        return f"without this {what}: window {has} instead of {had} at {self.at_s:g} s{change}"
 
 
 def counterfactual(
     scenario: Scenario, explanation: Explanation, at_s: float, *, seed: int | None = None
 ) -> Counterfactual:
-    """Run a scenario without the drop that caused the change of `explanation`, and with it.
+    """Run a scenario without the drop or the mark that caused the change of `explanation`, and with it.
 
-    Raises BadInput if the change was not caused by the drop of a packet at a link, or if the drop cannot be taken back.
+    Raises BadInput if no drop or mark of a packet at a link caused the change, or if it cannot be taken back.
     """
     from ackclock.what_if import World, changed
 
-    drops = [step for step in explanation.journey if step.event == "drop"]
-    if not drops or explanation.packet is None:
+    prevention = explanation.prevention
+    if prevention is None:
+        if any(step.event == "drop" for step in explanation.journey):
+            raise BadInput(
+                f"--counterfactual: the drop of packet {explanation.packet} cannot be taken back: a hand-off lost it, "
+                "or it had no path"
+            )
         raise BadInput(
-            "--counterfactual: no link dropped a packet that caused this change; choose another time, or --cut"
+            "--counterfactual: no link dropped or marked a packet that caused this change; choose another time, "
+            "or --cut"
         )
-    drop = drops[-1]
-    if drop.reason in NOT_KEPT:
-        raise BadInput(
-            f"--counterfactual: the drop of packet {explanation.packet} cannot be taken back: {NOT_KEPT[drop.reason]}"
-        )
-    decided_s = drop.time_s
-    if drop.reason == "loss":  # decided when the link accepted the packet
-        accepted = [step for step in explanation.journey if step.event == "enqueued" and step.link == drop.link]
-        decided_s = max(step.time_s for step in accepted if step.time_s <= drop.time_s)
-    change = {"do": "keep_next", "link": drop.link, "packet": explanation.packet}
+    decided_s = prevention.at_s
+    change = {"do": prevention.action, "link": prevention.link, "packet": prevention.packet}
     if any(flow["name"] == explanation.flow for flow in scenario.network["flows"]):
         change["flow"] = explanation.flow
     without = changed(scenario, decided_s, change)
@@ -86,7 +80,14 @@ def counterfactual(
         for run in (world, branch)
     ]
     return Counterfactual(
-        explanation.packet, drop.link, drop.time_s, at_s, (windows[0], windows[1]), (rates[0], rates[1]), without
+        prevention.action,
+        prevention.packet,
+        prevention.link,
+        decided_s,
+        at_s,
+        (windows[0], windows[1]),
+        (rates[0], rates[1]),
+        without,
     )
 
 

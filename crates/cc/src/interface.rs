@@ -12,7 +12,8 @@ macro_rules! controller_events {
     ($use:ident $(, $($more:tt)*)?) => { $use! { [$($($more)*)?]
         /// Called before the first packet is sent.
         Open: fn on_open(&mut self, now: Time) {};
-        /// Called when the handshake is complete, unless its packets were sent again (recovery `rack`, QUIC).
+        /// Called when the handshake is complete, unless its packets were sent again (recovery `rack`, QUIC). A controller that
+        /// takes over in the middle of a run gets it with the smallest round-trip time of the connection, after the window.
         Handshake: fn on_handshake(&mut self, event: &Handshake) {};
         /// Called for every ACK, also during recovery.
         Ack: fn on_ack(&mut self, ack: &Ack);
@@ -92,7 +93,7 @@ macro_rules! event_structs {
             Handshake {
                 /// When.
                 now: Time => now_s now_ps,
-                /// Its round-trip time.
+                /// Its round-trip time; for a controller that takes over, the smallest one of the connection.
                 rtt: Span => rtt_s rtt_ps,
             } {} {}
             /// One acknowledgement.

@@ -6,7 +6,6 @@ mod common;
 
 use engine::Stream;
 use lab::{Recording, Run, Scenario, ScenarioError, Settings, Study, TraceMode};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Time;
 
@@ -33,39 +32,10 @@ fn times() -> u64 {
     std::env::var("ACKCLOCK_FORKS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// Calls `check` for each point of each study of the fingerprints, on two threads.
-fn each_fingerprint_scenario(check: impl Fn(&str, usize, &str) + Sync) {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints"));
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
-    files.sort();
-    let studies: Vec<_> = files
-        .into_iter()
-        .map(|path| {
-            let text = std::fs::read_to_string(&path).unwrap();
-            let name = path.file_stem().unwrap().to_str().unwrap().to_string();
-            let points = Study::parse(&name, &text, &[]).unwrap().points();
-            (name, text, points)
-        })
-        .collect();
-    let jobs: Vec<_> =
-        studies.iter().flat_map(|(name, text, points)| (0..*points).map(move |p| (name, text, p))).collect();
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while let Some((name, text, point)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    check(name, *point, text);
-                }
-            });
-        }
-    });
-}
-
 #[test]
 fn a_copy_of_a_run_continues_as_the_run() {
     let copied = AtomicUsize::new(0);
-    each_fingerprint_scenario(|name, point, text| {
+    common::each_fingerprint_scenario(|name, point, text| {
         let scenario = Study::parse(name, text, &[]).unwrap().scenario(point).unwrap();
         let mut stream = Stream::new(point as u64, "fork", name);
         let mut at: Vec<Time> = (0..times()).map(|_| some_time(&mut stream, &scenario)).collect();
@@ -122,7 +92,7 @@ fn some_change(stream: &mut Stream, scenario: &Scenario, at: Time) -> String {
 #[test]
 fn a_changed_copy_is_the_run_of_the_changed_scenario() {
     let (compared, refused) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    each_fingerprint_scenario(|name, point, text| {
+    common::each_fingerprint_scenario(|name, point, text| {
         let plain = Study::parse(name, text, &[]).unwrap().scenario(point).unwrap();
         let mut stream = Stream::new(point as u64, "change", name);
         for _ in 0..times() {
@@ -210,4 +180,22 @@ fn a_sweep_over_the_time_of_a_change_gives_the_outcomes_of_single_runs() {
         }
         assert_eq!(count, 8);
     }
+}
+
+#[test]
+fn a_controller_that_takes_over_has_the_smallest_round_trip_time() {
+    // CUBIC keeps the queue long, so a new BBR could not measure this time.
+    let text = "duration = \"6s\"\n[[link]]\nname = \"l\"\nends = [\"a\", \"b\"]\nrate = \"10Mbps\"\ndelay = \"20ms\"\n\
+        queue = { kind = \"droptail\", limit = \"4bdp\" }\n[[flow]]\nname = \"g\"\nfrom = \"a\"\nto = \"b\"\nstart = \"1s\"\n\
+        [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = { congestion_control = \"bbr\" }\n\
+        [[change]]\nat = \"5s\"\nset = { \"flow.f.tcp.congestion_control\" = { kind = \"bbr\", min_rtt_window = 20 } }\n";
+    let recording = Recording { trace: TraceMode::EveryAck, ..Recording::default() };
+    let mut run = Run::new(&common::scenario(text), Settings { recording, ..Settings::default() }).unwrap();
+    run.finish();
+    let (log, flow) = (run.windows(), run.flow_names().iter().position(|name| name == "f").unwrap() as u32);
+    let (_, min_rtt) = log.internals.iter().find(|(name, _)| name == "min_rtt").unwrap();
+    let later = |row: &usize| log.flow[*row] == flow && log.time_s[*row] > 5.0;
+    let rows: Vec<usize> = (0..log.time_s.len()).filter(later).take(50).collect();
+    assert!(rows.iter().all(|row| log.rtt_s[*row].is_nan() || log.rtt_s[*row] > 0.06));
+    assert!(rows.iter().all(|row| (0.04..0.0425).contains(&min_rtt[*row])), "{}", min_rtt[rows[0]]);
 }

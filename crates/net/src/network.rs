@@ -389,7 +389,7 @@ impl Network {
             }
             refused = ingress.impair(now, packet, self.copying, &mut self.effect);
             refused = refused.filter(|reason| !ingress.keeps(packet, *reason));
-            marked = self.effect.mark;
+            marked = self.effect.mark && !ingress.unmarks(packet);
             if T::PACKETS && marked {
                 report(tap, (id, now, false), packet, || Some(Rule::Script));
             }
@@ -398,6 +398,7 @@ impl Network {
             let offer = Offer { now, free_at: link.free_at, size: packet.size, cause: self.cause };
             match ingress.qdisc.admit(&offer, packet.ecn.capable()) {
                 Admission::Take => {}
+                Admission::Mark if impaired && ingress.unmarks(packet) => {}
                 Admission::Mark => {
                     ingress.marked += 1;
                     marked = true;

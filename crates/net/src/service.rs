@@ -4,6 +4,7 @@ use crate::packet::{Packet, PacketKind};
 use crate::qdisc::scheduled::{Scheduler, Waiting};
 use crate::transmitter::Transmitter;
 use engine::{EventQueue, LaneHint, Tie};
+use std::collections::VecDeque;
 use units::{Rate, Time};
 
 /// Packets that a link has accepted and whose transmission has not begun: they wait, or were dropped.
@@ -35,6 +36,8 @@ pub(crate) struct Service {
     pub serving_since: Time,
     /// The packets that the discipline has just dropped.
     pub drops: Vec<Waiting>,
+    /// The packets that leave before those of the discipline: a change has kept them, or they follow one that it has kept.
+    pub kept: VecDeque<Waiting>,
     /// Number of waiting packets, and the sum of their times of arrival, ps.
     waiting: u64,
     arrivals: u128,
@@ -56,6 +59,7 @@ impl Service {
             due: Time::NEVER,
             serving_since: Time::ZERO,
             drops: Vec::new(),
+            kept: VecDeque::new(),
             waiting: 0,
             arrivals: 0,
             dropped: Unsent::default(),

@@ -46,7 +46,7 @@ pub(crate) mod testing {
         /// A packet arrives at the queue of link `link`.
         pub(crate) fn push(&mut self, link: usize, seq: u32, size: u32, arrived: Time) {
             let packet = Packet::new(PacketKind::Udp, 0, 0, seq, size, Time::ZERO);
-            self.0[link].push_back(Waiting { packet, arrived, effect: Effect::default(), marked: false });
+            self.0[link].push_back(Waiting { packet, arrived, effect: Effect::default(), marked: None });
         }
     }
 

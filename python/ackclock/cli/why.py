@@ -50,7 +50,7 @@ def command(
     cut
         Explain the last reduction of the window instead of the last change.
     counterfactual
-        Run the scenario once more without the dropped packet that caused the change, and say what it changes.
+        Run the scenario once more without the drop or the mark that caused the change, and say what it changes.
     run
         Identity of a run of the study, or its begin (`ackclock results STUDY --runs` lists them).
     seed

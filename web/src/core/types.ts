@@ -62,6 +62,8 @@ export interface Why {
   queue: { link: string; time_s: number; packets: Record<string, number> } | null;
   /** The rule that dropped or marked the packet. */
   rule?: WhyRule | null;
+  /** The action of a change that takes the drop or the mark back. */
+  prevention?: { at_s: number; action: 'keep_next' | 'unmark_next'; link: string; packet: number } | null;
   /** What limits the flow since, if its window does not change. */
   limit?: { kind: string; unchanged_s: number; words: string } | null;
 }

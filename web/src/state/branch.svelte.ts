@@ -16,7 +16,7 @@ class Branch {
   failure = $state('');
   outcome = $state.raw<Outcome | null>(null);
   curves = $state.raw<Curves | null>(null);
-  /** What the run would have been without the drop that the panel Why names. */
+  /** What the run would have been without the drop or the mark that the panel Why names. */
   proof = $state('');
 }
 export const branch = new Branch();
@@ -86,24 +86,20 @@ async function windowAt(of: Client, flow: number, at: number): Promise<number> {
   const { start, points } = info;
   return valueAt({ x: curves.data.subarray(start, start + points), y: curves.data.subarray(start + points, start + 2 * points) }, at);
 }
-/** Drops that no change takes back. */
-const GONE = ['aqm', 'handoff', 'route'];
-/** Takes back the drop that a Why names, and says what follows at a time. */
+/** Takes back the drop or the mark that a Why names, and says what follows at a time. */
 export async function prove(why: Why, at: number): Promise<void> {
   branch.proof = '';
-  const step = why.journey.filter((s) => s.event === 'drop').at(-1), shown = engine(), base = run.outcome;
-  if (!step || why.packet === null || !shown || !base || branch.at !== null || branch.busy || run.recordedRun || GONE.includes(step.reason ?? '')) return;
-  const accepted = why.journey.filter((s) => s.event === 'enqueued' && s.link === step.link && s.time_s <= step.time_s).at(-1);
-  const decided = step.reason === 'loss' && accepted ? accepted.time_s : step.time_s;
+  const { prevention } = why, shown = engine(), base = run.outcome;
+  if (!prevention || !shown || !base || branch.at !== null || branch.busy || run.recordedRun) return;
   const flow = run.shape!.flows.indexOf(why.flow);
   try {
-    const entries = `do = "keep_next", link = ${JSON.stringify(step.link)}, flow = ${JSON.stringify(why.flow)}, packet = ${why.packet}`;
-    const ended = await compute(assignment(decided, entries));
+    const entries = `do = "${prevention.action}", link = ${JSON.stringify(prevention.link)}, flow = ${JSON.stringify(why.flow)}, packet = ${prevention.packet}`;
+    const ended = await compute(assignment(prevention.at_s, entries));
     if (!ended?.outcome || !client || run.why !== why) return;
     const mine = turn, [had, has] = [await windowAt(shown, flow, at), await windowAt(client, flow, at)];
     const before = base.flows[flow]?.goodput_bps ?? 0, after = ended.outcome.flows[flow]?.goodput_bps ?? 0;
     if (mine !== turn || run.why !== why) return;
     const change = before ? `, goodput ${(100 * (after / before - 1)).toFixed(1).replace(/^(?!-)/, '+')} %` : '';
-    branch.proof = `Without this drop: window ${has.toPrecision(4)} instead of ${had.toPrecision(4)} at ${at.toFixed(3)} s${change}.`;
+    branch.proof = `Without this ${prevention.action === 'keep_next' ? 'drop' : 'mark'}: window ${has.toPrecision(4)} instead of ${had.toPrecision(4)} at ${at.toFixed(3)} s${change}.`;
   } catch { /* a network whose drops cannot be taken back has no last line */ }
 }

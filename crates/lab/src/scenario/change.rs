@@ -7,6 +7,7 @@ use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Scenario, 
 use super::overrides::assign;
 use super::table::TableReader;
 use crate::error::{Origin, ScenarioError, nearest};
+use crate::schema::ACTIONS;
 use cc::Signals;
 use units::{Span, Time};
 
@@ -43,6 +44,7 @@ impl Scenario {
                 Action::Losses(link, _)
                 | Action::DropNext(link, ..)
                 | Action::KeepNext(link, ..)
+                | Action::UnmarkNext(link, ..)
                 | Action::Blackout(link, _) => {
                     prepared.links.entry(*link).or_default();
                 }
@@ -342,7 +344,8 @@ fn read_action(reader: &TableReader<'_>, scenario: &Scenario, at: Time) -> Resul
             .find(|key| reader.get(key).is_some());
         return match stray {
             Some(key) => {
-                Err(reader.error(key, "needs an action: do = \"drop_next\", \"keep_next\" or \"blackout\""))
+                let actions = ACTIONS.map(|action| format!("\"{action}\"")).join(", ");
+                Err(reader.error(key, format!("needs an action; do is one of {actions}")))
             }
             None => Ok(None),
         };
@@ -368,12 +371,13 @@ fn read_action(reader: &TableReader<'_>, scenario: &Scenario, at: Time) -> Resul
     Ok(Some(match does {
         "drop_next" => Action::DropNext(number, wanted),
         "keep_next" => Action::KeepNext(number, wanted),
+        "unmark_next" => Action::UnmarkNext(number, wanted),
         "blackout" => {
             let duration = reader.need("duration", duration, "such as duration = \"200ms\"")?;
             Action::Blackout(number, at + duration)
         }
         other => {
-            let remark = nearest(other, ["drop_next", "keep_next", "blackout"]);
+            let remark = nearest(other, ACTIONS);
             return Err(reader.error("do", format!("there is no action \"{other}\"; {remark}")));
         }
     }))

@@ -388,6 +388,8 @@ pub enum Action {
     DropNext(u32, Wanted),
     /// The next packets that a link would drop are not dropped.
     KeepNext(u32, Wanted),
+    /// The next packets that a link would mark are not marked.
+    UnmarkNext(u32, Wanted),
     /// Packets that arrive at a link until then are dropped.
     Blackout(u32, Time),
     /// The schedule of a UDP source.

@@ -15,6 +15,7 @@ mod wifi;
 
 pub use cellular::{CELL, CELLULAR_RATE, of_user};
 pub use json::scenario_schema;
+pub(crate) use network::ACTIONS;
 pub(crate) use old_names::{current_name, old_names};
 pub use params::{Form, Key, Table};
 pub use tables::{MAC, SHAPER, keys_of, table_of_kind, tables};

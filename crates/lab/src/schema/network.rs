@@ -6,6 +6,9 @@ use params::Form::{
 };
 use params::{Form, Key, Unit, key};
 
+/// The actions of a change at a link (`do`).
+pub(crate) const ACTIONS: [&str; 4] = ["drop_next", "keep_next", "unmark_next", "blackout"];
+
 pub(super) const TOP: &[Key] = &[
     key("title", Text, "\"\"", "the question that the scenario examines"),
     key("duration", Quantity(Unit::Time, "60s"), "", "simulated time"),
@@ -176,9 +179,9 @@ pub(super) const CHANGE: &[Key] = &[
     key("order", Switch, "true", "packets keep their order when a delay changes"),
     key(
         "do",
-        Word(&["drop_next", "keep_next", "blackout"]),
+        Word(&ACTIONS),
         "nothing",
-        "an action at a link: drop the next packets; keep the next packets that it would drop; drop all that arrives for a time",
+        "an action at a link: drop the next packets; keep the next packets that it would drop; leave the next packets unmarked that it would mark; drop all that arrives for a time",
     ),
     key("link", Text, "needed with `do`", "name of the link, or a direction as `a->b`"),
     key("back", Switch, "false", "the action is at the reverse direction of the link"),
@@ -189,6 +192,11 @@ pub(super) const CHANGE: &[Key] = &[
         "any",
         "the action means packets with this number, as in the packet log",
     ),
-    key("count", Integer(1, 1_000_000), "1", "number of packets that an action drops or keeps"),
+    key(
+        "count",
+        Integer(1, 1_000_000),
+        "1",
+        "number of packets that an action drops, keeps or leaves unmarked",
+    ),
     key("duration", Quantity(Unit::Time, "200ms"), "needed with `blackout`", "length of a blackout"),
 ];

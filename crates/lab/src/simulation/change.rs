@@ -102,6 +102,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 }
                 self.network.on_demand(LinkId(*link), |on_demand| on_demand.keep_next(demand, count))
             }
+            Action::UnmarkNext(link, wanted) => {
+                let (demand, count) = self.demand(wanted);
+                self.network.on_demand(LinkId(*link), |on_demand| on_demand.unmark_next(demand, count))
+            }
             Action::Blackout(link, end) => {
                 self.network.on_demand(LinkId(*link), |wanted| wanted.black_out(*end))
             }

@@ -1,7 +1,9 @@
 //! Runs of scenarios in text, for tests.
 #![allow(dead_code, reason = "not every test uses all")]
 
-use lab::{Recording, Run, Scenario, Settings};
+use lab::{Recording, Run, Scenario, Settings, Study};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub fn scenario(text: &str) -> Scenario {
     Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -21,4 +23,33 @@ pub fn audited(text: &str) -> lab::Outcome {
     let outcome = run.outcome();
     assert!(outcome.shares().all(|share| (0.0..=1.0).contains(&share)), "{outcome:?}\n{text}");
     outcome
+}
+
+/// Calls `check` for each point of each study of the fingerprints, on two threads.
+pub fn each_fingerprint_scenario(check: impl Fn(&str, usize, &str) + Sync) {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints"));
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+    files.sort();
+    let studies: Vec<_> = files
+        .into_iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+            let points = Study::parse(&name, &text, &[]).unwrap().points();
+            (name, text, points)
+        })
+        .collect();
+    let jobs: Vec<_> =
+        studies.iter().flat_map(|(name, text, points)| (0..*points).map(move |p| (name, text, p))).collect();
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((name, text, point)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    check(name, *point, text);
+                }
+            });
+        }
+    });
 }

@@ -1,4 +1,4 @@
-//! Packets that a change of the scenario drops or keeps: the next ones of a link.
+//! Packets that a change of the scenario drops, keeps or leaves unmarked: the next ones of a link.
 
 use super::{Effect, Impair};
 use crate::packet::{Packet, PacketKind};
@@ -37,13 +37,14 @@ impl Demand {
     }
 }
 
-/// The packets that a link drops, or keeps although it would drop them. None at the start of a run.
+/// The packets that a link drops, keeps although it would drop them, or does not mark. None at the start of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnDemand {
     /// Changes of the link's delay let packets overtake each other.
     reorders: bool,
     drops: Vec<Demand>,
     kept: Vec<Demand>,
+    unmarked: Vec<Demand>,
     /// The end of a blackout.
     dark_until: Time,
     /// The last packet that was dropped: when, its flow and number.
@@ -61,10 +62,15 @@ impl OnDemand {
         self.drops.push(Demand { packets, left: count });
     }
 
-    /// The next `count` of these packets that would be dropped are not. It does not keep what a queue discipline drops after
-    /// it has accepted it.
+    /// The next `count` of these packets that would be dropped are not. One that its queue drops after it has accepted it
+    /// leaves the queue at once.
     pub fn keep_next(&mut self, packets: PacketsOf, count: u32) {
         self.kept.push(Demand { packets, left: count });
+    }
+
+    /// The next `count` of these packets that would be marked are not.
+    pub fn unmark_next(&mut self, packets: PacketsOf, count: u32) {
+        self.unmarked.push(Demand { packets, left: count });
     }
 
     /// Packets that arrive before `end` are dropped.
@@ -88,6 +94,10 @@ impl OnDemand {
 
     pub(crate) fn keep(&mut self, packet: &Packet) -> bool {
         self.kept.iter_mut().any(|demand| demand.takes(packet))
+    }
+
+    pub(crate) fn unmark(&mut self, packet: &Packet) -> bool {
+        self.unmarked.iter_mut().any(|demand| demand.takes(packet))
     }
 }
 
@@ -126,6 +136,8 @@ mod tests {
         assert!(wanted.dropped(at(2), &packet(1)) && !wanted.dropped(at(2), &packet(0)));
         wanted.keep_next(PacketsOf { flow: None, number: Some(7) }, 1);
         assert!(wanted.keep(&packet(5)) && !wanted.keep(&packet(5)));
+        wanted.unmark_next(PacketsOf::default(), 1);
+        assert!(wanted.unmark(&packet(5)) && !wanted.unmark(&packet(5)));
         wanted.black_out(at(10));
         assert!(wanted.drops(at(9), &packet(3)) && !wanted.drops(at(10), &packet(3)));
     }

@@ -74,7 +74,8 @@ impl Network {
     ) -> Result<(), NotPrepared> {
         let now = event_queue.now();
         let mut service = self.ingress_of(link)?.service.take().ok_or(NotPrepared)?;
-        let waiting = service.scheduler.drain();
+        let mut waiting = Vec::from(std::mem::take(&mut service.kept));
+        waiting.append(&mut service.scheduler.drain());
         service.scheduler = scheduler;
         if let Some(sojourns) = &self.sojourns {
             service.scheduler.record_sojourns(sojourns.from());
@@ -127,5 +128,14 @@ impl IngressState {
                 Impairment::OnDemand(wanted) => wanted.keep(packet),
                 _ => false,
             })
+    }
+
+    /// Whether a change leaves `packet` unmarked, which is about to be marked. Each demand is for one packet.
+    #[cold]
+    pub(crate) fn unmarks(&mut self, packet: &Packet) -> bool {
+        self.impairments.iter_mut().any(|impairment| match impairment {
+            Impairment::OnDemand(wanted) => wanted.unmark(packet),
+            _ => false,
+        })
     }
 }

@@ -1,11 +1,11 @@
 //! Media: links whose packets leave when the medium that they share serves them.
 
-use super::{NO_INGRESS, Network, report};
+use super::{NO_INGRESS, Network};
 use crate::ids::LinkId;
 use crate::medium::{Medium, MediumKind};
 use crate::next_hop::Hop;
 use crate::packet::{Packet, PacketKind};
-use crate::qdisc::scheduled::{Point, Waiting};
+use crate::qdisc::scheduled::Waiting;
 use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::turn::{Queues, Released};
@@ -158,18 +158,14 @@ impl Network {
         let ingress = self.links[id as usize].ingress;
         debug_assert!(ingress != NO_INGRESS);
         let mut service = self.ingress[ingress as usize].service.take()?;
-        let next = service.scheduler.dequeue(now, &mut service.drops);
-        if !service.drops.is_empty() {
-            self.discard(tap, &mut service, id, now, false);
-        }
-        if let Some(next) = &next {
+        let impaired = !self.ingress[ingress as usize].impairments.is_empty();
+        let mut next = self.take_waiting(tap, &mut service, id, now, impaired);
+        if let Some(next) = &mut next {
             service.left(next);
-            self.count_sojourn(id, next.arrived, now);
-            self.ingress[ingress as usize].marked += next.marked as u64;
-            if T::PACKETS && next.marked {
-                let rule = || service.scheduler.discipline().rule(next, now, Point::Mark);
-                report(tap, (id, now, false), &next.packet, rule);
+            if next.marked.is_some() {
+                self.leave_marked(tap, &service, (id, now), next, impaired);
             }
+            self.count_sojourn(id, next.arrived, now);
         }
         self.ingress[ingress as usize].service = Some(service);
         next

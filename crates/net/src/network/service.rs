@@ -54,7 +54,7 @@ impl Network {
                 self.drop_packet(tap, id, now, &packet, reason);
                 return false;
             }
-            if effect.mark {
+            if effect.mark && !self.ingress[ingress].unmarks(&packet) {
                 if T::PACKETS {
                     report(tap, (id, now, false), &packet, || Some(Rule::Script));
                 }
@@ -62,7 +62,7 @@ impl Network {
             }
         }
         let Some(mut service) = self.ingress[ingress].service.take() else { return false };
-        let waiting = Waiting { packet, arrived: now, effect, marked: false };
+        let waiting = Waiting { packet, arrived: now, effect, marked: None };
         let accepted = if let Transmitter::Medium(medium, direction) = service.transmitter {
             self.offer_to_medium(event_queue, tap, &mut service, (id, medium, direction), waiting)
         } else {
@@ -167,9 +167,15 @@ impl Network {
         at_arrival: bool,
     ) {
         let mut drops = std::mem::take(&mut service.drops);
+        let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
+        let mut kept = Vec::new();
+        if !ingress.impairments.is_empty() {
+            kept = drops.iter().map(|dropped| ingress.keeps(&dropped.packet, DropReason::Aqm)).collect();
+        }
+        let is_kept = |index: usize| kept.get(index) == Some(&true);
         if T::PACKETS {
             let last = drops.len() as u32 - 1;
-            for (index, dropped) in drops.iter().enumerate() {
+            for (index, dropped) in drops.iter().enumerate().filter(|(index, _)| !is_kept(*index)) {
                 let later = last - index as u32;
                 let point =
                     if at_arrival { Point::Limit { others: last } } else { Point::Departure { later } };
@@ -177,13 +183,79 @@ impl Network {
                 report(tap, (id, now, true), &dropped.packet, rule);
             }
         }
-        for dropped in drops.drain(..) {
+        for (index, dropped) in drops.drain(..).enumerate() {
+            if is_kept(index) {
+                service.kept.push_back(dropped);
+                continue;
+            }
             service.dropped(&dropped, now);
             self.count_sojourn(id, dropped.arrived, now);
             self.drop_packet(tap, id, now, &dropped.packet, DropReason::Aqm);
             self.forget_options(&dropped.packet);
         }
         service.drops = drops;
+    }
+
+    /// Removes the packet that leaves the queue of link `id` now; accounts and reports those that its discipline drops before
+    /// it. `impaired`: changes can keep packets, or leave them unmarked.
+    #[inline(always)] // or each departure pays a call for it
+    pub(super) fn take_waiting<T: Tap>(
+        &mut self,
+        tap: &mut T,
+        service: &mut Service,
+        id: u32,
+        now: Time,
+        impaired: bool,
+    ) -> Option<Waiting> {
+        if impaired {
+            return self.take_kept(tap, service, id, now);
+        }
+        let next = service.scheduler.dequeue(now, &mut service.drops);
+        if !service.drops.is_empty() {
+            self.discard(tap, service, id, now, false);
+        }
+        next
+    }
+
+    /// The same at a link whose changes can keep packets: one that is dropped then leaves at once.
+    #[inline(never)] // keeps the path of other links short
+    fn take_kept<T: Tap>(
+        &mut self,
+        tap: &mut T,
+        service: &mut Service,
+        id: u32,
+        now: Time,
+    ) -> Option<Waiting> {
+        if let Some(kept) = service.kept.pop_front() {
+            return Some(kept);
+        }
+        let next = service.scheduler.dequeue(now, &mut service.drops);
+        if !service.drops.is_empty() {
+            self.discard(tap, service, id, now, false);
+        }
+        service.kept.extend(next);
+        service.kept.pop_front()
+    }
+
+    /// Counts and reports the mark of a packet that leaves the queue of link `id`, unless a change takes it back.
+    #[inline(never)] // keeps the path of other packets short
+    pub(super) fn leave_marked<T: Tap>(
+        &mut self,
+        tap: &mut T,
+        service: &Service,
+        (id, now): (u32, Time),
+        next: &mut Waiting,
+        impaired: bool,
+    ) {
+        let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
+        if impaired && ingress.unmarks(&next.packet) {
+            return next.unmark();
+        }
+        ingress.marked += 1;
+        if T::PACKETS {
+            let rule = || service.scheduler.discipline().rule(next, now, Point::Mark);
+            report(tap, (id, now, false), &next.packet, rule);
+        }
     }
 
     /// Notes the options or the bytes of a packet that was dropped after its queue had accepted it.
@@ -243,12 +315,11 @@ impl Network {
             return service.schedule(event_queue, resumed);
         }
         service.due = Time::NEVER;
-        let next = service.scheduler.dequeue(now, &mut service.drops);
-        if !service.drops.is_empty() {
-            self.discard(tap, service, id, now, false);
-        }
-        let Some(next) = next else { return };
+        let Some(mut next) = self.take_waiting(tap, service, id, now, impaired) else { return };
         service.left(&next);
+        if next.marked.is_some() {
+            self.leave_marked(tap, service, (id, now), &mut next, impaired);
+        }
         service.serving_since = now;
         // After a hand-off of its terminal the packet waits at the transmitter.
         let (mut header, mut begin, mut by_table) = (0, now, None);
@@ -277,15 +348,10 @@ impl Network {
         }
         self.count_sojourn(id, next.arrived, begin);
         if T::PACKETS {
-            if next.marked {
-                let rule = || service.scheduler.discipline().rule(&next, now, Point::Mark);
-                report(tap, (id, now, false), &next.packet, rule);
-            }
             let step = PacketStep::Depart;
             tap.packet(&PacketEvent { at: depart, link: LinkId(id), step, packet: next.packet, node: None });
         }
         let ingress = &mut self.ingress[ingress];
-        ingress.marked += next.marked as u64;
         if impaired && ingress.loses() && !ingress.keeps(&next.packet, DropReason::Loss) {
             self.lose(tap, id, &next.packet, DropReason::Loss);
             return self.forget_options(&next.packet);

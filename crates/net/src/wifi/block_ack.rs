@@ -134,7 +134,7 @@ mod tests {
 
     fn packet(seq: u32) -> Waiting {
         let packet = Packet::new(PacketKind::Udp, 0, 0, seq, 1500, Time::ZERO);
-        Waiting { packet, arrived: Time::ZERO, effect: Effect::default(), marked: false }
+        Waiting { packet, arrived: Time::ZERO, effect: Effect::default(), marked: None }
     }
 
     /// The numbers of the next A-MPDU of at most `most`.

@@ -6,6 +6,7 @@ use crate::options::{Options, Recovery, StackProfile};
 use crate::scoreboard::Scoreboard;
 use cc::Signals;
 use rack::Rack;
+use units::Span;
 
 /// Recovery-specific state.
 #[derive(Clone, Debug)]
@@ -54,6 +55,14 @@ impl RecoveryState {
     pub fn report_losses(&mut self, needs: Signals) {
         if let RecoveryState::Rack(Some(rack)) = self {
             rack.record_losses(needs.has(Signals::LOSSES));
+        }
+    }
+
+    /// The smallest round-trip time of the last minutes, which RACK keeps.
+    pub fn min_rtt(&self) -> Option<Span> {
+        match self {
+            RecoveryState::Rack(Some(rack)) => rack.min_rtt.map(|(rtt, _)| rtt),
+            _ => None,
         }
     }
 

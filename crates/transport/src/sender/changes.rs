@@ -3,7 +3,7 @@
 use super::Sender;
 use crate::context::{FlowContext, FlowTimer, Trigger};
 use crate::recovery_state::RecoveryState;
-use cc::{AnyController, Controller, Signals};
+use cc::{AnyController, Controller, Handshake, Signals};
 use std::sync::Arc;
 use units::Time;
 
@@ -32,8 +32,9 @@ impl Sender {
         prepared && self.recovery_state.serves(&self.options, needs)
     }
 
-    /// Another controller takes over, with the window and the threshold of the previous one. As with Linux's
-    /// TCP_CONGESTION, it learns the rest from the ACKs that follow.
+    /// Another controller takes over, with the window and the threshold of the previous one. With recovery `rack` it gets
+    /// the smallest round-trip time of the connection as that of a handshake: BBR of Linux starts with it too. It learns the
+    /// rest from the ACKs that follow, as with Linux's TCP_CONGESTION.
     pub fn change_controller<W: FlowContext>(&mut self, context: &mut W, mut controller: AnyController) {
         let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
         if self.high > 0 {
@@ -42,6 +43,9 @@ impl Sender {
         if self.opened {
             controller.set_window(cwnd);
             controller.set_ssthresh(ssthresh);
+            if let Some(rtt) = self.recovery_state.min_rtt() {
+                controller.on_handshake(&Handshake { now: context.now(), rtt });
+            }
         }
         self.needs = controller.needs();
         self.paced = self.options.pacing || self.needs.has(Signals::PACING);

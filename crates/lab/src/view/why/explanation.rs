@@ -1,5 +1,6 @@
 //! Question and answer of an explanation.
 
+use net::DropReason;
 use serde::{Serialize, Serializer};
 
 /// What to explain.
@@ -79,6 +80,19 @@ pub struct Limit {
     pub words: String,
 }
 
+/// The action of a change (`[[change]]`) without which the packet of an explanation was dropped or marked.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prevention {
+    /// When the drop or the mark was decided, seconds.
+    pub at_s: f64,
+    /// keep_next or unmark_next.
+    pub action: &'static str,
+    /// The link.
+    pub link: String,
+    /// Number of the packet.
+    pub packet: i64,
+}
+
 /// A change of a window and its cause. Windows in segments, times in simulated seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
@@ -114,10 +128,39 @@ pub struct Explanation {
     pub rule: Option<RuleView>,
     /// The queue that dropped or marked it.
     pub queue: Option<QueueState>,
+    /// What takes the drop or the mark back; `None` if there is none, or if it cannot be taken back.
+    pub prevention: Option<Prevention>,
     /// What limits the flow since, if the window has not changed for longer than a round trip.
     pub limit: Option<Limit>,
     /// All of it in words, line by line.
     pub lines: Vec<String>,
+}
+
+impl Explanation {
+    /// The action that takes the last drop of the packet back, or its mark.
+    pub(super) fn prevented(&self) -> Option<Prevention> {
+        let packet = self.packet?;
+        let Some(at) = self.journey.iter().rposition(|step| step.event == "drop") else {
+            let rule = self.rule.as_ref()?;
+            return Some(Prevention {
+                at_s: rule.time_s,
+                action: "unmark_next",
+                link: rule.link.clone(),
+                packet,
+            });
+        };
+        let drop = &self.journey[at];
+        let reason = drop.reason.unwrap_or_default();
+        if [DropReason::Handoff, DropReason::Route].map(DropReason::name).contains(&reason) {
+            return None;
+        }
+        // A loss on the link was decided when the link accepted the packet.
+        let accepted = |step: &&Step| step.event == "enqueued" && step.link == drop.link;
+        let accepted =
+            self.journey[..at].iter().rfind(accepted).filter(|_| reason == DropReason::Loss.name());
+        let at_s = accepted.map_or(drop.time_s, |step| step.time_s);
+        Some(Prevention { at_s, action: "keep_next", link: drop.link.clone(), packet })
+    }
 }
 
 /// Serializes pairs as a map in their order.

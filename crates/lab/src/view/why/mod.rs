@@ -46,6 +46,7 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
     if let Some(begin) = recovery_begin(log, change) {
         cause::follow(&mut explanation, caused(run, &names, bounds, begin));
     }
+    explanation.prevention = explanation.prevented();
     if !question.cut {
         let exact = run.now() <= Time::ZERO + Span::from_seconds(question.at_s);
         explanation.limit = limit::of(log, change.row, last, question.at_s, bounds, exact);
@@ -79,6 +80,7 @@ pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
         left -= rows;
         let bounds = &bounds[log.flow[row] as usize];
         let mut explanation = caused(run, &names, bounds, Change { row, before });
+        explanation.prevention = explanation.prevented();
         explanation.lines = sentences::of(&explanation, explanation.time_s);
         explanations.push(explanation);
     }
@@ -178,6 +180,7 @@ fn outline(log: &WindowLog, change: Change, names: &[String], bounds: &FlowBound
         journey: Vec::new(),
         rule: None,
         queue: None,
+        prevention: None,
         limit: None,
         lines: Vec::new(),
     }

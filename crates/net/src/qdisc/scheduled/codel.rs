@@ -292,7 +292,7 @@ mod tests {
 
     fn packet(arrived: Time, seq: u32, ecn: Ecn) -> Waiting {
         let packet = Packet { ecn, ..Packet::new(PacketKind::Data, 0, 0, seq, 1000, arrived) };
-        Waiting { packet, arrived, effect: Default::default(), marked: false }
+        Waiting { packet, arrived, effect: Default::default(), marked: None }
     }
 
     /// A packet of 1,000 bytes every 2/3 ms into a link that sends one a millisecond: times of drops and of marks, ms.
@@ -306,7 +306,7 @@ mod tests {
             }
             let sent = queue.dequeue(us(ms * 1000), &mut drops);
             dropped.extend(drops.drain(..).map(|_| ms));
-            marked.extend(sent.filter(|sent| sent.marked).map(|_| ms));
+            marked.extend(sent.filter(|sent| sent.marked.is_some()).map(|_| ms));
         }
         (dropped, marked)
     }
@@ -361,7 +361,7 @@ mod tests {
             queue.enqueue(packet(us(0), seq, ecn), false, &mut Vec::new());
         }
         let marks: Vec<bool> =
-            (0..2).map(|_| queue.dequeue(us(1001), &mut Vec::new()).unwrap().marked).collect();
+            (0..2).map(|_| queue.dequeue(us(1001), &mut Vec::new()).unwrap().marked.is_some()).collect();
         assert_eq!(marks, [true, false]);
     }
 }

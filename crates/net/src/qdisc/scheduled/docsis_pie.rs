@@ -272,7 +272,7 @@ mod tests {
         for _ in 0..50 {
             let packet = crate::packet::Packet::new(crate::PacketKind::Udp, 0, 0, 0, 1000, Time::ZERO);
             let effect = crate::impairment::Effect::default();
-            assert!(pie.queue.push(Waiting { packet, arrived: Time::ZERO, effect, marked: false }, false));
+            assert!(pie.queue.push(Waiting { packet, arrived: Time::ZERO, effect, marked: None }, false));
         }
         assert!((pie.delay() - 0.016).abs() < 1e-12);
     }

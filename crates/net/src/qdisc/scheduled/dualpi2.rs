@@ -384,7 +384,7 @@ mod tests {
 
     fn packet(arrived: Time, ecn: Ecn) -> Waiting {
         let packet = Packet { ecn, ..Packet::new(PacketKind::Data, 0, 0, 0, 1000, arrived) };
-        Waiting { packet, arrived, effect: Default::default(), marked: false }
+        Waiting { packet, arrived, effect: Default::default(), marked: None }
     }
 
     fn ms(n: u64) -> Time {
@@ -410,8 +410,9 @@ mod tests {
         let at = |us: u64| q.ramp(Span::from_ps(us * 1_000_000));
         assert_eq!([800, 1000, 1200, 2000].map(at), [0.0, 0.5, 1.0, 1.0]);
         let mut q = filled(config(), 0.15);
-        let marked: Vec<usize> =
-            (1..=11).filter(|_| q.signal_low(ms(0), packet(ms(0), Ecn::Ect1)).unwrap().marked).collect();
+        let marked: Vec<usize> = (1..=11)
+            .filter(|_| q.signal_low(ms(0), packet(ms(0), Ecn::Ect1)).unwrap().marked.is_some())
+            .collect();
         assert_eq!(marked, [4, 7, 11]);
     }
 
@@ -426,7 +427,7 @@ mod tests {
                 })
                 .collect();
             let dropped = sent.iter().filter(|sent| sent.is_err()).count();
-            let marked = sent.iter().flatten().filter(|sent| sent.marked).count();
+            let marked = sent.iter().flatten().filter(|sent| sent.marked.is_some()).count();
             (dropped as f64 / 1e4, marked as f64 / 1e4)
         };
         let near = |a: f64, b: f64| (a - b).abs() < 0.015;
@@ -445,7 +446,7 @@ mod tests {
         let mut q = DualPi2 { base: 0.9, ..queue(config()) };
         assert!((0..100).all(|_| q.signal_classic(packet(ms(0), Ecn::NotEct)).is_ok()));
         // One packet that waited long, alone in its queue.
-        assert!((0..100).all(|_| !q.signal_low(ms(50), packet(ms(0), Ecn::Ect1)).unwrap().marked));
+        assert!((0..100).all(|_| q.signal_low(ms(50), packet(ms(0), Ecn::Ect1)).unwrap().marked.is_none()));
     }
 
     #[test]

@@ -183,11 +183,11 @@ impl Scheduled for FairQueue {
             catch_up(control, config, &queue.waiting, now);
             let ect = packet.packet.ecn.capable();
             match control.decide(config, queue.waiting.bytes(), ect, &mut self.stream) {
-                Admission::Take => {}
                 Admission::Mark => {
                     packet.mark();
                 }
-                Admission::Refuse => return false,
+                Admission::Refuse if !idle => return false,
+                Admission::Take | Admission::Refuse => {}
             }
         }
         queue.waiting.push(packet, idle);
@@ -279,7 +279,7 @@ impl Scheduled for FairQueue {
     fn mark_at_arrival(&self, packet: &Waiting) -> Option<Rule> {
         let queue = self.queues.get(self.number(packet) as usize)?;
         match (&self.config.inner, &queue.state) {
-            (PerFlow::Pie(config), State::Pie(control)) if queue.waiting.last()?.marked => {
+            (PerFlow::Pie(config), State::Pie(control)) if queue.waiting.last()?.marked.is_some() => {
                 Some(control.rule(config))
             }
             _ => None,
@@ -324,7 +324,7 @@ mod tests {
 
     fn packet(flow: u32, size: u32) -> Waiting {
         let packet = Packet::new(PacketKind::Data, flow, 0, 0, size, Time::ZERO);
-        Waiting { packet, arrived: Time::ZERO, effect: Default::default(), marked: false }
+        Waiting { packet, arrived: Time::ZERO, effect: Default::default(), marked: None }
     }
 
     fn order(queue: &mut FairQueue, count: usize) -> Vec<u32> {

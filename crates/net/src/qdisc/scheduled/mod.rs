@@ -28,8 +28,8 @@ pub struct Waiting {
     pub arrived: Time,
     /// What impairments do to it after its transmission.
     pub(crate) effect: Effect,
-    /// The discipline has marked it (CE).
-    pub marked: bool,
+    /// The codepoint of a packet before the discipline marked it (CE).
+    pub marked: Option<Ecn>,
 }
 
 impl Waiting {
@@ -41,10 +41,16 @@ impl Waiting {
     pub(crate) fn mark(&mut self) -> bool {
         let capable = self.packet.ecn.capable();
         if capable {
-            self.packet.ecn = Ecn::Ce;
-            self.marked = true;
+            let before = std::mem::replace(&mut self.packet.ecn, Ecn::Ce);
+            self.marked = self.marked.or(Some(before));
         }
         capable
+    }
+    /// Takes back the mark of the discipline.
+    pub(crate) fn unmark(&mut self) {
+        if let Some(before) = self.marked.take() {
+            self.packet.ecn = before;
+        }
     }
 }
 
