@@ -31,7 +31,10 @@ EXCEPTIONS = {
     "0.28 at the least, in 5 of 200 networks, with paths of 100 to 250 segments",
     "ledbat_pp": "a loss of its first slow start ends it, and it grows by one segment a round trip or less: 0.19 at "
     "the least, in 7 of 200 networks, with long paths",
+    "lp": "it yields to its queue too (ackclock list controllers)",
     "rcp_plus": "its capacity is 1 Mb/s unless the scenario gives one",
+    "swift": "its constants are those of data centres",
+    "timely": "its constants are those of data centres",
 }
 """Controllers that stay below it, with the cause."""
 NEEDS_ROUTERS = {"rcp", "xcp"}

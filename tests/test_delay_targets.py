@@ -65,3 +65,54 @@ def test_yeah_drains_its_queue_without_a_loss() -> None:
     [link, _] = outcome({"f": "yeah"}, "50Mbps", "50ms", "120p", (40, 120))["links"]
     assert link["queue_drops"] == 0
     assert link["mean_queue_packets"] == pytest.approx(54, abs=6)
+
+
+@pytest.mark.parametrize(("rate", "delay"), [("20Mbps", "20ms"), ("1Gbps", "500us")])
+def test_nv_keeps_its_pad_in_the_queue(rate: str, delay: str) -> None:
+    """Until it renews its smallest round-trip time, 3.75 s after the start at the earliest."""
+    [link, _] = outcome({"f": "nv"}, rate, delay, "1000p", (2, 3.7))["links"]
+    assert link["mean_queue_packets"] == pytest.approx(10, abs=1)
+    assert link["utilisation"] > 0.99
+
+
+def test_lp_yields_to_reno() -> None:
+    controls = {"f": {"kind": "lp", "variant": "paper"}, "g": "reno"}
+    mine, other = (flow["goodput_bps"] for flow in outcome(controls, "10Mbps", "25ms", "60p", (30, 120))["flows"])
+    assert mine / (mine + other) < 0.03
+
+
+def data_centre(control: Any, flows: int) -> Any:
+    """Flows over three links of 10 Gb/s with a round-trip time of 16 us, after 20 ms."""
+    wire = {"rate": "10Gbps", "delay": "2us", "queue": {"kind": "droptail", "limit": "2000p"}}
+    links = [{"name": "b", "ends": ["x", "y"], **wire}]
+    for n in range(flows):
+        links += [{"ends": [f"s{n}", "x"], **wire}, {"ends": ["y", f"d{n}"], **wire}]
+    return Scenario.build(
+        {
+            "duration": "40ms",
+            "warmup": "20ms",
+            "tcp": {"congestion_control": control, "delayed_ack": False},
+            "link": links,
+            "flow": [{"name": f"f{n}", "from": f"s{n}", "to": f"d{n}", "start": f"{50 * n}us"} for n in range(flows)],
+        }
+    ).run().outcome  # fmt: skip
+
+
+@pytest.mark.parametrize(("flows", "target_us"), [(1, 31.2), (8, 40.1), (32, 50.9)])
+def test_swift_keeps_its_target(flows: int, target_us: float) -> None:
+    """The target at the mean windows of 25.9, 4.5 and 1.6 segments. Many flows exceed it by their reductions' delay."""
+    result = data_centre({"kind": "swift", "hops": 3}, flows)
+    rtts = [1e6 * flow["mean_rtt_s"] for flow in result["flows"]]
+    assert 0.99 * target_us < sum(rtts) / flows < 1.2 * target_us
+    goodputs = [flow["goodput_bps"] for flow in result["flows"]]
+    assert sum(goodputs) ** 2 / flows / sum(x * x for x in goodputs) > 0.99
+    assert result["links"][0]["utilisation"] > 0.99
+    assert result["links"][0]["queue_drops"] == 0
+
+
+@pytest.mark.parametrize("flows", [1, 8, 32])
+def test_timely_stays_below_its_largest_delay(flows: int) -> None:
+    result = data_centre("timely", flows)
+    assert result["links"][0]["utilisation"] > 0.85
+    assert result["links"][0]["queue_drops"] == 0
+    assert all(flow["mean_rtt_s"] < 100e-6 for flow in result["flows"])

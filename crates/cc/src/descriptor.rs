@@ -39,7 +39,7 @@ pub enum Family {
     Explicit,
     /// It yields to other flows.
     Background,
-    /// Marks of shallow queues, in data centres and for L4S.
+    /// Delays of microseconds and marks of shallow queues, in data centres and for L4S.
     DataCentre,
     /// The results of its own experiments, or a trained model.
     Learning,

@@ -50,6 +50,11 @@ const FAST_GROWTH: &str = "it grows by ten segments and more in the round trip o
 
 const OWN_QUEUE: &str = "it backs off by the gradient of its own queue, more often with delayed ACKs";
 
+const YIELDS: &str = "it takes a queue above 0.15 of the largest one for that of others, also if the queue is its alone; a delayed ACK of a window of one segment counts too (ns-3's TcpLp uses 3 to 31 % of such a path)";
+
+const MICROSECONDS: &str =
+    "its constants are those of data centres, with round-trip times of tens of microseconds";
+
 /// By controller. `tests/test_alone.py` measures every controller in both profiles, with and without timestamps and delayed
 /// ACKs.
 const LIMITS: &[(&str, Limit)] = &[
@@ -60,6 +65,10 @@ const LIMITS: &[(&str, Limit)] = &[
     ("bic", Limit { profile: "ns2", reason: MANY_LOSSES }),
     ("bic_awi", Limit { profile: "ns2", reason: MANY_LOSSES }),
     ("bic_dpe", Limit { profile: "ns2", reason: MANY_LOSSES }),
+    ("lp", Limit { profile: "ns2", reason: YIELDS }),
+    ("lp", Limit { profile: "linux", reason: YIELDS }),
+    ("swift", Limit { profile: "linux", reason: MICROSECONDS }),
+    ("timely", Limit { profile: "linux", reason: MICROSECONDS }),
 ];
 
 /// A parameter of it.
