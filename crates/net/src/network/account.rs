@@ -171,7 +171,8 @@ impl Network {
                     // Transmission times are rounded to the picosecond.
                     utilisation: if offered > 0.0 { (busy.seconds() / offered).min(1.0) } else { 0.0 },
                     offered_s: offered,
-                    mean_queue_packets: if seconds > 0.0 { waited / seconds } else { 0.0 },
+                    // Sums that cancel can leave a rounding error below zero.
+                    mean_queue_packets: if seconds > 0.0 { (waited / seconds).max(0.0) } else { 0.0 },
                     low_latency: ingress.service.as_ref().and_then(|s| s.scheduler.low_latency()).cloned(),
                     p95_sojourn_s: self
                         .sojourns

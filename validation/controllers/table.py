@@ -1,0 +1,158 @@
+"""The table and the figure of docs/controllers.md: every controller in the same small networks.
+
+    python validation/controllers/table.py    three minutes on two cores; needs cargo for the cost of an ACK
+
+- alone: least utilisation of a path of 20 Mb/s and 40 ms, buffer of one bandwidth-delay product (tests/test_alone.py);
+- bursts: least goodput after bursts of other traffic, of that of Reno, in 200 networks (tests/test_bursts.py);
+- queue: mean queueing delay on that path with a buffer of four bandwidth-delay products, after 20 s;
+- losses: goodput with random losses of 1 %, five seeds;
+- ACK: its cost beside that of Reno (cargo bench -p ackclock-cc); lines: those of its files without tests.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import statistics
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ackclock import Scenario, catalog
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from test_alone import NEEDS_RECEIVER_TIME, utilisation  # noqa: E402
+from test_bursts import goodput, of_reno  # noqa: E402
+
+PAGE = ROOT / "docs" / "controllers.md"
+FIGURE = ROOT / "docs" / "figures" / "controllers.svg"
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"
+ROUTERS = ("rcp", "xcp")
+RATE_BPS = 20e6
+
+
+def path(limit: str, loss: float = 0.0) -> dict[str, Any]:
+    """One flow over a path of 20 Mb/s and 40 ms."""
+    link: dict[str, Any] = {"ends": ["a", "b"], "rate": "20Mbps", "delay": "20ms", "back": {"loss": []}}
+    link["queue"] = {"kind": "droptail", "limit": limit}
+    if loss:
+        link["loss"] = {"kind": "bernoulli", "rate": loss}
+    return {
+        "duration": "80s",
+        "warmup": "20s",
+        "tcp": {"timestamps": True, "window": 10_000},
+        "link": [link],
+        "flow": [{"name": "f", "from": "a", "to": "b"}],
+    }
+
+
+def run(document: dict[str, Any], control: str, seed: int = 1) -> dict[str, Any]:
+    """The outcome of a network with a controller."""
+    return Scenario.build(document, [f"tcp.congestion_control={control}"]).run(seed=seed).outcome
+
+
+def row(control: str) -> dict[str, float]:
+    """The numbers of a controller; of routers' controllers there are none."""
+    alone = min(
+        utilisation(control, "linux", timestamps, delayed)
+        for timestamps, delayed in itertools.product((False, True), repeat=2)
+        if timestamps or control not in NEEDS_RECEIVER_TIME
+    )
+    bursts = min(goodput(control, number) / of_reno(number) for number in range(200))
+    link = run(path("4bdp"), control)["links"][0]
+    queue_s = link["mean_queue_packets"] * 12_000 / RATE_BPS
+    lossy = statistics.mean(
+        run(path("1bdp", 0.01), control, seed)["flows"][0]["goodput_bps"] / RATE_BPS for seed in range(1, 6)
+    )
+    return {"alone": alone, "bursts": bursts, "queue_ms": 1e3 * queue_s, "losses": lossy}
+
+
+def costs() -> dict[str, float]:
+    """The cost of an ACK beside that of Reno, of the controllers that the benchmark has."""
+    text = subprocess.check_output(["cargo", "bench", "-q", "-p", "ackclock-cc"], cwd=ROOT, text=True)
+    ns = {name: float(value) for name, value in re.findall(r"^\s*(\w+)\s+(\d+\.\d+)\s*$", text, re.MULTILINE)}
+    return {name: value / ns["reno"] for name, value in ns.items()}
+
+
+def lines(control: str) -> int:
+    """Lines of the files of a controller, without comments, empty lines and tests."""
+    crate = ROOT / "crates" / "cc" / "src"
+    files = [crate / f"{control}.rs", *sorted((crate / control).glob("*.rs"))]
+    texts = [
+        file.read_text(encoding="utf-8").partition("#[cfg(test)]\nmod tests {")[0] for file in files if file.is_file()
+    ]
+    code = [
+        line.strip()
+        for file, text in zip(files, texts, strict=False)
+        for line in text.splitlines()
+        if file.stem != "tests"
+    ]
+    return sum(bool(line) and not line.startswith("//") for line in code)
+
+
+def draw(entries: list[dict[str, Any]], rows: dict[str, dict[str, float]]) -> None:
+    """A row of three dots for each controller."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot as plt
+
+    mpl.rcParams |= {"svg.hashsalt": "ackclock", "font.size": 9, "font.family": "sans-serif"}
+    names = [entry["name"] for entry in entries if entry["name"] in rows]
+    figure, axes = plt.subplots(1, 3, figsize=(8.2, 0.235 * len(names) + 1.1), sharey=True)
+    columns = (
+        ("queue_ms", "queueing delay, ms"),
+        ("losses", "part of the link with 1 % losses"),
+        ("bursts", "after bursts, of Reno's goodput"),
+    )
+    families = [entry["family"] for entry in entries if entry["name"] in rows]
+    for (key, title), axis in zip(columns, axes, strict=True):
+        for at, name in enumerate(names):
+            value = min(rows[name][key], 1.5) if key == "bursts" else rows[name][key]
+            axis.plot([0, value], [at, at], color="0.85", linewidth=1, zorder=1)
+            axis.plot(value, at, "o", color="tab:blue", markersize=5, zorder=2)
+        for at in range(1, len(names)):
+            if families[at] != families[at - 1]:
+                axis.axhline(at - 0.5, color="0.6", linewidth=0.6)
+        axis.set_title(title, fontsize=9)
+        axis.set_xlim(left=0)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.tick_params(length=2)
+    axes[0].set_yticks(range(len(names)), names)
+    axes[0].set_ylim(len(names) - 0.4, -0.6)
+    for axis in axes[1:]:
+        axis.set_xticks([0, 0.5, 1])
+    figure.tight_layout(w_pad=2)
+    figure.savefig(FIGURE, metadata={"Date": None})
+
+
+def main() -> None:
+    """Write the table and the figure."""
+    entries = catalog.entries("controllers")
+    names = [entry["name"] for entry in entries if entry["name"] not in ROUTERS]
+    with ProcessPoolExecutor(2) as pool:
+        rows = dict(zip(names, pool.map(row, names), strict=True))
+    cost = costs()
+    text = [
+        "| controller | family | alone | bursts | queue, ms | losses | ACK | lines |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for entry in entries:
+        name = entry["name"]
+        cells = ["", "", "", ""]
+        if name in rows:
+            one = rows[name]
+            cells = [f"{one['alone']:.2f}", f"{one['bursts']:.2f}", f"{one['queue_ms']:.0f}", f"{one['losses']:.2f}"]
+        cells += [f"{cost[name]:.1f}" if name in cost else "", str(lines(name))]
+        text.append(f"| `{name}` | {entry['family']} | {' | '.join(cells)} |")
+    page = PAGE.read_text(encoding="utf-8")
+    page = page.partition(BEGIN)[0] + BEGIN + "\n" + "\n".join(text) + "\n" + END + page.partition(END)[2]
+    PAGE.write_text(page, encoding="utf-8")
+    draw(entries, rows)
+
+
+if __name__ == "__main__":
+    main()
