@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -327,6 +328,42 @@ def test_drops_and_marks_of_a_discipline_are_taken_back(queue: str) -> None:
         assert undo.action == "keep_next" or not of_packet["marked"].any()
         taken.add(undo.action)
     assert ("unmark_next" in taken) == (queue in {"fq_codel", "dualpi2"})
+
+
+@pytest.mark.parametrize("queue", ["docsis_pie", "fq_pie", "codel"])
+def test_a_change_of_queue_keeps_the_order_of_kept_packets(queue: str) -> None:
+    changes = """
+[[change]]
+name = "k"
+at = "2s"
+do = "keep_next"
+link = "l"
+count = 10
+[[change]]
+name = "c"
+at = "3s"
+set = { "link.l.queue" = { kind = "droptail", limit = "5p" } }
+"""
+    text = TEXT.replace('kind = "droptail", limit = "30p"', f'kind = "{queue}"') + changes
+    assert (
+        Scenario.parse(text, ["tcp.congestion_control=cubic", "flow.u.udp.rate=3Mbps"]).run(audit=True).violations == []
+    )
+
+
+def test_a_link_with_grants_sends_kept_packets() -> None:
+    link = """
+rate = { kind = "request_grant", rate = "5Mbps", channel = "20Mbps" }
+queue = { kind = "codel", limit = "100p", target = "1ms", interval = "5ms" }
+"""
+    document = {
+        "duration": "6s",
+        "link": [{"name": "l", "ends": ["a", "b"], "delay": "5ms", **tomllib.loads(link)}],
+        "flow": [{"name": "u", "from": "a", "to": "b", "stop": "3s", "udp": {"rate": "6Mbps", "packet": 3000}}],
+        "change": [{"name": "k", "at": "1s", "do": "keep_next", "link": "l", "count": 1000}],
+    }
+    result = Scenario.build(document).run().outcome
+    link_, flow = result["links"][0], result["flows"][0]
+    assert link_["delivered_packets"] + sum(link_["dropped_packets"].values()) == flow["sent_packets"]
 
 
 def what_if_outcome(scenario: Scenario) -> str:

@@ -51,7 +51,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Prevention:
-    """The action of a change (docs/what-if.md) without which the packet was dropped or marked."""
+    """The action of a change (docs/what-if.md) that keeps the packet, or leaves it unmarked."""
 
     at_s: float
     """When the drop or the mark was decided."""
@@ -101,7 +101,7 @@ class Explanation:
     queue: Queue | None = None
     """The queue that dropped or marked it."""
     prevention: Prevention | None = None
-    """What takes the drop or the mark back; None if there is none, or if it cannot be taken back."""
+    """What takes the drop or the mark back; None for a growth, without one, or if it cannot be taken back."""
     limit: Limit | None = None
     """What limits the flow since, if the window has not changed for longer than a round trip."""
     lines: list[str] = field(default_factory=list)

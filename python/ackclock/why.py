@@ -56,7 +56,7 @@ def counterfactual(
         if any(step.event == "drop" for step in explanation.journey):
             raise BadInput(
                 f"--counterfactual: the drop of packet {explanation.packet} cannot be taken back: a hand-off lost it, "
-                "or it had no path"
+                "it had no path, its link is one of satellites, or the change is no reduction"
             )
         raise BadInput(
             "--counterfactual: no link dropped or marked a packet that caused this change; choose another time, "

@@ -24,7 +24,8 @@ const GAIN: f64 = 0.125;
 /// Round trips of the phase after an indication.
 const INFERENCE: u64 = 3;
 
-/// Smoothed one-way delay and its extremes, seconds; an unknown constant offset has no effect on the comparison.
+/// Smoothed one-way delay and its extremes, seconds. An unknown constant offset has no effect on the comparison, except in the
+/// variant of Linux, whose largest delay is twice the smoothed one.
 #[derive(Clone, Copy, Debug)]
 struct Delays {
     smoothed: f64,

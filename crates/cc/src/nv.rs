@@ -6,7 +6,8 @@
 //! smallest round-trip time is that of the last 3.75 to 6.25 s, a time drawn each time, so that flows do not forget it at once.
 //! After a timeout growth is half as fast, and returns after eight good rounds.
 //!
-//! Differences from Linux: real numbers, except for the limit; a smallest window of four segments, which does not rise where
+//! Differences from Linux: real numbers, except for the limit; the smallest round-trip time is not forgotten at a loss, and is
+//! renewed first after the drawn time, not after 2 s; a smallest window of four segments, which does not rise where
 //! segments are acknowledged many at once; growth after a timeout, which Linux stops too, so that a long repair takes a round
 //! trip and more for each segment. docs/specs/controllers-2.md section 12. Status: draft.
 
@@ -152,8 +153,10 @@ impl Nv {
             if self.halvings > 0 && self.good_rounds > GOOD_ROUNDS {
                 (self.halvings, self.good_rounds) = (self.halvings - 1, 0);
             }
+        } else {
+            return;
         }
-        (self.samples, self.rate) = (0, 0.0);
+        (self.rounds, self.samples, self.rate) = (0, 0, 0.0);
     }
 
     /// A loss, an echo or a timeout.

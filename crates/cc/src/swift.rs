@@ -11,8 +11,9 @@
 //! The constants are those of the paper for round-trip times of tens of microseconds, where it gives them, and those of the
 //! specification elsewhere; a longer path needs another `base_target`. Ours: the number of links is a parameter, because a
 //! sender does not know its path (Swift reads it from the TTL); the window grows only if it limits the sender; a timeout leaves
-//! at most one segment.
-//! docs/specs/controllers-2.md section 11. Status: draft.
+//! at most one segment; the smallest window is at least one segment in 25 ms, or a path with a long round-trip time would stop.
+//! Delayed ACKs: a window of one segment has the delay of its ACK, 40 ms and more, in its samples, and falls to the smallest
+//! window; set `delayed_ack = false`. docs/specs/controllers-2.md section 11. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
@@ -22,8 +23,9 @@ use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout};
 use units::{Rate, Segments, Span, Time};
 
-/// Smallest window, segments.
+/// Smallest window, segments, and the longest time between two segments, which it is at a round-trip time of 25 us, seconds.
 const LEAST_WINDOW: f64 = 0.001;
+const MOST_WAIT: f64 = 0.025;
 /// The windows at which the flow's part of the target is largest, and at which it is 0.
 const SMALL: f64 = 0.1;
 const LARGE: f64 = 100.0;
@@ -142,10 +144,14 @@ impl Swift {
     fn reduce(&mut self, now: Time, factor: f64) {
         let rtt = Span::from_seconds(self.rtt.get().unwrap_or(0.0));
         if self.reduced.is_none_or(|at| now.since(at) >= rtt) {
-            self.before = self.cwnd;
-            self.cwnd = (self.cwnd * factor).max(LEAST_WINDOW);
+            self.cwnd = (self.cwnd * factor).max(self.least_window());
             self.reduced = Some(now);
         }
+    }
+
+    /// The smallest window, segments: at least one segment in `MOST_WAIT`, also on a long path.
+    fn least_window(&self) -> f64 {
+        LEAST_WINDOW.max(self.rtt.get().unwrap_or(0.0) / MOST_WAIT).min(1.0)
     }
 }
 
@@ -163,12 +169,16 @@ impl Controller for Swift {
         }
     }
     fn on_congestion(&mut self, event: &Congestion) {
+        self.before = self.cwnd;
         self.reduce(event.now, 1.0 - self.most_decrease);
     }
     fn on_rto(&mut self, event: &Timeout) {
+        if !event.repeated {
+            self.before = self.cwnd;
+        }
         self.timeouts += 1;
         if self.timeouts >= TIMEOUTS {
-            (self.cwnd, self.reduced) = (LEAST_WINDOW, Some(event.now));
+            (self.cwnd, self.reduced) = (self.least_window(), Some(event.now));
         } else {
             self.reduce(event.now, 1.0 - self.most_decrease);
             self.cwnd = self.cwnd.min(1.0);

@@ -43,7 +43,8 @@ pub struct Timely {
     burst: f64,
     /// Bits a second; zero before the first round-trip time.
     rate: f64,
-    /// The last round-trip time, and the smoothed difference, seconds.
+    /// The round-trip time of the path, of the last decision, and the smoothed difference, seconds.
+    path: f64,
     rtt: f64,
     difference: f64,
     calm: u32,
@@ -104,6 +105,7 @@ impl Algorithm for Timely {
             beta: params.number("beta"),
             burst: params.number("burst") * 8.0,
             rate: 0.0,
+            path: f64::NAN,
             rtt: f64::NAN,
             difference: 0.0,
             calm: 0,
@@ -137,13 +139,17 @@ impl Timely {
 
     /// Sets the rate, at least a segment a round trip, and the window.
     fn set_rate(&mut self, rate: f64) {
-        self.rate = rate.max(self.segment_bits / self.rtt.max(1e-9));
-        let window = ROOM * self.rate * self.rtt / self.segment_bits;
+        if self.path.is_nan() {
+            return self.rate = rate;
+        }
+        self.rate = rate.max(self.segment_bits / self.path.max(1e-6));
+        let window = ROOM * self.rate * self.path / self.segment_bits;
         self.set_window(window.max(LEAST_WINDOW));
     }
 
-    /// The rate of the initial window.
-    fn begin(&mut self, rtt: f64) {
+    /// Takes a round-trip time, s; the first one gives the rate of the initial window.
+    fn path(&mut self, rtt: f64) {
+        self.path = rtt;
         if self.rate == 0.0 {
             self.rate = self.cwnd * self.segment_bits / rtt.max(1e-9);
         }
@@ -155,12 +161,12 @@ impl Controller for Timely {
         Signals::PACING.and(Signals::SEGMENT_COUNTS)
     }
     fn on_handshake(&mut self, event: &Handshake) {
-        self.begin(event.rtt.seconds());
+        self.path(event.rtt.seconds());
     }
     fn on_ack(&mut self, ack: &Ack) {
         self.acked += f64::from(ack.delivered) * self.segment_bits;
         let Some(rtt) = ack.rtt.map(|rtt| rtt.seconds()) else { return };
-        self.begin(rtt);
+        self.path(rtt);
         if self.acked >= self.burst {
             let seconds = self.decided.map_or(0.0, |at| ack.now.since(at).seconds());
             let used = self.acked >= USED * self.rate * seconds;
@@ -208,7 +214,7 @@ mod tests {
     fn rates_of_the_model() {
         let params = Params::new(Timely::DESCRIPTOR.params, []).unwrap();
         let mut timely = Timely::new(&params, &linux_flow(10.0, f64::INFINITY));
-        timely.rate = 1e9;
+        (timely.rate, timely.path) = (1e9, 50e-6);
         for (us, expected) in [(40.0, 1010.0), (60.0, 303.0), (58.0, 297.6975), (57.0, 307.6975)] {
             timely.decide(us * 1e-6);
             assert!((timely.rate / 1e6 - expected).abs() < 1e-6, "{us}: {}", timely.rate / 1e6);
@@ -219,7 +225,7 @@ mod tests {
     fn a_long_round_trip_time_lowers_the_rate_and_calm_raises_it_faster() {
         let params = Params::new(Timely::DESCRIPTOR.params, []).unwrap();
         let mut timely = Timely::new(&params, &linux_flow(10.0, f64::INFINITY));
-        timely.rate = 1e9;
+        (timely.rate, timely.path) = (1e9, 50e-6);
         timely.decide(1e-3);
         assert!((timely.rate - 0.6e9).abs() < 1.0);
         let mut rates = Vec::new();
@@ -231,5 +237,15 @@ mod tests {
             rates.push(((timely.rate - before) / 1e6).round());
         }
         assert_eq!(rates, [10.0, 10.0, 10.0, 10.0, 50.0, 50.0]);
+    }
+
+    #[test]
+    fn a_loss_before_the_first_decision_halves_the_rate() {
+        let params = Params::new(Timely::DESCRIPTOR.params, []).unwrap();
+        let mut timely = Timely::new(&params, &linux_flow(10.0, f64::INFINITY));
+        timely.path(0.01);
+        assert_eq!(timely.rate, 8e6); // ten segments of 1,000 bytes in 10 ms
+        timely.on_congestion(&crate::testing::congestion(10.0));
+        assert_eq!((timely.rate, timely.cwnd()), (4e6, 10.0));
     }
 }

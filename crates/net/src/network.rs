@@ -389,7 +389,7 @@ impl Network {
             }
             refused = ingress.impair(now, packet, self.copying, &mut self.effect);
             refused = refused.filter(|reason| !ingress.keeps(packet, *reason));
-            marked = self.effect.mark && !ingress.unmarks(packet);
+            marked = refused.is_none() && self.effect.mark && !ingress.unmarks(packet);
             if T::PACKETS && marked {
                 report(tap, (id, now, false), packet, || Some(Rule::Script));
             }

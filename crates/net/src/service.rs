@@ -81,6 +81,12 @@ impl Service {
         (self.waiting as u128 * end.ps() as u128).saturating_sub(self.arrivals) as f64
     }
 
+    /// Bytes of the waiting packets.
+    pub fn bytes(&self) -> u64 {
+        let kept = self.kept.iter().map(|waiting| u64::from(waiting.packet.size));
+        self.scheduler.discipline().bytes() + kept.sum::<u64>()
+    }
+
     /// Number of waiting packets.
     pub fn waiting(&self) -> u64 {
         self.waiting

@@ -147,8 +147,8 @@ fn reductions(py: Python<'_>, run: &mut Run, most: usize) -> PyResult<(Vec<lab::
     py.detach(move || guarded(move || lab::reductions(run, most)))
 }
 
-/// Builds a run. Signals interrupt the passes of satellites, which can take seconds; the rest takes milliseconds, and a
-/// thread for it as much time as a small network.
+/// Builds a run. Signals interrupt the passes of satellites, which can take seconds; the rest does not look at
+/// them, and a thread for it takes as long as a small network.
 pub(crate) fn build(py: Python<'_>, scenario: &PyScenario, settings: Settings) -> PyResult<Run> {
     let result = if scenario.scenario.satellites.is_none() || scenario.scenario.has_external() {
         py.detach(|| guarded(|| Run::new(&scenario.scenario, settings)))?

@@ -144,9 +144,8 @@ class Threads:
             for number, task in waiting:
                 results[number] = run_task(task)
 
-        futures = [self._pool.submit(work) for _ in range(min(self._jobs, len(tasks)))]
         try:
-            for future in futures:
+            for future in [self._pool.submit(work) for _ in range(min(self._jobs, len(tasks)))]:
                 future.result()
         except BaseException:
             list(waiting)  # the threads have nothing more to do after an interrupt

@@ -1,6 +1,6 @@
 //! Changes of a link in the middle of a run. The parts that can change have a place from the start of the run: a link whose
 //! rate, delay or queue changes is served at each departure ([`Network::set_scheduler`]), so what waits obeys the new value;
-//! a link that drops or keeps packets on demand has impairments ([`Impairment::OnDemand`]).
+//! a link that drops packets on demand, keeps them or leaves them unmarked has impairments ([`Impairment::OnDemand`]).
 
 use super::Network;
 use crate::ids::LinkId;
@@ -74,14 +74,21 @@ impl Network {
     ) -> Result<(), NotPrepared> {
         let now = event_queue.now();
         let mut service = self.ingress_of(link)?.service.take().ok_or(NotPrepared)?;
-        let mut waiting = Vec::from(std::mem::take(&mut service.kept));
-        waiting.append(&mut service.scheduler.drain());
+        let kept = std::mem::take(&mut service.kept);
+        let waiting = service.scheduler.drain();
         service.scheduler = scheduler;
         if let Some(sojourns) = &self.sojourns {
             service.scheduler.record_sojourns(sojourns.from());
         }
-        for packet in waiting {
-            if !service.scheduler.enqueue(packet, false, &mut service.drops) {
+        let ingress = self.ingress_of(link)?;
+        for (packet, is_kept) in
+            kept.into_iter().map(|p| (p, true)).chain(waiting.into_iter().map(|p| (p, false)))
+        {
+            let accepted = service.scheduler.enqueue(packet, is_kept, &mut service.drops)
+                // A queue in front of an idle transmitter takes a packet in any case.
+                || ingress.keeps(&packet.packet, DropReason::Aqm)
+                    && service.scheduler.enqueue(packet, true, &mut service.drops);
+            if !accepted {
                 service.drops.push(packet);
             }
         }
@@ -107,7 +114,7 @@ impl Network {
         Ok(())
     }
 
-    /// Has a link drop packets, or keep packets that it would drop.
+    /// Has a link drop packets, keep packets that it would drop, or leave packets unmarked.
     pub fn on_demand(&mut self, link: LinkId, demand: impl FnOnce(&mut OnDemand)) -> Result<(), NotPrepared> {
         let present = &mut self.ingress_of(link)?.impairments;
         let wanted = present.iter_mut().find_map(|impairment| match impairment {

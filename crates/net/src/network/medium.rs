@@ -32,7 +32,7 @@ impl<T: Tap> Queues for LinkQueues<'_, T> {
     }
 
     fn bytes(&self, link: u32) -> u64 {
-        self.service(link).map_or(0, |service| service.scheduler.discipline().bytes())
+        self.service(link).map_or(0, |service| service.bytes())
     }
 
     fn next(&mut self, link: u32) -> Option<Waiting> {

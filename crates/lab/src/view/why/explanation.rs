@@ -80,7 +80,7 @@ pub struct Limit {
     pub words: String,
 }
 
-/// The action of a change (`[[change]]`) without which the packet of an explanation was dropped or marked.
+/// The action of a change (`[[change]]`) that keeps the packet of an explanation, or leaves it unmarked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prevention {
     /// When the drop or the mark was decided, seconds.
@@ -136,10 +136,13 @@ pub struct Explanation {
     pub lines: Vec<String>,
 }
 
+const PICOSECOND: f64 = 1e-12;
+
 impl Explanation {
-    /// The action that takes the last drop of the packet back, or its mark.
-    pub(super) fn prevented(&self) -> Option<Prevention> {
-        let packet = self.packet?;
+    /// The action that takes the last drop of the packet back, or its mark; `None` for a growth, and at links that no change
+    /// can name (those of moving satellites).
+    pub(super) fn prevention(&self) -> Option<Prevention> {
+        let packet = self.packet.filter(|_| self.change.is_some())?;
         let Some(at) = self.journey.iter().rposition(|step| step.event == "drop") else {
             let rule = self.rule.as_ref()?;
             return Some(Prevention {
@@ -151,14 +154,17 @@ impl Explanation {
         };
         let drop = &self.journey[at];
         let reason = drop.reason.unwrap_or_default();
-        if [DropReason::Handoff, DropReason::Route].map(DropReason::name).contains(&reason) {
+        let lost_for_good = [DropReason::Handoff, DropReason::Route].map(DropReason::name).contains(&reason);
+        if lost_for_good || drop.link.ends_with('*') {
             return None;
         }
         // A loss on the link was decided when the link accepted the packet.
         let accepted = |step: &&Step| step.event == "enqueued" && step.link == drop.link;
         let accepted =
             self.journey[..at].iter().rfind(accepted).filter(|_| reason == DropReason::Loss.name());
-        let at_s = accepted.map_or(drop.time_s, |step| step.time_s);
+        // A change of the queue can drop waiting packets, and comes before other changes at its time.
+        let before = if reason == DropReason::Aqm.name() { PICOSECOND } else { 0.0 };
+        let at_s = accepted.map_or(drop.time_s - before, |step| step.time_s);
         Some(Prevention { at_s, action: "keep_next", link: drop.link.clone(), packet })
     }
 }

@@ -46,7 +46,7 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
     if let Some(begin) = recovery_begin(log, change) {
         cause::follow(&mut explanation, caused(run, &names, bounds, begin));
     }
-    explanation.prevention = explanation.prevented();
+    explanation.prevention = explanation.prevention();
     if !question.cut {
         let exact = run.now() <= Time::ZERO + Span::from_seconds(question.at_s);
         explanation.limit = limit::of(log, change.row, last, question.at_s, bounds, exact);
@@ -80,7 +80,7 @@ pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
         left -= rows;
         let bounds = &bounds[log.flow[row] as usize];
         let mut explanation = caused(run, &names, bounds, Change { row, before });
-        explanation.prevention = explanation.prevented();
+        explanation.prevention = explanation.prevention();
         explanation.lines = sentences::of(&explanation, explanation.time_s);
         explanations.push(explanation);
     }

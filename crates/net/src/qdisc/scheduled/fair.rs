@@ -182,12 +182,15 @@ impl Scheduled for FairQueue {
         if let (PerFlow::Pie(config), State::Pie(control)) = (&self.config.inner, &mut queue.state) {
             catch_up(control, config, &queue.waiting, now);
             let ect = packet.packet.ecn.capable();
-            match control.decide(config, queue.waiting.bytes(), ect, &mut self.stream) {
-                Admission::Mark => {
-                    packet.mark();
+            // An idle transmitter takes every packet, and so does a link that keeps one.
+            if !idle {
+                match control.decide(config, queue.waiting.bytes(), ect, &mut self.stream) {
+                    Admission::Take => {}
+                    Admission::Mark => {
+                        packet.mark();
+                    }
+                    Admission::Refuse => return false,
                 }
-                Admission::Refuse if !idle => return false,
-                Admission::Take | Admission::Refuse => {}
             }
         }
         queue.waiting.push(packet, idle);
