@@ -1,20 +1,18 @@
 """The table and the figure of docs/controllers.md: every controller in the same small networks.
 
-    python validation/controllers/table.py    three minutes on two cores; needs cargo for the cost of an ACK
+    python validation/controllers/table.py    a minute on two cores
 
 - alone: least utilisation of a path of 20 Mb/s and 40 ms, buffer of one bandwidth-delay product (tests/test_alone.py);
 - bursts: least goodput after bursts of other traffic, of that of Reno, in 200 networks (tests/test_bursts.py);
 - queue: mean queueing delay on that path with a buffer of four bandwidth-delay products, after 20 s;
 - losses: goodput with random losses of 1 %, five seeds;
-- ACK: its cost beside that of Reno (cargo bench -p ackclock-cc); lines: those of its files without tests.
+- lines: those of its files without comments and tests.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 import statistics
-import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -68,13 +66,6 @@ def row(control: str) -> dict[str, float]:
         run(path("1bdp", 0.01), control, seed)["flows"][0]["goodput_bps"] / RATE_BPS for seed in range(1, 6)
     )
     return {"alone": alone, "bursts": bursts, "queue_ms": 1e3 * queue_s, "losses": lossy}
-
-
-def costs() -> dict[str, float]:
-    """The cost of an ACK beside that of Reno, of the controllers that the benchmark has."""
-    text = subprocess.check_output(["cargo", "bench", "-q", "-p", "ackclock-cc"], cwd=ROOT, text=True)
-    ns = {name: float(value) for name, value in re.findall(r"^\s*(\w+)\s+(\d+\.\d+)\s*$", text, re.MULTILINE)}
-    return {name: value / ns["reno"] for name, value in ns.items()}
 
 
 def lines(control: str) -> int:
@@ -135,10 +126,9 @@ def main() -> None:
     names = [entry["name"] for entry in entries if entry["name"] not in ROUTERS]
     with ProcessPoolExecutor(2) as pool:
         rows = dict(zip(names, pool.map(row, names), strict=True))
-    cost = costs()
     text = [
-        "| controller | family | alone | bursts | queue, ms | losses | ACK | lines |",
-        "|---|---|---|---|---|---|---|---|",
+        "| controller | family | alone | bursts | queue, ms | losses | lines |",
+        "|---|---|---|---|---|---|---|",
     ]
     for entry in entries:
         name = entry["name"]
@@ -146,7 +136,7 @@ def main() -> None:
         if name in rows:
             one = rows[name]
             cells = [f"{one['alone']:.2f}", f"{one['bursts']:.2f}", f"{one['queue_ms']:.0f}", f"{one['losses']:.2f}"]
-        cells += [f"{cost[name]:.1f}" if name in cost else "", str(lines(name))]
+        cells.append(str(lines(name)))
         text.append(f"| `{name}` | {entry['family']} | {' | '.join(cells)} |")
     page = PAGE.read_text(encoding="utf-8")
     page = page.partition(BEGIN)[0] + BEGIN + "\n" + "\n".join(text) + "\n" + END + page.partition(END)[2]
