@@ -37,6 +37,19 @@ pub struct Param {
     pub doc: &'static str,
 }
 
+impl Param {
+    /// A number from `min` to `max`.
+    pub(crate) const fn number(
+        name: &'static str,
+        default: f64,
+        [min, max]: [f64; 2],
+        unit: &'static str,
+        doc: &'static str,
+    ) -> Param {
+        Param { name, kind: ParamKind::Number { default, min, max }, unit, doc }
+    }
+}
+
 /// A value given for a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParamValue {

@@ -18,7 +18,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Param, Params};
 use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout};
 use units::{Rate, Segments, Span, Time};
@@ -54,16 +54,6 @@ pub struct Swift {
     delay: f64,
 }
 
-const fn number(
-    name: &'static str,
-    default: f64,
-    [min, max]: [f64; 2],
-    unit: &'static str,
-    doc: &'static str,
-) -> Param {
-    Param { name, kind: ParamKind::Number { default, min, max }, unit, doc }
-}
-
 impl Algorithm for Swift {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "swift",
@@ -72,25 +62,31 @@ impl Algorithm for Swift {
         family: Family::DataCentre,
         status: Status::Draft,
         params: &[
-            number("base_target", 25e-6, [1e-6, 100.0], "s", "target of an empty path without links"),
-            number("hop_target", 1e-6, [0.0, 1.0], "s", "addition for each link of the path"),
-            number("hops", 4.0, [0.0, 255.0], "links", "links of the path"),
-            number(
+            Param::number("base_target", 25e-6, [1e-6, 100.0], "s", "target of an empty path without links"),
+            Param::number("hop_target", 1e-6, [0.0, 1.0], "s", "addition for each link of the path"),
+            Param::number("hops", 4.0, [0.0, 255.0], "links", "links of the path"),
+            Param::number(
                 "scaling",
                 100e-6,
                 [0.0, 100.0],
                 "s",
                 "largest addition for flows with small windows (fs_range)",
             ),
-            number("increase", 1.0, [0.001, 1e4], "segments", "growth in a round trip below the target (ai)"),
-            number(
+            Param::number(
+                "increase",
+                1.0,
+                [0.001, 1e4],
+                "segments",
+                "growth in a round trip below the target (ai)",
+            ),
+            Param::number(
                 "beta",
                 0.8,
                 [0.01, 1.0],
                 "",
                 "part of the relative excess of the delay that the window gives up",
             ),
-            number(
+            Param::number(
                 "most_decrease",
                 0.5,
                 [0.01, 0.99],

@@ -13,7 +13,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Param, Params};
 use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Handshake, Signals, Timeout};
 use units::{Rate, Segments, Time};
@@ -54,16 +54,6 @@ pub struct Timely {
     before: f64,
 }
 
-const fn number(
-    name: &'static str,
-    default: f64,
-    [min, max]: [f64; 2],
-    unit: &'static str,
-    doc: &'static str,
-) -> Param {
-    Param { name, kind: ParamKind::Number { default, min, max }, unit, doc }
-}
-
 impl Algorithm for Timely {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "timely",
@@ -72,24 +62,30 @@ impl Algorithm for Timely {
         family: Family::DataCentre,
         status: Status::Draft,
         params: &[
-            number(
+            Param::number(
                 "low",
                 50e-6,
                 [0.0, 100.0],
                 "s",
                 "round-trip time below which the rate grows in any case (T_low)",
             ),
-            number(
+            Param::number(
                 "high",
                 500e-6,
                 [1e-6, 100.0],
                 "s",
                 "round-trip time above which the rate falls in any case (T_high)",
             ),
-            number("min_rtt", 20e-6, [1e-6, 100.0], "s", "the gradient is relative to it (D_minRTT)"),
-            number("step", 10e6, [1.0, 1e12], "bit/s", "additive growth of the rate (delta)"),
-            number("beta", 0.8, [0.01, 1.0], "", "multiplicative reduction"),
-            number("burst", 16_000.0, [1.0, 1e9], "bytes", "a decision follows so many acknowledged bytes"),
+            Param::number("min_rtt", 20e-6, [1e-6, 100.0], "s", "the gradient is relative to it (D_minRTT)"),
+            Param::number("step", 10e6, [1.0, 1e12], "bit/s", "additive growth of the rate (delta)"),
+            Param::number("beta", 0.8, [0.01, 1.0], "", "multiplicative reduction"),
+            Param::number(
+                "burst",
+                16_000.0,
+                [1.0, 1e9],
+                "bytes",
+                "a decision follows so many acknowledged bytes",
+            ),
         ],
         probes: &["rate", "gradient"],
     };
