@@ -3,22 +3,20 @@
     python validation/bbr3/ngtcp2_bbr.py NGTCP2 [SEEDS]    a few minutes; NGTCP2 is a folder with its sources
 
 Compiles `lib` of ngtcp2 with shim.c, runs both controllers over QUIC in the networks below with equal seeds, and prints
-the table of docs/specs/bbr.md.
+the table of docs/validation-queues.md.
 """
 
 from __future__ import annotations
 
 import ctypes
-import math
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ackclock import Controller, Scenario
+from ackclock import Controller, Scenario, stats
 
 HERE = Path(__file__).parent
 PROBES = ("bandwidth", "bw", "min_rtt", "longterm", "shortterm")
@@ -53,11 +51,6 @@ def compiled(sources: Path, folder: Path, *, keeps: bool) -> ctypes.CDLL:
         function.argtypes, function.restype = [pointer], number
     loaded.flow_state.argtypes = [pointer]
     return loaded
-
-
-def ns(picoseconds: int) -> int:
-    """Picoseconds in nanoseconds."""
-    return picoseconds // 1000
 
 
 def controller(library: ctypes.CDLL) -> type[Controller]:
@@ -150,8 +143,8 @@ def measure(document: dict[str, Any], control: type[Controller] | None, seed: in
 
 def interval(values: list[float]) -> str:
     """Mean and 95 % interval."""
-    half = 1.96 * statistics.stdev(values) / math.sqrt(len(values))
-    return f"{statistics.mean(values):.2f} ± {half:.2f}"
+    estimate = stats.mean(values)
+    return f"{estimate.value:.2f} ± {estimate.half_width:.2f}"
 
 
 def main(sources: str, seeds: int) -> None:

@@ -1,11 +1,12 @@
 """Controllers beside those of ns-3: one flow over one link, with random losses and without.
 
-    python validation/ns3/ns3_runs.py BINARY [SEEDS]    five minutes; needs ns-3 (Debian: apt-get install libns3-dev)
+    python validation/ns3/ns3_runs.py [BINARY [SEEDS]]    two minutes; needs ns-3 (Debian: apt-get install libns3-dev)
 
 Build BINARY first: g++ -O2 -std=c++17 -o tcp validation/ns3/tcp.cc -lns3-core -lns3-network -lns3-internet
 -lns3-point-to-point -lns3-applications -lns3-traffic-control
 
-Appends to results.jsonl what is not there yet; tests/test_ns3.py compares it with this simulator.
+Appends to results.jsonl what is not there yet, and prints the table of docs/specs/controllers-2.md, as it does without
+BINARY. tests/test_ns3.py compares some of it.
 """
 
 from __future__ import annotations
@@ -13,44 +14,105 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+
+from ackclock import Scenario, stats
 
 RESULTS = Path(__file__).with_name("results.jsonl")
-CONTROLS = ("TcpLinuxReno", "TcpCubic", "TcpIllinois", "TcpHtcp", "TcpScalable", "TcpYeah", "TcpLedbat", "TcpLp")
+CONTROLS: dict[str, Any] = {
+    "TcpLinuxReno": "reno",
+    "TcpCubic": "cubic",
+    "TcpIllinois": "illinois",
+    "TcpHtcp": "htcp",
+    "TcpScalable": "scalable",
+    "TcpYeah": "yeah",
+    "TcpLedbat": "ledbat",
+    "TcpLp": {"kind": "lp", "variant": "linux"},
+}
+"""The controllers of ns-3, and ours."""
+KEYS = ("goodput_bps", "mean_cwnd")
 NETWORKS = {
     "losses": {"rate": 10e6, "delay": 0.025, "queue": 41, "loss": 1e-3, "time": 100, "warmup": 20},
     "buffer": {"rate": 10e6, "delay": 0.025, "queue": 41, "loss": 0, "time": 100, "warmup": 20},
 }
 
 
-def cases(seeds: int) -> Iterator[dict[str, object]]:
+def cases(seeds: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """All runs: a network without losses has no random numbers, so one seed is enough."""
-    for network, values in NETWORKS.items():
-        for control in CONTROLS:
-            for seed in range(1, (seeds if values["loss"] else 1) + 1):
-                yield {"network": network, "control": control, "seed": seed}
+    return [
+        ({"network": network, "control": control, "seed": seed}, values | {"control": control, "seed": seed})
+        for network, values in NETWORKS.items()
+        for control in CONTROLS
+        for seed in range(1, (seeds if values["loss"] else 1) + 1)
+    ]
 
 
-def main(binary: str, seeds: int) -> None:
-    """Run what is missing."""
-    rows = [json.loads(line) for line in RESULTS.read_text().splitlines()] if RESULTS.is_file() else []
-    known = {(row["network"], row["control"], row["seed"]) for row in rows}
-    missing = [case for case in cases(seeds) if tuple(case.values()) not in known]
+def theirs(network: str, control: str) -> list[dict[str, Any]]:
+    """The recorded runs of ns-3."""
+    rows = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if (row["network"], row["control"]) == (network, control)]
 
-    def run(case: dict[str, object]) -> dict[str, object]:
-        values = NETWORKS[str(case["network"])] | {"control": case["control"], "seed": case["seed"]}
-        command = [binary, *(f"--{name}={value}" for name, value in values.items())]
-        result: dict[str, object] = json.loads(subprocess.check_output(command, text=True))
-        return case | result
 
-    with ThreadPoolExecutor(2) as pool, RESULTS.open("a", encoding="utf-8") as file:
+def ours(network: str, control: str) -> list[dict[str, Any]]:
+    """The flow of this simulator in the same network, with the seeds of the recorded runs."""
+    values = NETWORKS[network]
+    back: dict[str, Any] = {"loss": [], "queue": {"kind": "droptail", "limit": "1000p"}}
+    link = {"ends": ["a", "b"], "rate": f"{values['rate']:.0f}bps", "delay": f"{values['delay']}s", "back": back}
+    link["queue"] = {"kind": "droptail", "limit": f"{values['queue']}p"}
+    if values["loss"]:
+        link["loss"] = {"kind": "bernoulli", "rate": values["loss"]}
+    document = {
+        "duration": f"{values['time']}s",
+        "warmup": f"{values['warmup']}s",
+        "tcp": {"congestion_control": CONTROLS[control], "timestamps": True, "delayed_ack": False},
+        "link": [link],
+        "flow": [{"name": "f", "from": "a", "to": "b"}],
+    }
+    scenario = Scenario.build(document)
+    return [scenario.run(seed=row["seed"]).outcome["flows"][0] for row in theirs(network, control)]
+
+
+def record(binary: str, results: Path, cases: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    """Run each case (what names it, arguments of the binary) that has no row in `results` yet, and append its row."""
+    results.touch()
+    known = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    missing = [case for case in cases if not any(case[0].items() <= row.items() for row in known)]
+
+    def run(case: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
+        command = [binary, *(f"--{name}={value}" for name, value in case[1].items())]
+        result: dict[str, Any] = json.loads(subprocess.check_output(command, text=True))
+        return case[0] | result
+
+    with ThreadPoolExecutor(2) as pool, results.open("a", encoding="utf-8") as file:
         for row in pool.map(run, missing):
             file.write(json.dumps(row) + "\n")
             file.flush()
-    print(f"{len(missing)} runs added, {len(rows)} were there")
+    print(f"{len(missing)} runs added, {len(known)} were there")
+
+
+def cell(values: list[float]) -> str:
+    """The mean of some seeds with its 95 % interval, as a table has it."""
+    estimate = stats.mean(values)
+    half = f" ± {estimate.half_width:.2f}" if estimate.half_width is not None else ""
+    return f"{estimate.value:.2f}{half}"
+
+
+def table() -> None:
+    """Print goodput (Mb/s) and mean window (segments) of both."""
+    for network in NETWORKS:
+        for control in CONTROLS:
+            both = theirs(network, control), ours(network, control)
+            cells = [
+                cell([row[key] / unit for row in rows])
+                for key, unit in zip(KEYS, (1e6, 1), strict=True)
+                for rows in both
+            ]
+            print(f"| {network}: {control} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10)
+    if len(sys.argv) > 1:
+        record(sys.argv[1], RESULTS, cases(int(sys.argv[2]) if len(sys.argv) > 2 else 10))
+    table()

@@ -9,15 +9,13 @@ docs/validation-queues.md.
 from __future__ import annotations
 
 import ctypes
-import math
-import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ackclock import Controller, Scenario
+from ackclock import Controller, Scenario, stats
 
 HERE = Path(__file__).parent
 RTTS_MS = (5, 10, 20, 50, 100)
@@ -93,8 +91,8 @@ def measure(rtt_ms: int, control: type[Controller] | None, seed: int, *, alone: 
 
 def interval(values: list[float]) -> str:
     """Mean and 95 % interval."""
-    half = 1.96 * statistics.stdev(values) / math.sqrt(len(values))
-    return f"{statistics.mean(values):.2f} ± {half:.2f}"
+    estimate = stats.mean(values)
+    return f"{estimate.value:.2f} ± {estimate.half_width:.2f}"
 
 
 def main(sources: str, seeds: int) -> None:

@@ -10,32 +10,26 @@ import tempfile
 import time
 from pathlib import Path
 
+import cma  # noqa: F401  # the explorers import both at their first round
+import scipy.stats.qmc  # noqa: F401
+
 from ackclock.search import Search
 from ackclock.search.evaluate import Evaluator, runner
-from ackclock.search.explore import ROUND, Explorer
 from ackclock.study.store import Store
 
 SEARCHES = (("@scar", "reno"), ("@scar", "ca_artt"), ("@shrew", "reno"))
 
 
-def explore(space: str, control: str, networks: int, jobs: int) -> tuple[float, float, float, float]:
+def explore(space: str, control: str, networks: int, jobs: int) -> tuple[int, float, float, float]:
     """Explore a space, with its store. Returns the runs, their CPU seconds, those of the process and its wall time."""
-    search = Search.load(space, control=control)
+    search = Search.load(space, control=control, budget=networks)
     with tempfile.TemporaryDirectory() as folder, Store.create(Path(folder)) as store:
         runs = runner("local", jobs, python=False)
         with Evaluator(search.space, search.objective, search.seeds, store, runs) as evaluator:
-            explorer = Explorer(search.space, 1)
-            began, cpu_began = 0.0, 0.0
-            while len(explorer.tried) < networks + ROUND:
-                proposed = explorer.ask(ROUND)
-                values = evaluator.confirmed([genome for _, genome, _ in proposed])
-                search.map.add(explorer.tell(proposed, values))
-                if not began:  # the first round imports the explorers
-                    began, cpu_began, runs_began, engine_began = (
-                        time.perf_counter(), time.process_time(), evaluator.runs, evaluator.cpu_s,
-                    )  # fmt: skip
+            began, cpu_began = time.perf_counter(), time.process_time()
+            search._explore(evaluator, None)
             cpu, wall = time.process_time() - cpu_began, time.perf_counter() - began
-            return evaluator.runs - runs_began, evaluator.cpu_s - engine_began, cpu, wall
+            return evaluator.runs, evaluator.cpu_s, cpu, wall
 
 
 def main(networks: int) -> None:

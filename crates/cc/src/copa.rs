@@ -261,11 +261,7 @@ impl Controller for Copa {
     fn on_undo(&mut self, _now: Time) {
         self.cwnd = self.cwnd.max(self.before);
     }
-    fn set_ssthresh(&mut self, _ssthresh: Segments) {}
     impl_owned_window!(cwnd, max_window);
-    fn ssthresh(&self) -> Segments {
-        f64::INFINITY
-    }
     fn pacing(&self) -> Option<Rate> {
         pacing_rate(2.0 * self.cwnd / self.rtt_standing * self.segment_bits)
     }

@@ -155,11 +155,7 @@ impl Controller for Ledbat {
     fn on_undo(&mut self, _now: Time) {
         self.cwnd = self.cwnd.max(self.before.take().unwrap_or(0.0));
     }
-    fn set_ssthresh(&mut self, _ssthresh: Segments) {}
     impl_owned_window!(cwnd, max_window);
-    fn ssthresh(&self) -> Segments {
-        f64::INFINITY
-    }
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.queueing;
     }

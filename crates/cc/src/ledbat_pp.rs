@@ -216,13 +216,7 @@ impl Controller for LedbatPp {
             (self.cwnd, self.began, self.slowdown_at, self.frozen_until) = (LEAST, None, None, Time::ZERO);
         }
     }
-    fn set_ssthresh(&mut self, ssthresh: Segments) {
-        self.ssthresh = ssthresh;
-    }
-    impl_owned_window!(cwnd, max_window);
-    fn ssthresh(&self) -> Segments {
-        self.ssthresh
-    }
+    impl_owned_window!(cwnd, max_window, ssthresh);
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.queueing;
     }

@@ -21,7 +21,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Span, Time};
 
-/// The window may exceed the need by so many segments, less this room before growth is allowed again.
+/// Segments above the limit at which the window becomes the limit, and below it at which growth is allowed again.
 const ROOM: f64 = 2.0;
 /// Part of the excess that the window gives up.
 const GIVEN_UP: f64 = 38.0 / 128.0;

@@ -183,11 +183,7 @@ impl Controller for Swift {
     fn on_undo(&mut self, _now: Time) {
         self.cwnd = self.cwnd.max(self.before);
     }
-    fn set_ssthresh(&mut self, _ssthresh: Segments) {}
     impl_owned_window!(cwnd, max_window);
-    fn ssthresh(&self) -> Segments {
-        f64::INFINITY
-    }
     fn pacing(&self) -> Option<Rate> {
         let rtt = self.rtt.get()?;
         pacing_rate(if self.cwnd < 1.0 { self.cwnd * self.segment_bits / rtt } else { NOT_PACED })

@@ -188,11 +188,7 @@ impl Controller for Timely {
     fn on_undo(&mut self, _now: Time) {
         self.set_rate(self.rate.max(self.before));
     }
-    fn set_ssthresh(&mut self, _ssthresh: Segments) {}
     impl_owned_window!(cwnd, max_window);
-    fn ssthresh(&self) -> Segments {
-        f64::INFINITY
-    }
     fn pacing(&self) -> Option<Rate> {
         pacing_rate(self.rate)
     }

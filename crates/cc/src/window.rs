@@ -60,9 +60,26 @@ macro_rules! impl_window_accessors {
 }
 pub(crate) use impl_window_accessors;
 
-/// The window of a controller that sets it also in recovery: a real number in a field, with an upper bound in another.
+/// The window of a controller that sets it also in recovery: a real number in a field, with an upper bound in another. Its
+/// threshold is a third field, or there is none.
 macro_rules! impl_owned_window {
     ($cwnd:ident, $bound:ident) => {
+        $crate::window::impl_owned_window!(@window $cwnd, $bound);
+        fn set_ssthresh(&mut self, _ssthresh: units::Segments) {}
+        fn ssthresh(&self) -> units::Segments {
+            f64::INFINITY
+        }
+    };
+    ($cwnd:ident, $bound:ident, $ssthresh:ident) => {
+        $crate::window::impl_owned_window!(@window $cwnd, $bound);
+        fn set_ssthresh(&mut self, ssthresh: units::Segments) {
+            self.$ssthresh = ssthresh;
+        }
+        fn ssthresh(&self) -> units::Segments {
+            self.$ssthresh
+        }
+    };
+    (@window $cwnd:ident, $bound:ident) => {
         fn owns_window(&self) -> bool {
             true
         }

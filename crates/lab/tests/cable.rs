@@ -1,8 +1,8 @@
 //! Cable and fibre upstream, and what clumps of packets make of senders and receivers. docs/cable.md explains the numbers.
 
-mod audited;
+mod common;
 
-use audited::{copied, outcome};
+use common::{audited_with, copied};
 use lab::Outcome;
 
 const CABLE: &str = include_str!("../../../scenarios/cable.toml");
@@ -19,24 +19,24 @@ delays = true
 link = [{ ends = ["home", "isp"], rate = { kind = "request_grant", rate = "20Mbps", channel = "100Mbps" }, delay = "0ms", queue = { kind = "droptail", limit = "9p" } }]
 flow = [{ name = "f", from = "home", to = "isp", udp = { rate = "79kbps", packet = 100 } }]
 "#;
-    let o = outcome(text, &[]);
+    let o = audited_with(text, &[]);
     // Requested at the next interval, granted two intervals later: 4 to 6 ms, and 8 us on the channel.
     let mean = o.flows[0].mean_delay_s.unwrap();
     assert!((mean / 0.005_008 - 1.0).abs() < 0.01, "{mean}");
     let grants = o.links[0].grants.as_ref().unwrap();
     assert!(grants.requests == grants.grants && grants.mean_grant_bytes == Some(100.0), "{grants:?}");
-    let fibre = outcome(text, &["link[0].rate.profile=gpon_fixed"]);
+    let fibre = audited_with(text, &["link[0].rate.profile=gpon_fixed"]);
     assert!(fibre.flows[0].mean_delay_s.unwrap() < 0.0003);
 }
 
 #[test]
 fn docsis_pie_holds_the_delay_of_an_upload() {
-    let with = outcome(CABLE, &[]);
-    let without = outcome(CABLE, &[r#"link.cable.queue={ kind = "droptail", limit = "250kB" }"#]);
+    let with = audited_with(CABLE, &[]);
+    let without = audited_with(CABLE, &[r#"link.cable.queue={ kind = "droptail", limit = "250kB" }"#]);
     assert!(with.links[0].utilisation > 0.9 && without.links[0].utilisation > 0.95);
     assert!(game_p95(&with) * 1.5 < game_p95(&without), "{} {}", game_p95(&with), game_p95(&without));
     // Low-latency DOCSIS: a queue of its own for packets that say so, and grants without requests.
-    let low = outcome(
+    let low = audited_with(
         CABLE,
         &[
             r#"link.cable.rate={ kind = "request_grant", rate = "20Mbps", channel = "100Mbps", profile = "docsis_ll", unsolicited = "400B" }"#,
@@ -69,7 +69,7 @@ link = [
 flow = [{{ name = "f", from = "{from}", to = "{to}", tcp = {{ congestion_control = "reno", pacing = true, receive_window = 100, {options} }} }}]
 "#
     );
-    let o = outcome(&text, &[]);
+    let o = audited_with(&text, &[]);
     let (data, acks) = if from == "sta" { (1, 0) } else { (0, 1) };
     let wifi = o.links[data].wifi.as_ref().unwrap();
     let ratio = o.links[acks].delivered_packets as f64 / o.links[data].delivered_packets as f64;

@@ -1,8 +1,8 @@
 //! Cells under TCP: rates, buffers, schedulers, every part at once. docs/cellular.md explains the numbers.
 
-mod audited;
+mod common;
 
-use audited::{copied, outcome, refusal};
+use common::{audited_with, copied, refusal};
 use lab::Outcome;
 
 /// One user behind a wire of 5 ms, with a download.
@@ -18,7 +18,7 @@ flow = [{ name = "f", from = "s", to = "u" }]
 
 #[test]
 fn a_download_takes_the_peak() {
-    let o = outcome(ONE, &["warmup=5s"]);
+    let o = audited_with(ONE, &["warmup=5s"]);
     let rate = o.flows[0].goodput_bps / 150.752e6;
     assert!((0.93..0.98).contains(&rate), "{rate}");
     let cell = o.links[2].cell.as_ref().unwrap();
@@ -31,7 +31,7 @@ fn a_download_takes_the_peak() {
 
 #[test]
 fn acknowledgements_wait_for_grants() {
-    let o = outcome(ONE, &[]);
+    let o = audited_with(ONE, &[]);
     let up = o.links[3].cell.as_ref().unwrap();
     assert!(up.requests >= 1 && up.mean_grant_wait_s.is_some_and(|wait| (0.008..0.019).contains(&wait)));
     // A slot down and one up, and 10 ms of the wire; without a grant that is already there 8 ms more.
@@ -51,7 +51,7 @@ fn buffered(control: &str, queue: &str) -> Outcome {
         &format!("link.air.queue={{ kind = {queue} }}"),
     ]
     .map(str::to_string);
-    outcome(ONE, &assignments.each_ref().map(String::as_str))
+    audited_with(ONE, &assignments.each_ref().map(String::as_str))
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn total(o: &Outcome) -> f64 {
 
 #[test]
 fn schedulers_trade_throughput_for_equal_shares() {
-    let of = |scheduler: &str| outcome(&crowd(8, &format!("scheduler = \"{scheduler}\"")), &[]);
+    let of = |scheduler: &str| audited_with(&crowd(8, &format!("scheduler = \"{scheduler}\"")), &[]);
     let [turns, fair, largest] = ["round_robin", "proportional_fair", "max_ci"].map(of);
     assert!(total(&turns) * 1.15 < total(&fair), "{} {}", total(&turns), total(&fair));
     assert!(total(&fair) < total(&largest), "{} {}", total(&fair), total(&largest));
@@ -100,7 +100,7 @@ fn schedulers_trade_throughput_for_equal_shares() {
     // Far users beside near ones: the largest rate starves them.
     let far = ["link[0].rate.snr=2", "link[1].rate.snr=2"];
     let jain = |scheduler: &str| {
-        outcome(&crowd(4, &format!("scheduler = \"{scheduler}\"")), &far).fairness.jain.unwrap()
+        audited_with(&crowd(4, &format!("scheduler = \"{scheduler}\"")), &far).fairness.jain.unwrap()
     };
     assert!(jain("max_ci") < jain("proportional_fair"));
 }
@@ -114,7 +114,7 @@ fn a_user_without_traffic_changes_nothing() {
 ends = ["enb", "idle"]
 rate = { kind = "cellular", medium = "c", snr = 5, fading = { speed = "3kmph" } }
 "#;
-    assert_eq!(strip(outcome(&text, &[])), strip(outcome(&(text.clone() + idle), &[])));
+    assert_eq!(strip(audited_with(&text, &[])), strip(audited_with(&(text.clone() + idle), &[])));
 }
 
 const SHIPPED: [&str; 2] =
@@ -149,7 +149,7 @@ flow = [
   { name = "v", from = "s", to = "z", udp = { rate = "2Mbps" } },
 ]
 "#;
-    let o = outcome(parts, &[]);
+    let o = audited_with(parts, &[]);
     assert!(o.flows.iter().all(|flow| flow.goodput_bps > 1e5), "{o:?}");
     assert_eq!(o.links[4].cell.as_ref().unwrap().handovers, 2);
 }

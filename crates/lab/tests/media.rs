@@ -1,13 +1,10 @@
 //! Media under load that ends: every packet that was sent arrives or is dropped, whatever the options.
 
-mod audited;
+mod common;
 
+use common::audited;
 use engine::Stream;
 use lab::Outcome;
-
-fn outcome(text: &str) -> Outcome {
-    audited::outcome(text, &[])
-}
 
 /// Packets that were sent and have neither arrived nor been dropped, of flows over one link each.
 fn remaining(o: &Outcome) -> u64 {
@@ -99,7 +96,7 @@ fn every_packet_arrives_or_is_dropped() {
     let count = std::env::var("ACKCLOCK_MEDIA").ok().and_then(|n| n.parse().ok()).unwrap_or(120);
     for number in 0..count {
         let text = drawn(number);
-        assert_eq!(remaining(&outcome(&text)), 0, "number {number}\n{text}");
+        assert_eq!(remaining(&audited(&text)), 0, "number {number}\n{text}");
     }
 }
 
@@ -118,7 +115,7 @@ flow = [
 ]
 "#
         );
-        let o = outcome(&text);
+        let o = audited(&text);
         assert_eq!(remaining(&o), 0);
         assert!(o.links.iter().all(|link| link.cell.as_ref().unwrap().handovers == 1));
     }
@@ -132,7 +129,7 @@ cell = [{ name = "c", station = "b" }]
 link = [{ ends = ["b", "u"], rate = { kind = "cellular", medium = "c", handover = { at = ["1s", "3s"] } } }]
 flow = [{ name = "e", from = "u", to = "b", udp = { bursts = [["0s", "1ms", "800kbps"], ["10s", "1ms", "800kbps"]], packet = 80 } }]
 "#;
-    let o = outcome(text);
+    let o = audited(text);
     let up = o.links[1].cell.as_ref().unwrap();
     assert_eq!((up.requests, up.handovers, remaining(&o)), (2, 2, 0), "{up:?}");
     assert!(up.mean_grant_wait_s.is_some_and(|wait| wait < 0.02), "{up:?}");
@@ -150,7 +147,7 @@ flow = [
   { name = "lone", from = "h", to = "i", start = "10s", stop = "50s", udp = { rate = "801bps", packet = 100 } },
 ]
 "#;
-    let o = outcome(text);
+    let o = audited(text);
     assert_eq!(remaining(&o), 0);
     let delay = o.flows[1].mean_delay_s.unwrap();
     assert!((0.0095..0.0105).contains(&delay), "4 to 6 ms for the grant, 5 ms of the line: {delay}");

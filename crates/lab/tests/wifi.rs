@@ -1,8 +1,8 @@
 //! Wi-Fi against closed forms, ns-3 and the published measurements of its models. docs/wifi.md explains the numbers.
 
-mod audited;
+mod common;
 
-use audited::{copied, outcome, refusal};
+use common::{audited_with, copied, refusal};
 use lab::Outcome;
 
 /// `n` stations that always have 1500-byte packets for the access point.
@@ -33,7 +33,7 @@ const VHT20: &str = "standard = \"ac\", width = \"20MHz\", streams = 1";
 #[test]
 fn saturation_is_that_of_bianchi() {
     for (n, expected) in [(1, 60.84), (2, 57.81), (5, 52.07), (10, 47.64), (20, 43.44)] {
-        within(mbps(&outcome(&saturated(n, 7, VHT20, 30), &[])), expected, 0.025);
+        within(mbps(&audited_with(&saturated(n, 7, VHT20, 30), &[])), expected, 0.025);
     }
 }
 
@@ -50,12 +50,12 @@ fn saturation_is_that_of_ns3() {
         (0, 5, 4.885),
         (0, 10, 4.222),
     ] {
-        within(mbps(&outcome(&saturated(n, mcs, &set, 30), &[])), expected, 0.03);
+        within(mbps(&audited_with(&saturated(n, mcs, &set, 30), &[])), expected, 0.03);
     }
-    within(mbps(&outcome(&saturated(20, 7, &set, 30), &[])), 38.16, 0.04);
+    within(mbps(&audited_with(&saturated(20, 7, &set, 30), &[])), 38.16, 0.04);
     let set = format!("{VHT20}, eifs = false, rts_threshold = \"0B\"");
     for (n, expected) in [(2, 60.01), (10, 60.11)] {
-        within(mbps(&outcome(&saturated(n, 7, &set, 10), &[])), expected, 0.01);
+        within(mbps(&audited_with(&saturated(n, 7, &set, 10), &[])), expected, 0.01);
     }
 }
 
@@ -71,7 +71,7 @@ fn one_saturated_sender_of_each_generation() {
         ("standard = \"ax\"", 11, 1075.894),
     ] {
         let rate = ["flow.u0.udp.rate=1500Mbps", "link[0].queue.limit=3000p"];
-        within(mbps(&outcome(&saturated(1, mcs, set, 3), &rate)), expected, 0.01);
+        within(mbps(&audited_with(&saturated(1, mcs, set, 3), &rate)), expected, 0.01);
     }
 }
 
@@ -80,7 +80,7 @@ fn errors_stall_the_window() {
     let set = "standard = \"ac\"";
     for (errors, aggregation, expected) in [(0.0, 64.0, 630.0), (0.1, 33.9, 493.0), (0.3, 25.9, 353.0)] {
         let text = saturated(1, 9, set, 3).replace("errors = 0", &format!("errors = {errors}"));
-        let o = outcome(&text, &["flow.u0.udp.rate=1500Mbps", "link[0].queue.limit=3000p"]);
+        let o = audited_with(&text, &["flow.u0.udp.rate=1500Mbps", "link[0].queue.limit=3000p"]);
         let link = o.links[0].wifi.as_ref().unwrap();
         within(link.mean_aggregation.unwrap(), aggregation, 0.03);
         within(mbps(&o), expected, 0.03);
@@ -104,7 +104,7 @@ fn anomaly(set: &str) -> Outcome {
         text += &format!("[[flow]]\nname = \"{station}\"\nfrom = \"ap\"\nto = \"{station}\"\n");
         text += "udp = { rate = \"50Mbps\", packet = 1500 }\n";
     }
-    outcome(&text, &[])
+    audited_with(&text, &[])
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_run_of_a_home_can_be_copied_and_has_a_warm_up() {
 #[test]
 fn channels_are_independent_and_idle_stations_change_nothing() {
     let one = saturated(2, 7, VHT20, 5);
-    let alone = outcome(&one, &[]);
+    let alone = audited_with(&one, &[]);
     // A third station without traffic, and a second set on another channel with two more.
     let more = format!(
         "{one}[[link]]\nends = [\"quiet\", \"ap\"]\nrate = {{ kind = \"wifi\", medium = \"cell\" }}\n"
@@ -142,7 +142,7 @@ fn channels_are_independent_and_idle_stations_change_nothing() {
     .replace("wifi = [", &format!("wifi = [{{ name = \"other\", ap = \"ap2\", {VHT20} }}, "))
         + "[[link]]\nends = [\"z\", \"ap2\"]\nrate = { kind = \"wifi\", medium = \"other\" }\n"
         + "[[flow]]\nname = \"z\"\nfrom = \"z\"\nto = \"ap2\"\nudp = { rate = \"100Mbps\" }\n";
-    let beside = outcome(&more, &[]);
+    let beside = audited_with(&more, &[]);
     for flow in 0..2 {
         assert_eq!(alone.flows[flow].delivered_bytes, beside.flows[flow].delivered_bytes);
     }
@@ -151,7 +151,7 @@ fn channels_are_independent_and_idle_stations_change_nothing() {
         more.replace(&format!("ap = \"ap2\", {VHT20}"), &format!("ap = \"ap2\", channel = \"1\", {VHT20}"));
     let same =
         same.replace(&format!("ap = \"ap\", {VHT20}"), &format!("ap = \"ap\", channel = \"1\", {VHT20}"));
-    assert!(mbps(&outcome(&same, &[])) < 0.65 * mbps(&beside));
+    assert!(mbps(&audited_with(&same, &[])) < 0.65 * mbps(&beside));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn downlinks(stations: &[(&str, &str)], more: &str) -> String {
 
 #[test]
 fn the_categories_of_a_node_do_not_collide_with_each_other() {
-    let outcome_of_run = outcome(&downlinks(&[("a", "vi"), ("b", "vo")], ""), &[]);
+    let outcome_of_run = audited_with(&downlinks(&[("a", "vi"), ("b", "vo")], ""), &[]);
     assert_eq!(outcome_of_run.wifi[0].collision_rate, Some(0.0));
     assert!(outcome_of_run.flows.iter().all(|flow| flow.goodput_bps > 1e6), "{:?}", mbps(&outcome_of_run));
 }
@@ -225,13 +225,13 @@ fn airtime_of_uploads_takes_no_turns_and_makes_no_debt_of_an_idle_station() {
     let up = "[[flow]]\nname = \"up\"\nfrom = \"a\"\nto = \"ap\"\nudp = { rate = \"100Mbps\" }\n";
     let stations = [("a", "be"), ("b", "be"), ("c", "be")];
     let text = downlinks(&stations, ", scheduler = \"round_robin\", charge = \"both\"") + up;
-    let outcome_of_run = outcome(&text, &["duration=20s"]);
+    let outcome_of_run = audited_with(&text, &["duration=20s"]);
     let rate = |name: &str| outcome_of_run.flows.iter().find(|flow| flow.name == name).unwrap().goodput_bps;
     within(rate("da"), rate("db"), 0.1);
     within(rate("dc"), rate("db"), 0.1);
     // a uploads alone for two seconds, and then a and b have downloads too.
     let text = downlinks(&stations[..2], ", charge = \"both\"") + up;
-    let outcome_of_run = outcome(&text, &["flow.up.stop=2s", "flow.da.start=2s", "flow.db.start=2s"]);
+    let outcome_of_run = audited_with(&text, &["flow.up.stop=2s", "flow.da.start=2s", "flow.db.start=2s"]);
     within(outcome_of_run.flows[0].goodput_bps, outcome_of_run.flows[1].goodput_bps, 0.1);
 }
 
@@ -239,7 +239,7 @@ fn airtime_of_uploads_takes_no_turns_and_makes_no_debt_of_an_idle_station() {
 fn a_change_keeps_packets_that_a_full_queue_would_drop() {
     let text = downlinks(&[("a", "be")], "");
     let change = "[[change]]\nname = \"k\"\nat = \"1s\"\ndo = \"keep_next\"\nlink = \"ap->a\"\ncount = 50\n";
-    let queue = |text: &str| outcome(text, &["duration=1.005s"]).links[0].mean_queue_packets;
+    let queue = |text: &str| audited_with(text, &["duration=1.005s"]).links[0].mean_queue_packets;
     let (plain, kept) = (queue(&text), queue(&(text.clone() + change)));
     assert!(kept > plain, "{plain} {kept}");
 }
@@ -274,7 +274,7 @@ fn what_a_channel_cannot_do_is_refused() {
 
 #[test]
 fn access_parameters_change_the_collisions() {
-    let of = |edca: &str| outcome(&saturated(5, 7, &format!("{VHT20}, {edca}"), 10), &[]);
+    let of = |edca: &str| audited_with(&saturated(5, 7, &format!("{VHT20}, {edca}"), 10), &[]);
     let plain = of("edca = {}");
     let wide = of("edca = { be = { cw_min = 127, cw_max = 1023 } }");
     let narrow = of("edca = { be = { cw_min = 3, cw_max = 3 } }");

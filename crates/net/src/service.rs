@@ -37,7 +37,7 @@ pub(crate) struct Service {
     /// The packets that the discipline has just dropped.
     pub drops: Vec<Waiting>,
     /// The packets that leave before those of the discipline: a change has kept them, or they follow one that it has kept.
-    pub kept: VecDeque<Waiting>,
+    pub front: VecDeque<Waiting>,
     /// Number of waiting packets, and the sum of their times of arrival, ps.
     waiting: u64,
     arrivals: u128,
@@ -59,7 +59,7 @@ impl Service {
             due: Time::NEVER,
             serving_since: Time::ZERO,
             drops: Vec::new(),
-            kept: VecDeque::new(),
+            front: VecDeque::new(),
             waiting: 0,
             arrivals: 0,
             dropped: Unsent::default(),
@@ -83,8 +83,8 @@ impl Service {
 
     /// Bytes of the waiting packets.
     pub fn bytes(&self) -> u64 {
-        let kept = self.kept.iter().map(|waiting| u64::from(waiting.packet.size));
-        self.scheduler.discipline().bytes() + kept.sum::<u64>()
+        let front = self.front.iter().map(|waiting| u64::from(waiting.packet.size));
+        front.sum::<u64>() + self.scheduler.discipline().bytes()
     }
 
     /// Number of waiting packets.

@@ -475,11 +475,7 @@ impl Controller for Vivace {
             self.begin_anew();
         }
     }
-    fn set_ssthresh(&mut self, _ssthresh: Segments) {}
     impl_owned_window!(cwnd, max_window);
-    fn ssthresh(&self) -> Segments {
-        f64::INFINITY
-    }
     fn pacing(&self) -> Option<Rate> {
         pacing_rate(self.present_rate() * 1e6)
     }

@@ -4,9 +4,24 @@
 use lab::{Recording, Run, Scenario, Settings, Study};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use units::{Span, Time};
 
 pub fn scenario(text: &str) -> Scenario {
-    Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    scenario_with(text, &[])
+}
+
+pub fn scenario_with(text: &str, assignments: &[&str]) -> Scenario {
+    read(text, assignments).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Why a scenario is refused.
+pub fn refusal(text: &str, assignments: &[&str]) -> String {
+    read(text, assignments).unwrap_err().to_string()
+}
+
+fn read(text: &str, assignments: &[&str]) -> Result<Scenario, lab::ScenarioError> {
+    let assignments: Vec<String> = assignments.iter().map(|one| one.to_string()).collect();
+    Scenario::parse("test.toml", text, &assignments)
 }
 
 pub fn finished(scenario: &Scenario, recording: Recording) -> Run {
@@ -17,12 +32,30 @@ pub fn finished(scenario: &Scenario, recording: Recording) -> Run {
 
 /// Runs with the auditor on; panics on any violation, and if a share of the outcome is not one.
 pub fn audited(text: &str) -> lab::Outcome {
-    let mut run = finished(&scenario(text), Recording { audit: true, ..Recording::default() });
+    audited_with(text, &[])
+}
+
+pub fn audited_with(text: &str, assignments: &[&str]) -> lab::Outcome {
+    let mut run =
+        finished(&scenario_with(text, assignments), Recording { audit: true, ..Recording::default() });
     let (violations, count) = run.audit();
     assert_eq!(count, 0, "{:#?}\n{text}", violations);
     let outcome = run.outcome();
     assert!(outcome.shares().all(|share| (0.0..=1.0).contains(&share)), "{outcome:?}\n{text}");
     outcome
+}
+
+/// The outcome of a run of 5 s with a warm-up of 1.5 s; a copy of it at 2.5 s has the same.
+pub fn copied(text: &str) -> lab::Outcome {
+    let scenario = scenario_with(text, &["duration=5s", "warmup=1.5s"]);
+    let mut whole = finished(&scenario, Recording::default());
+    let mut first = Run::new(&scenario, Settings::default()).unwrap();
+    first.advance_to(Time::ZERO + Span::from_ms(2500));
+    let mut copy = first.fork().unwrap();
+    copy.finish();
+    let strip = |json: String| json.split(",\"engine\"").next().unwrap().to_string();
+    assert_eq!(strip(whole.outcome().to_json()), strip(copy.outcome().to_json()));
+    whole.outcome()
 }
 
 /// Calls `check` for each point of each study of the fingerprints, on two threads.

@@ -74,7 +74,7 @@ impl Network {
     ) -> Result<(), NotPrepared> {
         let now = event_queue.now();
         let mut service = self.ingress_of(link)?.service.take().ok_or(NotPrepared)?;
-        let kept = std::mem::take(&mut service.kept);
+        let front = std::mem::take(&mut service.front);
         let waiting = service.scheduler.drain();
         service.scheduler = scheduler;
         if let Some(sojourns) = &self.sojourns {
@@ -82,7 +82,7 @@ impl Network {
         }
         let ingress = self.ingress_of(link)?;
         for (packet, is_kept) in
-            kept.into_iter().map(|p| (p, true)).chain(waiting.into_iter().map(|p| (p, false)))
+            front.into_iter().map(|p| (p, true)).chain(waiting.into_iter().map(|p| (p, false)))
         {
             let accepted = service.scheduler.enqueue(packet, is_kept, &mut service.drops)
                 // A queue in front of an idle transmitter takes a packet in any case.

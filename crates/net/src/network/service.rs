@@ -168,11 +168,11 @@ impl Network {
     ) {
         let mut drops = std::mem::take(&mut service.drops);
         let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
-        let mut kept = Vec::new();
+        let mut keeps = Vec::new();
         if !ingress.impairments.is_empty() {
-            kept = drops.iter().map(|dropped| ingress.keeps(&dropped.packet, DropReason::Aqm)).collect();
+            keeps = drops.iter().map(|dropped| ingress.keeps(&dropped.packet, DropReason::Aqm)).collect();
         }
-        let is_kept = |index: usize| kept.get(index) == Some(&true);
+        let is_kept = |index: usize| keeps.get(index) == Some(&true);
         if T::PACKETS {
             let last = drops.len() as u32 - 1;
             for (index, dropped) in drops.iter().enumerate().filter(|(index, _)| !is_kept(*index)) {
@@ -185,7 +185,7 @@ impl Network {
         }
         for (index, dropped) in drops.drain(..).enumerate() {
             if is_kept(index) {
-                service.kept.push_back(dropped);
+                service.front.push_back(dropped);
                 continue;
             }
             service.dropped(&dropped, now);
@@ -207,34 +207,18 @@ impl Network {
         now: Time,
         impaired: bool,
     ) -> Option<Waiting> {
-        if impaired {
-            return self.take_kept(tap, service, id, now);
+        if impaired && !service.front.is_empty() {
+            return service.front.pop_front();
         }
         let next = service.scheduler.dequeue(now, &mut service.drops);
         if !service.drops.is_empty() {
             self.discard(tap, service, id, now, false);
+            if !service.front.is_empty() {
+                service.front.extend(next);
+                return service.front.pop_front();
+            }
         }
         next
-    }
-
-    /// The same at a link whose changes can keep packets: one that is dropped then leaves at once.
-    #[inline(never)] // keeps the path of other links short
-    fn take_kept<T: Tap>(
-        &mut self,
-        tap: &mut T,
-        service: &mut Service,
-        id: u32,
-        now: Time,
-    ) -> Option<Waiting> {
-        if let Some(kept) = service.kept.pop_front() {
-            return Some(kept);
-        }
-        let next = service.scheduler.dequeue(now, &mut service.drops);
-        if !service.drops.is_empty() {
-            self.discard(tap, service, id, now, false);
-        }
-        service.kept.extend(next);
-        service.kept.pop_front()
     }
 
     /// Counts and reports the mark of a packet that leaves the queue of link `id`, unless a change takes it back.
