@@ -63,6 +63,7 @@ class Finished:
     fingerprint: str
     windows: dict[str, bytes | dict[str, bytes]]
     packets: dict[str, bytes]
+    transmissions: dict[str, Any]
     radio: dict[str, bytes]
     captured: list[bytes]
     qlogs: list[tuple[str, str, str]]

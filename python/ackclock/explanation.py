@@ -23,6 +23,25 @@ class Queue:
 
 
 @dataclass(frozen=True)
+class Carrier:
+    """The PPDU or the transport block in which a packet was sent, or the one that completed it."""
+
+    kind: str
+    """ppdu, block."""
+    begin_s: float
+    packets: int
+    """Its packets; of a block also parts of packets."""
+    attempt: int
+    """The number of its attempt, from 1; of a PPDU the highest one of its packets."""
+    share: float
+    """The part of the medium that it took while it lasted."""
+    others: int
+    """Transmissions of other links over the medium since the packet arrived at the link, before this one began."""
+    earlier: int
+    """Those of the same link."""
+
+
+@dataclass(frozen=True)
 class Step:
     """One event of a packet at a link."""
 
@@ -31,8 +50,8 @@ class Step:
     event: str
     reason: str | None
     waited_s: float | None = None
-    others: int | None = None
-    """Over a shared channel: the number of other links' transmissions that delivered packets meanwhile."""
+    carrier: Carrier | None = None
+    """Of a transmission over a Wi-Fi channel or in a cell."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +132,9 @@ class Explanation:
         data: dict[str, Any] = json.loads(text)
         for key, kind in {"rule": Rule, "queue": Queue, "prevention": Prevention, "limit": Limit}.items():
             data[key] = None if data[key] is None else kind(**data[key])
-        data["journey"] = [Step(**step) for step in data["journey"]]
+        data["journey"] = [
+            Step(**step | {"carrier": step["carrier"] and Carrier(**step["carrier"])}) for step in data["journey"]
+        ]
         data["cwnd"], data["ssthresh"] = tuple(data["cwnd"]), tuple(data["ssthresh"])
         return cls(**data)
 

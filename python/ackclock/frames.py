@@ -75,6 +75,22 @@ def packets(finished: _core.Finished, flow: str | None = None) -> pl.DataFrame:
     )
 
 
+def transmissions(finished: _core.Finished) -> pl.DataFrame:
+    """Every transmission on Wi-Fi channels and in cells; see docs/outcome.md for the columns."""
+    columns = finished.transmissions
+    counts = [pl.Series(name, _numbers(columns[name], np.uint32)) for name in ("packets", "arrived", "attempt")]
+    return pl.DataFrame(
+        [
+            pl.Series("begin_s", _numbers(columns["begin_s"], np.float64)),
+            pl.Series("end_s", _numbers(columns["end_s"], np.float64)),
+            _names("link", _numbers(columns["link"], np.uint32), finished.link_names),
+            pl.Series("kind", columns["kind"], dtype=pl.String),
+            *counts,
+            pl.Series("share", _numbers(columns["share"], np.float64)),
+        ]
+    )
+
+
 def changes(trace: pl.DataFrame) -> pl.DataFrame:
     """Select the rows of a per-ACK trace at which a flow's window or threshold changed or a hand-off occurred."""
     moved = (

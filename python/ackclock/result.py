@@ -153,6 +153,13 @@ class Result:
 
         return frames.packets(self._finished)
 
+    @cached_property
+    def transmissions(self) -> pl.DataFrame:
+        """Every transmission on Wi-Fi channels and in cells; empty if the run was made without `packets`."""
+        from ackclock import frames
+
+        return frames.transmissions(self._finished)
+
     def packets_of(self, flow: str) -> pl.DataFrame:
         """The packet events of one flow: the rows of `packets`, without the memory for those of the others.
 

@@ -1,9 +1,10 @@
 """Controllers beside those of ns-3: one flow over one link, with random losses and without.
 
-    python validation/ns3/ns3_runs.py [BINARY [SEEDS]]    two minutes; needs ns-3 (Debian: apt-get install libns3-dev)
+    python validation/ns3/ns3_runs.py [BINARY [SEEDS]]    two minutes; needs ns-3.44 or later, here 3.48
 
-Build BINARY first: g++ -O2 -std=c++17 -o tcp validation/ns3/tcp.cc -lns3-core -lns3-network -lns3-internet
--lns3-point-to-point -lns3-applications -lns3-traffic-control
+Build BINARY with the libraries of ns-3, where NS3 is its folder after ./ns3 configure and ./ns3 build:
+g++ -O2 -std=c++23 -INS3/build/include -LNS3/build/lib -o tcp validation/ns3/tcp.cc -lns3.48-core -lns3.48-network
+-lns3.48-internet -lns3.48-point-to-point -lns3.48-applications -lns3.48-traffic-control
 
 Appends to results.jsonl what is not there yet, and prints the table of docs/specs/controllers-2.md, as it does without
 BINARY. tests/test_ns3.py compares some of it.

@@ -29,7 +29,7 @@ pub use simulation::{
     Attachment, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,
     HandoffOutcome, LinkOutcome, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow,
     ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, SatelliteOutcome, Settings,
-    TraceMode, WindowLog, outcome_schema, to_json,
+    TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
 pub use view::{

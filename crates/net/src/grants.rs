@@ -161,7 +161,7 @@ impl Grants {
     }
 
     /// The interval that begins at `now`: what was granted leaves, and what is new is requested.
-    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues) -> Turn {
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues, turn: &mut Turn) {
         let interval = now.ps() / self.interval.ps();
         let passed = interval - self.last.unwrap_or(0);
         self.last = Some(interval);
@@ -174,8 +174,7 @@ impl Grants {
         let room = ((self.tokens / BYTE) as u64).min(self.carried(interval));
         let free = self.options.unsolicited.min(room).min(waiting);
         let used = self.granted.min(room - free).min(waiting - free);
-        let mut turn = Turn::default();
-        let sent = free + used - self.send(now, free + used, queues, &mut turn);
+        let sent = free + used - self.send(now, free + used, queues, turn);
         self.tokens -= sent as u128 * BYTE;
         self.granted -= sent.saturating_sub(free);
         if sent > 0 {
@@ -195,7 +194,6 @@ impl Grants {
             self.requests.push_back((from, waiting - requested));
         }
         self.next = self.following(interval + 1, waiting);
-        turn
     }
 
     /// Bytes that the channel carries in an interval.
@@ -266,7 +264,8 @@ mod tests {
                 queues.push(0, 0, size, arrived);
                 grants.arrived(arrived);
             } else if let Some(next) = next {
-                let turn = grants.serve(next, &mut queues);
+                let mut turn = Turn::default();
+                grants.serve(next, &mut queues, &mut turn);
                 ends.extend(turn.released.iter().map(|(_, end, _)| end.ps() / 1_000_000));
             } else {
                 return ends;

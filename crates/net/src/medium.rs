@@ -78,13 +78,15 @@ impl Medium {
         }
     }
 
-    /// Serves its links at `now`.
-    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues) -> Turn {
+    /// Serves its links at `now`; with `observed`, the turn lists the transmissions of a channel or cell.
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues, observed: bool) -> Turn {
+        let mut turn = Turn::new(observed);
         match &mut self.kind {
-            MediumKind::Wifi(channel) => channel.serve(now, queues),
-            MediumKind::Cell(cell) => cell.serve(now, queues),
-            MediumKind::Grants(grants) => grants.serve(now, queues),
+            MediumKind::Wifi(channel) => channel.serve(now, queues, &mut turn),
+            MediumKind::Cell(cell) => cell.serve(now, queues, &mut turn),
+            MediumKind::Grants(grants) => grants.serve(now, queues, &mut turn),
         }
+        turn
     }
 
     /// Its links, and how many packets of each have left the queue and not yet the receiver.

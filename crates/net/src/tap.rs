@@ -3,6 +3,7 @@
 use crate::ids::LinkId;
 use crate::packet::Packet;
 use crate::rule::RuleEvent;
+use crate::transmission::Transmission;
 use units::Time;
 
 /// Defines the enum of drop reasons with their names and descriptions. Add new reasons here.
@@ -89,6 +90,13 @@ pub trait Tap {
     }
     /// A packet is dropped or marked by a rule of a queue or an impairment.
     fn rule(&mut self, _event: RuleEvent) {}
+    /// Whether [`Tap::transmission`] is needed; not read unless packet events are needed.
+    fn wants_transmissions(&self) -> bool {
+        false
+    }
+    /// A transmission on a Wi-Fi channel or in a cell begins. Those of one medium come in the order of their times; their results
+    /// are known at once.
+    fn transmission(&mut self, _transmission: &Transmission) {}
 }
 
 /// An observer that ignores all events.

@@ -1,6 +1,7 @@
 //! A turn of a medium: the queues that it asks, the packets that leave it, and how much of it each link uses.
 
 use crate::qdisc::scheduled::Waiting;
+use crate::transmission::Transmission;
 use units::{Span, Time};
 
 /// The queues of links.
@@ -27,6 +28,22 @@ pub(crate) struct Turn {
     pub released: Vec<(u32, Time, Released)>,
     /// Links that used the medium, and for how long they count as busy.
     pub usage: Vec<(u32, Span)>,
+    /// Its transmissions, if an observer wants them.
+    pub transmissions: Option<Vec<Transmission>>,
+}
+
+impl Turn {
+    /// A turn; with `observed`, its transmissions are listed.
+    pub fn new(observed: bool) -> Turn {
+        Turn { transmissions: observed.then(Vec::new), ..Turn::default() }
+    }
+
+    /// Lists a transmission, if an observer wants it.
+    pub fn transmitted(&mut self, transmission: impl FnOnce() -> Transmission) {
+        if let Some(list) = &mut self.transmissions {
+            list.push(transmission());
+        }
+    }
 }
 
 /// Queues without limits, for tests.

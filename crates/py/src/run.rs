@@ -45,6 +45,8 @@ pub(crate) struct Finished {
     #[pyo3(get)]
     packets: Py<PyDict>,
     #[pyo3(get)]
+    transmissions: Py<PyDict>,
+    #[pyo3(get)]
     radio: Py<PyDict>,
     /// The captures as pcapng files, in the order in which they were asked for.
     #[pyo3(get)]
@@ -118,6 +120,7 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
     let outcome = run.outcome();
     let fingerprint = if recording.fingerprint { run.fingerprint() } else { String::new() };
     let (causes, causes_until_s) = reductions(py, &mut run, causes)?;
+    let transmissions = run.take_transmissions();
     let (windows, packets, radio) = run.take_logs();
     Ok(Finished {
         limited_s: outcome.flows.iter().map(|flow| flow.limited_s).collect(),
@@ -131,6 +134,7 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
         fingerprint,
         windows: window_columns(py, windows)?,
         packets: packet_columns(py, packets, recording.packets)?,
+        transmissions: transmission_columns(py, transmissions)?,
         radio: radio_columns(py, radio)?,
         captured,
         qlogs,
@@ -227,6 +231,20 @@ fn packet_columns(py: Python<'_>, log: lab::PacketLog, wanted: bool) -> PyResult
         put(&columns, "size", log.size)?;
         put(&columns, "marked", log.marked)?;
     }
+    Ok(columns.unbind())
+}
+
+fn transmission_columns(py: Python<'_>, log: lab::TransmissionLog) -> PyResult<Py<PyDict>> {
+    let columns = PyDict::new(py);
+    let seconds = |times: Vec<Time>| times.into_iter().map(Time::seconds).collect();
+    put(&columns, "begin_s", seconds(log.begin))?;
+    put(&columns, "end_s", seconds(log.end))?;
+    put(&columns, "link", log.link)?;
+    columns.set_item("kind", log.kind)?;
+    put(&columns, "packets", log.units)?;
+    put(&columns, "arrived", log.arrived)?;
+    put(&columns, "attempt", log.attempt)?;
+    put(&columns, "share", log.share)?;
     Ok(columns.unbind())
 }
 

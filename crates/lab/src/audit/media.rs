@@ -14,6 +14,43 @@ pub struct AuditedMedium {
     pub slot: Span,
     /// By how much the medium can be ahead of this rate: a period of slots, or a burst.
     pub ahead: Span,
+    /// The rules of its transmissions.
+    pub access: Access,
+}
+
+/// The rules of the transmissions on a medium.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// None is known.
+    Free,
+    /// A Wi-Fi channel.
+    Contention {
+        /// Between the end of an access and a transmission of this link.
+        aifs: Span,
+        /// Numbers of the block ACK window.
+        window: u32,
+        /// Attempts of an MPDU.
+        attempts: u32,
+        /// Longest duration of a PPDU with several MPDUs.
+        longest: Span,
+    },
+    /// A cell.
+    Slots(SlotRules),
+}
+
+/// The rules of transport blocks.
+#[derive(Clone, Debug)]
+pub struct SlotRules {
+    /// Resource blocks, each from a time on.
+    pub blocks: Vec<(Time, u32)>,
+    /// Slots from an attempt of a block to the next one, at least.
+    pub harq_rtt: u64,
+    /// Attempts of a block.
+    pub attempts: u32,
+    /// Blocks of a link whose results are not known.
+    pub processes: u32,
+    /// Begins and ends of the interruptions of handovers.
+    pub interruptions: Vec<(Time, Time)>,
 }
 
 /// The time that the transmissions on media have taken at least.
@@ -44,6 +81,7 @@ mod tests {
             peak: Rate::from_bps(mbps * 1_000_000),
             slot: Span::from_ms(slot),
             ahead: Span::from_ms(ahead),
+            access: Access::Free,
         };
         let at = |us: u64| Time::from_ps(us * 1_000_000);
         // 1,000 bytes take 1 ms at 8 Mb/s and 0.5 ms at 16 Mb/s.

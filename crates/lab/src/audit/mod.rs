@@ -6,15 +6,17 @@
 
 mod media;
 mod radio;
+mod transmissions;
 
-pub use media::AuditedMedium;
+pub use media::{Access, AuditedMedium, SlotRules};
 pub(crate) use radio::RadioAuditor;
 
 use media::MediaTimes;
-use net::{DropReason, NodeId, PacketEvent, PacketKind, PacketStep};
+use net::{DropReason, NodeId, PacketEvent, PacketKind, PacketStep, Transmission};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::Range;
+use transmissions::Transmissions;
 use units::{Limit, PS_PER_S, Rate, Span, Time};
 
 /// A violation of a rule.
@@ -22,7 +24,7 @@ use units::{Limit, PS_PER_S, Rate, Span, Time};
 pub struct Violation {
     /// When.
     pub at: Time,
-    /// The rule: conservation, causality, link rate, medium, queue bound, cumulative ack, window.
+    /// The rule: conservation, causality, link rate, medium, medium access, queue bound, cumulative ack, window.
     pub rule: &'static str,
     /// What happened.
     pub what: String,
@@ -240,6 +242,7 @@ pub struct Auditor {
     /// The last packet that a link accepted, with the number of the link: a copy follows it at the same time.
     accepted: Option<(Time, usize, Id)>,
     media: MediaTimes,
+    transmissions: Transmissions,
     /// The time of the last event.
     clock: Time,
     violations: Vec<Violation>,
@@ -265,6 +268,7 @@ impl Auditor {
             at_nodes: Vec::new(),
             accepted: None,
             media: MediaTimes::default(),
+            transmissions: Transmissions::default(),
             clock: Time::ZERO,
             violations: Vec::new(),
             count: 0,
@@ -291,6 +295,16 @@ impl Auditor {
         self.count += 1;
         if self.violations.len() < MOST {
             self.violations.push(Violation { at, rule, what });
+        }
+    }
+
+    /// Processes a transmission on a channel or in a cell. Those of a medium must be in the order of time.
+    pub fn transmission(&mut self, transmission: &Transmission) {
+        let link = &self.links[transmission.link.0 as usize];
+        let Some(medium) = &link.medium else { return };
+        if let Some(wrong) = self.transmissions.transmission(medium, transmission) {
+            let what = format!("{}: {wrong}", link.name);
+            self.report_violation(transmission.begin, "medium access", what);
         }
     }
 

@@ -31,6 +31,7 @@ mod radio_log;
 pub(crate) mod recorder;
 mod results;
 mod satellites;
+mod transmission_log;
 mod warmup;
 
 pub use attached::{Attachment, DeliveredDatagram, FlowEnd};
@@ -45,6 +46,7 @@ pub use outcome_schema::outcome_schema;
 pub use policies::Environment;
 pub use radio_log::{RadioLog, RouteChange};
 pub use recorder::{PacketLog, Recording, RuleRow, TraceMode, WindowLog};
+pub use transmission_log::TransmissionLog;
 
 use crate::audit::Violation;
 use crate::capture::Captures;
@@ -284,6 +286,11 @@ impl Run {
         })
     }
 
+    /// The transmissions of a run that has ended. The run has none afterwards.
+    pub fn take_transmissions(&mut self) -> TransmissionLog {
+        each!(&mut self.inner, simulation => std::mem::take(&mut simulation.recorder.transmissions))
+    }
+
     /// The drops and marks with their rules, in the order in which they were decided.
     pub fn rules(&self) -> &[RuleRow] {
         each!(&self.inner, simulation => &simulation.recorder.rules)
@@ -300,6 +307,11 @@ impl Run {
             let quic = simulation.quic.iter().map(|flow| flow.bounds());
             simulation.senders.iter().map(FlowBounds::of).chain(quic).collect()
         })
+    }
+
+    /// The transmissions on Wi-Fi channels and in cells so far; recorded with packet events.
+    pub fn transmissions(&self) -> &TransmissionLog {
+        each!(&self.inner, simulation => &simulation.recorder.transmissions)
     }
 
     /// All steps of the radio network, in the order of time.

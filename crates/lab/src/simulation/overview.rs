@@ -1,7 +1,7 @@
 //! Thinned curves of a whole run, kept while it is computed, in a memory that does not grow with its duration.
 
 use super::decimator::{Decimator, Range};
-use net::{PacketEvent, PacketStep};
+use net::{PacketEvent, PacketStep, Transmission};
 use transport::WindowRow;
 
 /// Columns of the duration at the start; halved when the points need more memory than [`MOST_POINTS`] of them.
@@ -102,6 +102,36 @@ pub(crate) struct LinkOverview {
     listed: usize,
 }
 
+/// How much of its medium a link uses, and how much its transmissions carry.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkUse {
+    /// Number of the link.
+    pub link: u32,
+    /// In each column the time that it used the medium, as if alone, s.
+    pub used: Vec<f64>,
+    /// Packets of each transmission.
+    pub units: Decimator,
+}
+
+impl LinkUse {
+    pub fn new(link: u32, range: Range) -> LinkUse {
+        LinkUse { link, used: Vec::new(), units: Decimator::new(range, false) }
+    }
+
+    /// Adds a transmission over an interval, s, with a share of the medium and so many packets.
+    pub fn add(&mut self, range: Range, (begin, end): (f64, f64), share: f64, units: u32) {
+        let width = (range.to - range.from) / range.columns as f64;
+        self.used.resize(range.columns, 0.0);
+        for column in range.column(begin.max(range.from))..=range.column(end.min(range.to)) {
+            let from = range.from + column as f64 * width;
+            self.used[column] += share * (end.min(from + width) - begin.max(from)).max(0.0);
+        }
+        if units > 0 {
+            self.units.push(begin, units as f64);
+        }
+    }
+}
+
 /// Thinned curves of a run from its start to its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Overview {
@@ -113,6 +143,8 @@ pub(crate) struct Overview {
     pub delays: Vec<Decimator>,
     /// Of the links that had a queue or a drop.
     pub links: Vec<LinkOverview>,
+    /// Of the links that share a medium.
+    pub uses: Vec<LinkUse>,
     /// With many flows: times, and the 10th, 50th and 90th percentile of their windows.
     pub percentiles: Vec<(f64, [f64; 3])>,
     /// Packets held by each link, and the place of its curves.
@@ -131,6 +163,7 @@ impl Overview {
             flows: internals.iter().take(MOST_FLOWS).map(|names| FlowOverview::new(range, names)).collect(),
             delays: Vec::new(),
             links: Vec::new(),
+            uses: Vec::new(),
             percentiles: Vec::new(),
             held: Vec::new(),
             windows: vec![f64::NAN; internals.len()],
@@ -201,6 +234,21 @@ impl Overview {
         }
     }
 
+    /// Adds a transmission on a medium.
+    pub fn transmission(&mut self, transmission: &Transmission) {
+        let link = transmission.link.0;
+        let place = match self.uses.iter().position(|of| of.link == link) {
+            Some(place) => place,
+            None if self.uses.len() >= MOST_LINKS => return,
+            None => {
+                self.uses.push(LinkUse::new(link, self.range));
+                self.uses.len() - 1
+            }
+        };
+        let interval = (transmission.begin.seconds(), transmission.end.seconds());
+        self.uses[place].add(self.range, interval, transmission.share(), transmission.units());
+    }
+
     /// Takes the samples before a time.
     fn reach(&mut self, at: f64) {
         while at >= self.sample_time() {
@@ -238,7 +286,9 @@ impl Overview {
         };
         let link = |link: &LinkOverview| link.queue.len() + link.drops.len();
         let delays = self.delays.iter().map(Decimator::len).sum::<usize>();
-        self.flows.iter().map(flow).sum::<usize>() + delays + self.links.iter().map(link).sum::<usize>()
+        let uses = self.uses.iter().map(|of| of.units.len() + of.used.len() / 2).sum::<usize>();
+        let links = self.links.iter().map(link).sum::<usize>();
+        self.flows.iter().map(flow).sum::<usize>() + delays + uses + links
     }
 
     /// Halves the number of columns.
@@ -247,6 +297,10 @@ impl Overview {
         for flow in &mut self.flows {
             flow.each().for_each(|curve| *curve = curve.thinned(self.range));
             flow.acked = flow.acked.chunks(2).map(|pair| pair.iter().sum()).collect();
+        }
+        for of_link in &mut self.uses {
+            of_link.units = of_link.units.thinned(self.range);
+            of_link.used = of_link.used.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
         self.delays.iter_mut().for_each(|curve| *curve = curve.thinned(self.range));
         for link in &mut self.links {

@@ -9,8 +9,9 @@ use crate::simulation::fingerprint::Fingerprint;
 use crate::simulation::overview::Overview;
 use crate::simulation::probes::Probes;
 use crate::simulation::radio_log::RadioLog;
+use crate::simulation::transmission_log::TransmissionLog;
 use net::radio::{RadioEvent, RadioStep};
-use net::{DropReason, Ecn, Packet, PacketEvent, PacketKind, PacketStep, Rule, RuleEvent, Tap};
+use net::{DropReason, Ecn, Packet, PacketEvent, PacketKind, PacketStep, Rule, RuleEvent, Tap, Transmission};
 use transport::{Blocks, WindowRow};
 use units::Time;
 
@@ -200,6 +201,7 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub auditor: Option<Auditor>,
     pub radio_auditor: Option<RadioAuditor>,
     pub radio_log: RadioLog,
+    pub transmissions: TransmissionLog,
     pub fingerprint: Fingerprint,
     /// With bounded memory: curves of the whole run.
     pub overview: Option<Box<Overview>>,
@@ -233,6 +235,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             auditor,
             radio_auditor: None,
             radio_log: RadioLog::default(),
+            transmissions: TransmissionLog::default(),
             fingerprint: Fingerprint::default(),
             overview,
             full: None,
@@ -324,6 +327,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             (format!("{packets} packet events need"), packets * PacketLog::LATER, SHORTER[0]),
             (format!("{rows} rows of the window trace need"), rows * row, SHORTER[1]),
             ("captures need".into(), 3 * captured, SHORTER[2]),
+            (
+                "transmissions need".into(),
+                self.transmissions.link.len() as u64 * TransmissionLog::ROW,
+                SHORTER[0],
+            ),
             ("events of packets in flight need".into(), ahead, SHORTER[0]),
         ]
     }
@@ -436,6 +444,25 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
 
     fn wants_rules(&self) -> bool {
         self.recording.rules
+    }
+
+    fn wants_transmissions(&self) -> bool {
+        self.recording.packets || self.auditor.is_some()
+    }
+
+    fn transmission(&mut self, transmission: &Transmission) {
+        if let Some(auditor) = &mut self.auditor {
+            auditor.transmission(transmission);
+        }
+        let rows = self.transmissions.link.len();
+        if let Some(overview) = self.overview.as_mut().filter(|_| self.recording.packets) {
+            overview.transmission(transmission);
+        }
+        if self.recording.packets
+            && (!self.recording.bounded || self.keeps(transmission.begin, rows, TransmissionLog::MOST_ROWS))
+        {
+            self.transmissions.push(transmission);
+        }
     }
 
     fn rule(&mut self, event: RuleEvent) {

@@ -1,69 +1,15 @@
 //! Curves of a run for a screen: of each pixel column the first, least, greatest and last value.
 
+use super::media;
+use super::series::{Curves, Series};
 use crate::simulation::decimator::{Decimator, Range};
 use crate::simulation::overview::{FlowOverview, Overview};
 use crate::simulation::{PacketLog, Run, TraceMode, WindowLog};
-use serde::Serialize;
 
 /// Bins of the goodput in the interval shown; a bin is never shorter than two round-trip times.
 const GOODPUT_BINS: f64 = 120.0;
 /// Most drops that a curve lists for each pixel column.
 const DROPS_PER_COLUMN: usize = 4;
-
-/// One curve.
-#[derive(Clone, Debug, Serialize)]
-pub struct Series {
-    /// What it shows: `cwnd`, `ssthresh`, `in_flight`, `rtt`, `delay`, `goodput`, `internal`, `queue`, `drops`, or
-    /// `percentile`: of the windows of all flows.
-    pub panel: &'static str,
-    /// Number of the flow; none for a link.
-    pub flow: Option<u32>,
-    /// Number of the link; none for a flow.
-    pub link: Option<u32>,
-    /// Name of the flow, of the link, or of the internal value.
-    pub name: String,
-    /// Unit of the values: `segments`, `s`, `bit/s`, `packets`, or empty.
-    pub unit: &'static str,
-    /// Where its times begin in [`Curves::data`]; the values follow the times.
-    pub start: usize,
-    /// Number of points.
-    pub points: usize,
-}
-
-/// Curves over an interval, and their points.
-#[derive(Clone, Debug, Default)]
-pub struct Curves {
-    /// The curves.
-    pub series: Vec<Series>,
-    /// For each curve its times (s), then its values.
-    pub data: Vec<f64>,
-}
-
-impl Curves {
-    fn add(&mut self, mut series: Series, points: &[(f64, f64)]) {
-        if points.is_empty() {
-            return;
-        }
-        (series.start, series.points) = (self.data.len(), points.len());
-        self.data.extend(points.iter().map(|point| point.0));
-        self.data.extend(points.iter().map(|point| point.1));
-        self.series.push(series);
-    }
-
-    fn of_flow(&mut self, kind: (&'static str, &'static str), flow: u32, name: &str, points: &[(f64, f64)]) {
-        let (panel, unit) = kind;
-        let series =
-            Series { panel, flow: Some(flow), link: None, name: name.into(), unit, start: 0, points: 0 };
-        self.add(series, points);
-    }
-
-    fn of_link(&mut self, kind: (&'static str, &'static str), link: u32, name: &str, points: &[(f64, f64)]) {
-        let (panel, unit) = kind;
-        let series =
-            Series { panel, flow: None, link: Some(link), name: name.into(), unit, start: 0, points: 0 };
-        self.add(series, points);
-    }
-}
 
 impl Run {
     /// The curves from `from` to `to`, s, for a screen of `columns` pixel columns; they end at the simulated time so far.
@@ -87,6 +33,7 @@ impl Run {
                 if !rows {
                     let bytes = |flow| self.segment_bytes(flow as u32);
                     from_overview(&mut curves, overview, range, [&flows, &links], bytes);
+                    media::from_overview(&mut curves, self, overview.range, &overview.uses, range);
                 }
                 rows
             }
@@ -105,6 +52,7 @@ impl Run {
             self.recorded_packets(range.from, range.to).map(|(from, to)| Range { from, to, ..range })
         {
             queues(&mut curves, self.packets(), range, &links);
+            media::from_log(&mut curves, self, range);
         }
         curves
     }
@@ -190,6 +138,7 @@ fn percentiles(curves: &mut Curves, overview: &Overview, range: Range) {
             panel: "percentile",
             flow: None,
             link: None,
+            medium: None,
             name: name.into(),
             unit: "segments",
             start: 0,

@@ -2,10 +2,12 @@
 
 mod curves;
 mod flights;
+mod media;
 mod satellites;
+mod series;
 mod why;
 
-pub use curves::{Curves, Series};
 pub use flights::{Flights, PacketFate};
 pub use satellites::{PathSample, SatelliteSnapshot, SatelliteView};
+pub use series::{Curves, Series};
 pub use why::{Explanation, Question, Unanswered, explain, reductions};

@@ -136,12 +136,9 @@ impl Direction {
     }
 
     /// Whether a HARQ process is free in `slot`, of `most`; otherwise the slot in which one becomes free.
-    pub fn process(&mut self, slot: u64, most: usize) -> Result<(), u64> {
-        while self.processes.front().is_some_and(|free| *free <= slot) {
-            self.processes.pop_front();
-        }
-        match self.processes.front() {
-            Some(free) if self.processes.len() >= most => Err(*free),
+    pub fn process(&self, slot: u64, most: usize) -> Result<(), u64> {
+        match self.processes.len().checked_sub(most).map(|place| self.processes[place]) {
+            Some(free) if free > slot => Err(free),
             _ => Ok(()),
         }
     }
@@ -154,6 +151,9 @@ impl Direction {
         options: &CellOptions,
         modulation: &Modulation,
     ) -> bool {
+        while self.processes.front().is_some_and(|free| *free <= slot) {
+            self.processes.pop_front();
+        }
         self.processes.push_back(slot + options.harq_rtt);
         self.report(slot); // the signal is asked in the order of slots
         let above = self.signal.snr(slot) - modulation.threshold(block.cqi);

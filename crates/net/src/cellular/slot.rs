@@ -5,6 +5,8 @@ use super::direction::{Block, Direction};
 use super::order::{PACKET_HEADER, PART_HEADER, Part};
 use super::uplink::BufferStatus;
 use super::{Cell, DOWNLINK, UPLINK};
+use crate::ids::LinkId;
+use crate::transmission::{Content, Transmission};
 use crate::turn::{Queues, Released, Turn};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -96,14 +98,13 @@ impl Cell {
     }
 
     /// The slot that begins at `now`.
-    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues) -> Turn {
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues, turn: &mut Turn) {
         let slot = now.ps() / self.slot.ps();
         self.last = Some(slot);
-        let mut turn = Turn::default();
-        self.begin_handovers(now, &mut turn);
+        self.begin_handovers(now, turn);
         while let Some(Reverse((_, number))) = self.timers.peek().filter(|timer| timer.0.0 <= slot).copied() {
             self.timers.pop();
-            self.release(number, now, &mut turn);
+            self.release(number, now, turn);
         }
         self.total_blocks = self.blocks.at(now).0;
         let all = self.total_blocks;
@@ -112,15 +113,14 @@ impl Cell {
             if self.symbols(slot, channel) == 0 {
                 continue;
             }
-            let left = self.send_repeats(channel, slot, all, &mut turn);
-            let left = self.send_blocks(channel, slot, left, queues, &mut turn);
+            let left = self.send_repeats(channel, slot, all, turn);
+            let left = self.send_blocks(channel, slot, left, queues, turn);
             let used = self.slot.part((all - left) as f64 / all as f64);
             self.account.used[channel] = self.account.used[channel] + used;
             sent |= left < all;
         }
         self.account.slots += u64::from(sent);
         self.next = self.following(slot + 1, queues);
-        turn
     }
 
     /// The first slot from `slot` on in which something is to be done. Directions without data leave the lists.
@@ -383,7 +383,16 @@ impl Cell {
         let used = self.slot.part(block.width as f64 / self.total_blocks as f64);
         direction.account.used = direction.account.used + used;
         turn.usage.push((direction.link, used.part(1.0 / self.channels[direction.channel].share)));
-        if direction.attempt(&block, slot, &self.options, &self.modulation) {
+        let arrived = direction.attempt(&block, slot, &self.options, &self.modulation);
+        let link = LinkId(direction.link);
+        turn.transmitted(|| {
+            let Block { width, attempt, ref parts, .. } = block;
+            let (all, parts) = (self.total_blocks, parts.len() as u32);
+            let first = Time::ZERO + self.slot * block.first;
+            let content = Content::Block { width, all, attempt, first, parts, arrived };
+            Transmission { link, begin: Time::ZERO + self.slot * slot, end, content }
+        });
+        if arrived {
             direction.order.arrived(&block.parts, end);
         } else if block.attempt < self.options.attempts {
             let channel = direction.channel;

@@ -7,6 +7,7 @@ use super::schedulers::{Average, SlotScheduler};
 use super::signal::{Signal, SignalStreams, fading_correlation};
 use super::user::User;
 use super::{Cell, UserAccount};
+use crate::turn::Turn;
 use crate::turn::testing::PlainQueues;
 use engine::Stream;
 use params::{Value, Values};
@@ -63,7 +64,9 @@ fn release_times(cell: &mut Cell, size: u32, arrivals: &[u64]) -> Vec<Option<u64
             seq += 1;
             cell.arrived(0, at);
         } else if let Some(slot) = slot {
-            for (_, at, packet) in cell.serve(slot, &mut queues).released {
+            let mut turn = Turn::default();
+            cell.serve(slot, &mut queues, &mut turn);
+            for (_, at, packet) in turn.released {
                 assert_eq!(packet.packet.packet.seq as usize, released.len(), "in order");
                 released.push(packet.delivered.then_some(at.ps() / 1_000_000));
             }

@@ -97,10 +97,11 @@ impl Network {
         let mut media = std::mem::take(&mut self.media);
         let medium = &mut media[number as usize];
         medium.due = Time::NEVER;
-        let mut queues = LinkQueues { network: self, tap, now };
-        let turn = medium.serve(now, &mut queues);
+        let observed = T::PACKETS && tap.wants_transmissions();
+        let turn = medium.serve(now, &mut LinkQueues { network: self, tap, now }, observed);
         medium.schedule(event_queue);
         self.media = media;
+        turn.transmissions.iter().flatten().for_each(|transmission| tap.transmission(transmission));
         for (link, used) in turn.usage {
             self.count_usage(link, now, used);
         }

@@ -20,7 +20,9 @@ pub use phy::{Phy, Standard};
 pub use rates::RateControl;
 pub use stations::StationScheduler;
 
+use crate::ids::LinkId;
 use crate::qdisc::scheduled::Waiting;
+use crate::transmission::{Content, MpduResult, Transmission};
 use crate::turn::{Queues, Released, Turn};
 use edca::Contenders;
 use engine::Stream;
@@ -97,13 +99,15 @@ pub(crate) struct ChannelDirection {
 }
 
 impl ChannelDirection {
-    /// The end of a PPDU at `end`: errors, repetitions, release. Returns how many MPDUs arrived.
+    /// The end of a PPDU at `end`: errors, repetitions, release. Returns how many MPDUs arrived; appends the result of each to
+    /// `results`, if there is one.
     fn settle(
         &mut self,
         ppdu: Ppdu,
         alone: bool,
         end: Time,
         released: &mut Vec<(u32, Time, Released)>,
+        mut results: Option<&mut Vec<MpduResult>>,
     ) -> u32 {
         let sent = ppdu.mpdus.len() as u32;
         let by = (self.errors, self.snr, ppdu.mcs);
@@ -111,7 +115,13 @@ impl ChannelDirection {
         let mut packets = Vec::new();
         let good = self.block_ack.settle(
             ppdu.mpdus,
-            |mpdu| alone && survives(memo, stream, by, mpdu.packet.packet.size),
+            |mpdu| {
+                let arrived = alone && survives(memo, stream, by, mpdu.packet.packet.size);
+                if let Some(results) = &mut results {
+                    results.push(MpduResult { number: mpdu.number, attempt: mpdu.attempts, arrived });
+                }
+                arrived
+            },
             &mut packets,
         );
         self.rates.report(ppdu.mcs, sent, good);
@@ -245,7 +255,7 @@ impl Channel {
     }
 
     /// The next access at `now`: all devices whose turn it is transmit, of a node the one with the highest category.
-    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues) -> Turn {
+    pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues, turn: &mut Turn) {
         let mut devices = self.contenders.begin(now); // contenders and devices have the same numbers
         devices.sort_by_key(|device| std::cmp::Reverse(self.devices[*device as usize].owner.1));
         let mut ppdus: Vec<(u32, Option<Ppdu>, Span)> = Vec::new();
@@ -259,16 +269,14 @@ impl Channel {
                 ppdus.push((device, Some(ppdu), Span::ZERO));
             }
         }
-        let mut turn = Turn::default();
         if ppdus.is_empty() {
             self.contenders.cancel(); // none of them had anything to send
         } else {
-            self.access(now, ppdus, &mut turn);
+            self.access(now, ppdus, turn);
         }
         for device in devices {
             self.contend(device, queues);
         }
-        turn
     }
 
     /// A device whose turn it is gives way to another one of its node that transmits: it draws a new backoff as after a failure.
@@ -372,7 +380,7 @@ impl Channel {
                 None => {
                     // The receiver answers with what it has.
                     answered |= alone;
-                    self.requested(device, request, alone, turn)
+                    self.requested(now, device, request, alone, turn)
                 }
             };
             idle = idle.max(now + used);
@@ -395,7 +403,7 @@ impl Channel {
     }
 
     /// A device has requested a block ACK, `alone` or in a collision. Returns how long it uses the channel.
-    fn requested(&mut self, device: u32, request: Span, alone: bool, turn: &mut Turn) -> Span {
+    fn requested(&mut self, now: Time, device: u32, request: Span, alone: bool, turn: &mut Turn) -> Span {
         let owed = &mut self.devices[device as usize].owes_request;
         let Some((number, mcs)) = *owed else { return request };
         let mut used = request;
@@ -403,6 +411,9 @@ impl Channel {
             *owed = None;
             used = request + SIFS + self.directions[number as usize].phy.answer(mcs);
         }
+        let link = LinkId(self.directions[number as usize].link);
+        let content = Content::Request { alone };
+        turn.transmitted(|| Transmission { link, begin: now, end: now + used, content });
         self.charge(number, used, turn);
         used
     }
@@ -432,9 +443,11 @@ impl Channel {
             (false, true) => direction.phy.protection(ppdu.mcs).1,
             _ => ppdu.protection + ppdu.duration,
         };
-        let (end, mcs) = (now + length, ppdu.mcs);
+        let (end, mcs, data) = (now + length, ppdu.mcs, ppdu.duration);
+        let mut mpdus = Vec::new();
         let good = if alone || !protected {
-            direction.settle(ppdu, alone, end, &mut turn.released)
+            let results = turn.transmissions.is_some().then_some(&mut mpdus);
+            direction.settle(ppdu, alone, end, &mut turn.released, results)
         } else {
             direction.block_ack.put_back(ppdu.mpdus);
             0
@@ -444,6 +457,8 @@ impl Channel {
             self.devices[device as usize].owes_request = Some((number, mcs));
         }
         let used = length + answer;
+        let (link, content) = (LinkId(direction.link), Content::Ppdu { mcs, data, alone, mpdus });
+        turn.transmitted(|| Transmission { link, begin: now, end: now + used, content });
         let (station, back) = (direction.station, direction.back);
         self.charge(number, used, turn);
         self.devices[device as usize].stations.served(station);

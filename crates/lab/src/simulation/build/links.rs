@@ -2,10 +2,11 @@
 
 use super::media::Media;
 use super::plan::{Layout, Plan, named_stream};
-use crate::audit::{AuditedLink, AuditedMedium};
+use crate::audit::{Access, AuditedLink, AuditedMedium, SlotRules};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation, WifiQueue};
 use engine::Stream;
+use net::cellular::Handover;
 use net::impairment::{BuildContext, Delay, Impairment, OnDemand};
 use net::qdisc::Qdisc;
 use net::{LinkId, LinkSpec, Network, RateSteps, TokenBucket, TraceCursor, Transmitter};
@@ -189,28 +190,56 @@ fn audited_medium(
     direction: &Direction,
 ) -> Option<AuditedMedium> {
     let (sets, cells) = (&plan.scenario.wifi, &plan.scenario.cells);
-    let after = sets.len() + 2 * cells.len();
-    let (number, slot, ahead) = match direction.variation.as_ref()? {
+    let from = layout.topology.node_name(layout.topology.ends(link).0);
+    let mut medium = AuditedMedium {
+        number: (sets.len() + 2 * cells.len()) as u32 + link.0,
+        peak: direction.rate,
+        slot: Span::ZERO,
+        ahead: Span::ZERO,
+        access: Access::Free,
+    };
+    match direction.variation.as_ref()? {
         RateVariation::Wifi(rate) => {
-            let channel = sets.iter().find(|set| set.name == rate.medium).map(|set| &set.channel);
-            (sets.iter().position(|set| Some(&set.channel) == channel)?, Span::ZERO, Span::ZERO)
+            let set = sets.iter().find(|set| set.name == rate.medium)?;
+            medium.number = sets.iter().position(|other| other.channel == set.channel)? as u32;
+            let category = set.category(rate.access, from == set.ap);
+            medium.access = Access::Contention {
+                aifs: Span::from_ps((16 + 9 * category.aifsn as u64) * 1_000_000),
+                window: rate.phy(set).window,
+                attempts: set.options.retry_limit + 1,
+                longest: rate.phy(set).longest,
+            };
         }
         RateVariation::Cellular(user) => {
             // What a handover loses has not been sent.
             let both = &plan.scenario.links[link.0 as usize / 2].directions;
-            let handovers = both.iter().filter_map(|direction| direction.cellular()?.handover.as_ref());
-            if handovers.into_iter().any(|handover| handover.mode == "seamless") {
+            let handovers: Vec<&Handover> =
+                both.iter().filter_map(|direction| direction.cellular()?.handover.as_ref()).collect();
+            if handovers.iter().any(|handover| handover.mode == "seamless") {
                 return None;
             }
             let cell = cells.iter().position(|cell| Some(&cell.name) == user.medium.as_ref())?;
-            let up = layout.topology.node_name(layout.topology.ends(link).0) != cells[cell].station;
-            let (slot, period) = (cells[cell].slot(), cells[cell].pattern().map_or(1, |slots| slots.len()));
-            (sets.len() + 2 * cell + usize::from(up), slot, slot * period as u64)
+            let options = &cells[cell];
+            medium.number = (sets.len() + 2 * cell + usize::from(from != options.station)) as u32;
+            medium.slot = options.slot();
+            medium.ahead = medium.slot * options.pattern().map_or(1, |slots| slots.len()) as u64;
+            let interruption =
+                |handover: &Handover, at: &Span| (Time::ZERO + *at, Time::ZERO + *at + handover.interruption);
+            medium.access = Access::Slots(SlotRules {
+                blocks: options.resource_blocks().ok()?.steps,
+                harq_rtt: options.harq_rtt,
+                attempts: options.attempts,
+                processes: if options.is_nr() { 16 } else { 8 },
+                interruptions: handovers
+                    .iter()
+                    .flat_map(|handover| handover.at.iter().map(|at| interruption(handover, at)))
+                    .collect(),
+            });
         }
-        RateVariation::Grants(options) => (after + link.0 as usize, Span::ZERO, options.ahead()),
+        RateVariation::Grants(options) => medium.ahead = options.ahead(),
         _ => return None,
-    };
-    Some(AuditedMedium { number: number as u32, peak: direction.rate, slot, ahead })
+    }
+    Some(medium)
 }
 
 /// What impairments permit on a link: a delay is added to that of the link, and during a stall the transmitter pauses.

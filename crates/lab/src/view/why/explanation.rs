@@ -48,9 +48,27 @@ pub struct Step {
     pub reason: Option<&'static str>,
     /// Of a transmission: the time since the arrival at the link.
     pub waited_s: Option<f64>,
-    /// Of a transmission over a shared channel: the number of other links' transmissions that delivered
-    /// packets in that time.
-    pub others: Option<usize>,
+    /// Of a transmission over a Wi-Fi channel or in a cell.
+    pub carrier: Option<Carrier>,
+}
+
+/// The PPDU or the transport block in which a packet was sent, or the one that completed it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Carrier {
+    /// What it is: ppdu, block.
+    pub kind: &'static str,
+    /// When it began.
+    pub begin_s: f64,
+    /// Its packets; of a block also parts of packets.
+    pub packets: u32,
+    /// The number of its attempt, from 1; of a PPDU the highest one of its packets.
+    pub attempt: u32,
+    /// The part of the medium that it took while it lasted.
+    pub share: f64,
+    /// Transmissions of other links over the medium since the packet arrived at the link, before this one began.
+    pub others: usize,
+    /// Those of the same link.
+    pub earlier: usize,
 }
 
 /// The rule that dropped or marked a packet.

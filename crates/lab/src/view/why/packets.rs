@@ -1,7 +1,7 @@
 //! The packets of a flow up to a time: their events, the rules that dropped or marked them, the queues they met.
 
-use super::explanation::{QueueState, RuleView, Step};
-use crate::simulation::{PacketLog, RuleRow, Run};
+use super::explanation::{Carrier, QueueState, RuleView, Step};
+use crate::simulation::{PacketLog, RuleRow, Run, TransmissionLog};
 use net::DropReason;
 
 const DATA: u8 = 0;
@@ -24,6 +24,7 @@ impl Names {
 /// The packet events of a run, seen from one flow at one time.
 pub(super) struct Packets<'a> {
     log: &'a PacketLog,
+    transmissions: &'a TransmissionLog,
     rules: &'a [RuleRow],
     names: &'a Names,
     flow: u32,
@@ -43,7 +44,7 @@ impl<'a> Packets<'a> {
     pub fn new(run: &'a Run, names: &'a Names, flow: u32, until_s: f64) -> Packets<'a> {
         let (log, rules) = (run.packets(), run.rules());
         let events = log.time.partition_point(|time| time.seconds() <= until_s);
-        Packets { log, rules, names, flow, events }
+        Packets { log, transmissions: run.transmissions(), rules, names, flow, events }
     }
 
     fn of_flow(&self, kind: u8) -> impl DoubleEndedIterator<Item = usize> + '_ {
@@ -148,26 +149,32 @@ impl<'a> Packets<'a> {
                 event: ["enqueued", "drop", "transmitted", "delivered"][log.event[row] as usize],
                 reason: log.drop_reason(row).map(DropReason::name),
                 waited_s: sent.then_some(time_s - since),
-                others: if sent { self.others(row, since) } else { None },
+                carrier: if sent { self.carrier(row, since) } else { None },
             });
         }
         steps
     }
 
-    /// Number of transmissions of other links over the medium of the link of `row` that delivered packets, from a time until
-    /// that of the row.
-    fn others(&self, row: usize, since_s: f64) -> Option<usize> {
-        let log = self.log;
-        let medium = self.names.media[log.link[row] as usize]?;
-        let begin = log.time[..row].partition_point(|time| time.seconds() < since_s);
-        // All packets of a transmission leave at its end, and those of a medium that end at one time count once.
-        let mut ends: Vec<_> = (begin..row)
-            .filter(|other| log.event[*other] == PacketLog::DEPART && log.link[*other] != log.link[row])
-            .filter(|other| self.names.media[log.link[*other] as usize] == Some(medium))
-            .map(|other| log.time[other])
-            .collect();
-        ends.dedup();
-        Some(ends.len())
+    /// The transmission that ends with the departure of `row`, of a packet that arrived at the link at `since_s`.
+    fn carrier(&self, row: usize, since_s: f64) -> Option<Carrier> {
+        let (log, link, at) = (self.transmissions, self.log.link[row], self.log.time[row]);
+        let medium = self.names.media[link as usize]?;
+        let after = log.begin.partition_point(|begin| *begin < at);
+        let of_link = |row: &usize| log.link[*row] == link && log.end[*row] >= at && log.units[*row] > 0;
+        let row = (0..after).rev().find(of_link)?;
+        let before = (0..row).rev().take_while(|before| log.begin[*before].seconds() >= since_s);
+        let of_medium = before.filter(|before| self.names.media[log.link[*before] as usize] == Some(medium));
+        let (earlier, others): (Vec<usize>, Vec<usize>) =
+            of_medium.partition(|before| log.link[*before] == link);
+        Some(Carrier {
+            kind: log.kind[row],
+            begin_s: log.begin[row].seconds(),
+            packets: log.units[row],
+            attempt: log.attempt[row],
+            share: log.share[row],
+            others: others.len(),
+            earlier: earlier.len(),
+        })
     }
 
     /// Packets of each flow that the link of a drop or mark holds at that time: enqueued, and neither sent nor dropped.

@@ -1,6 +1,6 @@
 //! An explanation in words, from the change back to its cause.
 
-use super::explanation::Explanation;
+use super::explanation::{Carrier, Explanation};
 use units::significant;
 
 /// The explanation, line by line; `at_s` is the time of the question.
@@ -29,9 +29,8 @@ pub(super) fn of(explanation: &Explanation, at_s: f64) -> Vec<String> {
     for step in &explanation.journey {
         let mut waited =
             step.waited_s.map_or(String::new(), |s| format!(" {:.3} ms after its arrival", 1e3 * s));
-        if let Some(others) = step.others {
-            let s = if others == 1 { "" } else { "s" };
-            waited += &format!("; {others} transmission{s} of other links delivered packets in that time");
+        if let Some(carrier) = &step.carrier {
+            waited += &format!("; {}", words(carrier));
         }
         let what = step.reason.map_or(step.event.into(), |reason| format!("dropped ({reason})"));
         lines.push(format!("    {:.6} s  {}: {what}{waited}", step.time_s, step.link));
@@ -48,4 +47,19 @@ pub(super) fn of(explanation: &Explanation, at_s: f64) -> Vec<String> {
         lines.push(format!("{at_s:.6} s  cwnd unchanged for {unchanged:.3} ms: {}", limit.words));
     }
     lines
+}
+
+/// The transmission of a packet in words.
+fn words(carrier: &Carrier) -> String {
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let (what, size) = match carrier.kind {
+        "block" => ("block", format!("{} % of the cell", significant(100.0 * carrier.share, 3))),
+        _ => ("PPDU", count(carrier.packets as usize, "packet")),
+    };
+    let attempt = if carrier.attempt > 1 { format!(", attempt {}", carrier.attempt) } else { String::new() };
+    let other = count(carrier.others, "transmission");
+    format!(
+        "in a {what} of {size}{attempt}, after {other} of other links and {} of this one",
+        carrier.earlier
+    )
 }

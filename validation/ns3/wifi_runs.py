@@ -1,0 +1,121 @@
+r"""TCP over Wi-Fi beside ns-3: a download, several with an upload, uploads of which one is slow, ten downloads.
+
+    python validation/ns3/wifi_runs.py [BINARY [SEEDS]]    two CPU minutes a seed
+
+Build BINARY first, with all libraries of ns-3 (Debian: apt-get install libns3-dev):
+g++ -O1 -w -std=c++17 -o wifi validation/ns3/wifi.cc $(ls /usr/lib/*/libns3-*.so | sed 's/.*lib\(ns3-.*\).so/-l\1/')
+
+Appends to wifi.jsonl what is not there yet, and prints the table of docs/wifi.md, as it does without BINARY.
+tests/test_ns3.py compares some of it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from ns3_runs import cell, record
+
+from ackclock import Scenario
+
+RESULTS = Path(__file__).with_name("wifi.jsonl")
+TIMES = {"time": 60, "warmup": 10}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "one download": {"down": 1, "up": 0, "standard": "ac", "mcs": 7, "slow": -1, "queue": 500},
+    "one download, short queue": {"down": 1, "up": 0, "standard": "ac", "mcs": 7, "slow": -1, "queue": 60},
+    "three downloads, one upload": {"down": 3, "up": 1, "standard": "ac", "mcs": 7, "slow": -1, "queue": 500},
+    "three uploads, one slow": {"down": 0, "up": 3, "standard": "n", "mcs": 7, "slow": 0, "queue": 100},
+    "ten downloads": {"down": 10, "up": 0, "standard": "ac", "mcs": 7, "slow": -1, "queue": 500},
+}
+
+
+def cases(seeds: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """All runs."""
+    return [
+        ({"network": network, "seed": seed}, values | TIMES | {"seed": seed})
+        for network, values in NETWORKS.items()
+        for seed in range(1, seeds + 1)
+    ]
+
+
+def theirs(network: str) -> list[dict[str, Any]]:
+    """The recorded runs of ns-3; not those in which a station of it stopped before its flow began (see wifi.cc)."""
+    rows = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if row["network"] == network and None not in row["mean_rtt_s"]]
+
+
+def document(network: str) -> dict[str, Any]:
+    """The same network as a scenario: the settings of docs/wifi.md for ns-3, and one queue of the access point."""
+    values = NETWORKS[network]
+    down, stations = values["down"], values["down"] + values["up"]
+    fixed = {"kind": "wifi", "medium": "cell", "errors": 0}
+    links: list[dict[str, Any]] = [
+        {"ends": ["server", "ap"], "rate": "1Gbps", "delay": "10ms", "queue": {"kind": "droptail", "limit": "10000p"}}
+    ]
+    flows = []
+    for i in range(stations):
+        mcs = values["slow"] if values["slow"] >= 0 and i + 1 == stations else values["mcs"]
+        up = {"rate": fixed | {"rate_control": {"kind": "fixed", "mcs": mcs}}}
+        up["queue"] = {"kind": "droptail", "limit": f"{values['queue']}p"}
+        rate = fixed | {"rate_control": {"kind": "fixed", "mcs": values["mcs"]}}
+        links.append({"ends": ["ap", f"s{i}"], "rate": rate, "back": up})
+        ends = ["server", f"s{i}"] if i < down else [f"s{i}", "server"]
+        flows.append({"name": f"f{i}", "from": ends[0], "to": ends[1], "start": f"{0.1 * i:.1f}s"})
+    cell_of_ns3 = {"standard": values["standard"], "width": "20MHz", "streams": 1, "eifs": False, "bar": True}
+    queue = {"kind": "shared", "limit": f"{values['queue']}p"}
+    return {
+        "duration": f"{TIMES['time']}s",
+        "warmup": f"{TIMES['warmup']}s",
+        "tcp": {"congestion_control": "reno", "timestamps": True, "delayed_ack": False},
+        "wifi": [{"name": "cell", "ap": "ap", "ap_queue": queue} | cell_of_ns3],
+        "link": links,
+        "flow": flows,
+    }
+
+
+def ours(network: str, recordings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Runs of this simulator with the seeds of the recorded ones, in the words of the recorder."""
+    scenario = Scenario.build(document(network))
+    rows = []
+    for recorded in recordings:
+        outcome = scenario.run(seed=recorded["seed"]).outcome
+        row: dict[str, Any] = {key: [flow[key] for flow in outcome["flows"]] for key in ("goodput_bps", "mean_rtt_s")}
+        for name, links in (("ap", outcome["links"][2::2]), ("station", outcome["links"][3::2])):
+            counts = [link["wifi"] for link in links]
+            row[f"{name}_aggregation"] = sum(one["mpdus"] for one in counts) / sum(one["ppdus"] for one in counts)
+        rows.append(row)
+    return rows
+
+
+def measures(network: str, rows: list[dict[str, Any]]) -> dict[str, list[float]]:
+    """Per seed: goodput (Mb/s) of downloads, uploads and the slow station, round-trip time (ms), MPDUs of an A-MPDU."""
+    values = NETWORKS[network]
+    down, slow = values["down"], values["slow"] >= 0
+    of: dict[str, list[float]] = {}
+    for row in rows:
+        rates = [rate / 1e6 for rate in row["goodput_bps"]]
+        measured = {"downloads, Mb/s": sum(rates[:down]), "uploads, Mb/s": sum(rates[down : len(rates) - slow])}
+        measured["slow upload, Mb/s"] = rates[-1] if slow else 0
+        measured["round-trip time, ms"] = 1e3 * sum(row["mean_rtt_s"]) / len(rates)
+        measured["MPDUs of the access point"] = row["ap_aggregation"]
+        measured["MPDUs of a station"] = row["station_aggregation"]
+        for name, value in measured.items():
+            of.setdefault(name, []).append(value)
+    return {name: numbers for name, numbers in of.items() if any(numbers)}
+
+
+def table() -> None:
+    """Print each measure of both."""
+    for network in NETWORKS:
+        recordings = theirs(network)
+        here = measures(network, ours(network, recordings))
+        for name, numbers in measures(network, recordings).items():
+            print(f"| {network} | {name} | {cell(numbers)} | {cell(here[name])} |")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        record(sys.argv[1], RESULTS, cases(int(sys.argv[2]) if len(sys.argv) > 2 else 6))
+    table()
