@@ -27,9 +27,14 @@ from test_bursts import goodput, of_reno  # noqa: E402
 
 PAGE = ROOT / "docs" / "controllers.md"
 FIGURE = ROOT / "docs" / "figures" / "controllers.svg"
-BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 ROUTERS = ("rcp", "xcp")
 RATE_BPS = 20e6
+
+
+def replaced(page: str, name: str, lines: list[str]) -> str:
+    """The page with other lines between the marks of a table."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    return page.partition(begin)[0] + begin + "\n".join([*lines, ""]) + end + page.partition(end)[2]
 
 
 def path(limit: str, loss: float = 0.0) -> dict[str, Any]:
@@ -138,9 +143,7 @@ def main() -> None:
             cells = [f"{one['alone']:.2f}", f"{one['bursts']:.2f}", f"{one['queue_ms']:.0f}", f"{one['losses']:.2f}"]
         cells.append(str(lines(name)))
         text.append(f"| `{name}` | {entry['family']} | {' | '.join(cells)} |")
-    page = PAGE.read_text(encoding="utf-8")
-    page = page.partition(BEGIN)[0] + BEGIN + "\n" + "\n".join(text) + "\n" + END + page.partition(END)[2]
-    PAGE.write_text(page, encoding="utf-8")
+    PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), "table", text), encoding="utf-8")
     draw(entries, rows)
 
 

@@ -98,7 +98,7 @@ use each;
 
 impl Run {
     /// Builds a run of a scenario. Fails if an external controller cannot be loaded, or requires something that the
-    /// scenario does not provide.
+    /// scenario does not provide, or if the memory that is left does not suffice for its flows.
     pub fn new(scenario: &Scenario, settings: Settings) -> Result<Run, ScenarioError> {
         Run::stoppable(scenario, settings, &AtomicBool::new(false))
     }
@@ -113,6 +113,11 @@ impl Run {
         let loaded = scenario.loaded()?;
         let drawn = loaded.drawn(settings.seed.unwrap_or(scenario.seed));
         let scenario = &*drawn;
+        memory::room_for(scenario.flows.len()).map_err(|message| ScenarioError {
+            key: "flow".into(),
+            message,
+            ..ScenarioError::default()
+        })?;
         let r = settings.recording;
         let inner = if r.packets || r.captures || r.audit || r.fingerprint || r.radio || r.rules {
             Inner::Full(Box::new(Simulation::build(scenario, settings, stop)?))

@@ -54,8 +54,10 @@ pub struct Direction {
     /// The CQI and MCS that follow from both, until one of them changes.
     choice: Option<Option<(usize, u8)>>,
     pub average: Average,
-    /// When the HARQ processes in use become free, slots.
+    /// When the HARQ processes of blocks that arrived or were given up become free, slots.
     processes: VecDeque<u64>,
+    /// Number of processes whose blocks are to be sent again.
+    repeating: usize,
     pub order: Order,
     /// A packet from the queue that is forwarded from the old cell, with its time at the new one.
     pub forwarded: Option<(Waiting, Time)>,
@@ -91,6 +93,7 @@ impl Direction {
             choice: None,
             average: Average::default(),
             processes: VecDeque::new(),
+            repeating: 0,
             order: Order::default(),
             forwarded: None,
             buffer_status,
@@ -135,11 +138,12 @@ impl Direction {
         (cqi > 0).then(|| (cqi, modulation.mcs_of(cqi)))
     }
 
-    /// Whether a HARQ process is free in `slot`, of `most`; otherwise the slot in which one becomes free.
+    /// Whether a HARQ process is free in `slot`, of `most`; otherwise the first slot in which one can become free.
     pub fn process(&self, slot: u64, most: usize) -> Result<(), u64> {
-        match self.processes.len().checked_sub(most).map(|place| self.processes[place]) {
-            Some(free) if free > slot => Err(free),
-            _ => Ok(()),
+        let Some(place) = (self.processes.len() + self.repeating).checked_sub(most) else { return Ok(()) };
+        match self.processes.get(place) {
+            Some(free) if *free <= slot => Ok(()),
+            free => Err(free.map_or(slot + 1, |free| *free)),
         }
     }
 
@@ -151,10 +155,6 @@ impl Direction {
         options: &CellOptions,
         modulation: &Modulation,
     ) -> bool {
-        while self.processes.front().is_some_and(|free| *free <= slot) {
-            self.processes.pop_front();
-        }
-        self.processes.push_back(slot + options.harq_rtt);
         self.report(slot); // the signal is asked in the order of slots
         let above = self.signal.snr(slot) - modulation.threshold(block.cqi);
         let p = error_probability(above, block.attempt);
@@ -170,6 +170,15 @@ impl Direction {
                 self.choice = None;
             }
         }
+        self.repeating -= usize::from(block.attempt > 1);
+        if failed && block.attempt < options.attempts {
+            self.repeating += 1;
+        } else {
+            while self.processes.front().is_some_and(|free| *free <= slot) {
+                self.processes.pop_front();
+            }
+            self.processes.push_back(slot + options.harq_rtt);
+        }
         if !failed {
             self.account.attempts[block.attempt as usize - 1] += 1;
         }
@@ -179,5 +188,6 @@ impl Direction {
     /// No process is in use any more.
     pub fn clear_processes(&mut self) {
         self.processes.clear();
+        self.repeating = 0;
     }
 }

@@ -1,0 +1,123 @@
+"""The second table and figure of docs/controllers.md: every controller in the suite, beside CUBIC.
+
+    python validation/controllers/suite.py OUT [JOBS]    a minute a controller and core; OUT keeps the runs: resumable
+
+Each controller but those of routers runs through `tcpeval` with the seeds of `--quick`.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+from pathlib import Path
+
+from table import PAGE, ROOT, ROUTERS, replaced
+
+from ackclock import catalog, stats
+from ackclock.study.executors import Local
+from ackclock.suite.folder import find
+from ackclock.suite.overview import ASPECTS, Cell, heat_map
+from ackclock.suite.result import SuiteResult
+from ackclock.suite.run import run
+
+FIGURE = ROOT / "docs" / "figures" / "controllers-suite.svg"
+SUITE, REFERENCE = "tcpeval", "cubic"
+LIMIT = 8.0
+"""Ratios beyond it, or below its inverse, are drawn at the border."""
+RATIOS = [aspect for aspect in ASPECTS if not aspect.points]
+
+Cells = dict[str, list[Cell]]
+"""By the name of the aspect: a comparison for each situation."""
+
+
+def cells(result: SuiteResult, reference: SuiteResult) -> Cells:
+    """A controller against the reference."""
+    compared = heat_map(find(SUITE).situations, result, {REFERENCE: reference})
+    of: Cells = {aspect.name: [] for aspect in compared.aspects}
+    for _, groups in compared.rows:
+        for aspect, [cell] in zip(compared.aspects, groups, strict=True):
+            of[aspect.name] += [] if cell is None else [cell]
+    return of
+
+
+def geometric(ratios: list[float]) -> float:
+    """The geometric mean."""
+    return stats.geometric([math.log(ratio) for ratio in ratios]).value
+
+
+def draw(rows: dict[str, Cells], families: dict[str, str]) -> None:
+    """For each controller a dot for each situation, and a mark at the geometric mean."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot as plt
+
+    mpl.rcParams |= {"svg.hashsalt": "ackclock", "font.size": 9, "font.family": "sans-serif"}
+    names = list(rows)
+    figure, axes = plt.subplots(1, len(RATIOS), figsize=(8.2, 0.235 * len(names) + 1.3), sharey=True)
+    for aspect, axis in zip(RATIOS, axes, strict=True):
+        for at, name in enumerate(names):
+            ratios = [cell.estimate.value for cell in rows[name][aspect.name]]
+            dots = [min(max(ratio, 1 / LIMIT), LIMIT) for ratio in ratios]
+            axis.plot(dots, [at] * len(dots), "o", color="tab:blue", alpha=0.3, markersize=4, markeredgewidth=0)
+            if ratios:
+                mean = min(max(geometric(ratios), 1 / LIMIT), LIMIT)
+                axis.plot(mean, at, "|", color="black", markersize=9, markeredgewidth=1.8)
+        for at in range(1, len(names)):
+            if families[names[at]] != families[names[at - 1]]:
+                axis.axhline(at - 0.5, color="0.6", linewidth=0.6)
+        axis.axvline(1, color="0.6", linewidth=0.8, zorder=0)
+        axis.set_xscale("log", base=2)
+        axis.set_xlim(1 / LIMIT / 1.15, LIMIT * 1.15)
+        axis.set_xticks([1 / LIMIT, 0.5, 1, 2, LIMIT], [f"1/{LIMIT:.0f}", "1/2", "1", "2", f"{LIMIT:.0f}"])
+        axis.set_title(f"{aspect.name}, ratio to CUBIC's", fontsize=9)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.tick_params(length=2)
+    axes[0].set_yticks(range(len(names)), names)
+    axes[0].set_ylim(len(names) - 0.4, -0.6)
+    figure.tight_layout(w_pad=1.5)
+    figure.savefig(FIGURE, metadata={"Date": None})
+
+
+def text(name: str, family: str, compared: Cells, refused: int) -> str:
+    """A row of the table: mean ratio or difference of each aspect, and the numbers of situations better and worse."""
+    columns = []
+    for aspect in ASPECTS:
+        of = compared[aspect.name]
+        if not of:
+            columns.append("")
+            continue
+        values = [cell.estimate.value for cell in of]
+        mean = f"{statistics.mean(values):+.1f}" if aspect.points else f"{geometric(values):.2f}"
+        columns.append(f"{mean} ({sum(cell.tone > 0 for cell in of)}, {sum(cell.tone < 0 for cell in of)})")
+    return f"| `{name}` | {family} | {' | '.join(columns)} | {refused or ''} |"
+
+
+def main(out: Path, jobs: int) -> None:
+    """Run what is missing, and write the table and the figure."""
+    suite = find(SUITE)
+    entries = [entry for entry in catalog.entries("controllers") if entry["name"] not in ROUTERS]
+    results = {
+        name: run(suite, name, out / name, Local(jobs), quick=True, page=False)
+        for name in [REFERENCE, *(entry["name"] for entry in entries)]
+    }
+    rows: dict[str, Cells] = {}
+    lines = [
+        f"| controller | family | {' | '.join(aspect.name for aspect in ASPECTS)} | refused |",
+        "|---|---|" + "---|" * (len(ASPECTS) + 1),
+    ]
+    for entry in entries:
+        name = entry["name"]
+        result = results[name]
+        for situation, error in result.failed:
+            print(f"{name}: {situation}: {error}", file=sys.stderr)
+        rows[name] = cells(result, results[REFERENCE])
+        lines.append(text(name, entry["family"], rows[name], len(result.refused)))
+        print(lines[-1], flush=True)
+    PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), "suite", lines), encoding="utf-8")
+    draw(rows, {entry["name"]: entry["family"] for entry in entries})
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
