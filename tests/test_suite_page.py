@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from ackclock.study.executors import Local
 from ackclock.suite.baselines import CONTROLLERS, baselines, definition, pack, shipped
 from ackclock.suite.difference import changes_between, largest
 from ackclock.suite.figures import differences, multiple, multiples
@@ -19,6 +20,7 @@ from ackclock.suite.folder import find
 from ackclock.suite.overview import ASPECTS, cell, heat_map
 from ackclock.suite.page import colour, render
 from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult
+from ackclock.suite.run import run
 from ackclock.suite.situation import Situation
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -151,6 +153,17 @@ def test_the_results_of_the_package_are_of_its_suite() -> None:
     again = pack(suite, list(found.values()))
     assert again == pack(suite, list(found.values()))
     assert again == (Path(str(suite.folder)).parents[1] / "shipped" / "tcpeval.json.gz").read_bytes()
+
+
+def test_the_results_of_the_package_are_of_this_engine(tmp_path: Path) -> None:
+    """The values of CUBIC in the cheapest situations, to the digits that the package has."""
+    suite = find("tcpeval")
+    suite.situations = [situation for situation in suite.situations if situation.id in {"asymmetric", "long-delay"}]
+    stored = shipped(suite)[0]["cubic"].values()
+    measured = run(suite, "cubic", tmp_path, Local(1), quick=True, page=False).values()
+    assert len(measured) > 5
+    for key, by_seed in measured.items():
+        assert by_seed == pytest.approx(stored[key], rel=2e-5), f"{key}: results changed: run make baselines"
 
 
 def test_results_beside_replace_those_of_the_package_and_other_engines_are_named(tmp_path: Path) -> None:

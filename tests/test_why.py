@@ -322,7 +322,7 @@ def test_the_keys_of_the_json() -> None:
         "flow", "control", "time_s", "event", "phase", "cwnd", "ssthresh", "rtt_s", "in_flight", "acked", "cause",
     ]  # fmt: skip
     assert {"packet", "journey", "queue", "rule", "limit", "change", "lines"} <= set(found)
-    assert set(found["journey"][0]) == {"time_s", "link", "event", "reason", "waited_s", "carrier"}
+    assert set(found["journey"][0]) == {"time_s", "link", "event", "reason", "waited_s", "transmission"}
     assert set(found["queue"]) == {"link", "time_s", "packets"}
 
 
@@ -352,31 +352,31 @@ def test_the_command(root: Path) -> None:
 def test_a_wait_for_a_shared_channel_counts_the_transmissions_of_others() -> None:
     scenario = Scenario.load("@wifi", ["duration=6s", "warmup=1s"])
     found = explain(scenario, 5.0, flow="camera")
-    waits = [step for step in found.journey if step.carrier is not None]
+    waits = [step for step in found.journey if step.transmission is not None]
     assert waits
     assert all(step.link.split()[0] in {"ap->camera", "camera->ap"} for step in waits)
     transmissions = scenario.run(packets=True).transmissions
     for step in waits:
-        assert step.carrier
+        assert step.transmission
         link, arrived = step.link.split()[0], step.time_s - (step.waited_s or 0.0)
-        sent = transmissions.filter(pl.col("begin_s") == step.carrier.begin_s, pl.col("link") == link).row(
+        sent = transmissions.filter(pl.col("begin_s") == step.transmission.begin_s, pl.col("link") == link).row(
             0, named=True
         )
         assert sent["end_s"] >= step.time_s
         assert (sent["packets"], sent["attempt"], 1.0) == (
-            step.carrier.packets,
-            step.carrier.attempt,
-            step.carrier.share,
+            step.transmission.packets,
+            step.transmission.attempt,
+            step.transmission.share,
         )
         before = transmissions.filter(pl.col("begin_s") >= arrived, pl.col("begin_s") < sent["begin_s"])
-        assert step.carrier.others == before.filter(pl.col("link") != link).height
-        assert step.carrier.earlier == before.filter(pl.col("link") == link).height
-    assert any("in a PPDU of" in line and "of other links" in line for line in found.lines)
+        assert step.transmission.others == before.filter(pl.col("link") != link).height
+        assert step.transmission.earlier == before.filter(pl.col("link") == link).height
+    assert any("released by a PPDU of" in line and "of other links" in line for line in found.lines)
 
 
 def test_an_explanation_names_the_transport_block() -> None:
     found = explain(Scenario.load("@lte", ["duration=6s"]), at_s=1.5)
-    blocks = [step.carrier for step in found.journey if step.carrier is not None]
+    blocks = [step.transmission for step in found.journey if step.transmission is not None]
     assert blocks
     assert {block.kind for block in blocks} == {"block"}
     assert all(0 < block.share <= 1 and block.attempt >= 1 for block in blocks)

@@ -19,6 +19,8 @@ class FlowInfo:
     """An ECN echo reduces the window less than a loss does (RFC 8511)."""
     seed: int
     """A number that is derived from the run's seed and unique to the flow, for an algorithm with random numbers."""
+    hops: int
+    """Links of the path to the receiver; 0 if they are not known (satellites, radio, sockets, the kernel)."""
     counts_segments: bool
     """The profile grows windows by the segments acknowledged and keeps them whole (linux); otherwise by ACKs
     (ns2)."""

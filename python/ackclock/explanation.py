@@ -23,8 +23,11 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class Carrier:
-    """The PPDU or the transport block in which a packet was sent, or the one that completed it."""
+class Transmission:
+    """The PPDU or the transport block at whose end the receiver released a packet.
+
+    The packet arrived in this one or, if it was held for order, in an earlier one.
+    """
 
     kind: str
     """ppdu, block."""
@@ -34,11 +37,13 @@ class Carrier:
     attempt: int
     """The number of its attempt, from 1; of a PPDU the highest one of its packets."""
     share: float
-    """The part of the medium that it took while it lasted."""
+    """The part of the channel that it took while it lasted."""
     others: int
-    """Transmissions of other links over the medium since the packet arrived at the link, before this one began."""
+    """Transmissions of other links over the channel since the packet came to the link, before this one began."""
     earlier: int
     """Those of the same link."""
+    words: str
+    """The same in words."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,8 @@ class Step:
     event: str
     reason: str | None
     waited_s: float | None = None
-    carrier: Carrier | None = None
-    """Of a transmission over a Wi-Fi channel or in a cell."""
+    transmission: Transmission | None = None
+    """Of a packet that left a Wi-Fi channel or a cell."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,8 @@ class Explanation:
         for key, kind in {"rule": Rule, "queue": Queue, "prevention": Prevention, "limit": Limit}.items():
             data[key] = None if data[key] is None else kind(**data[key])
         data["journey"] = [
-            Step(**step | {"carrier": step["carrier"] and Carrier(**step["carrier"])}) for step in data["journey"]
+            Step(**step | {"transmission": step["transmission"] and Transmission(**step["transmission"])})
+            for step in data["journey"]
         ]
         data["cwnd"], data["ssthresh"] = tuple(data["cwnd"]), tuple(data["ssthresh"])
         return cls(**data)

@@ -10,6 +10,7 @@ import polars as pl
 from ackclock import _core
 
 NO_REASON = 255
+NO_MCS = 255
 
 
 def codes() -> dict[str, list[str]]:
@@ -84,8 +85,10 @@ def transmissions(finished: _core.Finished) -> pl.DataFrame:
             pl.Series("begin_s", _numbers(columns["begin_s"], np.float64)),
             pl.Series("end_s", _numbers(columns["end_s"], np.float64)),
             _names("link", _numbers(columns["link"], np.uint32), finished.link_names),
-            pl.Series("kind", columns["kind"], dtype=pl.String),
+            _names("kind", _numbers(columns["kind"], np.uint8), _core.codes()["transmission"]),
             *counts,
+            pl.Series("mcs", _numbers(columns["mcs"], np.uint8)).replace(NO_MCS, None),
+            pl.Series("collided", _numbers(columns["collided"], np.uint8)).cast(pl.Boolean),
             pl.Series("share", _numbers(columns["share"], np.float64)),
         ]
     )

@@ -1,6 +1,6 @@
 """The second table and figure of docs/controllers.md: every controller in the suite, beside CUBIC.
 
-    python validation/controllers/suite.py OUT [JOBS]    a minute a controller and core; OUT keeps the runs: resumable
+    python validation/controllers/suite.py OUT [JOBS]    a minute a controller; OUT keeps the results: resumable
 
 Each controller but those of routers runs through `tcpeval` with the seeds of `--quick`.
 """
@@ -17,8 +17,9 @@ from table import PAGE, ROOT, ROUTERS, replaced
 from ackclock import catalog, stats
 from ackclock.study.executors import Local
 from ackclock.suite.folder import find
-from ackclock.suite.overview import ASPECTS, Cell, heat_map
-from ackclock.suite.result import SuiteResult
+from ackclock.suite.measures import SUITE_METRICS
+from ackclock.suite.overview import ASPECTS, SPEEDS, Aspect, Cell, heat_map
+from ackclock.suite.result import SuiteResult, read
 from ackclock.suite.run import run
 
 FIGURE = ROOT / "docs" / "figures" / "controllers-suite.svg"
@@ -26,6 +27,7 @@ SUITE, REFERENCE = "tcpeval", "cubic"
 LIMIT = 8.0
 """Ratios beyond it, or below its inverse, are drawn at the border."""
 RATIOS = [aspect for aspect in ASPECTS if not aspect.points]
+DELAY = next(aspect for aspect in ASPECTS if aspect.name == "delay")
 
 Cells = dict[str, list[Cell]]
 """By the name of the aspect: a comparison for each situation."""
@@ -37,8 +39,14 @@ def cells(result: SuiteResult, reference: SuiteResult) -> Cells:
     of: Cells = {aspect.name: [] for aspect in compared.aspects}
     for _, groups in compared.rows:
         for aspect, [cell] in zip(compared.aspects, groups, strict=True):
-            of[aspect.name] += [] if cell is None else [cell]
+            of[aspect.name] += [] if cell is None or SUITE_METRICS[cell.metric].better == 0 else [cell]
     return of
+
+
+def ratio(aspect: Aspect, cell: Cell) -> float:
+    """The ratio of a comparison. For others more is better, so the ratio of a delay is inverted there."""
+    inverted = aspect is not DELAY and SUITE_METRICS[cell.metric].better < 0 and cell.metric not in SPEEDS
+    return 1 / cell.estimate.value if inverted else cell.estimate.value
 
 
 def geometric(ratios: list[float]) -> float:
@@ -58,7 +66,7 @@ def draw(rows: dict[str, Cells], families: dict[str, str]) -> None:
     figure, axes = plt.subplots(1, len(RATIOS), figsize=(8.2, 0.235 * len(names) + 1.3), sharey=True)
     for aspect, axis in zip(RATIOS, axes, strict=True):
         for at, name in enumerate(names):
-            ratios = [cell.estimate.value for cell in rows[name][aspect.name]]
+            ratios = [ratio(aspect, cell) for cell in rows[name][aspect.name]]
             dots = [min(max(ratio, 1 / LIMIT), LIMIT) for ratio in ratios]
             axis.plot(dots, [at] * len(dots), "o", color="tab:blue", alpha=0.3, markersize=4, markeredgewidth=0)
             if ratios:
@@ -88,8 +96,10 @@ def text(name: str, family: str, compared: Cells, refused: int) -> str:
         if not of:
             columns.append("")
             continue
-        values = [cell.estimate.value for cell in of]
-        mean = f"{statistics.mean(values):+.1f}" if aspect.points else f"{geometric(values):.2f}"
+        if aspect.points:
+            mean = f"{statistics.mean(cell.estimate.value for cell in of):+.1f}"
+        else:
+            mean = f"{geometric([ratio(aspect, cell) for cell in of]):.2f}"
         columns.append(f"{mean} ({sum(cell.tone > 0 for cell in of)}, {sum(cell.tone < 0 for cell in of)})")
     return f"| `{name}` | {family} | {' | '.join(columns)} | {refused or ''} |"
 
@@ -98,10 +108,11 @@ def main(out: Path, jobs: int) -> None:
     """Run what is missing, and write the table and the figure."""
     suite = find(SUITE)
     entries = [entry for entry in catalog.entries("controllers") if entry["name"] not in ROUTERS]
-    results = {
-        name: run(suite, name, out / name, Local(jobs), quick=True, page=False)
-        for name in [REFERENCE, *(entry["name"] for entry in entries)]
-    }
+    results = {}
+    for name in [REFERENCE, *(entry["name"] for entry in entries)]:
+        if not (out / name / "suite.json").is_file():
+            run(suite, name, out / name, Local(jobs), quick=True, page=False)
+        results[name] = read(out / name)
     rows: dict[str, Cells] = {}
     lines = [
         f"| controller | family | {' | '.join(aspect.name for aspect in ASPECTS)} | refused |",

@@ -32,8 +32,10 @@ RATE_BPS = 20e6
 
 
 def replaced(page: str, name: str, lines: list[str]) -> str:
-    """The page with other lines between the marks of a table."""
+    """The page with other lines between the marks of a table. Raises ValueError without them."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+    if begin not in page or end not in page:
+        raise ValueError(f"{PAGE}: {begin.strip()} or {end} is missing")
     return page.partition(begin)[0] + begin + "\n".join([*lines, ""]) + end + page.partition(end)[2]
 
 

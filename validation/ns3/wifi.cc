@@ -113,8 +113,8 @@ static NetDeviceContainer Wifi(NodeContainer ap, NodeContainer stations, const s
 }
 
 // Exchanges a packet with each station alone, so that both directions have a block ACK agreement before the flows begin: an
-// access point of ns-3.37 whose request for one collides can stop for good.
-static void Agree(Ptr<Node> server, NodeContainer stations, Ipv4InterfaceContainer at_stations) {
+// access point of ns-3.37 whose request for one collides can stop sending until the end of the run.
+static void SetUpBlockAckAgreements(Ptr<Node> server, NodeContainer stations, Ipv4InterfaceContainer at_stations) {
     for (uint32_t i = 0; i < stations.GetN(); ++i) {
         UdpEchoServerHelper(9).Install(stations.Get(i));
         UdpEchoClientHelper client(at_stations.GetAddress(1 + i), 9);
@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
     NeighborCacheHelper neighbours;
     neighbours.PopulateNeighborCache();
 
-    Agree(server.Get(0), stations, at_stations);
+    SetUpBlockAckAgreements(server.Get(0), stations, at_stations);
     g_flows.resize(down + up);
     for (uint32_t i = 0; i < down + up; ++i) {
         bool is_down = i < down;

@@ -12,6 +12,7 @@ tests/test_ns3.py compares some of it.
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,12 @@ def theirs(network: str) -> list[dict[str, Any]]:
     return [row for row in rows if row["network"] == network and None not in row["mean_rtt_s"]]
 
 
-def document(network: str) -> dict[str, Any]:
-    """The same network as a scenario: the settings of docs/wifi.md for ns-3, and one queue of the access point."""
+def document(network: str, outside: tuple[int, int] = (0, 0)) -> dict[str, Any]:
+    """The same network as a scenario, with the settings of docs/wifi.md and one queue of the access point.
+
+    The queues of the access point and of a station are shorter by `outside` packets: ns-3 counts those that it sends
+    in its queue.
+    """
     values = NETWORKS[network]
     down, stations = values["down"], values["down"] + values["up"]
     fixed = {"kind": "wifi", "medium": "cell", "errors": 0}
@@ -58,13 +63,13 @@ def document(network: str) -> dict[str, Any]:
     for i in range(stations):
         mcs = values["slow"] if values["slow"] >= 0 and i + 1 == stations else values["mcs"]
         up = {"rate": fixed | {"rate_control": {"kind": "fixed", "mcs": mcs}}}
-        up["queue"] = {"kind": "droptail", "limit": f"{values['queue']}p"}
+        up["queue"] = {"kind": "droptail", "limit": f"{values['queue'] - outside[1]}p"}
         rate = fixed | {"rate_control": {"kind": "fixed", "mcs": values["mcs"]}}
         links.append({"ends": ["ap", f"s{i}"], "rate": rate, "back": up})
         ends = ["server", f"s{i}"] if i < down else [f"s{i}", "server"]
         flows.append({"name": f"f{i}", "from": ends[0], "to": ends[1], "start": f"{0.1 * i:.1f}s"})
     cell_of_ns3 = {"standard": values["standard"], "width": "20MHz", "streams": 1, "eifs": False, "bar": True}
-    queue = {"kind": "shared", "limit": f"{values['queue']}p"}
+    queue = {"kind": "shared", "limit": f"{values['queue'] - outside[0]}p"}
     return {
         "duration": f"{TIMES['time']}s",
         "warmup": f"{TIMES['warmup']}s",
@@ -75,9 +80,9 @@ def document(network: str) -> dict[str, Any]:
     }
 
 
-def ours(network: str, recordings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def ours(network: str, recordings: list[dict[str, Any]], outside: tuple[int, int] = (0, 0)) -> list[dict[str, Any]]:
     """Runs of this simulator with the seeds of the recorded ones, in the words of the recorder."""
-    scenario = Scenario.build(document(network))
+    scenario = Scenario.build(document(network, outside))
     rows = []
     for recorded in recordings:
         outcome = scenario.run(seed=recorded["seed"]).outcome
@@ -107,12 +112,14 @@ def measures(network: str, rows: list[dict[str, Any]]) -> dict[str, list[float]]
 
 
 def table() -> None:
-    """Print each measure of both."""
+    """Print each measure of ns-3, of this simulator, and of it with queues shorter by a mean A-MPDU of ns-3."""
     for network in NETWORKS:
         recordings = theirs(network)
-        here = measures(network, ours(network, recordings))
-        for name, numbers in measures(network, recordings).items():
-            print(f"| {network} | {name} | {cell(numbers)} | {cell(here[name])} |")
+        there, here = measures(network, recordings), measures(network, ours(network, recordings))
+        sizes = [round(statistics.mean(row[f"{name}_aggregation"] for row in recordings)) for name in ("ap", "station")]
+        shorter = measures(network, ours(network, recordings, (sizes[0], sizes[1])))
+        for name, numbers in there.items():
+            print(f"| {network} | {name} | {cell(numbers)} | {cell(here[name])} | {cell(shorter[name])} |")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,7 @@ fn main() {
         abe: false,
         packet: 1000,
         seed: 1,
+        hops: 0,
     };
     println!("Window algorithms, ns per ACK (median of 5)");
     for d in CONTROLLERS {

@@ -78,6 +78,8 @@ macro_rules! event_structs {
                 abe: bool => abe,
                 /// A number that is derived from the run's seed and unique to the flow, for an algorithm with random numbers.
                 seed: u64 => seed,
+                /// Links of the path to the receiver; 0 if they are not known (satellites, radio, sockets, the kernel).
+                hops: u32 => hops,
             } {
                 /// How windows are counted and rounded.
                 arithmetic: Arithmetic,

@@ -64,7 +64,13 @@ impl Algorithm for Swift {
         params: &[
             Param::number("base_target", 25e-6, [1e-6, 100.0], "s", "target of an empty path without links"),
             Param::number("hop_target", 1e-6, [0.0, 1.0], "s", "addition for each link of the path"),
-            Param::number("hops", 4.0, [0.0, 255.0], "links", "links of the path"),
+            Param::number(
+                "hops",
+                0.0,
+                [0.0, 255.0],
+                "links",
+                "links of the path; 0: those that the sender knows, or 4",
+            ),
             Param::number(
                 "scaling",
                 100e-6,
@@ -97,11 +103,16 @@ impl Algorithm for Swift {
         probes: &["target", "delay", "window"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Swift {
+        let hops = match (params.number("hops"), flow.hops) {
+            (0.0, 0) => 4.0,
+            (0.0, links) => f64::from(links),
+            (hops, _) => hops,
+        };
         Swift {
             cwnd: flow.initial_window,
             max_window: flow.max_window,
             segment_bits: f64::from(flow.packet) * 8.0,
-            target: params.number("base_target") + params.number("hops") * params.number("hop_target"),
+            target: params.number("base_target") + hops * params.number("hop_target"),
             scaling: params.number("scaling"),
             increase: params.number("increase"),
             beta: params.number("beta"),

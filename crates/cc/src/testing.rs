@@ -15,6 +15,7 @@ pub fn ns2_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
         abe: false,
         packet: 1000,
         seed: 1,
+        hops: 0,
     }
 }
 

@@ -69,6 +69,7 @@ fn flows() -> Vec<FlowInfo> {
         abe: false,
         packet: 1000,
         seed: 1,
+        hops: 0,
     };
     vec![
         flow(Growth::PerAck, false, 20.0, f64::INFINITY, true),

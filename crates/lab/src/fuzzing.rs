@@ -80,6 +80,7 @@ pub fn sender(data: &[u8]) {
         abe: false,
         packet: 1000,
         seed: 1,
+        hops: 0,
     };
     let Ok(params) = Params::new(descriptor.params, []) else { return };
     let Some(controller) = AnyController::new(descriptor.name, &params, &flow) else { return };

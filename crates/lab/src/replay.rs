@@ -52,7 +52,7 @@ impl ScriptedSender {
         let Some(FlowKind::Tcp(tcp)) = scenario.flows.first().map(|flow| &flow.kind) else {
             unreachable!("the caller writes a scenario with a TCP flow");
         };
-        let controller = tcp.control.make(&tcp.flow_info(1));
+        let controller = tcp.control.make(&tcp.flow_info(1, 0));
         let setup =
             Setup { flow: 0, route: 0, segments: None, clock_phase: Span::ZERO, quick_start_path: false };
         let mut sender = Sender::new(setup, Arc::new(tcp.options.clone()), controller);

@@ -32,20 +32,58 @@ fn the_use_of_a_channel_is_its_airtime() {
         assert!((mean_use(&curves, number, 3.0) - 100.0 * wifi.airtime_share).abs() < 0.2, "{}", link.name);
         let log = run.transmissions();
         let of_link =
-            (0..log.link.len()).filter(|row| log.link[*row] == number as u32 && log.units[*row] > 0);
-        let (ppdus, mpdus) = of_link.fold((0, 0), |sum, row| (sum.0 + 1, sum.1 + log.units[row] as u64));
+            (0..log.link.len()).filter(|row| log.link[*row] == number as u32 && log.packets[*row] > 0);
+        let (ppdus, mpdus) = of_link.fold((0, 0), |sum, row| (sum.0 + 1, sum.1 + log.packets[row] as u64));
         assert_eq!((ppdus, mpdus), (wifi.ppdus, wifi.mpdus), "{}", link.name);
     }
 }
 
 #[test]
 fn the_use_of_a_cell_is_that_of_its_blocks() {
-    let mut run = run(LTE, false);
-    let curves = run.curves(0.0, 3.0, 500);
-    let outcome = run.outcome();
-    for (number, link) in outcome.links.iter().enumerate().filter(|(_, link)| link.cell.is_some()) {
-        let cell = link.cell.as_ref().unwrap();
-        assert!((mean_use(&curves, number, 3.0) - 100.0 * cell.block_share).abs() < 0.1, "{}", link.name);
+    let tdd = r#"
+duration = "3s"
+cell = [{ name = "c", station = "b", kind = "nr", width = "20MHz", tdd = "DDDSU" }]
+link = [{ ends = ["b", "u"], rate = { kind = "cellular", medium = "c" } }]
+flow = [
+  { name = "down", from = "b", to = "u", udp = { rate = "20Mbps" } },
+  { name = "up", from = "u", to = "b", udp = { rate = "5Mbps" } },
+]
+"#;
+    for text in [LTE, tdd] {
+        let mut run = run(text, false);
+        let curves = run.curves(0.0, 3.0, 500);
+        let outcome = run.outcome();
+        for (number, link) in outcome.links.iter().enumerate().filter(|(_, link)| link.cell.is_some()) {
+            let cell = link.cell.as_ref().unwrap();
+            assert!((mean_use(&curves, number, 3.0) - 100.0 * cell.block_share).abs() < 0.1, "{}", link.name);
+        }
+    }
+}
+
+/// What the transmissions of a run break of the rules of the auditor: handovers end blocks, also where a repetition takes
+/// longer than all processes.
+#[test]
+fn handovers_and_long_repetitions_keep_the_rules() {
+    for (cell, interruption) in [
+        ("kind = \"lte\", harq_rtt = 12", "0ms"),
+        ("kind = \"nr\", width = \"20MHz\", tdd = \"DDDSU\", harq_rtt = 64", "2ms"),
+    ] {
+        for mode in ["lossless", "seamless"] {
+            let text = format!(
+                r#"
+duration = "4s"
+cell = [{{ name = "c", station = "b", {cell} }}]
+[[link]]
+ends = ["b", "u"]
+rate = {{ kind = "cellular", medium = "c", snr = 12, fading = {{}}, handover = {{ at = ["1s", "2s", "3s"], mode = "{mode}", interruption = "{interruption}" }} }}
+[[flow]]
+name = "f"
+from = "b"
+to = "u"
+"#
+            );
+            common::audited(&text);
+        }
     }
 }
 

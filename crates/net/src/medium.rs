@@ -42,9 +42,17 @@ impl Medium {
         &self.kind
     }
 
-    /// The links that share it.
-    pub fn links(&self) -> Vec<u32> {
-        self.outstanding().into_iter().map(|(link, _)| link).collect()
+    /// The links that share it, each with the number of its channel and the part of the time that is for that channel: the
+    /// downlink and the uplink of a cell are two.
+    pub fn links(&self) -> Vec<(u32, usize, f64)> {
+        match &self.kind {
+            MediumKind::Cell(cell) => cell
+                .directions()
+                .map(|(link, up, _)| (link, usize::from(up), cell.shares()[usize::from(up)]))
+                .collect(),
+            MediumKind::Wifi(channel) => channel.outstanding().map(|(link, _)| (link, 0, 1.0)).collect(),
+            MediumKind::Grants(_) => Vec::new(),
+        }
     }
 
     /// Whether it takes no packet of `direction`.

@@ -10,32 +10,34 @@ pub struct MpduResult {
     pub number: u32,
     /// The attempt, from 1.
     pub attempt: u32,
-    /// Whether the receiver got it.
+    /// Whether it arrived at the receiver.
     pub arrived: bool,
 }
 
 /// What a transmission consists of.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// A PPDU with data; without any if it was a request to send that collided.
+    /// A PPDU with data; without any if it was an RTS that collided.
     Ppdu {
         /// Modulation and coding scheme.
         mcs: u8,
         /// Duration of preamble and data.
         data: Span,
-        /// Whether nobody else transmitted.
-        alone: bool,
+        /// Several devices transmitted at once.
+        collided: bool,
         /// Its MPDUs.
         mpdus: Vec<MpduResult>,
     },
     /// A request for a missing block ACK.
-    Request {
-        /// Whether nobody else transmitted.
-        alone: bool,
+    BlockAckRequest {
+        /// Several devices transmitted at once.
+        collided: bool,
     },
     /// An attempt of a transport block.
     Block {
-        /// Resource blocks, and those of the cell.
+        /// Modulation and coding scheme.
+        mcs: u8,
+        /// Its resource blocks.
         width: u32,
         /// Resource blocks of the cell in this slot.
         all: u32,
@@ -45,18 +47,21 @@ pub enum Content {
         first: Time,
         /// Packets and parts of packets.
         parts: u32,
-        /// Whether the receiver got it.
+        /// Whether it arrived at the receiver.
         arrived: bool,
     },
 }
 
 impl Content {
-    /// What it is: ppdu, request, block.
-    pub const fn name(&self) -> &'static str {
+    /// The names of the kinds, by [`Content::kind`].
+    pub const KINDS: [&'static str; 3] = ["ppdu", "block_ack_request", "block"];
+
+    /// The number of its kind.
+    pub const fn kind(&self) -> u8 {
         match self {
-            Content::Ppdu { .. } => "ppdu",
-            Content::Request { .. } => "request",
-            Content::Block { .. } => "block",
+            Content::Ppdu { .. } => 0,
+            Content::BlockAckRequest { .. } => 1,
+            Content::Block { .. } => 2,
         }
     }
 }
@@ -75,11 +80,14 @@ pub struct Transmission {
 }
 
 impl Transmission {
+    /// No transmission lasts longer: a PPDU of 5.484 ms, or of a single packet that is longer than `max_ppdu`.
+    pub const LONGEST: Span = Span::from_ms(100);
+
     /// Number of its MPDUs, or of the packets and parts of its block.
-    pub fn units(&self) -> u32 {
+    pub fn packets(&self) -> u32 {
         match &self.content {
             Content::Ppdu { mpdus, .. } => mpdus.len() as u32,
-            Content::Request { .. } => 0,
+            Content::BlockAckRequest { .. } => 0,
             Content::Block { parts, .. } => *parts,
         }
     }
@@ -87,7 +95,7 @@ impl Transmission {
     /// The part of the medium that it takes while it lasts.
     pub fn share(&self) -> f64 {
         match self.content {
-            Content::Ppdu { .. } | Content::Request { .. } => 1.0,
+            Content::Ppdu { .. } | Content::BlockAckRequest { .. } => 1.0,
             Content::Block { width, all, .. } => width as f64 / all as f64,
         }
     }

@@ -240,10 +240,12 @@ fn transmission_columns(py: Python<'_>, log: lab::TransmissionLog) -> PyResult<P
     put(&columns, "begin_s", seconds(log.begin))?;
     put(&columns, "end_s", seconds(log.end))?;
     put(&columns, "link", log.link)?;
-    columns.set_item("kind", log.kind)?;
-    put(&columns, "packets", log.units)?;
+    put(&columns, "kind", log.kind)?;
+    put(&columns, "packets", log.packets)?;
     put(&columns, "arrived", log.arrived)?;
     put(&columns, "attempt", log.attempt)?;
+    put(&columns, "mcs", log.mcs)?;
+    put(&columns, "collided", log.collided)?;
     put(&columns, "share", log.share)?;
     Ok(columns.unbind())
 }

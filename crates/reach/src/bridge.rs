@@ -506,6 +506,7 @@ mod tests {
             fine_clock: false,
             abe: false,
             seed: 1,
+            hops: 0,
         };
         let controller =
             AnyController::new("reno", &cc::Params::new(descriptor.params, []).unwrap(), &info).unwrap();

@@ -88,6 +88,7 @@ fn flow_info(tcp: &TcpFlow, seed: u64) -> cc::FlowInfo {
         fine_clock: false,
         abe: options.abe,
         seed,
+        hops: 0,
     }
 }
 

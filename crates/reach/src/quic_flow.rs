@@ -128,6 +128,7 @@ fn connection(options: &QuicFlow, seed: u64) -> Result<(Config, AnyController), 
         fine_clock: false,
         abe: options.abe,
         seed,
+        hops: 0,
     };
     let controller = make(&options.control, &info)?;
     if let Some(missing) = quic::missing_signal(controller.needs(), &config) {

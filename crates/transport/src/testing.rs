@@ -30,6 +30,7 @@ pub(crate) fn sender(options: &Options, controller: &str, segments: Option<u32>)
         abe: options.abe,
         packet: options.packet,
         seed: 1,
+        hops: 0,
     };
     let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == controller).unwrap();
     let params = Params::new(descriptor.params, []).unwrap();

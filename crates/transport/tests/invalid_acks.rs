@@ -18,6 +18,7 @@ fn sender(options: Options) -> (Sender, RecordingContext) {
         abe: false,
         packet: 1448,
         seed: 1,
+        hops: 0,
     };
     let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == "cubic").unwrap();
     let controller =

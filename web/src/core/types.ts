@@ -48,16 +48,14 @@ export interface Outcome {
   satellite: { handoffs: { terminal: string; time_s: number; from: string | null; to: string | null }[] } | null;
   fairness: { jain: number | null }; engine: { events: number; packet_hops: number; cpu_s: number; wall_s: number };
 }
-export type PanelName = 'use' | 'units' | 'percentile' | 'cwnd' | 'ssthresh' | 'in_flight' | 'rtt' | 'delay' | 'queue' | 'goodput' | 'internal' | 'drops';
-/** `medium`: the number of the Wi-Fi channel or cell that a link shares. */
-export interface SeriesInfo { panel: PanelName; flow: number | null; link: number | null; medium?: number; name: string; unit: string; start: number; points: number }
+export type PanelName = 'use' | 'packets' | 'percentile' | 'cwnd' | 'ssthresh' | 'in_flight' | 'rtt' | 'delay' | 'queue' | 'goodput' | 'internal' | 'drops';
+/** `channel`: the number of the Wi-Fi channel, or of the downlink or uplink of a cell, that a link shares. */
+export interface SeriesInfo { panel: PanelName; flow: number | null; link: number | null; channel?: number; name: string; unit: string; start: number; points: number }
 export interface Curves { series: SeriesInfo[]; data: Float64Array }
 /** Rows of `FLIGHT.width` numbers; `arrive` is NaN for a packet that does not arrive. */
 export interface Flights { rows: number; left_out: number; data: Float64Array }
 export const FLIGHT = { link: 0, start: 1, depart: 2, arrive: 3, flow: 4, kind: 5, seq: 6, fate: 7, width: 8 } as const;
-export interface WhyStep { time_s: number; link: string; event: string; reason: string | null; waited_s: number | null; carrier?: WhyCarrier | null }
-/** The PPDU or transport block of a packet. */
-export interface WhyCarrier { kind: 'ppdu' | 'block'; packets: number; attempt: number; share: number; others: number; earlier: number }
+export interface WhyStep { time_s: number; link: string; event: string; reason: string | null; waited_s: number | null; transmission?: { words: string } | null }
 export interface WhyRule { kind: string; link: string; time_s: number; values: Record<string, number>; words: string }
 export interface Why {
   flow: string; control: string; time_s: number; event: string; phase: string; cwnd: [number, number]; ssthresh: [number | null, number | null];

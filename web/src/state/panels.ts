@@ -4,8 +4,8 @@ import type { Curves, PanelName, SeriesInfo } from '../core/types';
 export interface Curve { label: string; flow: number | null; kind: 'step' | 'dots' | 'line'; role: PanelName; x: Float64Array; y: Float64Array; run?: number; hue?: number }
 /** Of many flows the 10th, 50th and 90th percentile over time. */
 export interface Band { low: Curve; middle: Curve; high: Curve }
-/** `named`: the curves are not those of flows, so the panel has their names. */
-export interface PanelData { id: string; title: string; unit: string; curves: Curve[]; ticks: Float64Array; top: number | null; band?: Band; named?: boolean }
+/** `names`: the curves are not those of flows, so the panel has their names, and this text after them. */
+export interface PanelData { id: string; title: string; unit: string; curves: Curve[]; ticks: Float64Array; top: number | null; band?: Band; names?: string }
 export interface Wanted { link: number | null; hidden: ReadonlySet<number>; inFlight: boolean; internals: readonly string[] }
 
 const SCALE: Record<string, { unit: string; factor: number }> = {
@@ -20,7 +20,7 @@ export function curveOf(curves: Curves, info: SeriesInfo): Curve {
   const x = curves.data.subarray(start, start + points), raw = curves.data.subarray(start + points, start + 2 * points);
   const y = new Float64Array(points);
   for (let i = 0; i < points; i++) y[i] = Math.abs(raw[i]!) > FAR && info.panel !== 'internal' && info.panel !== 'goodput' ? NaN : raw[i]! * factor;
-  const kind = info.panel === 'rtt' || info.panel === 'delay' || info.panel === 'units' ? 'dots' : info.panel === 'goodput' ? 'step' : 'step';
+  const kind = info.panel === 'rtt' || info.panel === 'delay' || info.panel === 'packets' ? 'dots' : info.panel === 'goodput' ? 'step' : 'step';
   return { label: info.name, flow: info.flow, kind, role: info.panel, x, y };
 }
 
@@ -50,7 +50,7 @@ export function panels(curves: Curves, wanted: Wanted): PanelData[] {
     const times = drops.map((d) => curves.data.subarray(d.start, d.start + d.points));
     out.push({ id: 'queue', title: 'Queue', unit: scaled(queue[0]!.unit).unit, curves: make(queue), ticks: times[0] ?? none, top: null });
   }
-  out.push(...mediumPanels(curves, wanted.link));
+  out.push(...channelPanels(curves, wanted.link));
   const goodput = of('goodput');
   if (goodput.some((s) => s.points > 0)) out.push({ id: 'goodput', title: 'Goodput', unit: 'Mb/s', curves: make(goodput), ticks: none, top: null });
   for (const name of wanted.internals) {
@@ -60,21 +60,22 @@ export function panels(curves: Curves, wanted: Wanted): PanelData[] {
   return out;
 }
 
-/** Links of a medium that have a curve: those that use it most. */
+/** Links of a channel that have a curve: those that use it most. */
 const MOST_LINKS = 7;
-/** Who uses the channel or the cell of a link, or the first one of the network, and how much a transmission of the link carries. */
-function mediumPanels(curves: Curves, link: number | null): PanelData[] {
+/** Who uses the channel of a link, or the first one of the network, and how much a transmission of the link carries. */
+function channelPanels(curves: Curves, link: number | null): PanelData[] {
   const all = curves.series.filter((s) => s.panel === 'use');
-  const medium = (all.find((s) => s.link === link) ?? all[0])?.medium;
-  const use = all.filter((s) => s.medium === medium).map((s) => ({ link: s.link, curve: curveOf(curves, s) }));
+  const channel = (all.find((s) => s.link === link) ?? all[0])?.channel;
+  // A link keeps its colour: that of its place among the links of the channel.
+  const use = all.filter((s) => s.channel === channel).map((s, hue) => ({ link: s.link, curve: { ...curveOf(curves, s), hue } }));
   if (!use.length) return [];
   const total = (c: Curve): number => c.y.reduce((sum, v) => sum + v, 0);
-  use.sort((a, b) => total(b.curve) - total(a.curve));
-  const shown = use.some((u) => u.link === link) ? link : use[0]!.link;
-  const units = curves.series.filter((s) => s.panel === 'units' && s.link === shown).map((s) => curveOf(curves, s));
-  const none = new Float64Array(0);
-  const panels: PanelData[] = [{ id: 'use', title: 'Use of the medium', unit: '%', curves: use.slice(0, MOST_LINKS).map((u, hue) => ({ ...u.curve, hue })), ticks: none, top: 105, named: true }];
-  if (units.length) panels.push({ id: 'units', title: 'Packets in a transmission', unit: 'packets', curves: units, ticks: none, top: null, named: true });
+  const most = [...use].sort((a, b) => total(b.curve) - total(a.curve)).slice(0, MOST_LINKS);
+  const shown = use.some((u) => u.link === link) ? link : most[0]!.link;
+  const packets = curves.series.filter((s) => s.panel === 'packets' && s.link === shown).map((s) => curveOf(curves, s));
+  const none = new Float64Array(0), more = use.length - most.length;
+  const panels: PanelData[] = [{ id: 'use', title: 'Use of the channel', unit: '%', curves: use.filter((u) => most.includes(u)).map((u) => u.curve), ticks: none, top: 105, names: more ? `and ${more} more links` : '' }];
+  if (packets.length) panels.push({ id: 'packets', title: 'Packets in a transmission', unit: 'packets', curves: packets, ticks: none, top: null, names: '' });
   return panels;
 }
 

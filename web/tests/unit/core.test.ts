@@ -63,6 +63,23 @@ describe('the core', () => {
     expect(valueAt(reno, fall)).toBeLessThan(most);
     expect(panels(found, { link: null, hidden: new Set([0, 1, 2]), inFlight: true, internals: [] })).toEqual([]);
   });
+  it('draws who uses a Wi-Fi channel', () => {
+    const core = lab();
+    const text = scenario('wifi').replace('duration = "20s"', 'duration = "3s"');
+    const { outcome } = finish(core, { text });
+    const found = core.curves(0, outcome.duration_s, 300);
+    const link = outcome.links.findIndex((l) => l.name === 'phone->ap');
+    const drawn = (of: number | null) => panels(found, { link: of, hidden: new Set(), inFlight: false, internals: [] }).filter((p) => p.names !== undefined);
+    const [use, packets] = drawn(link);
+    expect([use!.id, packets!.id, packets!.curves.map((c) => c.label)]).toEqual(['use', 'packets', ['phone->ap']]);
+    expect(use!.curves.map((c) => c.label)).toContain('ap->laptop');
+    expect(new Set(use!.curves.map((c) => c.hue)).size).toBe(use!.curves.length);
+    expect(Math.max(...use!.curves.flatMap((c) => [...c.y]))).toBeLessThanOrEqual(100);
+    // A link with a transmitter of its own shows the first channel; a network without one has no such panel.
+    expect(drawn(0)[0]!.id).toBe('use');
+    finish(core, { text: dumbbell });
+    expect(panels(core.curves(0, 5, 300), { link: 6, hidden: new Set(), inFlight: false, internals: [] }).map((p) => p.id)).not.toContain('use');
+  });
   it('steps by event in both directions', async () => {
     const core = lab();
     const { outcome } = finish(core, { text: dumbbell });

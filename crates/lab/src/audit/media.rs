@@ -8,23 +8,23 @@ use units::{PS_PER_S, Rate, Span, Time};
 pub struct AuditedMedium {
     /// Its number: links with one number take their time from one another.
     pub number: u32,
-    /// The largest rate at which the link sends.
-    pub peak: Rate,
+    /// The largest rate at which the link sends; `None`: packets can leave without a transmission, so times are not added up.
+    pub peak: Option<Rate>,
     /// Packets leave at multiples of this span; zero: at any time.
     pub slot: Span,
     /// By how much the medium can be ahead of this rate: a period of slots, or a burst.
     pub ahead: Span,
     /// The rules of its transmissions.
-    pub access: Access,
+    pub rules: AccessRules,
 }
 
 /// The rules of the transmissions on a medium.
 #[derive(Clone, Debug)]
-pub enum Access {
-    /// None is known.
-    Free,
-    /// A Wi-Fi channel.
-    Contention {
+pub enum AccessRules {
+    /// They are not checked.
+    Unchecked,
+    /// Those of a Wi-Fi channel.
+    Edca {
         /// Between the end of an access and a transmission of this link.
         aifs: Span,
         /// Numbers of the block ACK window.
@@ -34,20 +34,20 @@ pub enum Access {
         /// Longest duration of a PPDU with several MPDUs.
         longest: Span,
     },
-    /// A cell.
-    Slots(SlotRules),
+    /// Those of a cell.
+    Cell(CellRules),
 }
 
 /// The rules of transport blocks.
 #[derive(Clone, Debug)]
-pub struct SlotRules {
+pub struct CellRules {
     /// Resource blocks, each from a time on.
     pub blocks: Vec<(Time, u32)>,
     /// Slots from an attempt of a block to the next one, at least.
     pub harq_rtt: u64,
     /// Attempts of a block.
     pub attempts: u32,
-    /// Blocks of a link whose results are not known.
+    /// HARQ processes of a link.
     pub processes: u32,
     /// Begins and ends of the interruptions of handovers.
     pub interruptions: Vec<(Time, Time)>,
@@ -60,8 +60,9 @@ pub(super) struct MediaTimes(BTreeMap<u32, u128>);
 impl MediaTimes {
     /// A packet of `bytes` leaves at `at`. Returns what is wrong with it.
     pub(super) fn depart(&mut self, medium: &AuditedMedium, bytes: u32, at: Time) -> Option<String> {
+        let peak = medium.peak?;
         let taken = self.0.entry(medium.number).or_default();
-        *taken += bytes as u128 * 8 * PS_PER_S as u128 / medium.peak.bps().max(1) as u128;
+        *taken += bytes as u128 * 8 * PS_PER_S as u128 / peak.bps().max(1) as u128;
         if *taken > (at + medium.ahead).ps() as u128 {
             return Some(format!("transmissions take {taken} ps at the largest rates"));
         }
@@ -78,10 +79,10 @@ mod tests {
     fn links_take_their_time_from_one_another() {
         let medium = |mbps: u64, slot, ahead| AuditedMedium {
             number: 0,
-            peak: Rate::from_bps(mbps * 1_000_000),
+            peak: Some(Rate::from_bps(mbps * 1_000_000)),
             slot: Span::from_ms(slot),
             ahead: Span::from_ms(ahead),
-            access: Access::Free,
+            rules: AccessRules::Unchecked,
         };
         let at = |us: u64| Time::from_ps(us * 1_000_000);
         // 1,000 bytes take 1 ms at 8 Mb/s and 0.5 ms at 16 Mb/s.

@@ -8,7 +8,7 @@ mod media;
 mod radio;
 mod transmissions;
 
-pub use media::{Access, AuditedMedium, SlotRules};
+pub use media::{AccessRules, AuditedMedium, CellRules};
 pub(crate) use radio::RadioAuditor;
 
 use media::MediaTimes;
@@ -302,8 +302,8 @@ impl Auditor {
     pub fn transmission(&mut self, transmission: &Transmission) {
         let link = &self.links[transmission.link.0 as usize];
         let Some(medium) = &link.medium else { return };
-        if let Some(wrong) = self.transmissions.transmission(medium, transmission) {
-            let what = format!("{}: {wrong}", link.name);
+        if let Some(violation) = self.transmissions.add(medium, transmission) {
+            let what = format!("{}: {violation}", link.name);
             self.report_violation(transmission.begin, "medium access", what);
         }
     }

@@ -396,7 +396,7 @@ impl FlowKind {
     /// The signals that its controller requires; none for UDP, and for code that is not loaded.
     fn needs(&self) -> Signals {
         match self {
-            FlowKind::Tcp(tcp) => tcp.control.needs(&tcp.flow_info(0)),
+            FlowKind::Tcp(tcp) => tcp.control.needs(&tcp.flow_info(0, 0)),
             FlowKind::Quic(_) | FlowKind::Udp { .. } => Signals::NONE,
         }
     }

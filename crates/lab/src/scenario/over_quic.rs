@@ -72,7 +72,7 @@ fn convert(tcp: &TcpFlow, base: &QuicFlow) -> QuicFlow {
     config.packet = datagram(tcp, base).clamp(LEAST_DATAGRAM, 65_527);
     config.receive_window = options.window as u64 * config.packet as u64;
     config.initial_window = options.initial_window.max(2.0);
-    let needs = tcp.control.needs(&tcp.flow_info(0));
+    let needs = tcp.control.needs(&tcp.flow_info(0, 0));
     config.ecn = options.ecn || needs.has(Signals::ECN_PER_PACKET);
     config.l4s = options.l4s || needs.has(Signals::L4S);
     if options.pacing {

@@ -31,7 +31,7 @@ impl QuicFlow {
     }
 
     /// The flow information for its controller.
-    pub(crate) fn flow_info(&self, seed: u64) -> FlowInfo {
+    pub(crate) fn flow_info(&self, seed: u64, hops: u32) -> FlowInfo {
         FlowInfo {
             initial_window: self.config.initial_window,
             initial_ssthresh: self.initial_ssthresh,
@@ -41,6 +41,7 @@ impl QuicFlow {
             packet: self.config.packet,
             abe: self.abe,
             seed,
+            hops,
         }
     }
 
@@ -54,14 +55,14 @@ impl QuicFlow {
     /// Sets the initial window that the controller specifies, unless the scenario gives one.
     fn set_initial_window(&mut self) {
         if let Some(default) = self.default_initial_window {
-            let specified = self.control.initial_window(&self.flow_info(0)).map(|window| window.max(2.0));
+            let specified = self.control.initial_window(&self.flow_info(0, 0)).map(|window| window.max(2.0));
             self.config.initial_window = specified.unwrap_or(default);
         }
     }
 
     /// What its controller needs and the flow does not provide, as a message.
     pub(crate) fn unmet_option(&self) -> Option<String> {
-        let lacks = missing_signal(self.control.needs(&self.flow_info(0)), &self.config)?;
+        let lacks = missing_signal(self.control.needs(&self.flow_info(0, 0)), &self.config)?;
         Some(format!("{} {lacks}", self.control.name()))
     }
 
@@ -99,7 +100,7 @@ impl QuicLayers<'_> {
             refuse_tcp_options(&layer)?;
             layer.finish()?;
         }
-        let needs = flow.control.needs(&flow.flow_info(0));
+        let needs = flow.control.needs(&flow.flow_info(0, 0));
         flow.config.ecn |= needs.has(Signals::ECN_PER_PACKET) && !set_keys.ecn;
         flow.config.l4s |= needs.has(Signals::L4S) && !set_keys.l4s;
         flow.set_initial_window();

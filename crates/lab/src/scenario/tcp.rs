@@ -35,10 +35,10 @@ impl TcpFlow {
         }
     }
 
-    /// The flow information for its controller.
-    pub(crate) fn flow_info(&self, seed: u64) -> FlowInfo {
+    /// The flow information for its controller; the path has `hops` links.
+    pub(crate) fn flow_info(&self, seed: u64, hops: u32) -> FlowInfo {
         let vegas = self.options.recovery == Recovery::Reno && self.needs().has(Signals::FINE_CLOCK);
-        flow_info(&self.options, vegas, seed)
+        FlowInfo { hops, ..flow_info(&self.options, vegas, seed) }
     }
 
     /// What its controller misses among its own options.
@@ -279,5 +279,6 @@ fn flow_info(options: &Options, vegas: bool, seed: u64) -> FlowInfo {
         packet: options.packet,
         abe: options.abe,
         seed,
+        hops: 0,
     }
 }

@@ -212,7 +212,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             return Err(NotPrepared);
         };
         let seed = engine::Stream::new(self.seed, "controller", &self.names[number as usize]).bits();
-        let controller = tcp.control.make(&tcp.flow_info(seed));
+        let controller = tcp.control.make(&tcp.flow_info(seed, self.paths[number as usize].links));
         let sender = &mut self.senders[index];
         if !sender.accepts(cc::Controller::needs(&controller)) {
             return Err(NotPrepared);

@@ -99,7 +99,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             kind: "attached",
             goodput_bps: delivered as f64 * 8.0 / duration,
             delivered_bytes: delivered,
-            ..arrivals(self.names[number].clone(), stats, sent, self.bases[number], duration)
+            ..arrivals(self.names[number].clone(), stats, sent, self.paths[number].empty, duration)
         }
     }
 }

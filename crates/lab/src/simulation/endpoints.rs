@@ -6,7 +6,7 @@ use engine::EventQueue;
 use net::{Network, Packet};
 use std::sync::Arc;
 use transport::{AckOptionPool, AckOptions, FlowContext, FlowTimer, ReceiverStats, WindowRow};
-use units::Time;
+use units::{Span, Time};
 
 /// The endpoints of a flow, with their index in the list of their kind.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,15 @@ pub(super) struct FlowSchedule {
     pub writes: Option<Vec<(Time, u32)>>,
     /// Bytes that the last segment has less than a full one.
     pub short: u64,
+}
+
+/// What is known of the path of a flow, if it is a single one over links.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PathFacts {
+    /// The delay of a full packet if it is empty.
+    pub empty: Option<Span>,
+    /// Number of its links; zero if it is not known.
+    pub links: u32,
 }
 
 /// What a QUIC flow consists of.

@@ -2,7 +2,7 @@
 
 use super::attached::{AttachedFlow, DeliveredDatagram};
 use super::datagrams::DatagramPool;
-use super::endpoints::{Endpoints, FlowSchedule, SimulationContext, TimerOwner, flow_context};
+use super::endpoints::{Endpoints, FlowSchedule, PathFacts, SimulationContext, TimerOwner, flow_context};
 use super::outcome::Outcome;
 use super::quic::QuicEndpoints;
 use super::recorder::Recorder;
@@ -41,8 +41,7 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) schedules: Vec<FlowSchedule>,
     pub(super) names: Vec<String>,
     pub(super) ends: Vec<[NodeId; 2]>,
-    /// For each flow, the delay of a full packet on an empty path; `None` if it is not a single path over links.
-    pub(super) bases: Vec<Option<Span>>,
+    pub(super) paths: Vec<PathFacts>,
     /// Names of the duplex links in the scenario.
     pub(super) given_names: Vec<Option<String>>,
     /// Whether to prefetch memory for later events.

@@ -54,7 +54,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             schedules: self.schedules.clone(),
             names: self.names.clone(),
             ends: self.ends.clone(),
-            bases: self.bases.clone(),
+            paths: self.paths.clone(),
             given_names: self.given_names.clone(),
             first_links: self.first_links.clone(),
             order: self.order.clone(),

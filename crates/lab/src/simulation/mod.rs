@@ -359,14 +359,17 @@ impl Run {
         each!(&self.inner, simulation => simulation.link_names())
     }
 
-    /// The number of the shared medium of each link, by number; `None` for a link with a transmitter of its own.
-    pub fn link_media(&self) -> Vec<Option<usize>> {
-        let mut numbers = vec![None; self.link_names().len()];
+    /// The shared channel of each link, by number, and the part of the time that is for it; `None` for a link with a
+    /// transmitter that it shares with no other. The downlink and the uplink of a cell are two channels.
+    pub fn link_channels(&self) -> Vec<Option<(usize, f64)>> {
+        let mut channels = vec![None; self.link_names().len()];
         let media = each!(&self.inner, simulation => simulation.network.media());
         for (number, medium) in media.iter().enumerate() {
-            medium.links().into_iter().for_each(|link| numbers[link as usize] = Some(number));
+            for (link, channel, share) in medium.links() {
+                channels[link as usize] = Some((2 * number + channel, share));
+            }
         }
-        numbers
+        channels
     }
 
     /// Names of the flows, by the numbers in the logs.

@@ -9,7 +9,7 @@ use std::convert::Infallible;
 pub(super) struct QuicEndpoints(Infallible);
 
 impl QuicEndpoints {
-    pub fn new(_: QuicSetup, _: [u64; 2]) -> QuicEndpoints {
+    pub fn new(_: QuicSetup, _: [u64; 2], _: u32) -> QuicEndpoints {
         unreachable!("the reader refuses QUIC flows")
     }
     pub fn take_qlogs(&mut self) -> Option<[String; 2]> {

@@ -110,24 +110,24 @@ pub(crate) struct LinkUse {
     /// In each column the time that it used the medium, as if alone, s.
     pub used: Vec<f64>,
     /// Packets of each transmission.
-    pub units: Decimator,
+    pub packets: Decimator,
 }
 
 impl LinkUse {
     pub fn new(link: u32, range: Range) -> LinkUse {
-        LinkUse { link, used: Vec::new(), units: Decimator::new(range, false) }
+        LinkUse { link, used: Vec::new(), packets: Decimator::new(range, false) }
     }
 
     /// Adds a transmission over an interval, s, with a share of the medium and so many packets.
-    pub fn add(&mut self, range: Range, (begin, end): (f64, f64), share: f64, units: u32) {
+    pub fn add(&mut self, range: Range, (begin, end): (f64, f64), share: f64, packets: u32) {
         let width = (range.to - range.from) / range.columns as f64;
         self.used.resize(range.columns, 0.0);
         for column in range.column(begin.max(range.from))..=range.column(end.min(range.to)) {
             let from = range.from + column as f64 * width;
             self.used[column] += share * (end.min(from + width) - begin.max(from)).max(0.0);
         }
-        if units > 0 {
-            self.units.push(begin, units as f64);
+        if packets > 0 {
+            self.packets.push(begin, packets as f64);
         }
     }
 }
@@ -246,7 +246,7 @@ impl Overview {
             }
         };
         let interval = (transmission.begin.seconds(), transmission.end.seconds());
-        self.uses[place].add(self.range, interval, transmission.share(), transmission.units());
+        self.uses[place].add(self.range, interval, transmission.share(), transmission.packets());
     }
 
     /// Takes the samples before a time.
@@ -286,7 +286,7 @@ impl Overview {
         };
         let link = |link: &LinkOverview| link.queue.len() + link.drops.len();
         let delays = self.delays.iter().map(Decimator::len).sum::<usize>();
-        let uses = self.uses.iter().map(|of| of.units.len() + of.used.len() / 2).sum::<usize>();
+        let uses = self.uses.iter().map(|of| of.packets.len() + of.used.len() / 2).sum::<usize>();
         let links = self.links.iter().map(link).sum::<usize>();
         self.flows.iter().map(flow).sum::<usize>() + delays + uses + links
     }
@@ -299,7 +299,7 @@ impl Overview {
             flow.acked = flow.acked.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
         for of_link in &mut self.uses {
-            of_link.units = of_link.units.thinned(self.range);
+            of_link.packets = of_link.packets.thinned(self.range);
             of_link.used = of_link.used.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
         self.delays.iter_mut().for_each(|curve| *curve = curve.thinned(self.range));

@@ -29,9 +29,9 @@ pub(super) struct QuicEndpoints {
 }
 
 impl QuicEndpoints {
-    /// `seeds` are those of the stack and of the controller.
-    pub fn new(setup: QuicSetup, [seed, controller]: [u64; 2]) -> QuicEndpoints {
-        let controller = setup.options.control.make(&setup.options.flow_info(controller));
+    /// `seeds` are those of the stack and of the controller; the path has `hops` links.
+    pub fn new(setup: QuicSetup, [seed, controller]: [u64; 2], hops: u32) -> QuicEndpoints {
+        let controller = setup.options.control.make(&setup.options.flow_info(controller, hops));
         let config = Config { seed, qlog: setup.qlog.clone(), ..setup.options.config.clone() };
         let (clock, handle) = (Clock::new(), ControllerHandle::new(&config, controller));
         let ends = [Endpoint::sender(&config, clock, handle.clone()), Endpoint::receiver(&config, clock)];

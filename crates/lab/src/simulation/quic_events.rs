@@ -213,7 +213,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
             rtt_samples: stats.rtt_count,
             completion_s: flow.ends[0].completed().filter(|_| transfer).map(|at| at.since(start).seconds()),
-            ..arrivals(self.names[number].clone(), &flow.arrived, sent, self.bases[number], duration)
+            ..arrivals(self.names[number].clone(), &flow.arrived, sent, self.paths[number].empty, duration)
         }
     }
 }

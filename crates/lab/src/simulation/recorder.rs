@@ -458,7 +458,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
         if let Some(overview) = self.overview.as_mut().filter(|_| self.recording.packets) {
             overview.transmission(transmission);
         }
+        let outside = |(from, to)| transmission.end < from || transmission.begin > to;
         if self.recording.packets
+            && !self.recording.packets_within.is_some_and(outside)
             && (!self.recording.bounded || self.keeps(transmission.begin, rows, TransmissionLog::MOST_ROWS))
         {
             self.transmissions.push(transmission);

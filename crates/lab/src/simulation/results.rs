@@ -222,7 +222,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 kind: "udp",
                 goodput_bps: rate(delivered),
                 delivered_bytes: delivered,
-                ..arrivals(self.names[number].clone(), stats, source.sent(), self.bases[number], duration)
+                ..arrivals(
+                    self.names[number].clone(),
+                    stats,
+                    source.sent(),
+                    self.paths[number].empty,
+                    duration,
+                )
             };
         }
         let (end, plan, delivered) =
@@ -259,7 +265,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 .completed()
                 .filter(|_| plan.segments.is_some_and(|n| sender.acked_segments() >= n))
                 .map(|at| at.since(plan.start).seconds()),
-            ..arrivals(self.names[number].clone(), arrived, stats.sent as u64, self.bases[number], duration)
+            ..arrivals(
+                self.names[number].clone(),
+                arrived,
+                stats.sent as u64,
+                self.paths[number].empty,
+                duration,
+            )
         }
     }
 }

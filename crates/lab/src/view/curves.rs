@@ -134,17 +134,7 @@ fn percentiles(curves: &mut Curves, overview: &Overview, range: Range) {
     for (place, name) in ["10th percentile", "median", "90th percentile"].into_iter().enumerate() {
         let mut curve = Decimator::new(range, true);
         overview.percentiles.iter().for_each(|(at, values)| curve.push(*at, values[place]));
-        let series = Series {
-            panel: "percentile",
-            flow: None,
-            link: None,
-            medium: None,
-            name: name.into(),
-            unit: "segments",
-            start: 0,
-            points: 0,
-        };
-        curves.add(series, &curve.finish());
+        curves.add(Series::new("percentile", "segments", name), &curve.finish());
     }
 }
 

@@ -6,16 +6,16 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
     /// What it shows: `cwnd`, `ssthresh`, `in_flight`, `rtt`, `delay`, `goodput`, `internal`, `queue`, `drops`,
-    /// `percentile`: of the windows of all flows; of the links that share a medium `use`, the part of it, and `units`, the
-    /// packets of each transmission.
+    /// `percentile`: of the windows of all flows; of the links that share a channel `use`, the part of it, and `packets`,
+    /// those of each transmission.
     pub panel: &'static str,
     /// Number of the flow; none for a link.
     pub flow: Option<u32>,
     /// Number of the link; none for a flow.
     pub link: Option<u32>,
-    /// Number of the medium that the link shares with others: of `use` and `units`.
+    /// Number of the channel that the link shares with others: of `use` and `packets`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub medium: Option<usize>,
+    pub channel: Option<usize>,
     /// Name of the flow, of the link, or of the internal value.
     pub name: String,
     /// Unit of the values: `segments`, `s`, `bit/s`, `packets`, `%`, or empty.
@@ -24,6 +24,13 @@ pub struct Series {
     pub start: usize,
     /// Number of points.
     pub points: usize,
+}
+
+impl Series {
+    /// A curve of no flow or link, without points.
+    pub(super) fn new(panel: &'static str, unit: &'static str, name: &str) -> Series {
+        Series { panel, flow: None, link: None, channel: None, name: name.into(), unit, start: 0, points: 0 }
+    }
 }
 
 /// Curves over an interval, and their points.
@@ -53,18 +60,7 @@ impl Curves {
         name: &str,
         points: &[(f64, f64)],
     ) {
-        let (panel, unit) = kind;
-        let series = Series {
-            panel,
-            flow: Some(flow),
-            link: None,
-            medium: None,
-            name: name.into(),
-            unit,
-            start: 0,
-            points: 0,
-        };
-        self.add(series, points);
+        self.add(Series { flow: Some(flow), ..Series::new(kind.0, kind.1, name) }, points);
     }
 
     pub(super) fn of_link(
@@ -74,17 +70,6 @@ impl Curves {
         name: &str,
         points: &[(f64, f64)],
     ) {
-        let (panel, unit) = kind;
-        let series = Series {
-            panel,
-            flow: None,
-            link: Some(link),
-            medium: None,
-            name: name.into(),
-            unit,
-            start: 0,
-            points: 0,
-        };
-        self.add(series, points);
+        self.add(Series { link: Some(link), ..Series::new(kind.0, kind.1, name) }, points);
     }
 }

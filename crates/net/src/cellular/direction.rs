@@ -24,6 +24,7 @@ pub struct Block {
     pub direction: u32,
     pub parts: Vec<Part>,
     pub cqi: usize,
+    pub mcs: u8,
     /// Resource blocks.
     pub width: u32,
     pub attempt: u32,
@@ -138,12 +139,13 @@ impl Direction {
         (cqi > 0).then(|| (cqi, modulation.mcs_of(cqi)))
     }
 
-    /// Whether a HARQ process is free in `slot`, of `most`; otherwise the first slot in which one can become free.
-    pub fn process(&self, slot: u64, most: usize) -> Result<(), u64> {
+    /// Whether a HARQ process is free in `slot`, of `most`; otherwise the first slot in which one becomes free, or none if that
+    /// is after a repetition.
+    pub fn process(&self, slot: u64, most: usize) -> Result<(), Option<u64>> {
         let Some(place) = (self.processes.len() + self.repeating).checked_sub(most) else { return Ok(()) };
         match self.processes.get(place) {
             Some(free) if *free <= slot => Ok(()),
-            free => Err(free.map_or(slot + 1, |free| *free)),
+            free => Err(free.copied()),
         }
     }
 

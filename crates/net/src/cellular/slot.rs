@@ -85,7 +85,7 @@ impl Cell {
         };
         slot = slot.max(data);
         if let Err(free) = direction.process(slot, most) {
-            slot = slot.max(free);
+            slot = slot.max(free?);
         }
         if let Some(buffer_status) = &direction.buffer_status {
             slot = buffer_status.next(slot)?;
@@ -315,7 +315,7 @@ impl Cell {
             direction.account.grant_wait = direction.account.grant_wait + start.since(since);
         }
         self.report_buffer(number, slot, queues);
-        self.send(Block { direction: number, parts, cqi, width, attempt: 1, first: slot }, slot, turn);
+        self.send(Block { direction: number, parts, cqi, mcs, width, attempt: 1, first: slot }, slot, turn);
         (width, used)
     }
 
@@ -386,10 +386,10 @@ impl Cell {
         let arrived = direction.attempt(&block, slot, &self.options, &self.modulation);
         let link = LinkId(direction.link);
         turn.transmitted(|| {
-            let Block { width, attempt, ref parts, .. } = block;
+            let Block { mcs, width, attempt, ref parts, .. } = block;
             let (all, parts) = (self.total_blocks, parts.len() as u32);
             let first = Time::ZERO + self.slot * block.first;
-            let content = Content::Block { width, all, attempt, first, parts, arrived };
+            let content = Content::Block { mcs, width, all, attempt, first, parts, arrived };
             Transmission { link, begin: Time::ZERO + self.slot * slot, end, content }
         });
         if arrived {

@@ -412,7 +412,7 @@ impl Channel {
             used = request + SIFS + self.directions[number as usize].phy.answer(mcs);
         }
         let link = LinkId(self.directions[number as usize].link);
-        let content = Content::Request { alone };
+        let content = Content::BlockAckRequest { collided: !alone };
         turn.transmitted(|| Transmission { link, begin: now, end: now + used, content });
         self.charge(number, used, turn);
         used
@@ -457,7 +457,7 @@ impl Channel {
             self.devices[device as usize].owes_request = Some((number, mcs));
         }
         let used = length + answer;
-        let (link, content) = (LinkId(direction.link), Content::Ppdu { mcs, data, alone, mpdus });
+        let (link, content) = (LinkId(direction.link), Content::Ppdu { mcs, data, collided: !alone, mpdus });
         turn.transmitted(|| Transmission { link, begin: now, end: now + used, content });
         let (station, back) = (direction.station, direction.back);
         self.charge(number, used, turn);

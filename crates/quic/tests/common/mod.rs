@@ -95,6 +95,7 @@ pub fn controller(name: &str, config: &Config, params: &[(&str, ParamValue)]) ->
         fine_clock: false,
         abe: false,
         seed: config.seed,
+        hops: 0,
     };
     AnyController::new(name, &params, &flow).expect("a registered name")
 }

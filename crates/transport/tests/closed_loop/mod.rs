@@ -76,6 +76,7 @@ impl Exchange {
             abe: options.abe,
             packet: options.packet,
             seed: 1,
+            hops: 0,
         };
         let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == controller).unwrap();
         let params = Params::new(descriptor.params, []).unwrap();

@@ -5,7 +5,7 @@ use super::plan::{Layout, Plan};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{CongestionControl, Direction, Flow, FlowKind, QuicFlow, TcpFlow};
 use crate::simulation::attached::AttachedFlow;
-use crate::simulation::endpoints::{Endpoints, FlowSchedule, QuicSetup};
+use crate::simulation::endpoints::{Endpoints, FlowSchedule, PathFacts, QuicSetup};
 use crate::simulation::probes::HANDOFF;
 use crate::simulation::quic::QuicEndpoints;
 use engine::Stream;
@@ -26,8 +26,7 @@ pub(super) struct Flows {
     pub receiving: Vec<(u32, Option<u32>)>,
     pub schedules: Vec<FlowSchedule>,
     pub names: Vec<String>,
-    /// See `Simulation::bases`.
-    pub bases: Vec<Option<Span>>,
+    pub paths: Vec<PathFacts>,
     /// For each TCP and QUIC flow, the names of the internal values in the trace.
     pub probes: Vec<Vec<String>>,
     /// Options that several flows share, each with the address of the first flow's.
@@ -52,7 +51,7 @@ pub(super) fn add_flows(
         receiving: Vec::new(),
         schedules: Vec::with_capacity(count),
         names: Vec::with_capacity(count),
-        bases: Vec::with_capacity(count),
+        paths: Vec::with_capacity(count),
         probes: Vec::with_capacity(count),
         shared: Vec::new(),
     };
@@ -60,7 +59,7 @@ pub(super) fn add_flows(
         let flow = &plan.scenario.flows[*index];
         let routes = [2 * number, 2 * number + 1].map(|pair| network.add_route(&layout.paths[pair].segments));
         let path = &layout.paths[2 * number];
-        flows.bases.push(empty_path_delay(flow, path, directions));
+        flows.paths.push(path_facts(flow, path, directions));
         flows.names.push(flow.name.clone());
         flows.schedules.push(schedule(plan, flow));
         let copied = copies_arrive(path, directions);
@@ -104,12 +103,14 @@ fn writes(flow: &Flow, start: Time) -> Vec<(Time, u32)> {
     flow.writes.iter().rev().map(|(at, bytes)| (start + *at, segments(*bytes))).collect()
 }
 
-/// What a full packet takes on an empty path, if that is one path over links.
-fn empty_path_delay(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> Option<Span> {
+fn path_facts(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> PathFacts {
+    if !path.is_wired() {
+        return PathFacts::default();
+    }
     let size = flow.kind.full_packet();
-    let over = path.links().map(|link| directions[link.0 as usize]);
-    let delay = over.fold(Span::ZERO, |sum, d| sum + d.delay + d.rate.time_for(size as u64));
-    path.is_wired().then_some(delay)
+    let over = || path.links().map(|link| directions[link.0 as usize]);
+    let delay = over().fold(Span::ZERO, |sum, d| sum + d.delay + d.rate.time_for(size as u64));
+    PathFacts { empty: Some(delay), links: over().count() as u32 }
 }
 
 /// Whether copies of packets can arrive over a path: from links that send them, or by radio, where routers repeat packets
@@ -141,7 +142,8 @@ impl Flows {
         quick_start_answered: bool,
     ) {
         let options = self.shared_options(&tcp.options);
-        let info = tcp.flow_info(Stream::new(plan.seed, "controller", &flow.name).bits());
+        let hops = self.paths[number as usize].links;
+        let info = tcp.flow_info(Stream::new(plan.seed, "controller", &flow.name).bits(), hops);
         let controller = tcp.control.make(&info);
         let tick = options.clock_tick.ps() as f64;
         let phase = || Stream::new(plan.seed, "clock phase", &flow.name).uniform() * tick;
@@ -212,7 +214,7 @@ impl Flows {
             counters: counters(plan, copied),
         };
         self.endpoints.push(Endpoints::Quic(self.quic.len()));
-        self.quic.push(QuicEndpoints::new(setup, seeds));
+        self.quic.push(QuicEndpoints::new(setup, seeds, self.paths[number as usize].links));
         self.add_probes(plan, &quic.control);
     }
 

@@ -2,7 +2,7 @@
 
 use super::media::Media;
 use super::plan::{Layout, Plan, named_stream};
-use crate::audit::{Access, AuditedLink, AuditedMedium, SlotRules};
+use crate::audit::{AccessRules, AuditedLink, AuditedMedium, CellRules};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation, WifiQueue};
 use engine::Stream;
@@ -193,17 +193,17 @@ fn audited_medium(
     let from = layout.topology.node_name(layout.topology.ends(link).0);
     let mut medium = AuditedMedium {
         number: (sets.len() + 2 * cells.len()) as u32 + link.0,
-        peak: direction.rate,
+        peak: Some(direction.rate),
         slot: Span::ZERO,
         ahead: Span::ZERO,
-        access: Access::Free,
+        rules: AccessRules::Unchecked,
     };
     match direction.variation.as_ref()? {
         RateVariation::Wifi(rate) => {
             let set = sets.iter().find(|set| set.name == rate.medium)?;
             medium.number = sets.iter().position(|other| other.channel == set.channel)? as u32;
             let category = set.category(rate.access, from == set.ap);
-            medium.access = Access::Contention {
+            medium.rules = AccessRules::Edca {
                 aifs: Span::from_ps((16 + 9 * category.aifsn as u64) * 1_000_000),
                 window: rate.phy(set).window,
                 attempts: set.options.retry_limit + 1,
@@ -211,12 +211,11 @@ fn audited_medium(
             };
         }
         RateVariation::Cellular(user) => {
-            // What a handover loses has not been sent.
             let both = &plan.scenario.links[link.0 as usize / 2].directions;
             let handovers: Vec<&Handover> =
                 both.iter().filter_map(|direction| direction.cellular()?.handover.as_ref()).collect();
             if handovers.iter().any(|handover| handover.mode == "seamless") {
-                return None;
+                medium.peak = None; // what such a handover loses leaves without a transmission, at its time
             }
             let cell = cells.iter().position(|cell| Some(&cell.name) == user.medium.as_ref())?;
             let options = &cells[cell];
@@ -225,7 +224,7 @@ fn audited_medium(
             medium.ahead = medium.slot * options.pattern().map_or(1, |slots| slots.len()) as u64;
             let interruption =
                 |handover: &Handover, at: &Span| (Time::ZERO + *at, Time::ZERO + *at + handover.interruption);
-            medium.access = Access::Slots(SlotRules {
+            medium.rules = AccessRules::Cell(CellRules {
                 blocks: options.resource_blocks().ok()?.steps,
                 harq_rtt: options.harq_rtt,
                 attempts: options.attempts,

@@ -165,7 +165,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             ends: layout.ends,
             topology: layout.topology,
             has_external: scenario.has_external(),
-            bases: flows.bases,
+            paths: flows.paths,
             given_names: scenario.links.iter().map(|link| link.name.clone()).collect(),
             crowded: plan.order.len() > 1000 && media.satellites.is_none() && scenario.radio.is_none(),
             first_links,

@@ -48,13 +48,14 @@ pub struct Step {
     pub reason: Option<&'static str>,
     /// Of a transmission: the time since the arrival at the link.
     pub waited_s: Option<f64>,
-    /// Of a transmission over a Wi-Fi channel or in a cell.
-    pub carrier: Option<Carrier>,
+    /// Of a packet that left a Wi-Fi channel or a cell.
+    pub transmission: Option<TransmissionView>,
 }
 
-/// The PPDU or the transport block in which a packet was sent, or the one that completed it.
+/// The PPDU or the transport block at whose end the receiver released a packet. It arrived in this one or, if it was held
+/// for order, in an earlier one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Carrier {
+pub struct TransmissionView {
     /// What it is: ppdu, block.
     pub kind: &'static str,
     /// When it began.
@@ -63,12 +64,14 @@ pub struct Carrier {
     pub packets: u32,
     /// The number of its attempt, from 1; of a PPDU the highest one of its packets.
     pub attempt: u32,
-    /// The part of the medium that it took while it lasted.
+    /// The part of the channel that it took while it lasted.
     pub share: f64,
-    /// Transmissions of other links over the medium since the packet arrived at the link, before this one began.
+    /// Transmissions of other links over the channel since the packet came to the link, before this one began.
     pub others: usize,
     /// Those of the same link.
     pub earlier: usize,
+    /// The same in words.
+    pub words: String,
 }
 
 /// The rule that dropped or marked a packet.

@@ -1,6 +1,7 @@
 //! The packets of a flow up to a time: their events, the rules that dropped or marked them, the queues they met.
 
-use super::explanation::{Carrier, QueueState, RuleView, Step};
+use super::explanation::{QueueState, RuleView, Step, TransmissionView};
+use super::sentences;
 use crate::simulation::{PacketLog, RuleRow, Run, TransmissionLog};
 use net::DropReason;
 
@@ -11,13 +12,13 @@ const ACK: u8 = 1;
 pub(super) struct Names {
     pub flows: Vec<String>,
     links: Vec<String>,
-    /// The shared channel of each link.
-    media: Vec<Option<usize>>,
+    /// The channel that each link shares.
+    channels: Vec<Option<(usize, f64)>>,
 }
 
 impl Names {
     pub fn of(run: &Run) -> Names {
-        Names { flows: run.flow_names(), links: run.link_names(), media: run.link_media() }
+        Names { flows: run.flow_names(), links: run.link_names(), channels: run.link_channels() }
     }
 }
 
@@ -149,32 +150,36 @@ impl<'a> Packets<'a> {
                 event: ["enqueued", "drop", "transmitted", "delivered"][log.event[row] as usize],
                 reason: log.drop_reason(row).map(DropReason::name),
                 waited_s: sent.then_some(time_s - since),
-                carrier: if sent { self.carrier(row, since) } else { None },
+                transmission: if sent { self.transmission(row, since) } else { None },
             });
         }
         steps
     }
 
-    /// The transmission that ends with the departure of `row`, of a packet that arrived at the link at `since_s`.
-    fn carrier(&self, row: usize, since_s: f64) -> Option<Carrier> {
+    /// The transmission at whose end the packet of `row` was released, which came to the link at `since_s`.
+    fn transmission(&self, row: usize, since_s: f64) -> Option<TransmissionView> {
         let (log, link, at) = (self.transmissions, self.log.link[row], self.log.time[row]);
-        let medium = self.names.media[link as usize]?;
-        let after = log.begin.partition_point(|begin| *begin < at);
-        let of_link = |row: &usize| log.link[*row] == link && log.end[*row] >= at && log.units[*row] > 0;
-        let row = (0..after).rev().find(of_link)?;
+        let (channel, _) = self.names.channels[link as usize]?;
+        let begun = log.begin.partition_point(|begin| *begin < at);
+        let of_link = |row: &usize| log.link[*row] == link && log.end[*row] >= at && log.packets[*row] > 0;
+        let row = (log.first_row(at)..begun).rev().find(of_link)?;
         let before = (0..row).rev().take_while(|before| log.begin[*before].seconds() >= since_s);
-        let of_medium = before.filter(|before| self.names.media[log.link[*before] as usize] == Some(medium));
+        let shares = |before: &usize| {
+            self.names.channels[log.link[*before] as usize].is_some_and(|(other, _)| other == channel)
+        };
         let (earlier, others): (Vec<usize>, Vec<usize>) =
-            of_medium.partition(|before| log.link[*before] == link);
-        Some(Carrier {
-            kind: log.kind[row],
+            before.filter(shares).partition(|before| log.link[*before] == link);
+        let view = TransmissionView {
+            kind: net::Content::KINDS[log.kind[row] as usize],
             begin_s: log.begin[row].seconds(),
-            packets: log.units[row],
+            packets: log.packets[row],
             attempt: log.attempt[row],
             share: log.share[row],
             others: others.len(),
             earlier: earlier.len(),
-        })
+            words: String::new(),
+        };
+        Some(TransmissionView { words: sentences::of_transmission(&view, since_s), ..view })
     }
 
     /// Packets of each flow that the link of a drop or mark holds at that time: enqueued, and neither sent nor dropped.

@@ -1,6 +1,6 @@
 //! An explanation in words, from the change back to its cause.
 
-use super::explanation::{Carrier, Explanation};
+use super::explanation::{Explanation, TransmissionView};
 use units::significant;
 
 /// The explanation, line by line; `at_s` is the time of the question.
@@ -29,8 +29,8 @@ pub(super) fn of(explanation: &Explanation, at_s: f64) -> Vec<String> {
     for step in &explanation.journey {
         let mut waited =
             step.waited_s.map_or(String::new(), |s| format!(" {:.3} ms after its arrival", 1e3 * s));
-        if let Some(carrier) = &step.carrier {
-            waited += &format!("; {}", words(carrier));
+        if let Some(transmission) = &step.transmission {
+            waited += &format!(", {}", transmission.words);
         }
         let what = step.reason.map_or(step.event.into(), |reason| format!("dropped ({reason})"));
         lines.push(format!("    {:.6} s  {}: {what}{waited}", step.time_s, step.link));
@@ -49,17 +49,19 @@ pub(super) fn of(explanation: &Explanation, at_s: f64) -> Vec<String> {
     lines
 }
 
-/// The transmission of a packet in words.
-fn words(carrier: &Carrier) -> String {
+/// The transmission that released a packet, which came to the link at `since_s`.
+pub(super) fn of_transmission(transmission: &TransmissionView, since_s: f64) -> String {
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let (what, size) = match carrier.kind {
-        "block" => ("block", format!("{} % of the cell", significant(100.0 * carrier.share, 3))),
-        _ => ("PPDU", count(carrier.packets as usize, "packet")),
+    let attempt =
+        if transmission.attempt > 1 { format!(" (attempt {})", transmission.attempt) } else { String::new() };
+    let what = match transmission.kind {
+        "block" => format!("block of {} % of the cell", significant(100.0 * transmission.share, 3)),
+        _ => format!("PPDU of {}", count(transmission.packets as usize, "packet")),
     };
-    let attempt = if carrier.attempt > 1 { format!(", attempt {}", carrier.attempt) } else { String::new() };
-    let other = count(carrier.others, "transmission");
+    let others = count(transmission.others, "transmission");
+    let waited_ms = 1e3 * (transmission.begin_s - since_s);
     format!(
-        "in a {what} of {size}{attempt}, after {other} of other links and {} of this one",
-        carrier.earlier
+        "released by a {what}{attempt} that began after {waited_ms:.3} ms, {others} of other links and {} of this one",
+        transmission.earlier
     )
 }
