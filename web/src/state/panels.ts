@@ -66,15 +66,14 @@ const MOST_LINKS = 7;
 function channelPanels(curves: Curves, link: number | null): PanelData[] {
   const all = curves.series.filter((s) => s.panel === 'use');
   const channel = (all.find((s) => s.link === link) ?? all[0])?.channel;
-  // A link keeps its colour: that of its place among the links of the channel.
-  const use = all.filter((s) => s.channel === channel).map((s, hue) => ({ link: s.link, curve: { ...curveOf(curves, s), hue } }));
+  const use = all.filter((s) => s.channel === channel).map((s) => ({ link: s.link, curve: curveOf(curves, s) }));
   if (!use.length) return [];
   const total = (c: Curve): number => c.y.reduce((sum, v) => sum + v, 0);
   const most = [...use].sort((a, b) => total(b.curve) - total(a.curve)).slice(0, MOST_LINKS);
   const shown = use.some((u) => u.link === link) ? link : most[0]!.link;
   const packets = curves.series.filter((s) => s.panel === 'packets' && s.link === shown).map((s) => curveOf(curves, s));
   const none = new Float64Array(0), more = use.length - most.length;
-  const panels: PanelData[] = [{ id: 'use', title: 'Use of the channel', unit: '%', curves: use.filter((u) => most.includes(u)).map((u) => u.curve), ticks: none, top: 105, names: more ? `and ${more} more links` : '' }];
+  const panels: PanelData[] = [{ id: 'use', title: 'Use of the channel', unit: '%', curves: use.filter((u) => most.includes(u)).map((u, hue) => ({ ...u.curve, hue })), ticks: none, top: 105, names: more ? `and ${more} more links` : '' }];
   if (packets.length) panels.push({ id: 'packets', title: 'Packets in a transmission', unit: 'packets', curves: packets, ticks: none, top: null, names: '' });
   return panels;
 }
