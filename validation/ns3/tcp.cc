@@ -9,11 +9,12 @@
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
 
+#include "tcp_defaults.h"
+
 #include <iostream>
 
 using namespace ns3;
 
-static const uint32_t kSegment = 1448;
 static double g_window = 0;     // segments
 static double g_since = 0;      // when it became so
 static double g_sum = 0;        // segments times seconds after the warm-up
@@ -39,7 +40,6 @@ int main(int argc, char** argv) {
     std::string control = "TcpNewReno";
     double rate = 10e6, delay = 0.025, loss = 1e-3, time = 100;
     uint32_t queue = 41, seed = 1;
-    bool delayed = false;
     CommandLine arguments;
     arguments.AddValue("control", "congestion controller, without ns3::", control);
     arguments.AddValue("rate", "bit/s", rate);
@@ -49,19 +49,10 @@ int main(int argc, char** argv) {
     arguments.AddValue("time", "s", time);
     arguments.AddValue("warmup", "s", g_warmup);
     arguments.AddValue("seed", "", seed);
-    arguments.AddValue("delayed", "whether ACKs are delayed", delayed);
     arguments.Parse(argc, argv);
 
     RngSeedManager::SetRun(seed);
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName("ns3::" + control)));
-    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TypeId::LookupByName("ns3::TcpPrrRecovery")));
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(kSegment));
-    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 25));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1 << 25));
-    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(delayed ? 2 : 1));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
-    Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(1)));
+    SetTcpDefaults(control);
 
     NodeContainer nodes(2);
     PointToPointHelper link;

@@ -11,13 +11,14 @@
 #include "ns3/traffic-control-module.h"
 #include "ns3/wifi-module.h"
 
+#include "tcp_defaults.h"
+
 #include <iostream>
 #include <sstream>
 #include <vector>
 
 using namespace ns3;
 
-static const uint32_t kSegment = 1448;
 static double g_warmup = 0;
 
 // The data transmissions of the access point and of the stations.
@@ -56,15 +57,7 @@ static void Trace(uint32_t node, uint32_t socket, uint32_t flow) {
 }
 
 static void SetDefaults(const std::string& control, uint32_t queue) {
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName("ns3::" + control)));
-    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TypeId::LookupByName("ns3::TcpPrrRecovery")));
-    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(kSegment));
-    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 25));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1 << 25));
-    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
-    Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(1)));
+    SetTcpDefaults(control);
     Config::SetDefault("ns3::WifiMacQueue::MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, queue)));
     Config::SetDefault("ns3::WifiMacQueue::MaxDelay", TimeValue(Seconds(10)));
     Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold", StringValue("4692480"));
