@@ -1,20 +1,24 @@
 """The table and the figure of docs/controllers.md: every controller in the same small networks.
 
-    python validation/controllers/table.py    a minute on two cores
+    python validation/controllers/table.py    three minutes on two cores; needs valgrind
 
 - alone: least utilisation of a path of 20 Mb/s and 40 ms, buffer of one bandwidth-delay product (tests/test_alone.py);
 - bursts: least goodput after bursts of other traffic, of that of Reno, in 200 networks (tests/test_bursts.py);
 - queue: mean queueing delay on that path with a buffer of four bandwidth-delay products, after 20 s;
 - losses: goodput with random losses of 1 %, five seeds;
+- instructions: those of an ACK with its segment (crates/cc/benches/per_ack.rs), less Reno's;
 - lines: those of its files without comments and tests.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import statistics
+import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +33,7 @@ PAGE = ROOT / "docs" / "controllers.md"
 FIGURE = ROOT / "docs" / "figures" / "controllers.svg"
 ROUTERS = ("rcp", "xcp")
 RATE_BPS = 20e6
+FEW_AND_MORE_ACKS = (50_000, 150_000)
 
 
 def replaced(page: str, name: str, lines: list[str]) -> str:
@@ -73,6 +78,26 @@ def row(control: str) -> dict[str, float]:
         run(path("1bdp", 0.01), control, seed)["flows"][0]["goodput_bps"] / RATE_BPS for seed in range(1, 6)
     )
     return {"alone": alone, "bursts": bursts, "queue_ms": 1e3 * queue_s, "losses": lossy}
+
+
+@cache
+def benchmark() -> str:
+    """The program of the benchmark per_ack, built."""
+    command = ["cargo", "bench", "--quiet", "-p", "ackclock-cc", "--bench", "per_ack", "--no-run"]
+    out = subprocess.check_output([*command, "--message-format=json"], cwd=ROOT, text=True, stderr=subprocess.DEVNULL)
+    built = [json.loads(line) for line in out.splitlines()]
+    return str(next(row["executable"] for row in built if row.get("executable") and row["target"]["name"] == "per_ack"))
+
+
+@cache
+def instructions(control: str) -> float:
+    """Instructions of an ACK with its segment, with those of the benchmark."""
+    counts = []
+    for acks in FEW_AND_MORE_ACKS:
+        command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", benchmark(), control, str(acks)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        counts.append(int(done.stderr.rpartition("Collected :")[2].split()[0]))
+    return (counts[1] - counts[0]) / (FEW_AND_MORE_ACKS[1] - FEW_AND_MORE_ACKS[0])
 
 
 def lines(control: str) -> int:
@@ -134,8 +159,8 @@ def main() -> None:
     with ProcessPoolExecutor(2) as pool:
         rows = dict(zip(names, pool.map(row, names), strict=True))
     text = [
-        "| controller | family | alone | bursts | queue, ms | losses | lines |",
-        "|---|---|---|---|---|---|---|",
+        "| controller | family | alone | bursts | queue, ms | losses | instructions | lines |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for entry in entries:
         name = entry["name"]
@@ -143,7 +168,7 @@ def main() -> None:
         if name in rows:
             one = rows[name]
             cells = [f"{one['alone']:.2f}", f"{one['bursts']:.2f}", f"{one['queue_ms']:.0f}", f"{one['losses']:.2f}"]
-        cells.append(str(lines(name)))
+        cells += [f"{instructions(name) - instructions('reno'):.0f}", str(lines(name))]
         text.append(f"| `{name}` | {entry['family']} | {' | '.join(cells)} |")
     PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), "table", text), encoding="utf-8")
     draw(entries, rows)

@@ -1,10 +1,12 @@
-//! Nanoseconds per ACK of each controller, the controller alone: a loss every 2,000 ACKs, a round-trip sample on each.
+//! Nanoseconds per ACK of each controller, the controller alone: a segment sent and one delivered for each ACK, a loss every
+//! 2,000 ACKs, a round-trip sample on each. `per_ack NAME ACKS` runs one controller without the clock, for counts of
+//! instructions (validation/controllers/table.py).
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
 use cc::{
-    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, FlowInfo, Growth, Params,
-    Phase, RateSample, Signals,
+    Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, Delivered, FlowInfo, Growth,
+    Params, Phase, RateSample, Sent, Signals,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,14 +14,19 @@ use units::{Span, Time};
 
 const ACKS: u64 = 4_000_000;
 
-fn run(controller: &mut AnyController) -> f64 {
-    let begin = Instant::now();
+fn run(controller: &mut AnyController, acks: u64) {
     let mut now = Time::ZERO;
     controller.on_open(now);
-    let rates = controller.needs().has(Signals::RATE);
-    for i in 0..ACKS {
+    let [rates, sent, deliveries] =
+        [Signals::RATE, Signals::SENT, Signals::DELIVERIES].map(|signal| controller.needs().has(signal));
+    for i in 0..acks {
         now += Span::from_ps(100_000_000);
         let window = controller.cwnd();
+        let rtt = Span::from_ps(20_000_000_000 + i % 1000);
+        if deliveries {
+            let departure = Time::from_ps(now.ps().saturating_sub(rtt.ps()));
+            controller.on_delivered(&Delivered { now, seq: i, sent: departure, rtt });
+        }
         let ack = Ack {
             now,
             newly_acked: 1,
@@ -32,7 +39,7 @@ fn run(controller: &mut AnyController) -> f64 {
             acked_through: i,
             next: i + window as u64,
             in_flight: window,
-            rtt: Some(Span::from_ps(20_000_000_000 + i % 1000)),
+            rtt: Some(rtt),
             receiver_time: None,
             ece: false,
             rate: rates.then_some(RateSample {
@@ -50,6 +57,10 @@ fn run(controller: &mut AnyController) -> f64 {
             window_limited: true,
         };
         controller.on_ack(&ack);
+        if sent {
+            let seq = i + window as u64;
+            controller.on_sent(&Sent { now, seq, in_flight: window as u32, retransmission: false });
+        }
         if i % 2000 == 1999 {
             controller.on_congestion(&Congestion {
                 now,
@@ -63,6 +74,11 @@ fn run(controller: &mut AnyController) -> f64 {
         }
     }
     black_box(controller.cwnd());
+}
+
+fn nanoseconds(controller: &mut AnyController) -> f64 {
+    let begin = Instant::now();
+    run(controller, ACKS);
     begin.elapsed().as_nanos() as f64 / ACKS as f64
 }
 
@@ -80,12 +96,20 @@ fn main() {
         seed: 1,
         hops: 0,
     };
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, name, acks, ..] = arguments.as_slice()
+        && let Some(d) = CONTROLLERS.iter().find(|d| d.name == name)
+    {
+        let params = Params::new(d.params, []).expect("the defaults are valid");
+        let mut controller = AnyController::new(d.name, &params, &flow).expect("a registered name");
+        return run(&mut controller, acks.parse().expect("a number of ACKs"));
+    }
     println!("Window algorithms, ns per ACK (median of 5)");
     for d in CONTROLLERS {
         let Ok(params) = Params::new(d.params, []) else { continue };
         let mut times: Vec<f64> = (0..5)
             .filter_map(|_| AnyController::new(d.name, &params, &flow))
-            .map(|mut c| run(&mut c))
+            .map(|mut c| nanoseconds(&mut c))
             .collect();
         times.sort_by(f64::total_cmp);
         println!("{:>16} {:>6.1}", d.name, times[2]);
