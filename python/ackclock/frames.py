@@ -9,7 +9,6 @@ import polars as pl
 
 from ackclock import _core
 
-NO_REASON = 255
 NO_MCS = 255
 
 

@@ -35,6 +35,11 @@ class Estimate:
         """Half the interval's width."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
+    def text(self, digits: int) -> str:
+        """The value and the half width with so many decimals: "9.60 ± 0.02"; the value alone without an interval."""
+        half = self.half_width
+        return f"{self.value:.{digits}f}" + ("" if half is None else f" ± {half:.{digits}f}")
+
 
 @cache
 def student(n: int, level: float = LEVEL) -> float:

@@ -141,12 +141,6 @@ def measure(document: dict[str, Any], control: type[Controller] | None, seed: in
     return outcome["flows"][0]["goodput_bps"] / 1e6, outcome["links"][0]["mean_queue_packets"]
 
 
-def interval(values: list[float]) -> str:
-    """Mean and 95 % interval."""
-    estimate = stats.mean(values)
-    return f"{estimate.value:.2f} ± {estimate.half_width:.2f}"
-
-
 def main(sources: str, seeds: int) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
@@ -156,7 +150,7 @@ def main(sources: str, seeds: int) -> None:
         print("|---|---|---|---|---|---|---|")
         for name, document in NETWORKS.items():
             rows = [[measure(document, one, seed) for seed in range(1, seeds + 1)] for one in (None, *theirs)]
-            cells = [interval([row[at] for row in each]) for at in (0, 1) for each in rows]
+            cells = [stats.mean([row[at] for row in each]).text(2) for at in (0, 1) for each in rows]
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 

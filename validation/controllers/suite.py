@@ -12,7 +12,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from table import PAGE, ROOT, ROUTERS, replaced
+from table import PAGE, ROOT, ROUTERS, replaced, rows_of_dots
 
 from ackclock import catalog, stats
 from ackclock.study.executors import Local
@@ -54,38 +54,26 @@ def geometric(ratios: list[float]) -> float:
     return stats.geometric([math.log(ratio) for ratio in ratios]).value
 
 
+def bounded(x: float) -> float:
+    """A ratio as it is drawn."""
+    return min(max(x, 1 / LIMIT), LIMIT)
+
+
 def draw(rows: dict[str, Cells], families: dict[str, str]) -> None:
     """For each controller a dot for each situation, and a mark at the geometric mean."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot as plt
-
-    mpl.rcParams |= {"svg.hashsalt": "ackclock", "font.size": 9, "font.family": "sans-serif"}
-    names = list(rows)
-    figure, axes = plt.subplots(1, len(RATIOS), figsize=(8.2, 0.235 * len(names) + 1.3), sharey=True)
-    for aspect, axis in zip(RATIOS, axes, strict=True):
-        for at, name in enumerate(names):
-            ratios = [ratio(aspect, cell) for cell in rows[name][aspect.name]]
-            dots = [min(max(ratio, 1 / LIMIT), LIMIT) for ratio in ratios]
-            axis.plot(dots, [at] * len(dots), "o", color="tab:blue", alpha=0.3, markersize=4, markeredgewidth=0)
-            if ratios:
-                mean = min(max(geometric(ratios), 1 / LIMIT), LIMIT)
-                axis.plot(mean, at, "|", color="black", markersize=9, markeredgewidth=1.8)
-        for at in range(1, len(names)):
-            if families[names[at]] != families[names[at - 1]]:
-                axis.axhline(at - 0.5, color="0.6", linewidth=0.6)
-        axis.axvline(1, color="0.6", linewidth=0.8, zorder=0)
-        axis.set_xscale("log", base=2)
-        axis.set_xlim(1 / LIMIT / 1.15, LIMIT * 1.15)
-        axis.set_xticks([1 / LIMIT, 0.5, 1, 2, LIMIT], [f"1/{LIMIT:.0f}", "1/2", "1", "2", f"{LIMIT:.0f}"])
-        axis.set_title(f"{aspect.name}, ratio to CUBIC's", fontsize=9)
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.tick_params(length=2)
-    axes[0].set_yticks(range(len(names)), names)
-    axes[0].set_ylim(len(names) - 0.4, -0.6)
-    figure.tight_layout(w_pad=1.5)
-    figure.savefig(FIGURE, metadata={"Date": None})
+    titles = [f"{aspect.name}, ratio to CUBIC's" for aspect in RATIOS]
+    with rows_of_dots(FIGURE, titles, families) as axes:
+        for aspect, axis in zip(RATIOS, axes, strict=True):
+            for at, name in enumerate(families):
+                ratios = [ratio(aspect, cell) for cell in rows[name][aspect.name]]
+                dots = [bounded(x) for x in ratios]
+                axis.plot(dots, [at] * len(dots), "o", color="tab:blue", alpha=0.3, markersize=4, markeredgewidth=0)
+                if ratios:
+                    axis.plot(bounded(geometric(ratios)), at, "|", color="black", markersize=9, markeredgewidth=1.8)
+            axis.axvline(1, color="0.6", linewidth=0.8, zorder=0)
+            axis.set_xscale("log", base=2)
+            axis.set_xlim(1 / LIMIT / 1.15, LIMIT * 1.15)
+            axis.set_xticks([1 / LIMIT, 0.5, 1, 2, LIMIT], [f"1/{LIMIT:.0f}", "1/2", "1", "2", f"{LIMIT:.0f}"])
 
 
 def text(name: str, family: str, compared: Cells, refused: int) -> str:

@@ -17,12 +17,17 @@ import json
 import statistics
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ackclock import Scenario, catalog
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -116,40 +121,47 @@ def lines(control: str) -> int:
     return sum(bool(line) and not line.startswith("//") for line in code)
 
 
-def draw(entries: list[dict[str, Any]], rows: dict[str, dict[str, float]]) -> None:
-    """A row of three dots for each controller."""
+@contextmanager
+def rows_of_dots(path: Path, titles: list[str], families: dict[str, str]) -> Iterator[list[Axes]]:
+    """Panels of a figure with a row for each controller of `families`, in order; lines separate the families."""
     import matplotlib as mpl
 
     mpl.use("svg")
     from matplotlib import pyplot as plt
 
     mpl.rcParams |= {"svg.hashsalt": "ackclock", "font.size": 9, "font.family": "sans-serif"}
-    names = [entry["name"] for entry in entries if entry["name"] in rows]
-    figure, axes = plt.subplots(1, 3, figsize=(8.2, 0.235 * len(names) + 1.1), sharey=True)
-    columns = (
-        ("queue_ms", "queueing delay, ms"),
-        ("losses", "part of the link with 1 % losses"),
-        ("bursts", "after bursts, of Reno's goodput"),
-    )
-    families = [entry["family"] for entry in entries if entry["name"] in rows]
-    for (key, title), axis in zip(columns, axes, strict=True):
-        for at, name in enumerate(names):
-            value = min(rows[name][key], 1.5) if key == "bursts" else rows[name][key]
-            axis.plot([0, value], [at, at], color="0.85", linewidth=1, zorder=1)
-            axis.plot(value, at, "o", color="tab:blue", markersize=5, zorder=2)
-        for at in range(1, len(names)):
-            if families[at] != families[at - 1]:
-                axis.axhline(at - 0.5, color="0.6", linewidth=0.6)
+    names = list(families)
+    figure, axes = plt.subplots(1, len(titles), figsize=(8.2, 0.235 * len(names) + 1.2), sharey=True)
+    for title, axis in zip(titles, axes, strict=True):
+        for at, (before, name) in enumerate(itertools.pairwise(names)):
+            if families[name] != families[before]:
+                axis.axhline(at + 0.5, color="0.6", linewidth=0.6)
         axis.set_title(title, fontsize=9)
-        axis.set_xlim(left=0)
         axis.spines[["top", "right"]].set_visible(False)
         axis.tick_params(length=2)
     axes[0].set_yticks(range(len(names)), names)
     axes[0].set_ylim(len(names) - 0.4, -0.6)
-    for axis in axes[1:]:
-        axis.set_xticks([0, 0.5, 1])
-    figure.tight_layout(w_pad=2)
-    figure.savefig(FIGURE, metadata={"Date": None})
+    yield list(axes)
+    figure.tight_layout(w_pad=1.8)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def draw(families: dict[str, str], rows: dict[str, dict[str, float]]) -> None:
+    """A row of three dots for each controller."""
+    columns = {
+        "queue_ms": "queueing delay, ms",
+        "losses": "part of the link with 1 % losses",
+        "bursts": "after bursts, of Reno's goodput",
+    }
+    with rows_of_dots(FIGURE, list(columns.values()), families) as axes:
+        for key, axis in zip(columns, axes, strict=True):
+            for at, name in enumerate(families):
+                value = min(rows[name][key], 1.5) if key == "bursts" else rows[name][key]
+                axis.plot([0, value], [at, at], color="0.85", linewidth=1, zorder=1)
+                axis.plot(value, at, "o", color="tab:blue", markersize=5, zorder=2)
+            axis.set_xlim(left=0)
+        for axis in axes[1:]:
+            axis.set_xticks([0, 0.5, 1])
 
 
 def main() -> None:
@@ -171,7 +183,7 @@ def main() -> None:
         cells += [f"{instructions(name) - instructions('reno'):.0f}", str(lines(name))]
         text.append(f"| `{name}` | {entry['family']} | {' | '.join(cells)} |")
     PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), "table", text), encoding="utf-8")
-    draw(entries, rows)
+    draw({entry["name"]: entry["family"] for entry in entries if entry["name"] in rows}, rows)
 
 
 if __name__ == "__main__":

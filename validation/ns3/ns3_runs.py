@@ -55,11 +55,15 @@ def cases(seeds: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     ]
 
 
-def theirs(network: str, control: str, version: str = VERSION) -> list[dict[str, Any]]:
-    """The recorded runs of ns-3."""
-    rows = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
-    of = {"network": network, "control": control, "version": version}
+def recorded(results: Path, **of: Any) -> list[dict[str, Any]]:
+    """The recorded runs of ns-3 with these values."""
+    rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
     return [row for row in rows if of.items() <= row.items()]
+
+
+def theirs(network: str, control: str, version: str = VERSION) -> list[dict[str, Any]]:
+    """The recorded runs of ns-3 with a controller."""
+    return recorded(RESULTS, network=network, control=control, version=version)
 
 
 def ours(network: str, control: str) -> list[dict[str, Any]]:
@@ -84,7 +88,7 @@ def ours(network: str, control: str) -> list[dict[str, Any]]:
 def record(binary: str, results: Path, cases: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
     """Run each case (what names it, arguments of the binary) that has no row in `results` yet, and append its row."""
     results.touch()
-    known = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    known = recorded(results)
     missing = [case for case in cases if not any(case[0].items() <= row.items() for row in known)]
 
     def run(case: tuple[dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
@@ -99,20 +103,13 @@ def record(binary: str, results: Path, cases: list[tuple[dict[str, Any], dict[st
     print(f"{len(missing)} runs added, {len(known)} were there")
 
 
-def cell(values: list[float]) -> str:
-    """The mean of some seeds with its 95 % interval, as a table has it."""
-    estimate = stats.mean(values)
-    half = f" ± {estimate.half_width:.2f}" if estimate.half_width is not None else ""
-    return f"{estimate.value:.2f}{half}"
-
-
 def table() -> None:
     """Print goodput (Mb/s) and mean window (segments) of both."""
     for network in NETWORKS:
         for control in CONTROLS:
             both = theirs(network, control), ours(network, control)
             cells = [
-                cell([row[key] / unit for row in rows])
+                stats.mean([row[key] / unit for row in rows]).text(2)
                 for key, unit in zip(KEYS, (1e6, 1), strict=True)
                 for rows in both
             ]

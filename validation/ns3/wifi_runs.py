@@ -11,15 +11,14 @@ tests/test_ns3.py compares some of it.
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from pathlib import Path
 from typing import Any
 
-from ns3_runs import cell, record
+from ns3_runs import record, recorded
 
-from ackclock import Scenario
+from ackclock import Scenario, stats
 
 RESULTS = Path(__file__).with_name("wifi.jsonl")
 TIMES = {"time": 60, "warmup": 10}
@@ -43,8 +42,7 @@ def cases(seeds: int) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 def theirs(network: str) -> list[dict[str, Any]]:
     """The recorded runs of ns-3; not those in which a station of it stopped before its flow began (see wifi.cc)."""
-    rows = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
-    return [row for row in rows if row["network"] == network and None not in row["mean_rtt_s"]]
+    return [row for row in recorded(RESULTS, network=network) if None not in row["mean_rtt_s"]]
 
 
 def document(network: str, outside: tuple[int, int] = (0, 0)) -> dict[str, Any]:
@@ -84,8 +82,8 @@ def ours(network: str, recordings: list[dict[str, Any]], outside: tuple[int, int
     """Runs of this simulator with the seeds of the recorded ones, in the words of the recorder."""
     scenario = Scenario.build(document(network, outside))
     rows = []
-    for recorded in recordings:
-        outcome = scenario.run(seed=recorded["seed"]).outcome
+    for recording in recordings:
+        outcome = scenario.run(seed=recording["seed"]).outcome
         row: dict[str, Any] = {key: [flow[key] for flow in outcome["flows"]] for key in ("goodput_bps", "mean_rtt_s")}
         for name, links in (("ap", outcome["links"][2::2]), ("station", outcome["links"][3::2])):
             counts = [link["wifi"] for link in links]
@@ -119,7 +117,8 @@ def table() -> None:
         sizes = [round(statistics.mean(row[f"{name}_aggregation"] for row in recordings)) for name in ("ap", "station")]
         shorter = measures(network, ours(network, recordings, (sizes[0], sizes[1])))
         for name, numbers in there.items():
-            print(f"| {network} | {name} | {cell(numbers)} | {cell(here[name])} | {cell(shorter[name])} |")
+            cells = [stats.mean(each).text(2) for each in (numbers, here[name], shorter[name])]
+            print(f"| {network} | {name} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

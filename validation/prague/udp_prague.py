@@ -89,12 +89,6 @@ def measure(rtt_ms: int, control: type[Controller] | None, seed: int, *, alone: 
     return goodput, 1e3 * (prague["p99_delay_s"] - prague["base_delay_s"])
 
 
-def interval(values: list[float]) -> str:
-    """Mean and 95 % interval."""
-    estimate = stats.mean(values)
-    return f"{estimate.value:.2f} ± {estimate.half_width:.2f}"
-
-
 def main(sources: str, seeds: int) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
@@ -108,7 +102,7 @@ def main(sources: str, seeds: int) -> None:
                 for alone in (True, False)
             ]
             values = [(both[0], 0), (both[1], 0), (both[1], 1)]
-            cells = [interval([row[at] for row in each]) for rows, at in values for each in rows]
+            cells = [stats.mean([row[at] for row in each]).text(2) for rows, at in values for each in rows]
             print(f"| {rtt_ms} | {' | '.join(cells)} |", flush=True)
 
 

@@ -47,12 +47,6 @@ The column of laws follows from the windows of the controllers: 2/p segments in 
 """
 
 
-def interval(x: stats.Estimate, digits: int = 1) -> str:
-    """An estimate as text."""
-    half = x.half_width
-    return f"{x.value:.{digits}f}" if half is None else f"{x.value:.{digits}f} ± {half:.{digits}f}"
-
-
 def disciplines(found: dict[str, Bloat]) -> str:
     """Goodput and delays of a CUBIC flow by discipline."""
     text = "## A CUBIC flow by discipline\n\n"
@@ -60,7 +54,7 @@ def disciplines(found: dict[str, Bloat]) -> str:
     text += "Delays are 95th percentiles of the queueing delay.\n\n"
     text += "| discipline | goodput, Mb/s | delay of CUBIC, ms | delay of the sparse flow, ms |\n|---|---|---|---|\n"
     for name, b in found.items():
-        row = (interval(b.goodput, 2), interval(b.bulk_delay), interval(b.sparse_delay))
+        row = (b.goodput.text(2), b.bulk_delay.text(1), b.sparse_delay.text(1))
         text += f"| {name} | {' | '.join(row)} |\n"
     text += "\n![95th percentile of the queueing delay against goodput, by discipline](figures/disciplines.svg)\n\n"
     return text + "Drop-tail has the highest goodput and a delay of its whole buffer; the others give up 1 to 5 %.\n"
@@ -110,7 +104,7 @@ def low_latency() -> str:
             ratio = stats.mean([run.ratio for run in runs])
             delays = (mean(run.low_ms for run in runs), mean(run.classic_ms for run in runs))
             laws = mean(run.laws for run in runs)
-            text += f"| {control} | {rtt} | {interval(ratio, 2)} | {laws:.2f} | {delays[0]:.2f} | {delays[1]:.1f} |\n"
+            text += f"| {control} | {rtt} | {ratio.text(2)} | {laws:.2f} | {delays[0]:.2f} | {delays[1]:.1f} |\n"
     return text + L4S_REMARKS
 
 
@@ -159,7 +153,7 @@ def bbr3() -> str:
             for delay in (False, True)
         ]
         text += f"| 500 segments/s, random loss {100 * loss:g} % | {model:.3f} ± {half:.3f} | "
-        text += f"{interval(ours[0], 3)} | {interval(ours[1], 3)} |\n"
+        text += f"{ours[0].text(3)} | {ours[1].text(3)} |\n"
     return text + BBR3_REMARKS
 
 

@@ -8,8 +8,9 @@ use lab::{Curves, Recording, Run};
 const WIFI: &str = include_str!("../../../scenarios/wifi.toml");
 const LTE: &str = include_str!("../../../scenarios/lte.toml");
 
-fn run(text: &str, bounded: bool) -> Run {
-    let scenario = scenario_with(text, &["duration=3s", "warmup=0s"]);
+/// A run of so many seconds, without a warm-up.
+fn run(text: &str, seconds: u32, bounded: bool) -> Run {
+    let scenario = scenario_with(text, &[&format!("duration={seconds}s"), "warmup=0s"]);
     finished(&scenario, Recording { packets: true, bounded, ..Recording::default() })
 }
 
@@ -24,7 +25,7 @@ fn mean_use(curves: &Curves, link: usize, end: f64) -> f64 {
 
 #[test]
 fn the_use_of_a_channel_is_its_airtime() {
-    let mut run = run(WIFI, false);
+    let mut run = run(WIFI, 3, false);
     let curves = run.curves(0.0, 3.0, 500);
     let outcome = run.outcome();
     for (number, link) in outcome.links.iter().enumerate().filter(|(_, link)| link.wifi.is_some()) {
@@ -50,7 +51,7 @@ flow = [
 ]
 "#;
     for text in [LTE, tdd] {
-        let mut run = run(text, false);
+        let mut run = run(text, 3, false);
         let curves = run.curves(0.0, 3.0, 500);
         let outcome = run.outcome();
         for (number, link) in outcome.links.iter().enumerate().filter(|(_, link)| link.cell.is_some()) {
@@ -90,9 +91,7 @@ to = "u"
 #[test]
 fn thinned_curves_of_a_long_run_have_the_same_use() {
     // A log that is full has no curve of the whole run.
-    let scenario = scenario_with(WIFI, &["duration=12s", "warmup=0s"]);
-    let run = |bounded| finished(&scenario, Recording { packets: true, bounded, ..Recording::default() });
-    let (all, part) = (run(false), run(true));
+    let (all, part) = (run(WIFI, 12, false), run(WIFI, 12, true));
     assert!(part.recorded().0[1] < 12.0);
     let [whole, thinned] = [&all, &part].map(|run| run.curves(0.0, 12.0, 500));
     for (number, name) in all.link_names().iter().enumerate() {

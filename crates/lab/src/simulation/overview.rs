@@ -2,6 +2,7 @@
 
 use super::decimator::{Decimator, Range};
 use net::{PacketEvent, PacketStep, Transmission};
+use std::collections::BTreeMap;
 use transport::WindowRow;
 
 /// Columns of the duration at the start; halved when the points need more memory than [`MOST_POINTS`] of them.
@@ -105,8 +106,6 @@ pub(crate) struct LinkOverview {
 /// How much of its medium a link uses, and how much its transmissions carry.
 #[derive(Clone, Debug)]
 pub(crate) struct LinkUse {
-    /// Number of the link.
-    pub link: u32,
     /// In each column the time that it used the medium, as if alone, s.
     pub used: Vec<f64>,
     /// Packets of each transmission.
@@ -114,8 +113,8 @@ pub(crate) struct LinkUse {
 }
 
 impl LinkUse {
-    pub fn new(link: u32, range: Range) -> LinkUse {
-        LinkUse { link, used: Vec::new(), packets: Decimator::new(range, false) }
+    pub fn new(range: Range) -> LinkUse {
+        LinkUse { used: Vec::new(), packets: Decimator::new(range, false) }
     }
 
     /// Adds a transmission over an interval, s, with a share of the medium and so many packets.
@@ -143,8 +142,8 @@ pub(crate) struct Overview {
     pub delays: Vec<Decimator>,
     /// Of the links that had a queue or a drop.
     pub links: Vec<LinkOverview>,
-    /// Of the links that share a medium.
-    pub uses: Vec<LinkUse>,
+    /// Of the links that share a medium, by number.
+    pub uses: BTreeMap<u32, LinkUse>,
     /// With many flows: times, and the 10th, 50th and 90th percentile of their windows.
     pub percentiles: Vec<(f64, [f64; 3])>,
     /// Packets held by each link, and the place of its curves.
@@ -163,7 +162,7 @@ impl Overview {
             flows: internals.iter().take(MOST_FLOWS).map(|names| FlowOverview::new(range, names)).collect(),
             delays: Vec::new(),
             links: Vec::new(),
-            uses: Vec::new(),
+            uses: BTreeMap::new(),
             percentiles: Vec::new(),
             held: Vec::new(),
             windows: vec![f64::NAN; internals.len()],
@@ -237,16 +236,12 @@ impl Overview {
     /// Adds a transmission on a medium.
     pub fn transmission(&mut self, transmission: &Transmission) {
         let link = transmission.link.0;
-        let place = match self.uses.iter().position(|of| of.link == link) {
-            Some(place) => place,
-            None if self.uses.len() >= MOST_LINKS => return,
-            None => {
-                self.uses.push(LinkUse::new(link, self.range));
-                self.uses.len() - 1
-            }
-        };
+        if self.uses.len() >= MOST_LINKS && !self.uses.contains_key(&link) {
+            return;
+        }
         let interval = (transmission.begin.seconds(), transmission.end.seconds());
-        self.uses[place].add(self.range, interval, transmission.share(), transmission.packets());
+        let link_use = self.uses.entry(link).or_insert_with(|| LinkUse::new(self.range));
+        link_use.add(self.range, interval, transmission.share(), transmission.packets());
     }
 
     /// Takes the samples before a time.
@@ -286,7 +281,7 @@ impl Overview {
         };
         let link = |link: &LinkOverview| link.queue.len() + link.drops.len();
         let delays = self.delays.iter().map(Decimator::len).sum::<usize>();
-        let uses = self.uses.iter().map(|of| of.packets.len() + of.used.len() / 2).sum::<usize>();
+        let uses = self.uses.values().map(|of| of.packets.len() + of.used.len() / 2).sum::<usize>();
         let links = self.links.iter().map(link).sum::<usize>();
         self.flows.iter().map(flow).sum::<usize>() + delays + uses + links
     }
@@ -298,7 +293,7 @@ impl Overview {
             flow.each().for_each(|curve| *curve = curve.thinned(self.range));
             flow.acked = flow.acked.chunks(2).map(|pair| pair.iter().sum()).collect();
         }
-        for of_link in &mut self.uses {
+        for of_link in self.uses.values_mut() {
             of_link.packets = of_link.packets.thinned(self.range);
             of_link.used = of_link.used.chunks(2).map(|pair| pair.iter().sum()).collect();
         }

@@ -33,7 +33,7 @@ impl Run {
                 if !rows {
                     let bytes = |flow| self.segment_bytes(flow as u32);
                     from_overview(&mut curves, overview, range, [&flows, &links], bytes);
-                    media::from_overview(&mut curves, self, overview.range, &overview.uses, range);
+                    media::from_overview(&mut curves, self, overview, range);
                 }
                 rows
             }

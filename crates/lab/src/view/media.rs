@@ -4,7 +4,8 @@
 use super::series::{Curves, Series};
 use crate::simulation::Run;
 use crate::simulation::decimator::Range;
-use crate::simulation::overview::LinkUse;
+use crate::simulation::overview::{LinkUse, Overview};
+use std::collections::BTreeMap;
 use units::{Span, Time};
 
 /// Bins of the use in the interval shown.
@@ -13,7 +14,7 @@ const BINS: usize = 120;
 /// Adds the curves of the links that share a medium, from the transmissions of the interval.
 pub(super) fn from_log(curves: &mut Curves, run: &Run, range: Range) {
     let log = run.transmissions();
-    let mut uses: Vec<Option<LinkUse>> = vec![None; run.link_names().len()];
+    let mut uses: BTreeMap<u32, LinkUse> = BTreeMap::new();
     let bins = Range { columns: BINS, ..range };
     for row in log.first_row(Time::ZERO + Span::from_seconds(range.from.max(0.0)))..log.link.len() {
         let interval = (log.begin[row].seconds(), log.end[row].seconds());
@@ -21,43 +22,46 @@ pub(super) fn from_log(curves: &mut Curves, run: &Run, range: Range) {
             break;
         }
         if interval.1 > range.from {
-            let link_use =
-                uses[log.link[row] as usize].get_or_insert_with(|| LinkUse::new(log.link[row], range));
+            let link_use = uses.entry(log.link[row]).or_insert_with(|| LinkUse::new(range));
             link_use.add(bins, interval, log.share[row], log.packets[row]);
         }
     }
-    uses.iter().flatten().for_each(|link_use| add(curves, run, link_use, bins));
+    add(curves, run, uses, bins);
 }
 
 /// Adds the same curves from those of the whole run.
-pub(super) fn from_overview(curves: &mut Curves, run: &Run, whole: Range, uses: &[LinkUse], range: Range) {
+pub(super) fn from_overview(curves: &mut Curves, run: &Run, overview: &Overview, range: Range) {
+    let whole = overview.range;
     let bins = Range { columns: BINS.min(whole.columns), ..range };
     let column = (whole.to - whole.from) / whole.columns as f64;
-    for of_run in uses {
-        let mut link_use =
-            LinkUse { packets: of_run.packets.thinned(range), ..LinkUse::new(of_run.link, range) };
+    let part = |of_run: &LinkUse| {
+        let mut link_use = LinkUse { packets: of_run.packets.thinned(range), ..LinkUse::new(range) };
         for (place, used) in of_run.used.iter().enumerate().filter(|(_, used)| **used > 0.0) {
             let begin = whole.from + place as f64 * column;
             if begin < range.to && begin + column > range.from {
                 link_use.add(bins, (begin, begin + column), used / column, 0);
             }
         }
-        add(curves, run, &link_use, bins);
-    }
+        link_use
+    };
+    let uses = overview.uses.iter().map(|(link, of_run)| (*link, part(of_run))).collect();
+    add(curves, run, uses, bins);
 }
 
-/// Adds the curves of a link: its part of the time of its channel, and the packets of its transmissions.
-fn add(curves: &mut Curves, run: &Run, link_use: &LinkUse, bins: Range) {
-    let (link, width) = (link_use.link, (bins.to - bins.from) / bins.columns as f64);
-    let Some((channel, share)) = run.link_channels()[link as usize] else { return };
-    let point = |(bin, used): (usize, &f64)| (bins.from + bin as f64 * width, 100.0 * used / (share * width));
-    let mut points: Vec<(f64, f64)> = link_use.used.iter().enumerate().map(point).collect();
-    points.extend(points.last().map(|(at, value)| (at + width, *value)));
-    let name = &run.link_names()[link as usize];
-    for (panel, unit, points) in
-        [("use", "%", points), ("packets", "packets", link_use.packets.clone().finish())]
-    {
-        let of_link = Series { link: Some(link), channel: Some(channel), ..Series::new(panel, unit, name) };
-        curves.add(of_link, &points);
+/// Adds the curves of each link: its part of the time of its channel, and the packets of its transmissions.
+fn add(curves: &mut Curves, run: &Run, uses: BTreeMap<u32, LinkUse>, bins: Range) {
+    let (names, channels) = (run.link_names(), run.link_channels());
+    let width = (bins.to - bins.from) / bins.columns as f64;
+    for (link, link_use) in uses {
+        let Some((channel, share)) = channels[link as usize] else { continue };
+        let point =
+            |(bin, used): (usize, &f64)| (bins.from + bin as f64 * width, 100.0 * used / (share * width));
+        let mut points: Vec<(f64, f64)> = link_use.used.iter().enumerate().map(point).collect();
+        points.extend(points.last().map(|(at, value)| (at + width, *value)));
+        for (panel, unit, points) in [("use", "%", points), ("packets", "packets", link_use.packets.finish())]
+        {
+            let series = Series::new(panel, unit, &names[link as usize]);
+            curves.add(Series { link: Some(link), channel: Some(channel), ..series }, &points);
+        }
     }
 }

@@ -169,7 +169,7 @@ impl<'a> Packets<'a> {
         };
         let (earlier, others): (Vec<usize>, Vec<usize>) =
             before.filter(shares).partition(|before| log.link[*before] == link);
-        let view = TransmissionView {
+        let mut view = TransmissionView {
             kind: net::Content::KINDS[log.kind[row] as usize],
             begin_s: log.begin[row].seconds(),
             packets: log.packets[row],
@@ -179,7 +179,8 @@ impl<'a> Packets<'a> {
             earlier: earlier.len(),
             words: String::new(),
         };
-        Some(TransmissionView { words: sentences::of_transmission(&view, since_s), ..view })
+        view.words = sentences::of_transmission(&view, since_s);
+        Some(view)
     }
 
     /// Packets of each flow that the link of a drop or mark holds at that time: enqueued, and neither sent nor dropped.
