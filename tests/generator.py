@@ -71,6 +71,9 @@ class Generator:
         for table in ("tcp", "quic"):
             if self.likely(0.1):
                 document[table] = self.table(table)
+        if "wifi" not in document:
+            for table in (*document.get("flow", []), *document.get("traffic", [])):
+                table.pop("access", None)
         if self.likely(self.CHANGED):
             document["change"] = [self.change(document, number) for number in range(self.random.randrange(1, 6))]
         return document
@@ -151,6 +154,9 @@ class Generator:
             for table in (link, link.get("back", {})):
                 table.pop("shaper", None)
         document["wifi"] = [self.table("wifi_set") | {"name": "w", "ap": point}]
+        for flow in document["flow"]:
+            if self.likely(0.3):
+                flow["access"] = self.choice("bk", "be", "vi", "vo")
 
     def add_cell(self, document: Document) -> None:
         """One node becomes a base station, and one or two of its links links of its cell."""
@@ -227,7 +233,7 @@ class Generator:
             case ("wifi", "rate_control"):
                 mcs = self.random.randrange(12)
                 return self.choice("minstrel", "ideal", {"kind": "fixed", "mcs": mcs})
-            case ("cellular", "snr"):
+            case ("wifi" | "cellular", "snr"):
                 return self.choice(self.random.randrange(-5, 30), [["0s", 20], ["300ms", 3]])
             case ("cell", "blocks"):
                 return self.choice(6, 25, 50, 100, [["0s", 25], ["200ms", 50]])

@@ -85,6 +85,7 @@ def transmissions(finished: _core.Finished) -> pl.DataFrame:
             pl.Series("end_s", _numbers(columns["end_s"], np.float64)),
             _names("link", _numbers(columns["link"], np.uint32), finished.link_names),
             _names("kind", _numbers(columns["kind"], np.uint8), _core.codes()["transmission"]),
+            _names("access", _numbers(columns["access"], np.uint8), _core.codes()["access"]),
             *counts,
             pl.Series("mcs", _numbers(columns["mcs"], np.uint8)).replace(NO_MCS, None),
             pl.Series("collided", _numbers(columns["collided"], np.uint8)).cast(pl.Boolean),

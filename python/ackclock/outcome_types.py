@@ -103,6 +103,12 @@ class Drops(TypedDict):
     """the queue discipline dropped it after the queue had accepted it"""
     policer: int
     """the policer had no tokens for it"""
+    retry: int
+    """its MPDU was lost in its last attempt (Wi-Fi)"""
+    rlc: int
+    """its transport block was lost in its last attempt (cell)"""
+    handover: int
+    """lost at a handover (cell)"""
 
 
 class LowLatencyOutcome(TypedDict):
@@ -118,9 +124,11 @@ class LowLatencyOutcome(TypedDict):
     """99th percentile of these times, within 1 %; only with `delays = true`."""
 
 
-class WifiLinkOutcome(TypedDict):
-    """One direction of a Wi-Fi link."""
+class WifiCategoryOutcome(TypedDict):
+    """The packets of an access category in one direction of a Wi-Fi link; the keys are those of all its packets."""
 
+    access: str
+    """`bk`, `be`, `vi` or `vo`."""
     airtime_share: float
     """Airtime of its transmissions, answers included, over duration."""
     ppdus: int
@@ -129,12 +137,10 @@ class WifiLinkOutcome(TypedDict):
     """MPDUs in them."""
     mean_aggregation: float | None
     """MPDUs of a PPDU; null if there was none."""
-    aggregation: list[int]
-    """PPDUs with 1, 2, 3 to 4, 5 to 8, ..., 129 to 256 MPDUs."""
     retry_rate: float | None
     """MPDUs that failed over MPDUs sent; null if there was none."""
     retry_drops: int
-    """Packets that were lost after their last attempt; they are in `dropped_packets.loss` too."""
+    """Packets that were lost after their last attempt."""
     collisions: int
     """PPDUs that collided."""
     mcs: list[int]
@@ -162,7 +168,8 @@ class CellLinkOutcome(TypedDict):
     mean_order_wait_s: float | None
     """Mean time that a complete packet waits behind an unfinished one, seconds; null without packets."""
     lost_packets: int
-    """Packets that were lost after their last attempt or at a handover; they are in `dropped_packets.loss` too."""
+    """Packets that were lost after their last attempt or at a handover; they are in `dropped_packets.rlc` and
+    `dropped_packets.handover` too."""
     requests: int
     """Scheduling requests; uplink."""
     mean_grant_wait_s: float | None
@@ -296,6 +303,33 @@ class LinkOutcome(TypedDict):
     """What the direction has done in its cell; absent on other links."""
     grants: NotRequired[GrantsOutcome | None]
     """What the direction was granted; absent on other links."""
+
+
+class WifiLinkOutcome(TypedDict):
+    """One direction of a Wi-Fi link."""
+
+    airtime_share: float
+    """Airtime of its transmissions, answers included, over duration."""
+    ppdus: int
+    """PPDUs that it sent, repetitions included."""
+    mpdus: int
+    """MPDUs in them."""
+    mean_aggregation: float | None
+    """MPDUs of a PPDU; null if there was none."""
+    aggregation: list[int]
+    """PPDUs with 1, 2, 3 to 4, 5 to 8, ..., 129 to 256 MPDUs."""
+    retry_rate: float | None
+    """MPDUs that failed over MPDUs sent; null if there was none."""
+    retry_drops: int
+    """Packets that were lost after their last attempt; they are in `dropped_packets.retry` too."""
+    collisions: int
+    """PPDUs that collided."""
+    mcs: list[int]
+    """MPDUs by MCS, from 0."""
+    mean_access_delay_s: float | None
+    """Mean time from the begin of the contention to the transmission, seconds; null if there was none."""
+    categories: list[WifiCategoryOutcome]
+    """The same by access category, if flows of several cross the link."""
 
 
 class SatelliteOutcome(TypedDict):

@@ -38,7 +38,7 @@ pub use view::{
 };
 
 /// Names of the limits in [`FlowOutcome::limited_s`].
-pub const SEND_LIMITS: [&str; 5] = transport::SendLimit::NAMES;
+pub const SEND_LIMITS: [&str; transport::SendLimit::NAMES.len()] = transport::SendLimit::NAMES;
 
 /// The version of engine and models: part of every result's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

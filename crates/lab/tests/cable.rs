@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{audited_with, copied};
+use common::{audited_with, copied, refusal};
 use lab::Outcome;
 
 const CABLE: &str = include_str!("../../../scenarios/cable.toml");
@@ -82,6 +82,54 @@ fn longer_bursts_fill_longer_aggregates() {
     let [alone, short, long] = ["tso = false", "tso = true", "tso = true, pacing_shift = 7"].map(of);
     assert!(alone.0 * 1.3 < short.0 && short.0 * 1.1 < long.0, "{alone:?} {short:?} {long:?}");
     assert!(long.1 < short.1 && short.1 < 0.9 * alone.1, "airtime: {alone:?} {short:?} {long:?}");
+}
+
+#[test]
+fn a_sender_with_small_queues_fills_aggregates_by_its_pacing_shift() {
+    let upload = |shift: u32| {
+        let text = format!(
+            r#"
+duration = "10s"
+warmup = "2s"
+wifi = [{{ name = "w", ap = "ap", standard = "ax" }}]
+link = [
+  {{ name = "air", ends = ["sta", "ap"], rate = {{ kind = "wifi", medium = "w", errors = 0, rate_control = {{ kind = "fixed", mcs = 9 }} }} }},
+  {{ name = "wire", ends = ["ap", "server"], rate = "10Gbps", delay = "5ms" }},
+]
+flow = [{{ name = "f", from = "sta", to = "server", tcp = {{ congestion_control = "bbr", tso = true, small_queues = true, pacing_shift = {shift} }} }}]
+"#
+        );
+        let o = audited_with(&text, &[]);
+        let mpdus = o.links[0].wifi.as_ref().unwrap().mean_aggregation.unwrap();
+        (o.flows[0].goodput_bps, mpdus, o.flows[0].limited_s[4])
+    };
+    let [short, long] = [upload(10), upload(7)];
+    assert!(long.0 > 1.1 * short.0 && long.1 > 2.0 * short.1, "{short:?} {long:?}");
+    assert!(short.2 > 1.0, "the queue of its host limits it: {short:?}");
+}
+
+#[test]
+fn small_queues_bound_the_queue_of_a_host() {
+    let of = |options: &str| {
+        let text = format!(
+            r#"
+duration = "10s"
+link = [{{ name = "l", ends = ["a", "b"], rate = "20Mbps", delay = "20ms", queue = {{ kind = "QUEUE", limit = "500p" }} }}]
+flow = [{{ name = "f", from = "a", to = "b", tcp = {{ congestion_control = "cubic", {options} }} }}]
+"#
+        );
+        text
+    };
+    let run = |options: &str, queue: &str| audited_with(&of(options).replace("QUEUE", queue), &[]);
+    for queue in ["droptail", "fq_codel", "codel"] {
+        let plain = run("tso = true", queue);
+        let small = run("tso = true, small_queues = true", queue);
+        // Two bursts of two segments, of which one is in transmission.
+        assert!(small.links[0].mean_queue_packets <= 4.0, "{queue}: {}", small.links[0].mean_queue_packets);
+        assert!(small.flows[0].goodput_bps > 0.93 * plain.flows[0].goodput_bps, "{queue}");
+    }
+    let refused = refusal(&of("small_queues = true").replace("QUEUE", "red"), &[]);
+    assert!(refused.contains("small_queues needs a first link without RED"), "{refused}");
 }
 
 #[test]

@@ -30,61 +30,111 @@ const QUEUES: [&str; 6] = [
     r#"{ kind = "docsis_pie", limit = "30kB" }"#,
 ];
 
-/// A cell with two users, or a direction with grants, and UDP both ways that ends at 2 s.
+/// A cell of any kind.
+fn drawn_cell(s: &mut Stream) -> String {
+    let kind = one(
+        s,
+        &[
+            "blocks = 6",
+            "width = \"10MHz\"",
+            "blocks = [[\"0s\", 50], [\"1s\", 8]]",
+            "kind = \"nr\", width = \"20MHz\", tdd = \"DDDSU\"",
+            "kind = \"nr\", mu = 3, width = \"50MHz\"",
+        ],
+    );
+    let scheduler = one(s, &["max_ci", "round_robin", "proportional_fair\", idle = \"decay"]);
+    let rlc = one(s, &["am", "um"]);
+    let attempts = 1 + (s.uniform() * 4.0) as u32;
+    let rtt = 1 + (s.uniform() * 20.0) as u32;
+    format!(
+        "cell = [{{ name = \"c\", station = \"b\", {kind}, scheduler = \"{scheduler}\", rlc = \"{rlc}\", attempts = {attempts}, harq_rtt = {rtt} }}]\n"
+    )
+}
+
+/// A basic service set of any kind.
+fn drawn_set(s: &mut Stream) -> String {
+    let standard = one(s, &["n", "ac", "ax"]);
+    let window = one(s, &["", ", window = 1", ", window = 8", ", max_ppdu = \"1ms\""]);
+    let amsdu = 1 + (s.uniform() * 4.0) as u32;
+    let rts = one(s, &["none", "0B", "2000B"]);
+    let (eifs, bar) = (s.uniform() < 0.5, s.uniform() < 0.3);
+    let retries = (s.uniform() * 8.0) as u32;
+    let edca = one(s, &["", ", edca = { vo = { txop = \"0ms\" }, be = { txop = \"2ms\" } }"]);
+    let more = one(s, &["", ", scheduler = \"round_robin\"", ", charge = \"both\""]);
+    format!(
+        "wifi = [{{ name = \"w\", ap = \"b\", standard = \"{standard}\", width = \"20MHz\", streams = 1, amsdu = {amsdu}, rts_threshold = \"{rts}\", eifs = {eifs}, bar = {bar}, retry_limit = {retries}{window}{edca}{more} }}]\n"
+    )
+}
+
+fn cellular_rate(s: &mut Stream) -> String {
+    let snr = 5 + (s.uniform() * 20.0) as u32;
+    let more = one(
+        s,
+        &[
+            "",
+            ", fading = { speed = \"30kmph\" }",
+            ", handover = { at = [\"0s\", \"1.5s\", \"1.9s\"] }",
+            ", handover = { at = [\"1.5s\", \"1.99s\"], mode = \"seamless\" }",
+            ", drx = { cycle = \"40ms\", inactivity = \"5ms\" }",
+            ", blockage = { clear = \"100us\", blocked = \"100us\", loss = 10 }",
+        ],
+    );
+    format!("rate = {{ kind = \"cellular\", medium = \"c\", snr = {snr}{more} }}\n")
+}
+
+fn wifi_rate(s: &mut Stream) -> String {
+    let control = one(s, &["\"minstrel\"", "\"ideal\"", "{ kind = \"fixed\", mcs = 5 }"]);
+    let more = one(
+        s,
+        &[
+            "snr = 35",
+            "snr = [[\"0s\", 35], [\"1s\", 12]]",
+            "errors = 0.2",
+            "snr = 20, fading = { speed = \"3kmph\", carrier = 5.2 }",
+            "snr = 30, blockage = { clear = \"100ms\", blocked = \"30ms\", loss = 10 }, access = \"vi\"",
+        ],
+    );
+    format!("rate = {{ kind = \"wifi\", medium = \"w\", rate_control = {control}, {more} }}\n")
+}
+
+fn grants_rate(s: &mut Stream) -> String {
+    let profile = one(s, &["docsis31", "docsis_ll", "gpon", "gpon_fixed"]);
+    let rate = one(s, &["200kbps", "5Mbps", "50Mbps"]);
+    let unsolicited = one(s, &["0B", "100B", "3000B"]);
+    format!(
+        "rate = {{ kind = \"request_grant\", rate = \"{rate}\", channel = \"100Mbps\", profile = \"{profile}\", unsolicited = \"{unsolicited}\" }}\n"
+    )
+}
+
+/// A cell or a Wi-Fi channel with two users, or a direction with grants, and UDP both ways that ends at 2 s.
 fn drawn(number: u64) -> String {
     let mut stream = Stream::new(number, "media", "test");
     let s = &mut stream;
     let mut text = "duration = \"200s\"\n".to_string();
-    let cell = s.uniform() < 0.7;
-    if cell {
-        let kind = one(
-            s,
-            &[
-                "blocks = 6",
-                "width = \"10MHz\"",
-                "blocks = [[\"0s\", 50], [\"1s\", 8]]",
-                "kind = \"nr\", width = \"20MHz\", tdd = \"DDDSU\"",
-                "kind = \"nr\", mu = 3, width = \"50MHz\"",
-            ],
-        );
-        let scheduler = one(s, &["max_ci", "round_robin", "proportional_fair\", idle = \"decay"]);
-        let rlc = one(s, &["am", "um"]);
-        let attempts = 1 + (s.uniform() * 4.0) as u32;
-        let rtt = 1 + (s.uniform() * 20.0) as u32;
-        text += &format!(
-            "cell = [{{ name = \"c\", station = \"b\", {kind}, scheduler = \"{scheduler}\", rlc = \"{rlc}\", attempts = {attempts}, harq_rtt = {rtt} }}]\n"
-        );
-    }
-    for user in 0..if cell { 2 } else { 1 } {
+    let kind = one(s, &["cell", "wifi", "cell", "wifi", "grants"]);
+    text += &match kind {
+        "cell" => drawn_cell(s),
+        "wifi" => drawn_set(s),
+        _ => String::new(),
+    };
+    for user in 0..if kind == "grants" { 1 } else { 2 } {
         let queue = one(s, &QUEUES);
         text += &format!("[[link]]\nends = [\"b\", \"u{user}\"]\ndelay = \"2ms\"\nqueue = {queue}\n");
-        text += &if cell {
-            let snr = 5 + (s.uniform() * 20.0) as u32;
-            let more = one(
-                s,
-                &[
-                    "",
-                    ", fading = { speed = \"30kmph\" }",
-                    ", handover = { at = [\"0s\", \"1.5s\", \"1.9s\"] }",
-                    ", handover = { at = [\"1.5s\", \"1.99s\"], mode = \"seamless\" }",
-                    ", drx = { cycle = \"40ms\", inactivity = \"5ms\" }",
-                    ", blockage = { clear = \"100us\", blocked = \"100us\", loss = 10 }",
-                ],
-            );
-            format!("rate = {{ kind = \"cellular\", medium = \"c\", snr = {snr}{more} }}\n")
-        } else {
-            let profile = one(s, &["docsis31", "docsis_ll", "gpon", "gpon_fixed"]);
-            let rate = one(s, &["200kbps", "5Mbps", "50Mbps"]);
-            let unsolicited = one(s, &["0B", "100B", "3000B"]);
-            format!(
-                "rate = {{ kind = \"request_grant\", rate = \"{rate}\", channel = \"100Mbps\", profile = \"{profile}\", unsolicited = \"{unsolicited}\" }}\n"
-            )
+        text += &match kind {
+            "cell" => cellular_rate(s),
+            "wifi" => wifi_rate(s),
+            _ => grants_rate(s),
         };
-        for [from, to] in [["b".to_string(), format!("u{user}")], [format!("u{user}"), "b".to_string()]] {
+        let ends = [["b".to_string(), format!("u{user}")], [format!("u{user}"), "b".to_string()]];
+        for (number, [from, to]) in ends.iter().chain(&ends).enumerate() {
             let rate = one(s, &["20kbps", "1Mbps", "10Mbps"]);
             let packet = one(s, &["60", "1000", "9000"]);
+            let access = match kind {
+                "wifi" => one(s, &["", "access = \"bk\"\n", "access = \"vi\"\n", "access = \"vo\"\n"]),
+                _ => "",
+            };
             text += &format!(
-                "[[flow]]\nname = \"{from}-{to}\"\nfrom = \"{from}\"\nto = \"{to}\"\nstop = \"2s\"\nudp = {{ rate = \"{rate}\", packet = {packet} }}\n"
+                "[[flow]]\nname = \"{number}{from}-{to}\"\nfrom = \"{from}\"\nto = \"{to}\"\nstop = \"2s\"\n{access}udp = {{ rate = \"{rate}\", packet = {packet} }}\n"
             );
         }
     }

@@ -291,3 +291,64 @@ fn access_parameters_change_the_collisions() {
         assert!(message.contains(part), "{message}");
     }
 }
+
+#[test]
+fn the_category_of_a_flow_decides_its_delay() {
+    let call = |access: &str| {
+        let text = saturated(5, 7, VHT20, 5)
+            + &format!(
+                "[[flow]]\nname = \"call\"\nfrom = \"s0\"\nto = \"ap\"\n{access}udp = {{ rate = \"100kbps\", packet = 200 }}\n"
+            );
+        audited_with(&text, &["link.\"s0->ap\".queue.limit=100p"])
+    };
+    let delay = |o: &Outcome| o.flows[5].mean_delay_s.unwrap();
+    let (plain, voice) = (call(""), call("access = \"vo\"\n"));
+    assert!(delay(&voice) < 0.05 * delay(&plain), "{} {}", delay(&voice), delay(&plain));
+    let link = voice.links[0].wifi.as_ref().unwrap();
+    let ppdus = |access: &str| link.categories.iter().find(|one| one.access == access).unwrap().ppdus;
+    assert!(ppdus("vo") > 200, "each packet has a PPDU of its own");
+    assert_eq!(ppdus("be") + ppdus("vo"), link.ppdus);
+    assert!(plain.links[0].wifi.as_ref().unwrap().categories.is_empty());
+    let wired = "duration = \"1s\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"1ms\" }]\nflow = [{ from = \"a\", to = \"b\", access = \"vo\" }]\n";
+    assert!(refusal(wired, &[]).contains("flow[0].access: has no effect without [[wifi]]"));
+}
+
+#[test]
+fn a_txop_has_as_many_ppdus_as_fit() {
+    // Video: 34 us of AIFS, 3.5 slots, then 10 PPDUs of 232 us with SIFS and an ACK of 28 us each, 16 us apart, in 3.008 ms.
+    let text = saturated(1, 7, &format!("{VHT20}, window = 1"), 3)
+        .replace("errors = 0", "errors = 0, access = \"vi\"");
+    let cycle = 34.0 + 3.5 * 9.0 + 10.0 * 276.0 + 9.0 * 16.0;
+    within(mbps(&audited_with(&text, &[])), 10.0 * 12_000.0 / cycle, 0.005);
+    let one = "wifi.cell.edca.vi.txop=0ms";
+    within(mbps(&audited_with(&text, &[one])), 12_000.0 / (34.0 + 3.5 * 9.0 + 276.0), 0.005);
+}
+
+#[test]
+fn packets_share_an_mpdu() {
+    // One MPDU of three packets: 30 + 2 x 1524 + 1522 bytes in 608 us; in an A-MPDU 14 MPDUs of two packets in 5348 us.
+    let of = |set: &str| mbps(&audited_with(&saturated(1, 7, &format!("{VHT20}, {set}"), 3), &[]));
+    within(of("window = 1, amsdu = 3"), 36_000.0 / (608.0 + 44.0 + 43.0 + 67.5), 0.005);
+    within(of("amsdu = 2"), 28.0 * 12_000.0 / (5348.0 + 48.0 + 43.0 + 67.5), 0.005);
+    // 802.11n has MPDUs of at most 4,095 bytes: two packets.
+    let n = "standard = \"n\", width = \"20MHz\", streams = 1, window = 1, amsdu = 3";
+    let o = audited_with(&saturated(1, 7, n, 1), &[]);
+    let packets = o.flows[0].delivered_bytes as f64 / 1500.0;
+    within(packets / o.links[0].wifi.as_ref().unwrap().mpdus as f64, 2.0, 0.01);
+}
+
+#[test]
+fn the_signal_of_a_station_changes() {
+    let text = saturated(1, 7, VHT20, 4)
+        .replace("errors = 0, rate_control = { kind = \"fixed\", mcs = 7 }", "SIGNAL");
+    let of = |signal: &str| audited_with(&text.replace("SIGNAL", signal), &[]);
+    let near = mbps(&of("snr = 35, rate_control = \"ideal\""));
+    let far = mbps(&of("snr = 12, rate_control = \"ideal\""));
+    let leaves = of("snr = [[\"0s\", 35], [\"2s\", 12]], rate_control = \"ideal\"");
+    within(mbps(&leaves), (near + far) / 2.0, 0.01);
+    let fading = of("snr = 25, fading = { speed = \"3kmph\", carrier = 5.2 }, rate_control = \"ideal\"");
+    let used = fading.links[0].wifi.as_ref().unwrap().mcs.iter().filter(|mpdus| **mpdus > 0).count();
+    assert!(used >= 6, "{used} rates");
+    let wrong = text.replace("SIGNAL", "snr = [[\"1s\", 35]]");
+    assert!(refusal(&wrong, &[]).contains("snr"), "{}", refusal(&wrong, &[]));
+}

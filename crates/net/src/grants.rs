@@ -225,7 +225,7 @@ impl Grants {
                 break;
             }
             let end = now + self.options.channel.time_for(bytes - left);
-            turn.released.push((self.link, end, Released { packet, delivered: true }));
+            turn.released.push((self.link, end, Released { packet, lost: None }));
         }
         left
     }

@@ -50,7 +50,7 @@ impl Medium {
                 .directions()
                 .map(|(link, up, _)| (link, usize::from(up), cell.shares()[usize::from(up)]))
                 .collect(),
-            MediumKind::Wifi(channel) => channel.outstanding().map(|(link, _)| (link, 0, 1.0)).collect(),
+            MediumKind::Wifi(channel) => channel.links().map(|link| (link, 0, 1.0)).collect(),
             MediumKind::Grants(_) => Vec::new(),
         }
     }

@@ -11,6 +11,7 @@ mod transit;
 use crate::ids::LinkId;
 use crate::impairment::Effect;
 use crate::link::{Accepted, Beyond, IngressState, Link, LinkSpec, NO_INGRESS, Router};
+use crate::local::LocalQueues;
 use crate::medium::Medium;
 use crate::next_hop::{Hop, LastHop, Segment, Upstream, places};
 use crate::packet::{Ecn, Packet};
@@ -89,6 +90,8 @@ pub struct Network {
     datagram_changes: DatagramChanges,
     /// What several links share as their transmitter.
     media: Vec<Medium>,
+    /// The senders that limit their packets in the queues of their hosts.
+    local: LocalQueues,
     /// Arrivals at receivers that are not processed yet.
     received: Vec<(Time, Packet)>,
     /// Arrivals at receivers after [`Network::border`].
@@ -126,6 +129,7 @@ impl Network {
             dropped_options: Vec::new(),
             datagram_changes: DatagramChanges::default(),
             media: Vec::new(),
+            local: LocalQueues::default(),
             received: Vec::new(),
             held: Vec::new(),
             last_hop: LastHop::default(),

@@ -34,6 +34,8 @@ pub(crate) struct Service {
     pub due: Time,
     /// Start of the current transmission.
     pub serving_since: Time,
+    /// It is the first link of senders that limit their packets in it.
+    pub local: bool,
     /// The packets that the discipline has just dropped.
     pub drops: Vec<Waiting>,
     /// The packets that leave before those of the discipline: a change has kept them, or they follow one that it has kept.
@@ -58,6 +60,7 @@ impl Service {
             nominal,
             due: Time::NEVER,
             serving_since: Time::ZERO,
+            local: false,
             drops: Vec::new(),
             front: VecDeque::new(),
             waiting: 0,
@@ -90,6 +93,18 @@ impl Service {
     /// Number of waiting packets.
     pub fn waiting(&self) -> u64 {
         self.waiting
+    }
+
+    /// Whether packets wait whose access category is the one at `place`.
+    pub fn waits(&self, place: usize) -> bool {
+        let leaves_first = |waiting: &Waiting| self.scheduler.place(&waiting.packet) == place;
+        self.scheduler.waits(place) || self.front.iter().any(leaves_first)
+    }
+
+    /// Takes the first of the packets that leave before those of the discipline, whose access category is the one at `place`.
+    pub fn pop_front(&mut self, place: usize) -> Option<Waiting> {
+        let first = self.front.iter().position(|waiting| self.scheduler.place(&waiting.packet) == place)?;
+        self.front.remove(first)
     }
 
     /// The accepted packets that are not transmitted. The time that packets wait now is not in the sum.

@@ -47,6 +47,9 @@ drop_reasons! {
     Route "route" "there was no path to its destination" false;
     Aqm "aqm" "the queue discipline dropped it after the queue had accepted it" true;
     Policer "policer" "the policer had no tokens for it" false;
+    Retry "retry" "its MPDU was lost in its last attempt (Wi-Fi)" true;
+    Rlc "rlc" "its transport block was lost in its last attempt (cell)" true;
+    Handover "handover" "lost at a handover (cell)" true;
 }
 
 /// A step of a packet on a link.

@@ -1,6 +1,7 @@
 //! Transmissions on Wi-Fi channels and in cells, for observers of a run.
 
 use crate::ids::LinkId;
+use crate::wifi::Access;
 use units::{Span, Time};
 
 /// An MPDU of a PPDU.
@@ -10,6 +11,8 @@ pub struct MpduResult {
     pub number: u32,
     /// The attempt, from 1.
     pub attempt: u32,
+    /// Its bytes, headers included.
+    pub bytes: u32,
     /// Whether it arrived at the receiver.
     pub arrived: bool,
 }
@@ -19,6 +22,8 @@ pub struct MpduResult {
 pub enum Content {
     /// A PPDU with data; without any if it was an RTS that collided.
     Ppdu {
+        /// The access category of its packets.
+        access: Access,
         /// Modulation and coding scheme.
         mcs: u8,
         /// Duration of preamble and data.
@@ -30,6 +35,8 @@ pub enum Content {
     },
     /// A request for a missing block ACK.
     BlockAckRequest {
+        /// The access category of the data.
+        access: Access,
         /// Several devices transmitted at once.
         collided: bool,
     },
@@ -62,6 +69,14 @@ impl Content {
             Content::Ppdu { .. } => 0,
             Content::BlockAckRequest { .. } => 1,
             Content::Block { .. } => 2,
+        }
+    }
+
+    /// Its access category, on a channel.
+    pub const fn access(&self) -> Option<Access> {
+        match self {
+            Content::Ppdu { access, .. } | Content::BlockAckRequest { access, .. } => Some(*access),
+            Content::Block { .. } => None,
         }
     }
 }

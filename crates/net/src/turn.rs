@@ -1,6 +1,7 @@
 //! A turn of a medium: the queues that it asks, the packets that leave it, and how much of it each link uses.
 
 use crate::qdisc::scheduled::Waiting;
+use crate::tap::DropReason;
 use crate::transmission::Transmission;
 use units::{Span, Time};
 
@@ -11,14 +12,21 @@ pub(crate) trait Queues {
     /// Their bytes.
     fn bytes(&self, link: u32) -> u64;
     /// Takes the next packet of link `link`.
-    fn next(&mut self, link: u32) -> Option<Waiting>;
+    fn next(&mut self, link: u32) -> Option<Waiting> {
+        self.next_of(link, 0)
+    }
+    /// Whether packets of link `link` wait whose access category is the one at `place`.
+    fn waits(&self, link: u32, place: usize) -> bool;
+    /// Takes the next of these packets.
+    fn next_of(&mut self, link: u32, place: usize) -> Option<Waiting>;
 }
 
 /// A packet that leaves the receiver of a medium: delivered, or lost after its attempts.
 #[derive(Clone, Debug)]
 pub(crate) struct Released {
     pub packet: Waiting,
-    pub delivered: bool,
+    /// Why it is lost; `None`: it is delivered.
+    pub lost: Option<DropReason>,
 }
 
 /// What a medium has done in a turn.
@@ -74,7 +82,10 @@ pub(crate) mod testing {
         fn bytes(&self, link: u32) -> u64 {
             self.0[link as usize].iter().map(|waiting| waiting.packet.size as u64).sum()
         }
-        fn next(&mut self, link: u32) -> Option<Waiting> {
+        fn waits(&self, link: u32, _place: usize) -> bool {
+            !self.0[link as usize].is_empty()
+        }
+        fn next_of(&mut self, link: u32, _place: usize) -> Option<Waiting> {
             self.0[link as usize].pop_front()
         }
     }

@@ -65,6 +65,7 @@ fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
     names.set_item("kind", codes.kinds)?;
     names.set_item("limit", lab::SEND_LIMITS.to_vec())?;
     names.set_item("transmission", lab::TransmissionLog::KINDS.to_vec())?;
+    names.set_item("access", lab::TransmissionLog::ACCESSES.to_vec())?;
     names.set_item("radio", lab::RadioLog::STEPS.to_vec())?;
     Ok(names.unbind())
 }

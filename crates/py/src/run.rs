@@ -32,7 +32,7 @@ pub(crate) struct Finished {
     segment_bytes: Vec<Option<u32>>,
     /// For each flow the seconds under each limit (`codes()["limit"]`) that kept its sender from sending more.
     #[pyo3(get)]
-    limited_s: Vec<[f64; 5]>,
+    limited_s: Vec<[f64; lab::SEND_LIMITS.len()]>,
     /// The first violations that the auditor found.
     #[pyo3(get)]
     violations: Vec<String>,
@@ -241,6 +241,7 @@ fn transmission_columns(py: Python<'_>, log: lab::TransmissionLog) -> PyResult<P
     put(&columns, "end_s", seconds(log.end))?;
     put(&columns, "link", log.link)?;
     put(&columns, "kind", log.kind)?;
+    put(&columns, "access", log.access)?;
     put(&columns, "packets", log.packets)?;
     put(&columns, "arrived", log.arrived)?;
     put(&columns, "attempt", log.attempt)?;

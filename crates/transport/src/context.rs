@@ -126,6 +126,11 @@ pub trait FlowContext {
     fn timer(&self, timer: FlowTimer) -> Time;
     /// Adds a row to the window trace.
     fn window(&mut self, row: &WindowRow);
+    /// When at most `limit` bytes of this flow are in the queue and the device of its host; `None`: now. `Time::NEVER`: the
+    /// pacing timer is set when it is known.
+    fn local_room(&mut self, _limit: u64) -> Option<Time> {
+        None
+    }
     /// Called before new data is sent: segments in flight including the new one, and the window.
     fn sending(&mut self, in_flight: u32, window: u32);
 }

@@ -62,8 +62,6 @@ pub struct SenderStats {
     pub cwnd_area: f64,
     /// See `cwnd_area`.
     pub ssthresh_area: f64,
-    /// Time under each limit, in the order of [`SendLimit::NAMES`].
-    pub limited: [Span; 5],
 }
 
 /// A TCP sender.
@@ -115,6 +113,8 @@ pub struct Sender {
     seen_at: Time,
     limited_at: Time,
     limited_by: SendLimit,
+    /// The queue of its host has no room for the next packet.
+    host_full: bool,
     /// Counters.
     pub stats: SenderStats,
     pub(crate) controller: AnyController,
@@ -125,6 +125,8 @@ pub struct Sender {
     burst_at: Time,
     burst_left: u32,
     completed: Time,
+    /// Time under each limit, in the order of [`SendLimit::NAMES`].
+    limited: [Span; SendLimit::NAMES.len()],
     /// The receiver's window, segments.
     receive_window: u32,
     /// The next ACK changes the receiver's window, so it is no duplicate (RFC 5681 section 2).
@@ -205,6 +207,8 @@ impl Sender {
             seen_at: Time::ZERO,
             limited_at: Time::ZERO,
             limited_by: SendLimit::default(),
+            host_full: false,
+            limited: [Span::ZERO; SendLimit::NAMES.len()],
             sample: None,
             completed: Time::NEVER,
             done: false,

@@ -16,6 +16,8 @@ def print_media(console: PlainConsole, outcome: dict[str, Any], most: int | None
             table = table_of(title, ("link",), heads)
             for link in links[:most]:
                 table.add_row(link["name"], *row(link[key]))
+                for category in link[key].get("categories", ()):
+                    table.add_row(f"  {category['access']}", *row(category))
             console.print(table)
     for channel in outcome.get("wifi", ()):
         rate = channel["collision_rate"] or 0.0

@@ -1,5 +1,7 @@
 //! Media under audit: the transmissions of the links that share one take at most the time that there is.
 
+use super::airtime::Airtimes;
+use net::wifi::Access;
 use std::collections::BTreeMap;
 use units::{PS_PER_S, Rate, Span, Time};
 
@@ -24,18 +26,28 @@ pub enum AccessRules {
     /// They are not checked.
     Unchecked,
     /// Those of a Wi-Fi channel.
-    Edca {
-        /// Between the end of an access and a transmission of this link.
-        aifs: Span,
-        /// Numbers of the block ACK window.
-        window: u32,
-        /// Attempts of an MPDU.
-        attempts: u32,
-        /// Longest duration of a PPDU with several MPDUs.
-        longest: Span,
-    },
+    Edca(EdcaRules),
     /// Those of a cell.
     Cell(CellRules),
+}
+
+/// The rules of channel access and of PPDUs.
+#[derive(Clone, Debug)]
+pub struct EdcaRules {
+    /// The node that transmits.
+    pub node: u32,
+    /// Between the end of an access and a transmission of this link, by access category.
+    pub aifs: [Span; Access::ALL.len()],
+    /// For how long a device may transmit after an access, by access category; zero: one PPDU.
+    pub txop: [Span; Access::ALL.len()],
+    /// The airtimes of its PPDUs.
+    pub airtimes: Airtimes,
+    /// Attempts of an MPDU.
+    pub attempts: u32,
+    /// Bytes of data from which RTS and CTS come before them.
+    pub rts_threshold: u32,
+    /// After transmissions without an answer everyone waits EIFS.
+    pub eifs: bool,
 }
 
 /// The rules of transport blocks.
@@ -43,6 +55,8 @@ pub enum AccessRules {
 pub struct CellRules {
     /// Resource blocks, each from a time on.
     pub blocks: Vec<(Time, u32)>,
+    /// Of each slot of a period, whether this direction may use it.
+    pub pattern: Vec<bool>,
     /// Slots from an attempt of a block to the next one, at least.
     pub harq_rtt: u64,
     /// Attempts of a block.
@@ -58,17 +72,30 @@ pub struct CellRules {
 pub(super) struct MediaTimes(BTreeMap<u32, u128>);
 
 impl MediaTimes {
-    /// A packet of `bytes` leaves at `at`. Returns what is wrong with it.
+    /// A packet of `bytes` leaves at `at`. Returns what is wrong with those before it, which can be lost now, or with its time.
     pub(super) fn depart(&mut self, medium: &AuditedMedium, bytes: u32, at: Time) -> Option<String> {
         let peak = medium.peak?;
         let taken = self.0.entry(medium.number).or_default();
-        *taken += bytes as u128 * 8 * PS_PER_S as u128 / peak.bps().max(1) as u128;
-        if *taken > (at + medium.ahead).ps() as u128 {
-            return Some(format!("transmissions take {taken} ps at the largest rates"));
+        let before = *taken;
+        *taken += time(bytes, peak);
+        if before > (at + medium.ahead).ps() as u128 {
+            return Some(format!("transmissions take {before} ps at the largest rates"));
         }
         let off = at.ps().checked_rem(medium.slot.ps()).unwrap_or(0);
         (off > 0).then(|| format!("a packet leaves {off} ps after the end of a slot"))
     }
+
+    /// The last packet that left is lost: it may have been transmitted together with another one, in a collision.
+    pub(super) fn lose(&mut self, medium: &AuditedMedium, bytes: u32) {
+        if let (Some(peak), Some(taken)) = (medium.peak, self.0.get_mut(&medium.number)) {
+            *taken -= time(bytes, peak);
+        }
+    }
+}
+
+/// The time that `bytes` take at a rate, ps.
+fn time(bytes: u32, rate: Rate) -> u128 {
+    bytes as u128 * 8 * PS_PER_S as u128 / rate.bps().max(1) as u128
 }
 
 #[cfg(test)]
@@ -89,8 +116,12 @@ mod tests {
         let mut times = MediaTimes::default();
         assert_eq!(times.depart(&medium(8, 0, 0), 1000, at(1000)), None);
         assert_eq!(times.depart(&medium(16, 0, 0), 1000, at(1500)), None);
+        assert_eq!(times.depart(&medium(16, 0, 0), 1000, at(1999)), None);
+        let mut lost = times.clone();
         assert!(times.depart(&medium(16, 0, 0), 1000, at(1999)).is_some());
         assert_eq!(times.depart(&medium(8, 0, 2), 1000, at(1999)), None);
+        lost.lose(&medium(16, 0, 0), 1000);
+        assert_eq!(lost.depart(&medium(16, 0, 0), 1000, at(1999)), None);
         let mut times = MediaTimes::default();
         assert_eq!(times.depart(&medium(80, 1, 0), 1000, at(2000)), None);
         assert!(times.depart(&medium(80, 1, 0), 1000, at(2500)).is_some());

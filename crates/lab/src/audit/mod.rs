@@ -4,11 +4,13 @@
 //! arrives before the propagation delay, no link sends faster than its rate, no medium is used for longer than the time,
 //! no queue exceeds its limit, cumulative ACKs do not decrease, and no sender has more data in flight than its window.
 
+mod airtime;
 mod media;
 mod radio;
 mod transmissions;
 
-pub use media::{AccessRules, AuditedMedium, CellRules};
+pub use airtime::Airtimes;
+pub use media::{AccessRules, AuditedMedium, CellRules, EdcaRules};
 pub(crate) use radio::RadioAuditor;
 
 use media::MediaTimes;
@@ -462,6 +464,9 @@ impl Auditor {
             Some((last, _, lost)) if *last == id => {
                 *lost = true;
                 state.totals.2 += 1;
+                if let Some(medium) = &self.links[link].medium {
+                    self.media.lose(medium, id.size);
+                }
             }
             _ => self.report_violation(at, "conservation", format!("{id:?} is lost without having departed")),
         }

@@ -1,11 +1,13 @@
 //! Transmissions under audit: the rules of channel access, of block ACK windows, and of transport blocks.
 
-use super::media::{AccessRules, AuditedMedium, CellRules};
+use super::airtime::{BETWEEN_PPDUS, after_a_failure};
+use super::media::{AccessRules, AuditedMedium, CellRules, EdcaRules};
+use net::wifi::Access;
 use net::{Content, MpduResult, Transmission};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Span, Time};
 
-/// The last access to a channel.
+/// The last transmissions on a channel that began together.
 #[derive(Clone)]
 struct LastAccess {
     begin: Time,
@@ -13,6 +15,45 @@ struct LastAccess {
     /// Number of its transmissions, and whether the first one is marked as collided.
     transmissions: u32,
     collided: bool,
+    /// Whether there was an answer.
+    answered: bool,
+    /// The node and the access category of the transmitter, and when its TXOP began.
+    transmitter: (u32, Access),
+    txop_begin: Time,
+}
+
+impl EdcaRules {
+    /// The PPDU has the airtimes of its bytes, and no more bytes than one can have. Returns a violation.
+    fn duration(&self, t: &Transmission) -> Option<String> {
+        let Content::Ppdu { mcs, data, collided, ref mpdus, .. } = t.content else { return None };
+        let (airtimes, used) = (&self.airtimes, t.end.since(t.begin));
+        if mpdus.is_empty() {
+            // An RTS that collided.
+            return (!collided || data <= used).then(|| "a PPDU without data".into());
+        }
+        let bytes = airtimes.bytes(mpdus.iter().map(|mpdu| mpdu.bytes));
+        let several = mpdus.len() > 1;
+        if several && bytes > airtimes.most_bytes() {
+            return Some(format!("a PPDU has {bytes} bytes"));
+        }
+        if several && data > airtimes.longest {
+            return Some(format!("a PPDU lasts {} us", data.ps() / 1_000_000));
+        }
+        let answered = mpdus.iter().any(|mpdu| mpdu.arrived);
+        let answer = if answered { airtimes.answer(mcs) } else { Span::ZERO };
+        let protection = used.ps().checked_sub((data + answer).ps());
+        let protections = [Some(0), Some(airtimes.protection(mcs).ps())];
+        let protected = bytes >= self.rts_threshold as u64;
+        let expected = if protected { &protections[..] } else { &protections[..1] };
+        (data != airtimes.data(mcs, bytes) || !expected.contains(&protection))
+            .then(|| format!("{bytes} bytes at MCS {mcs} last {} ps, and {} ps in all", data.ps(), used.ps()))
+    }
+
+    /// A device goes on in a TXOP that began at `begin`. Returns a violation.
+    fn goes_on(&self, t: &Transmission, begin: Time, access: Access) -> Option<String> {
+        let over = t.end > begin + self.txop[access as usize];
+        over.then(|| format!("its TXOP began at {} ps, and it ends at {} ps", begin.ps(), t.end.ps()))
+    }
 }
 
 /// The MPDUs of a link: the next number, and the attempts of those that have not arrived.
@@ -122,7 +163,8 @@ impl Blocks {
 #[derive(Clone, Default)]
 pub(super) struct Transmissions {
     channels: BTreeMap<u32, LastAccess>,
-    agreements: BTreeMap<u32, Agreement>,
+    /// By link and access category.
+    agreements: BTreeMap<(u32, Access), Agreement>,
     /// Of each channel of a cell: the present slot, and the resource blocks in use.
     slots: BTreeMap<u32, (Time, u32)>,
     /// By link.
@@ -134,19 +176,16 @@ impl Transmissions {
     pub(super) fn add(&mut self, medium: &AuditedMedium, t: &Transmission) -> Option<String> {
         match (&medium.rules, &t.content) {
             (AccessRules::Unchecked, _) => None,
-            (AccessRules::Edca { aifs, .. }, Content::BlockAckRequest { collided }) => {
-                self.access(medium.number, t, *collided, *aifs)
+            (AccessRules::Edca(rules), Content::BlockAckRequest { access, collided }) => {
+                self.access(medium.number, rules, t, (*access, *collided, !*collided))
             }
-            (
-                AccessRules::Edca { aifs, window, attempts, longest },
-                Content::Ppdu { collided, mpdus, data, .. },
-            ) => {
-                if mpdus.len() > 1 && data > longest {
-                    return Some(format!("a PPDU lasts {} us", data.ps() / 1_000_000));
-                }
-                let agreement = self.agreements.entry(t.link.0).or_default();
-                let violation = agreement.add(mpdus, *collided, (*window, *attempts));
-                self.access(medium.number, t, *collided, *aifs).or(violation)
+            (AccessRules::Edca(rules), Content::Ppdu { access, collided, mpdus, .. }) => {
+                let agreement = self.agreements.entry((t.link.0, *access)).or_default();
+                let limits = (rules.airtimes.window as u32, rules.attempts);
+                let violation = agreement.add(mpdus, *collided, limits).or(rules.duration(t));
+                let answered = mpdus.iter().any(|mpdu| mpdu.arrived);
+                let access = self.access(medium.number, rules, t, (*access, *collided, answered));
+                access.or(violation)
             }
             (AccessRules::Cell(rules), Content::Block { width, attempt, first, arrived, .. }) => {
                 let block = OpenBlock { attempt: *attempt, begin: t.begin, width: *width };
@@ -158,23 +197,51 @@ impl Transmissions {
         }
     }
 
-    /// Accesses do not overlap and follow each other after AIFS; those that begin together collide.
-    fn access(&mut self, channel: u32, t: &Transmission, collided: bool, aifs: Span) -> Option<String> {
-        let access = LastAccess { begin: t.begin, end: t.end, transmissions: 1, collided };
+    /// Accesses do not overlap and follow each other after AIFS, or EIFS; those that begin together collide. A device with a
+    /// TXOP goes on after SIFS.
+    fn access(
+        &mut self,
+        channel: u32,
+        rules: &EdcaRules,
+        t: &Transmission,
+        (access, collided, answered): (Access, bool, bool),
+    ) -> Option<String> {
+        let transmitter = (rules.node, access);
+        let mut this = LastAccess {
+            begin: t.begin,
+            end: t.end,
+            transmissions: 1,
+            collided,
+            answered,
+            transmitter,
+            txop_begin: t.begin,
+        };
         let Some(last) = self.channels.get_mut(&channel) else {
-            self.channels.insert(channel, access);
+            self.channels.insert(channel, this);
             return None;
         };
         if t.begin == last.begin {
             last.end = last.end.max(t.end);
             last.transmissions += 1;
+            last.answered |= answered;
             let unmarked = !collided || !last.collided;
             return unmarked.then(|| "a collision that is not marked as one".into());
         }
-        let LastAccess { end, transmissions, collided, .. } = std::mem::replace(last, access);
-        if t.begin < end + aifs {
-            let early = (end + aifs).since(t.begin).ps();
-            return Some(format!("it begins {early} ps before AIFS is over"));
+        let goes_on = t.begin == last.end + BETWEEN_PPDUS && last.transmitter == transmitter && last.answered;
+        if goes_on {
+            this.txop_begin = last.txop_begin;
+        }
+        let LastAccess { end, transmissions, collided, answered, .. } = std::mem::replace(last, this);
+        if goes_on {
+            return rules.goes_on(t, last.txop_begin, access);
+        }
+        let longer = rules.eifs && !answered;
+        let idle = end + if longer { after_a_failure() } else { Span::ZERO };
+        let from = idle + rules.aifs[access as usize];
+        if t.begin < from {
+            let early = from.since(t.begin).ps();
+            let name = if longer { "EIFS" } else { "AIFS" };
+            return Some(format!("it begins {early} ps before {name} is over"));
         }
         (transmissions == 1 && collided).then(|| "a collision of one transmission".into())
     }
@@ -194,6 +261,10 @@ impl Transmissions {
         {
             return Some(format!("a block is sent after the handover at {} s", from.seconds()));
         }
+        let place = (t.begin.ps() / medium.slot.ps()) as usize % rules.pattern.len();
+        if !rules.pattern[place] {
+            return Some(format!("slot {place} of the period is for the other direction"));
+        }
         let all = rules.blocks.iter().rev().find(|(from, _)| *from <= t.begin).map_or(0, |(_, all)| *all);
         let slot = self.slots.entry(medium.number).or_insert((t.begin, 0));
         if slot.0 != t.begin {
@@ -206,8 +277,10 @@ impl Transmissions {
 
 #[cfg(test)]
 mod tests {
+    use super::super::airtime::Airtimes;
     use super::*;
     use net::LinkId;
+    use net::wifi::{Phy, Standard};
     use units::Rate;
 
     const US: u64 = 1_000_000;
@@ -216,25 +289,45 @@ mod tests {
         AuditedMedium { number: 0, peak: Some(Rate::from_bps(1)), slot, ahead: Span::ZERO, rules }
     }
 
-    /// A PPDU: link, begin and end (us), whether it is alone, MPDUs (number, attempt, arrived).
-    type TestPpdu = (u32, u64, u64, bool, &'static [(u32, u32, bool)]);
+    /// A PPDU: link, time after the one before (us; none: they begin together), by how much it is too long (us), whether it is
+    /// alone, MPDUs (number, attempt, arrived).
+    type TestPpdu = (u32, Option<u64>, u64, bool, &'static [(u32, u32, bool)]);
 
-    /// The violation of the last of some PPDUs.
-    fn on_channel(ppdus: &[TestPpdu]) -> Option<String> {
-        let (aifs, longest) = (Span::from_ps(43 * US), Span::from_ms(5));
-        let medium = medium(AccessRules::Edca { aifs, window: 4, attempts: 2, longest }, Span::ZERO);
+    /// The violation of the last of some PPDUs of 802.11ac at MCS 0: 1,538 bytes in 1,944 us, and an answer in 84 us.
+    fn on_channel(ppdus: &[TestPpdu], txop: u64) -> Option<String> {
+        let airtimes = {
+            let mut phy = Phy::new(Standard::Ac, 20, 1, Span::from_ps(800_000)).unwrap();
+            (phy.window, phy.longest) = (4, Span::from_ms(7));
+            Airtimes::new(&phy)
+        };
+        let rules = EdcaRules {
+            node: 0,
+            aifs: [Span::from_ps(43 * US); 4],
+            txop: [Span::from_ps(txop * US); 4],
+            airtimes: airtimes.clone(),
+            attempts: 2,
+            rts_threshold: u32::MAX,
+            eifs: true,
+        };
+        let medium = medium(AccessRules::Edca(rules), Span::ZERO);
         let mut transmissions = Transmissions::default();
-        let mut last = None;
-        for (link, begin, end, alone, mpdus) in ppdus {
+        let (mut last, mut begin, mut end) = (None, Time::ZERO, Time::ZERO);
+        for (link, gap, excess, alone, mpdus) in ppdus {
             assert_eq!(last, None);
             let result = |(number, attempt, arrived): &(u32, u32, bool)| MpduResult {
                 number: *number,
                 attempt: *attempt,
+                bytes: 1538,
                 arrived: *arrived,
             };
             let mpdus: Vec<MpduResult> = mpdus.iter().map(result).collect();
-            let [begin, end] = [begin, end].map(|us| Time::from_ps(us * US));
-            let content = Content::Ppdu { mcs: 0, data: end.since(begin), collided: !*alone, mpdus };
+            begin = gap.map_or(begin, |gap| end + Span::from_ps(gap * US));
+            let data = airtimes.data(0, airtimes.bytes(mpdus.iter().map(|mpdu| mpdu.bytes)));
+            let answered = mpdus.iter().any(|mpdu| mpdu.arrived);
+            let answer = if answered { airtimes.answer(0) } else { Span::ZERO };
+            end = begin + data + answer + Span::from_ps(excess * US);
+            let access = Access::BestEffort;
+            let content = Content::Ppdu { access, mcs: 0, data, collided: !*alone, mpdus };
             let link = LinkId(*link);
             last = transmissions.add(&medium, &Transmission { link, begin, end, content });
         }
@@ -243,29 +336,39 @@ mod tests {
 
     #[test]
     fn accesses_and_windows_are_checked() {
-        let first = (0, 100, 200, true, &[(0, 1, true), (1, 1, false)][..]);
-        assert_eq!(on_channel(&[first, (0, 243, 300, true, &[(1, 2, true), (2, 1, true)])]), None);
-        let wrong = |second: TestPpdu| on_channel(&[first, second]).unwrap();
-        assert!(wrong((0, 242, 300, true, &[(1, 2, true)])).contains("before AIFS"));
-        assert!(wrong((1, 100, 150, true, &[(0, 1, true)])).contains("not marked"));
-        assert!(wrong((0, 243, 300, true, &[(0, 2, true)])).contains("neither new nor missing"));
-        assert!(wrong((0, 243, 300, true, &[(1, 1, true)])).contains("attempt"));
-        assert!(wrong((0, 243, 300, true, &[(1, 2, true), (3, 1, true)])).contains("neither new"));
+        let first = (0, Some(100), 0, true, &[(0, 1, true), (1, 1, false)][..]);
+        let good = (0, Some(43), 0, true, &[(1, 2, true), (2, 1, true)][..]);
+        assert_eq!(on_channel(&[first, good], 0), None);
+        let wrong = |second: TestPpdu| on_channel(&[first, second], 0).unwrap();
+        assert!(wrong((0, Some(42), 0, true, &[(1, 2, true)])).contains("before AIFS"));
+        assert!(wrong((1, None, 0, true, &[(0, 1, true)])).contains("not marked"));
+        assert!(wrong((0, Some(43), 0, true, &[(0, 2, true)])).contains("neither new nor missing"));
+        assert!(wrong((0, Some(43), 0, true, &[(1, 1, true)])).contains("attempt"));
+        assert!(wrong((0, Some(43), 0, true, &[(1, 2, true), (3, 1, true)])).contains("neither new"));
         const WINDOW: [(u32, u32, bool); 5] =
             [(1, 2, false), (2, 1, true), (3, 1, true), (4, 1, true), (5, 1, true)];
-        assert!(wrong((0, 243, 300, true, &WINDOW)).contains("beyond the window"));
-        assert!(wrong((0, 243, 9000, true, &[(1, 2, true), (2, 1, true)])).contains("lasts"));
-        let collided = (0, 243, 300, false, &[(1, 2, true)][..]);
+        assert!(wrong((0, Some(43), 0, true, &WINDOW)).contains("beyond the window"));
+        assert!(wrong((0, Some(43), 0, true, &WINDOW[..4])).contains("lasts 7"));
+        assert!(wrong((0, Some(43), 1, true, &[(1, 2, true), (2, 1, true)])).contains("in all"));
+        let collided = (0, Some(43), 0, false, &[(1, 2, true)][..]);
         assert!(wrong(collided).contains("in a collision"));
-        let of_one = (0, 243, 300, false, &[(1, 2, false)][..]);
-        let next = (0, 400, 500, true, &[(2, 1, true)][..]);
-        assert!(on_channel(&[first, of_one, next]).unwrap().contains("collision of one"));
+        let of_one = (0, Some(43), 0, false, &[(1, 2, false)][..]);
+        let next = (0, Some(200), 0, true, &[(2, 1, true)][..]);
+        assert!(on_channel(&[first, of_one, next], 0).unwrap().contains("collision of one"));
+        let lost = (0, Some(43), 0, true, &[(1, 2, false)][..]);
+        let early = (0, Some(102), 0, true, &[(2, 1, true)][..]);
+        assert!(on_channel(&[first, lost, early], 0).unwrap().contains("before EIFS"));
+        // In a TXOP a device goes on after SIFS.
+        let again = (0, Some(16), 0, true, &[(1, 2, true)][..]);
+        assert!(wrong(again).contains("TXOP"));
+        assert_eq!(on_channel(&[first, again], 6_000), None);
     }
 
     /// The violation of the last of some blocks of link 0: slot, width, attempt, slot of the first attempt, arrived.
     fn in_cell(blocks: &[(u64, u32, u32, u64, bool)]) -> Option<String> {
         let rules = CellRules {
             blocks: vec![(Time::ZERO, 50), (Time::from_ps(20_000 * US), 25)],
+            pattern: [vec![true; 39], vec![false]].concat(),
             harq_rtt: 8,
             attempts: 2,
             processes: 2,
@@ -297,6 +400,7 @@ mod tests {
             wrong(&[(0, 50, 1, 0, false), (8, 50, 2, 0, false), (16, 50, 3, 0, false)]).contains("follow")
         );
         assert!(wrong(&[(31, 50, 1, 31, true)]).contains("handover"));
+        assert!(wrong(&[(39, 9, 1, 39, true)]).contains("other direction"));
         assert!(wrong(&[(0, 9, 1, 0, true), (1, 9, 1, 1, true), (2, 9, 1, 2, true)]).contains("3 HARQ"));
         // A block that waits for its repetition occupies its process; a handover ends all of them.
         let waits = [(0, 9, 1, 0, false), (7, 9, 1, 7, false), (9, 9, 1, 9, true)];

@@ -1,14 +1,13 @@
 //! Reads `[[cell]]`, the cells of mobile networks, and `rate = { kind = "cellular", ... }` of links.
 
 use super::document::TomlItem;
-use super::media::{MediumWords, medium_of};
+use super::media::{MediumWords, inner_values, medium_of, read_variation};
 use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
 use crate::error::ScenarioError;
-use crate::schema::{CELL, CELLULAR_RATE, of_user};
-use net::cellular::{Blockage, Cell, CellOptions, Drx, Fading, Handover, Shadowing, UserOptions};
+use crate::schema::{CELL, CELLULAR_RATE};
+use net::cellular::{Cell, CellOptions, Drx, Handover, UserOptions};
 use net::qdisc::Queue;
-use params::Values;
 use units::Limit;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -24,14 +23,9 @@ pub(super) fn default_queue() -> Queue {
 /// Reads the table of a rate with kind "cellular".
 pub(super) fn read_rate(table: &TableReader<'_>) -> Result<UserOptions> {
     let mut user = UserOptions::new(&table.values(&CELLULAR_RATE.table, 0)?);
-    let inner = |name: &'static str| -> Result<Option<Values>> {
-        table.table(name)?.map(|inner| inner.values(of_user(name), 0)).transpose()
-    };
-    user.fading = inner("fading")?.map(|values| Fading::new(&values));
-    user.shadowing = inner("shadowing")?.map(|values| Shadowing::new(&values));
-    user.blockage = inner("blockage")?.map(|values| Blockage::new(&values));
-    user.drx = inner("drx")?.map(|values| Drx::new(&values));
-    user.handover = inner("handover")?.map(|values| Handover::new(&values));
+    user.variation = read_variation(table)?;
+    user.drx = inner_values(table, "drx")?.map(|values| Drx::new(&values));
+    user.handover = inner_values(table, "handover")?.map(|values| Handover::new(&values));
     Ok(user)
 }
 

@@ -123,7 +123,8 @@ pub(crate) fn describe_direction(direction: &Direction) -> DirectionDescription 
                 format!("{min} to {max} in random steps, {}", direction.queue.label())
             }
             Some(RateVariation::Wifi(rate)) => {
-                format!("Wi-Fi \"{}\", {}", rate.medium, direction.queue.label())
+                let name = rate.medium.as_deref().unwrap_or_default();
+                format!("Wi-Fi \"{name}\", {}", direction.queue.label())
             }
             Some(RateVariation::Cellular(user)) => {
                 let cell = user.medium.as_deref().unwrap_or_default();

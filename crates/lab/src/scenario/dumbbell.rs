@@ -58,6 +58,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
             stop: None,
             bytes: None,
             writes: Vec::new(),
+            access: None,
             kind: FlowKind::Tcp(tcp.clone()),
         })
         .collect();

@@ -1,11 +1,12 @@
 //! Reads `[[flow]]`.
 
 use super::document::{TomlItem, TomlValue};
-use super::model::{Flow, FlowKind};
+use super::model::{Direction, Duplex, Flow, FlowKind};
 use super::nodes::{Nodes, check_ends};
 use super::rate::FASTEST;
 use super::table::{TableReader, pair, quantity};
 use super::transports::{Defaults, read_transport};
+use super::wifi::read_access;
 use crate::error::ScenarioError;
 use units::{ByteCount, Rate, Span};
 
@@ -43,8 +44,33 @@ pub(super) fn read_flow(
         None => read_transport(&reader, defaults)?,
     };
     check_data(&reader, &kind, bytes, !writes.is_empty())?;
+    let access = read_access(&reader)?;
     reader.finish()?;
-    Ok(Flow { name, from, to, start, start_jitter, stop, bytes, writes, kind })
+    Ok(Flow { name, from, to, start, start_jitter, stop, bytes, writes, access, kind })
+}
+
+/// Fails if senders at `nodes`, which limit their packets in the queues there, have queues that are not asked at departures, or
+/// a first hop that is no link. `path` and `item` are those of the flow or the traffic source.
+pub(super) fn check_small_queues(
+    (path, item): (String, &TomlItem),
+    nodes: &[String],
+    links: &[Duplex],
+    only_links: bool,
+) -> Result<()> {
+    let decides_early =
+        |direction: &Direction| direction.queue.needs_constant_rate() || direction.router.is_some();
+    let first = |link: &Duplex| {
+        let mut ends = link.ends.iter().zip(&link.directions);
+        ends.any(|(from, direction)| nodes.contains(from) && decides_early(direction))
+    };
+    let message = if !only_links {
+        "small_queues is for paths of links alone"
+    } else if links.iter().any(first) {
+        "small_queues needs a first link without RED, PIE and router"
+    } else {
+        return Ok(());
+    };
+    Err(TableReader::new(path, item)?.error("tcp", message))
 }
 
 /// Fails if a flow of this kind cannot have this data.

@@ -3,6 +3,9 @@
 use super::model::{Direction, Duplex};
 use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
+use crate::schema::of_user;
+use net::{Blockage, Fading, Shadowing, Variation};
+use params::Values;
 
 /// The words for a kind of medium in messages.
 pub(super) struct MediumWords {
@@ -14,6 +17,23 @@ pub(super) struct MediumWords {
     pub table: &'static str,
     /// The node that all its links have in common.
     pub station: &'static str,
+}
+
+/// The values of a table in that of a rate, if it is there.
+pub(super) fn inner_values(
+    table: &TableReader<'_>,
+    name: &'static str,
+) -> Result<Option<Values>, ScenarioError> {
+    table.table(name)?.map(|inner| inner.values(of_user(name), 0)).transpose()
+}
+
+/// How the signal of a direction varies around its mean.
+pub(super) fn read_variation(table: &TableReader<'_>) -> Result<Variation, ScenarioError> {
+    Ok(Variation {
+        fading: inner_values(table, "fading")?.map(|values| Fading::new(&values)),
+        shadowing: inner_values(table, "shadowing")?.map(|values| Shadowing::new(&values)),
+        blockage: inner_values(table, "blockage")?.map(|values| Blockage::new(&values)),
+    })
 }
 
 /// The number of the medium of a link among `media`, each with its name and its station; none for a link of another kind.

@@ -60,4 +60,4 @@ pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
 #[cfg(test)]
 pub(crate) use table::read_keys;
-pub use wifi_model::{Wifi, WifiQueue, WifiRate};
+pub use wifi_model::{Wifi, WifiQueue};

@@ -1,12 +1,13 @@
 //! The types of a scenario after reading: links, flows, traffic, satellites, radio.
 
-use super::wifi_model::{Wifi, WifiRate};
+use super::wifi_model::Wifi;
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params, Signals};
 use net::cellular::{CellOptions, UserOptions};
 use net::impairment::Loss;
 use net::qdisc::Queue;
 use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
+use net::wifi::{Access, DirectionOptions};
 use net::{DeliveryTrace, GrantOptions, HandoffLoss, RateSteps, RouterConfig};
 use orbit::{Rules, SatelliteSystem};
 use std::collections::BTreeMap;
@@ -100,7 +101,7 @@ impl Direction {
     }
 
     /// Its Wi-Fi options, if it is a direction of a Wi-Fi link.
-    pub fn wifi(&self) -> Option<&WifiRate> {
+    pub fn wifi(&self) -> Option<&DirectionOptions> {
         if let Some(RateVariation::Wifi(rate)) = &self.variation { Some(rate) } else { None }
     }
 
@@ -147,7 +148,7 @@ pub enum RateVariation {
         burst: u64,
     },
     /// The transmitter is a Wi-Fi channel.
-    Wifi(WifiRate),
+    Wifi(Box<DirectionOptions>),
     /// The transmitter is a cell.
     Cellular(Box<UserOptions>),
     /// The transmitter sends what it was granted.
@@ -173,8 +174,17 @@ pub struct Flow {
     pub bytes: Option<u64>,
     /// When the application writes, since the start, and how many bytes; empty: all data at the start.
     pub writes: Vec<(Span, u64)>,
+    /// The access category of its packets on Wi-Fi links; `None`: that of the link.
+    pub access: Option<Access>,
     /// What kind of flow it is.
     pub kind: FlowKind,
+}
+
+impl FlowKind {
+    /// Whether its sender limits its packets in the queue of its host.
+    pub fn limits_local(&self) -> bool {
+        matches!(self, FlowKind::Tcp(tcp) if tcp.options.small_queues)
+    }
 }
 
 /// TCP, QUIC or UDP.
@@ -295,6 +305,8 @@ pub struct Traffic {
     pub load: Rate,
     /// Sizes of the flows.
     pub sizes: Sizes,
+    /// The access category of their packets on Wi-Fi links; `None`: that of the link.
+    pub access: Option<Access>,
     /// The transport of its flows.
     pub kind: FlowKind,
 }

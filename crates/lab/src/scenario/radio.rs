@@ -341,6 +341,7 @@ fn read_traffic(
         stop: None,
         bytes: None,
         writes: Vec::new(),
+        access: None,
         kind: stream.clone(),
     });
     Ok(flows.filter(|flow| flow.start < duration).collect())

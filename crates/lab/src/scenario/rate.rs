@@ -68,7 +68,7 @@ fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>
         let rate = wifi::read_rate(&table)?;
         table.finish()?;
         // The rate is that of its basic service set, which is read later.
-        return Ok((FASTEST, Some(RateVariation::Wifi(rate))));
+        return Ok((FASTEST, Some(RateVariation::Wifi(Box::new(rate)))));
     }
     if model.table.name == CELLULAR_RATE.table.name {
         let user = cellular::read_rate(&table)?;

@@ -1,7 +1,7 @@
 //! Reads a whole scenario.
 
 use super::document::TomlItem;
-use super::flows::read_flow;
+use super::flows::{check_small_queues, read_flow};
 use super::links::read_link;
 use super::model::{Duplex, Flow, MOST_FLOWS, Prepared, RadioNetwork, Satellites, Scenario, Traffic};
 use super::nodes::Nodes;
@@ -66,29 +66,26 @@ impl Scenario {
             return Err(top.missing("link", "name at least one [[link]]"));
         }
         let nodes = Nodes::new(&links, satellites.as_deref(), radio.as_deref());
-        let flow_items = top.list("flow")?.unwrap_or(&[]);
-        if flow_items.len() > MOST_FLOWS {
-            return Err(
-                top.error("flow", format!("{} flows; at most {MOST_FLOWS} are possible", flow_items.len()))
-            );
-        }
+        let flow_items = list_flows(&top)?;
         let mut flows: Vec<Flow> = flow_items
             .iter()
             .enumerate()
             .map(|(i, item)| read_flow(i, item, defaults, &nodes))
             .collect::<Result<_>>()?;
         flows.extend(generated);
-        let traffic: Vec<Traffic> = top
-            .list("traffic")?
-            .unwrap_or(&[])
+        let traffic_items = top.list("traffic")?.unwrap_or(&[]);
+        let traffic: Vec<Traffic> = traffic_items
             .iter()
             .enumerate()
             .map(|(i, item)| Traffic::read(i, item, defaults, &nodes, duration))
             .collect::<Result<_>>()?;
         check_number_of_flows(&top, &flows, &traffic, duration)?;
+        let only_links = satellites.is_none() && radio.is_none();
+        check_hosts((flow_items, &flows), (traffic_items, &traffic), &links, only_links)?;
+        wifi::check_access(&wifi, &[("flow", flow_items), ("traffic", traffic_items)])?;
         let delays = top.switch("delays")?.unwrap_or(false);
         check_names(link_items, &links, flow_items, &flows)?;
-        traffic::check_names(top.list("traffic")?.unwrap_or(&[]), &traffic, &flows)?;
+        traffic::check_names(traffic_items, &traffic, &flows)?;
         Routers::new(&links, radio.as_deref(), satellites.is_some()).check(
             flow_items,
             defaults.tcp,
@@ -172,6 +169,33 @@ fn read_times(top: &TableReader<'_>) -> Result<(Span, Span)> {
         return Err(top.error("warmup", format!("must be shorter than the duration, {duration}")));
     }
     Ok((duration, warmup))
+}
+
+/// The `[[flow]]` tables.
+fn list_flows<'a>(top: &TableReader<'a>) -> Result<&'a [TomlItem]> {
+    let items = top.list("flow")?.unwrap_or(&[]);
+    if items.len() > MOST_FLOWS {
+        return Err(top.error("flow", format!("{} flows; at most {MOST_FLOWS} are possible", items.len())));
+    }
+    Ok(items)
+}
+
+/// Fails if the hosts of flows or traffic cannot have the small queues that their senders want.
+fn check_hosts(
+    (flow_items, flows): (&[TomlItem], &[Flow]),
+    (traffic_items, traffic): (&[TomlItem], &[Traffic]),
+    links: &[Duplex],
+    only_links: bool,
+) -> Result<()> {
+    for (item, flow) in flow_items.iter().zip(flows).filter(|(_, flow)| flow.kind.limits_local()) {
+        let (place, nodes) = (format!("flow.{}", flow.name), std::slice::from_ref(&flow.from));
+        check_small_queues((place, item), nodes, links, only_links)?;
+    }
+    for (item, source) in traffic_items.iter().zip(traffic).filter(|(_, one)| one.kind.limits_local()) {
+        let place = format!("traffic.{}", source.name);
+        check_small_queues((place, item), &source.ends[0], links, only_links)?;
+    }
+    Ok(())
 }
 
 /// Checks that there is a flow, and that all tables together have at most the maximum number of flows.

@@ -5,6 +5,7 @@ use super::model::{Flow, FlowKind, MOST_FLOWS, Scenario, Sizes, Traffic};
 use super::nodes::{Nodes, check_ends};
 use super::table::TableReader;
 use super::transports::{Defaults, read_transport};
+use super::wifi::read_access;
 use crate::error::ScenarioError;
 use cc::detmath;
 use engine::Stream;
@@ -101,8 +102,8 @@ impl Traffic {
             Some(shape) => Sizes::pareto(mean, shape, largest.unwrap_or(1000.0 * mean))
                 .ok_or_else(|| reader.error("largest", "must be more than the mean size"))?,
         };
-        let kind = read_transport(&reader, defaults)?;
-        let traffic = Traffic { name, ends, start, stop, load, sizes, kind };
+        let (access, kind) = (read_access(&reader)?, read_transport(&reader, defaults)?);
+        let traffic = Traffic { name, ends, start, stop, load, sizes, access, kind };
         if let Some(message) = traffic.lacks_routers() {
             return Err(reader.error("tcp", message).unmet());
         }
@@ -156,6 +157,7 @@ impl Traffic {
                 stop: None,
                 bytes: Some(self.sizes.pick(sizes.uniform())),
                 writes: Vec::new(),
+                access: self.access,
                 kind: self.kind.clone(),
             });
         }

@@ -1,15 +1,15 @@
 //! Reads `[[wifi]]`, the basic service sets, and `rate = { kind = "wifi", ... }` of links.
 
 use super::document::{TomlItem, TomlValue};
-use super::media::{MediumWords, medium_of};
+use super::media::{MediumWords, medium_of, read_variation};
 use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
-use super::wifi_model::{Wifi, WifiQueue, WifiRate};
+use super::wifi_model::{Wifi, WifiQueue};
 use crate::error::{ScenarioError, nearest};
-use crate::schema::EDCA_CATEGORY;
+use crate::schema::{EDCA_CATEGORY, WIFI_RATE};
 use net::qdisc::Queue;
 use net::qdisc::scheduled::FQ_CODEL;
-use net::wifi::{Access, CategoryOptions, ChannelOptions, Phy, RateControl, Standard};
+use net::wifi::{Access, CategoryOptions, ChannelOptions, DirectionOptions, Phy, RateControl, Standard};
 use params::Value;
 use units::{Limit, Rate, Span};
 
@@ -44,10 +44,31 @@ fn word<T: Copy>(
     })
 }
 
+/// Reads `access`, the access category of a flow, of traffic or of a link.
+pub(super) fn read_access(table: &TableReader<'_>) -> Result<Option<Access>> {
+    let read = |_| word(table, "access", Access::ALL, Access::BestEffort);
+    table.text("access")?.map(read).transpose()
+}
+
+/// Fails if flows or traffic, with the keys of their lists, have access categories where no basic service set is.
+pub(super) fn check_access(sets: &[Wifi], lists: &[(&str, &[TomlItem])]) -> Result<()> {
+    for (key, items) in lists.iter().filter(|_| sets.is_empty()) {
+        for (index, item) in items.iter().enumerate() {
+            let table = TableReader::new(format!("{key}[{index}]"), item)?;
+            if table.get("access").is_some() {
+                return Err(table.error("access", "has no effect without [[wifi]]; leave it out"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Reads the table of a rate with kind "wifi".
-pub(super) fn read_rate(table: &TableReader<'_>) -> Result<WifiRate> {
-    let snr = table.number("snr", -20.0, 80.0)?.unwrap_or(40.0);
-    let control = match table.get("rate_control").map(|item| &item.value) {
+pub(super) fn read_rate(table: &TableReader<'_>) -> Result<DirectionOptions> {
+    let mut direction = DirectionOptions::new(&table.values(&WIFI_RATE.table, 0)?);
+    direction.check().map_err(|mistake| table.mistake(mistake))?;
+    direction.variation = read_variation(table)?;
+    direction.rate_control = match table.get("rate_control").map(|item| &item.value) {
         Some(TomlValue::Table(_)) => {
             let Some(fixed) = table.table("rate_control")? else {
                 return Err(table.missing("rate_control", ""));
@@ -62,15 +83,7 @@ pub(super) fn read_rate(table: &TableReader<'_>) -> Result<WifiRate> {
             word(table, "rate_control", &known, RateControl::Minstrel)?
         }
     };
-    Ok(WifiRate {
-        medium: table.text("medium")?.unwrap_or_default().to_string(),
-        snr,
-        errors: table.number("errors", 0.0, 1.0)?,
-        streams: table.integer("streams", 1, 8)?.map(|streams| streams as u32),
-        control,
-        weight: table.number("weight", 0.01, 100.0)?.unwrap_or(1.0),
-        access: word(table, "access", Access::ALL, Access::BestEffort)?,
-    })
+    Ok(direction)
 }
 
 /// Reads all `[[wifi]]` tables.
@@ -119,6 +132,7 @@ fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
     phy.control = word(table, "control_rate", &[(6, "6Mbps"), (12, "12Mbps"), (24, "24Mbps")], phy.control)?;
     let most = if standard == Standard::Ax { 256 } else { 64 };
     phy.window = table.integer("window", 1, most)?.map_or(phy.window, |window| window as u32);
+    phy.amsdu = table.integer("amsdu", 1, 8)?.unwrap_or(1) as u32;
     let longest: Option<Span> = table.quantity("max_ppdu", "5.484ms")?;
     if let Some(longest) = longest {
         if !(Span::from_ps(100_000_000)..=phy.longest).contains(&longest) {
@@ -198,7 +212,7 @@ pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -
     for (item, link) in items.iter().zip(links) {
         let reader = TableReader::new(format!("link.{}", link.key()), item)?;
         let number = medium_of(&reader, link, &WORDS, &media, |direction| {
-            direction.wifi().map(|rate| rate.medium.clone())
+            direction.wifi().map(|rate| rate.medium.clone().unwrap_or_default())
         })?;
         let Some(number) = number else { continue };
         let (set, medium) = (&sets[number], &sets[number].name);
@@ -225,8 +239,8 @@ pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -
                 direction.queue = Queue::droptail(limit);
             }
             let Some(RateVariation::Wifi(rate)) = &mut direction.variation else { continue };
-            rate.medium.clone_from(medium);
-            direction.rate = peak_rate(&reader, &rate.phy(set), rate.control)?;
+            rate.medium = Some(medium.clone());
+            direction.rate = peak_rate(&reader, &set.phy_of(rate), rate.rate_control)?;
         }
     }
     Ok(())

@@ -1,40 +1,19 @@
 //! The types of Wi-Fi after reading.
 
-use net::wifi::{Access, Category, CategoryOptions, ChannelOptions, Phy, RateControl};
+use net::wifi::{Access, Category, CategoryOptions, ChannelOptions, DirectionOptions, Phy};
 use units::Span;
 
-/// A direction of a Wi-Fi link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WifiRate {
-    /// The name of its basic service set.
-    pub medium: String,
-    /// Signal-to-noise ratio, dB.
-    pub snr: f64,
-    /// A fixed error probability of an MPDU instead of that by SNR.
-    pub errors: Option<f64>,
-    /// Spatial streams, if not as many as the basic service set has.
-    pub streams: Option<u32>,
-    /// How the MCS is chosen.
-    pub control: RateControl,
-    /// Weight of the station in the airtime scheduler.
-    pub weight: f64,
-    /// Access category of its packets.
-    pub access: Access,
-}
-
 impl Wifi {
+    /// The physical layer of a direction.
+    pub fn phy_of(&self, direction: &DirectionOptions) -> Phy {
+        direction.streams.map_or_else(|| self.phy.clone(), |streams| self.phy.with_streams(streams))
+    }
+
     /// The parameters of an access category, of the access point or of a station.
     pub fn category(&self, access: Access, access_point: bool) -> Category {
         let standard = access.category(access_point);
         let options = self.edca.iter().find(|(of, _)| *of == access);
         options.map_or(standard, |(_, options)| options.applied_to(standard))
-    }
-}
-
-impl WifiRate {
-    /// The physical layer of the direction within a basic service set.
-    pub fn phy(&self, set: &Wifi) -> Phy {
-        self.streams.map_or_else(|| set.phy.clone(), |streams| set.phy.with_streams(streams))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The keys of a scenario, its links, flows, traffic and changes.
 
+use net::wifi::Access;
 use params::Form::{
     Any, Array, AtLeast, Bytes, Integer, LinkRate, List, Losses, Number, Quantity, Queue, Range, Router, Row,
     Switch, Table, Tables, Text, TextOrTexts, Word,
@@ -113,7 +114,15 @@ pub(super) const FLOW: &[Key] = &[
         "TCP and QUIC: when the application writes, since the start, and how many bytes, of TCP in whole segments",
     ),
     key("udp", Table("udp"), "none", "makes it a UDP flow"),
+    ACCESS,
 ];
+
+const ACCESS: Key = key(
+    "access",
+    Word(Access::NAMES),
+    "that of the link",
+    "access category of the packets on Wi-Fi links: background, best effort, video, voice",
+);
 
 const WRITE: Form =
     Row(&[Quantity(Unit::Time, "2s"), AtLeast(Unit::Size, "10kB", "1B")], "[\"2s\", \"10kB\"]");
@@ -165,6 +174,7 @@ pub(super) const TRAFFIC: &[Key] = &[
     key("stop", Quantity(Unit::Time, "50s"), "the end", "no flow starts later"),
     key("tcp", Table("tcp"), "`[tcp]`", "options of its flows"),
     key("quic", Table("quic"), "none", "makes them QUIC flows, with these options after those of `[quic]`"),
+    ACCESS,
 ];
 
 pub(super) const CHANGE: &[Key] = &[

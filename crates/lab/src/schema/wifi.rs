@@ -1,7 +1,8 @@
 //! The keys of Wi-Fi.
 
-use net::wifi::{Access, CategoryOptions, Standard};
-use params::Form::{Any, Integer, Number, Quantity, Range, Switch, Text, Word};
+use super::cellular::SIGNAL_KEYS;
+use net::wifi::{CategoryOptions, DirectionOptions, Standard};
+use params::Form::{Any, Integer, Quantity, Range, Switch, Text, Word};
 use params::{Form, Key, Model, Table, Unit, key};
 
 /// A rate that a Wi-Fi channel decides.
@@ -10,28 +11,15 @@ pub static WIFI_RATE: Model = params::model!(
     "wifi",
     "the transmitter is a Wi-Fi channel that several links share",
     "",
-    [WIFI_RATE_KEYS]
+    [DirectionOptions::KEYS, CONTROL_KEYS, SIGNAL_KEYS]
 );
 
-const WIFI_RATE_KEYS: &[Key] = &[
-    key("medium", Text, "", "name of the `[[wifi]]`; in `back` that of the link"),
-    key("snr", Number(-20.0, 80.0), "40", "signal-to-noise ratio at the receiver, dB"),
-    key("streams", Integer(1, 8), "those of the `[[wifi]]`", "spatial streams of the station"),
-    key("errors", Number(0.0, 1.0), "by SNR", "error probability of each MPDU, in place of that by SNR"),
-    key(
-        "rate_control",
-        Any("\"minstrel\""),
-        "\"minstrel\"",
-        "`\"minstrel\"`, `\"ideal\"` (the MCS with the largest throughput at the SNR), or `{ kind = \"fixed\", mcs = 7 }`",
-    ),
-    key("weight", Number(0.01, 100.0), "1", "share of the station in the airtime scheduler"),
-    key(
-        "access",
-        Word(Access::NAMES),
-        "\"be\"",
-        "access category of the packets of this direction: background, best effort, video, voice",
-    ),
-];
+const CONTROL_KEYS: &[Key] = &[key(
+    "rate_control",
+    Any("\"minstrel\""),
+    "\"minstrel\"",
+    "`\"minstrel\"`, `\"ideal\"` (the MCS with the largest throughput at the SNR), or `{ kind = \"fixed\", mcs = 7 }`",
+)];
 
 pub(super) const WIFI: &[Key] = &[
     key("name", Text, "", "name for `medium` of links"),
@@ -66,6 +54,7 @@ pub(super) const WIFI: &[Key] = &[
     ),
     key("charge", Word(&["down", "both"]), "\"down\"", "whether a station also pays for what it sends"),
     key("window", Integer(1, 256), "64; ax: 256", "block ACK window; 1: no aggregation"),
+    key("amsdu", Integer(1, 8), "1", "packets that share an MPDU (A-MSDU)"),
     key("max_ppdu", Quantity(Unit::Time, "5.484ms"), "5.484ms", "longest transmission of data"),
     key("control_rate", Word(&["6Mbps", "12Mbps", "24Mbps"]), "24Mbps", "largest rate of control frames"),
     key(

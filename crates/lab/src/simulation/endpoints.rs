@@ -115,6 +115,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
     fn timer(&self, timer: FlowTimer) -> Time {
         self.event_queue.timer(self.flow * FlowTimer::COUNT + timer as u32)
     }
+    fn local_room(&mut self, limit: u64) -> Option<Time> {
+        self.network.local_room(self.flow, limit, self.now)
+    }
     #[inline]
     fn window(&mut self, row: &WindowRow) {
         self.recorder.window(self.now, row);

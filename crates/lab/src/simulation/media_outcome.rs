@@ -2,7 +2,7 @@
 
 use net::GrantAccount;
 use net::cellular::{ATTEMPTS, CellAccount, SCHEMES, UserAccount};
-use net::wifi::{AGGREGATION_CLASSES, ChannelAccount, DirectionAccount};
+use net::wifi::{AGGREGATION_CLASSES, Access, ChannelAccount, DirectionAccount};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -54,7 +54,7 @@ pub struct WifiLinkOutcome {
     pub aggregation: [u64; AGGREGATION_CLASSES],
     /// MPDUs that failed over MPDUs sent; null if there was none.
     pub retry_rate: Option<f64>,
-    /// Packets that were lost after their last attempt; they are in `dropped_packets.loss` too.
+    /// Packets that were lost after their last attempt; they are in `dropped_packets.retry` too.
     pub retry_drops: u64,
     /// PPDUs that collided.
     pub collisions: u64,
@@ -62,12 +62,62 @@ pub struct WifiLinkOutcome {
     pub mcs: [u64; 12],
     /// Mean time from the begin of the contention to the transmission, seconds; null if there was none.
     pub mean_access_delay_s: Option<f64>,
+    /// The same by access category, if flows of several cross the link.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<WifiCategoryOutcome>,
     #[serde(skip)]
-    pub(crate) account: DirectionAccount,
+    pub(crate) accounts: Vec<(Access, DirectionAccount)>,
+}
+
+/// The packets of an access category in one direction of a Wi-Fi link; the keys are those of all its packets.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct WifiCategoryOutcome {
+    /// `bk`, `be`, `vi` or `vo`.
+    pub access: &'static str,
+    /// Airtime of its transmissions, answers included, over duration.
+    pub airtime_share: f64,
+    /// PPDUs that it sent, repetitions included.
+    pub ppdus: u64,
+    /// MPDUs in them.
+    pub mpdus: u64,
+    /// MPDUs of a PPDU; null if there was none.
+    pub mean_aggregation: Option<f64>,
+    /// MPDUs that failed over MPDUs sent; null if there was none.
+    pub retry_rate: Option<f64>,
+    /// Packets that were lost after their last attempt.
+    pub retry_drops: u64,
+    /// PPDUs that collided.
+    pub collisions: u64,
+    /// MPDUs by MCS, from 0.
+    pub mcs: [u64; 12],
+    /// Mean time from the begin of the contention to the transmission, seconds; null if there was none.
+    pub mean_access_delay_s: Option<f64>,
+}
+
+impl WifiCategoryOutcome {
+    fn new((access, account): &(Access, DirectionAccount), duration_s: f64) -> WifiCategoryOutcome {
+        let all = WifiLinkOutcome::new(vec![(*access, account.clone())], duration_s);
+        WifiCategoryOutcome {
+            access: access.name(),
+            airtime_share: all.airtime_share,
+            ppdus: all.ppdus,
+            mpdus: all.mpdus,
+            mean_aggregation: all.mean_aggregation,
+            retry_rate: all.retry_rate,
+            retry_drops: all.retry_drops,
+            collisions: all.collisions,
+            mcs: all.mcs,
+            mean_access_delay_s: all.mean_access_delay_s,
+        }
+    }
 }
 
 impl WifiLinkOutcome {
-    pub(crate) fn new(account: DirectionAccount, duration_s: f64) -> WifiLinkOutcome {
+    /// What a direction has done in `duration_s`, in each of its access categories.
+    pub(crate) fn new(accounts: Vec<(Access, DirectionAccount)>, duration_s: f64) -> WifiLinkOutcome {
+        let account = accounts.iter().fold(DirectionAccount::default(), |sum, (_, one)| &sum + one);
+        let several = accounts.iter().filter(|_| accounts.len() > 1);
+        let categories = several.map(|one| WifiCategoryOutcome::new(one, duration_s)).collect();
         WifiLinkOutcome {
             airtime_share: account.airtime.seconds() / duration_s,
             ppdus: account.ppdus,
@@ -79,7 +129,8 @@ impl WifiLinkOutcome {
             collisions: account.collisions,
             mcs: account.mcs,
             mean_access_delay_s: ratio(account.access_delay.seconds(), account.ppdus),
-            account,
+            categories,
+            accounts,
         }
     }
 }
@@ -125,7 +176,8 @@ pub struct CellLinkOutcome {
     pub mean_cqi: Option<f64>,
     /// Mean time that a complete packet waits behind an unfinished one, seconds; null without packets.
     pub mean_order_wait_s: Option<f64>,
-    /// Packets that were lost after their last attempt or at a handover; they are in `dropped_packets.loss` too.
+    /// Packets that were lost after their last attempt or at a handover; they are in `dropped_packets.rlc` and
+    /// `dropped_packets.handover` too.
     pub lost_packets: u64,
     /// Scheduling requests; uplink.
     pub requests: u64,

@@ -146,7 +146,7 @@ pub struct FlowOutcome {
     /// Time for which each limit kept the sender from sending more, seconds, in the order of
     /// [`transport::SendLimit::NAMES`]; zeros for UDP.
     #[serde(skip)]
-    pub limited_s: [f64; 5],
+    pub limited_s: [f64; transport::SendLimit::NAMES.len()],
 }
 
 /// A link's result: one direction.

@@ -133,9 +133,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         for medium in self.network.media() {
             match medium.kind() {
                 MediumKind::Wifi(channel) => {
-                    for (link, account) in channel.directions() {
-                        let outcome = WifiLinkOutcome::new(account.clone(), duration);
-                        links[link as usize].wifi = Some(Box::new(outcome));
+                    for (link, access, account) in channel.directions() {
+                        let wifi = &mut links[link as usize].wifi;
+                        let before = wifi.take().map(|wifi| wifi.accounts);
+                        let accounts = before.into_iter().flatten().chain([(access, account.clone())]);
+                        *wifi = Some(Box::new(WifiLinkOutcome::new(accounts.collect(), duration)));
                     }
                     let account = *channel.account();
                     channels.push(WifiOutcome::new(channel.name().into(), account, duration));

@@ -1,5 +1,6 @@
 //! The log of Wi-Fi channels and cells: who transmits, when, and how much at once.
 
+use net::wifi::Access;
 use net::{Content, Transmission};
 use units::Time;
 
@@ -14,6 +15,8 @@ pub struct TransmissionLog {
     pub link: Vec<u32>,
     /// Number of its kind in [`Content::KINDS`].
     pub kind: Vec<u8>,
+    /// Number of the access category in [`Access::NAMES`]; 255 for a transport block.
+    pub access: Vec<u8>,
     /// MPDUs of a PPDU, or packets and parts of packets of a transport block.
     pub packets: Vec<u32>,
     /// Those that arrived: of a block all or none.
@@ -33,9 +36,12 @@ impl TransmissionLog {
     pub const KINDS: [&'static str; 3] = Content::KINDS;
     /// Rows of a log with bounded memory, a third of those of the packet log: a packet on a medium has three events or more.
     pub const MOST_ROWS: usize = 1 << 20;
+    /// The names of the access categories.
+    pub const ACCESSES: &[&str] = Access::NAMES;
     /// Bytes of a row; columns double their capacity when they grow.
-    pub(super) const ROW: u64 = 2 * 43;
+    pub(super) const ROW: u64 = 2 * 44;
     const NO_MCS: u8 = u8::MAX;
+    const NO_ACCESS: u8 = u8::MAX;
 
     pub(super) fn push(&mut self, transmission: &Transmission) {
         let (mcs, collided, arrived, attempt) = match &transmission.content {
@@ -43,7 +49,7 @@ impl TransmissionLog {
                 let arrived = mpdus.iter().filter(|mpdu| mpdu.arrived).count() as u32;
                 (*mcs, *collided, arrived, mpdus.iter().map(|mpdu| mpdu.attempt).max().unwrap_or(0))
             }
-            Content::BlockAckRequest { collided } => (Self::NO_MCS, *collided, 0, 0),
+            Content::BlockAckRequest { collided, .. } => (Self::NO_MCS, *collided, 0, 0),
             Content::Block { mcs, parts, arrived, attempt, .. } => {
                 (*mcs, false, if *arrived { *parts } else { 0 }, *attempt)
             }
@@ -52,6 +58,7 @@ impl TransmissionLog {
         self.end.push(transmission.end);
         self.link.push(transmission.link.0);
         self.kind.push(transmission.content.kind());
+        self.access.push(transmission.content.access().map_or(Self::NO_ACCESS, |access| access as u8));
         self.packets.push(transmission.packets());
         self.arrived.push(arrived);
         self.attempt.push(attempt);

@@ -130,7 +130,8 @@ impl Cut {
 
     fn link(&self, link: &mut LinkOutcome, early: &LinkOutcome) {
         if let (Some(wifi), Some(early)) = (&mut link.wifi, &early.wifi) {
-            let late = &wifi.account - &early.account;
+            let both = wifi.accounts.iter().zip(&early.accounts);
+            let late = both.map(|((access, all), (_, early))| (*access, all - early)).collect();
             **wifi = WifiLinkOutcome::new(late, self.whole - self.warmup);
         }
         if let (Some(cell), Some(early)) = (&mut link.cell, &early.cell) {

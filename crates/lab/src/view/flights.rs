@@ -144,7 +144,11 @@ impl Flights {
 fn fate(reason: DropReason) -> PacketFate {
     match reason {
         DropReason::Queue | DropReason::Aqm => PacketFate::DroppedByQueue,
-        DropReason::Loss | DropReason::Handoff => PacketFate::LostOnLink,
+        DropReason::Loss
+        | DropReason::Handoff
+        | DropReason::Retry
+        | DropReason::Rlc
+        | DropReason::Handover => PacketFate::LostOnLink,
         DropReason::List | DropReason::Route | DropReason::Policer => PacketFate::Dropped,
     }
 }

@@ -1,13 +1,11 @@
 //! The options of cells and of their links.
 
+use crate::signal::{Schedule, Variation, steps};
 use crate::transmitter::Steps;
 use params::Form::{Bytes, Integer, List, Number, OrSteps, Quantity, Range, Text, Word};
 use params::Mistake;
-use params::Unit::{Length as Metres, Speed as SpeedUnit, Time as Seconds};
-use units::{Length, Rate, Span, Speed, Time};
-
-/// Values from given times on, the first from zero.
-pub type Schedule<T> = Vec<(Span, T)>;
+use params::Unit::Time as Seconds;
+use units::{Rate, Span, Time};
 
 params::options! {
     /// A cell of a mobile network.
@@ -51,37 +49,6 @@ params::options! {
 }
 
 params::options! {
-    /// Rayleigh fading: one value for a user and slot.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Fading {
-        kind: &'static str = Word(&["rayleigh"]), ["\"rayleigh\""], "distribution";
-        speed: Speed = Range(SpeedUnit, "3kmph", "0mps", "300mps"), ["\"3kmph\""], "speed of the terminal";
-        carrier: f64 = Number(0.1, 100.0), ["2"], "frequency of the carrier, GHz";
-    }
-}
-
-params::options! {
-    /// Shadowing: a normal deviation in dB that changes with the distance that the terminal has moved.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Shadowing {
-        deviation: f64 = Number(0.0, 20.0), ["6"], "standard deviation, dB";
-        decorrelation: Length = Range(Metres, "50m", "1m", "10km"), ["\"50m\""],
-            "distance over which the correlation falls to 1/e";
-        speed: Speed = Range(SpeedUnit, "3kmph", "0mps", "300mps"), ["\"3kmph\""], "speed of the terminal";
-    }
-}
-
-params::options! {
-    /// Blockage of the line of sight: two states with exponential times.
-    #[derive(Clone, Debug, PartialEq)]
-    pub struct Blockage {
-        clear: Span = Range(Seconds, "2s", "1us", "1000000s"), ["\"2s\""], "mean time without blockage";
-        blocked: Span = Range(Seconds, "300ms", "1us", "1000000s"), ["\"300ms\""], "mean time of a blockage";
-        loss: f64 = Number(0.0, 100.0), ["20"], "loss during it, dB";
-    }
-}
-
-params::options! {
     /// Discontinuous reception: a terminal that sleeps between on-durations.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Drx {
@@ -116,12 +83,8 @@ params::options! {
         mcs: Option<u8> = Integer(0, 28), ["by the reported signal"], "the MCS of all blocks";
     }
     with {
-        /// Rayleigh fading.
-        fading: Option<Fading> = |_| None;
-        /// Shadowing.
-        shadowing: Option<Shadowing> = |_| None;
-        /// Blockage.
-        blockage: Option<Blockage> = |_| None;
+        /// How the signal varies around its mean.
+        variation: Variation = |_| Variation::default();
         /// Discontinuous reception of the terminal.
         drx: Option<Drx> = |_| None;
         /// Handovers of the terminal.
@@ -273,13 +236,4 @@ impl UserOptions {
     pub fn mean_snr(&self) -> Steps<f64> {
         steps("snr", &self.snr).unwrap_or_else(|(_, message)| panic!("snr was checked: {message}"))
     }
-}
-
-/// The steps of a key. Fails if their times are not in order.
-fn steps<T: Copy>(key: &'static str, values: &[(Span, T)]) -> Result<Steps<T>, Mistake> {
-    let mut steps = Steps { steps: Vec::new(), period: Span::ZERO };
-    for (at, value) in values {
-        steps.push(Time::ZERO + *at, *value).map_err(|message| (key, message.into()))?;
-    }
-    if steps.steps.is_empty() { Err((key, "must not be empty".into())) } else { Ok(steps) }
 }

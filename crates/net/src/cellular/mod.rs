@@ -13,7 +13,6 @@ mod modulation;
 mod nr;
 mod order;
 mod schedulers;
-mod signal;
 mod slot;
 #[cfg(test)]
 mod tests;
@@ -21,16 +20,15 @@ mod uplink;
 mod user;
 
 pub use account::{ATTEMPTS, CellAccount, SCHEMES, UserAccount};
-pub use config::{Blockage, CellOptions, Drx, Fading, Handover, Shadowing, UserOptions};
-pub use signal::SignalStreams;
+pub use config::{CellOptions, Drx, Handover, UserOptions};
 
+use crate::signal::{Signal, SignalStreams};
 use crate::transmitter::Steps;
 use blocks::BlockSizes;
 use direction::{Block, Direction};
 use engine::Stream;
 use modulation::Modulation;
 use schedulers::SlotScheduler;
-use signal::Signal;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -149,7 +147,7 @@ impl Cell {
             }
         }
         let offset = user as u64 % self.slots(self.options.sr_period).max(1);
-        let signal = Signal::new(options, self.slot, streams);
+        let signal = Signal::new(options.mean_snr(), &options.variation, self.slot, streams);
         let buffer_status = up.then(|| BufferStatus::new(offset));
         let reporting = (self.slots(self.options.cqi_period).max(1), self.slots(self.options.cqi_delay));
         self.directions.push(Direction::new(

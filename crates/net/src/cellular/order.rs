@@ -2,6 +2,7 @@
 //! in order (RLC and PDCP).
 
 use crate::qdisc::scheduled::Waiting;
+use crate::tap::DropReason;
 use crate::turn::Released;
 use std::collections::VecDeque;
 use units::{Span, Time};
@@ -26,7 +27,7 @@ struct Place {
     /// Bytes that no block has carried yet, and those that have not arrived.
     unsent: u32,
     missing: u32,
-    lost: bool,
+    lost: Option<DropReason>,
     /// When its last byte arrived, or when the receiver knows that it is lost.
     complete: Time,
 }
@@ -80,13 +81,19 @@ impl Order {
     /// A packet has left the queue.
     pub fn push(&mut self, packet: Waiting) {
         let bytes = packet.packet.size + PACKET_HEADER;
-        let place = Place { packet, unsent: bytes, missing: bytes, lost: false, complete: Time::ZERO };
+        let place = Place { packet, unsent: bytes, missing: bytes, lost: None, complete: Time::ZERO };
         self.places.push_back(place);
     }
 
-    /// A packet has left the queue and is lost.
+    /// A packet has left the queue and is lost at a handover.
     pub fn push_lost(&mut self, packet: Waiting, now: Time) {
-        self.places.push_back(Place { packet, unsent: 0, missing: 0, lost: true, complete: now });
+        self.places.push_back(Place {
+            packet,
+            unsent: 0,
+            missing: 0,
+            lost: Some(DropReason::Handover),
+            complete: now,
+        });
     }
 
     /// Fills a block of slot `slot`, in which `room` bytes are left, with parts that wait. Returns the room that is left.
@@ -141,16 +148,18 @@ impl Order {
         for part in parts {
             let place = &mut self.places[(part.number - self.first) as usize];
             place.missing -= part.bytes;
-            place.lost = true;
+            place.lost = Some(DropReason::Rlc);
             place.complete = place.complete.max(known);
         }
     }
 
-    /// All packets that are not complete are lost at `now`.
+    /// All packets that are not complete are lost at a handover at `now`.
     pub fn lose_all(&mut self, now: Time) {
         self.retransmissions.clear();
         for place in &mut self.places {
-            place.lost |= place.missing > 0;
+            if place.missing > 0 {
+                place.lost = Some(DropReason::Handover);
+            }
             (place.unsent, place.missing, place.complete) = (0, 0, place.complete.max(now));
         }
     }
@@ -161,11 +170,11 @@ impl Order {
             if place.missing > 0 || place.complete > now {
                 break;
             }
-            let held = if place.lost { Span::ZERO } else { now.since(place.complete) };
+            let held = if place.lost.is_some() { Span::ZERO } else { now.since(place.complete) };
             if let Some(place) = self.places.pop_front() {
                 self.first += 1;
                 self.held_back = self.held_back + held;
-                released(Released { packet: place.packet, delivered: !place.lost });
+                released(Released { packet: place.packet, lost: place.lost });
             }
         }
     }

@@ -431,8 +431,8 @@ impl Cell {
         let Direction { order, link, account, .. } = &mut self.directions[number as usize];
         let link = *link;
         order.release(at, |packet: Released| {
-            account.delivered += u64::from(packet.delivered);
-            account.lost += u64::from(!packet.delivered);
+            account.delivered += u64::from(packet.lost.is_none());
+            account.lost += u64::from(packet.lost.is_some());
             turn.released.push((link, at, packet));
         });
     }

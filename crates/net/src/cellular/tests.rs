@@ -1,12 +1,12 @@
 //! The vectors and closed forms of the model.
 
 use super::blocks::BlockSizes;
-use super::config::{CellOptions, Drx, Fading, Handover, UserOptions};
+use super::config::{CellOptions, Drx, Handover, UserOptions};
 use super::modulation::{Modulation, error_probability};
 use super::schedulers::{Average, SlotScheduler};
-use super::signal::{Signal, SignalStreams, fading_correlation};
 use super::user::User;
 use super::{Cell, UserAccount};
+use crate::signal::{Fading, Signal, SignalStreams, Variation, fading_correlation};
 use crate::turn::Turn;
 use crate::turn::testing::PlainQueues;
 use engine::Stream;
@@ -28,6 +28,10 @@ fn user(snr: f64, mcs: Option<u8>) -> UserOptions {
 fn streams(entity: &str) -> SignalStreams {
     let stream = |purpose: &str| Stream::new(1, purpose, entity);
     SignalStreams { fading: stream("fading"), shadowing: stream("shadowing"), blockage: stream("blockage") }
+}
+
+fn fading_of(kmph: f64, carrier: f64) -> Variation {
+    Variation { fading: Some(fading(kmph, carrier)), ..Variation::default() }
 }
 
 fn fading(kmph: f64, carrier: f64) -> Fading {
@@ -68,7 +72,7 @@ fn release_times(cell: &mut Cell, size: u32, arrivals: &[u64]) -> Vec<Option<u64
             cell.serve(slot, &mut queues, &mut turn);
             for (_, at, packet) in turn.released {
                 assert_eq!(packet.packet.packet.seq as usize, released.len(), "in order");
-                released.push(packet.delivered.then_some(at.ps() / 1_000_000));
+                released.push(packet.lost.is_none().then_some(at.ps() / 1_000_000));
             }
         } else {
             return released;
@@ -166,8 +170,8 @@ fn fading_is_correlated_and_has_the_mean_of_one() {
     {
         assert!((rho(kmph, carrier, slot) - expected).abs() < 1e-6);
     }
-    let options = UserOptions { fading: Some(fading(60.0, 2.0)), ..user(0.0, None) };
-    let mut signal = Signal::new(&options, span(1000), streams("f"));
+    let options = UserOptions { variation: fading_of(60.0, 2.0), ..user(0.0, None) };
+    let mut signal = Signal::new(options.mean_snr(), &options.variation, span(1000), streams("f"));
     let mut power = |slot| libm::pow(10.0, signal.snr(slot) / 10.0);
     let n = 100_000;
     let powers: Vec<f64> = (0..n).map(|slot| power(3 * slot)).collect();
@@ -183,9 +187,12 @@ fn fading_is_correlated_and_has_the_mean_of_one() {
 
 #[test]
 fn blockage_has_its_share_of_time() {
-    let blockage = super::Blockage { clear: span(700_000), blocked: span(300_000), loss: 20.0 };
-    let options = UserOptions { blockage: Some(blockage), ..user(10.0, None) };
-    let mut signal = Signal::new(&options, span(1000), streams("b"));
+    let blockage = crate::Blockage { clear: span(700_000), blocked: span(300_000), loss: 20.0 };
+    let options = UserOptions {
+        variation: Variation { blockage: Some(blockage), ..Variation::default() },
+        ..user(10.0, None)
+    };
+    let mut signal = Signal::new(options.mean_snr(), &options.variation, span(1000), streams("b"));
     let blocked = (0..1_000_000u64).filter(|slot| signal.snr(*slot) < 0.0).count();
     assert!((blocked as f64 / 1e6 - 0.3).abs() < 0.03, "{blocked}");
 }
@@ -193,9 +200,10 @@ fn blockage_has_its_share_of_time() {
 /// Throughput of `users` with Rayleigh fading and equal means under a scheduler, over that of one alone.
 fn gain(users: u32, rate: impl Fn(f64) -> f64) -> (f64, f64) {
     let slots = 150_000u64;
-    let moving = UserOptions { fading: Some(fading(300.0, 6.0)), ..user(10.0, None) };
-    let mut signals: Vec<Signal> =
-        (0..users).map(|n| Signal::new(&moving, span(1000), streams(&format!("g{n}")))).collect();
+    let moving = UserOptions { variation: fading_of(300.0, 6.0), ..user(10.0, None) };
+    let mut signals: Vec<Signal> = (0..users)
+        .map(|n| Signal::new(moving.mean_snr(), &moving.variation, span(1000), streams(&format!("g{n}"))))
+        .collect();
     let mut scheduler = SlotScheduler::new(&CellOptions { pf_window: 1000.0, ..options("lte") });
     let mut averages = vec![Average::default(); users as usize];
     let (mut total, mut alone, mut turns) = (0.0, 0.0, vec![0u64; users as usize]);
@@ -277,7 +285,7 @@ fn a_flow_at_a_few_packets_waits_for_its_own_repetitions_alone() {
 #[test]
 fn the_outer_loop_settles_at_its_target() {
     for (target, kmph) in [(0.1, 3.0), (0.01, 30.0)] {
-        let moving = UserOptions { fading: Some(fading(kmph, 2.0)), ..user(15.0, None) };
+        let moving = UserOptions { variation: fading_of(kmph, 2.0), ..user(15.0, None) };
         let mut cell = single(&CellOptions { bler_target: target, ..options("lte") }, &moving, false);
         release_times(&mut cell, 1500, &vec![0; 200_000]);
         let account = account(&cell);

@@ -35,8 +35,12 @@ impl<T: Tap> Queues for LinkQueues<'_, T> {
         self.service(link).map_or(0, |service| service.bytes())
     }
 
-    fn next(&mut self, link: u32) -> Option<Waiting> {
-        self.network.take_for_medium(self.tap, link, self.now)
+    fn waits(&self, link: u32, place: usize) -> bool {
+        self.service(link).is_some_and(|service| service.waits(place))
+    }
+
+    fn next_of(&mut self, link: u32, place: usize) -> Option<Waiting> {
+        self.network.take_for_medium(self.tap, (link, place), self.now)
     }
 }
 
@@ -60,7 +64,7 @@ impl Network {
         &mut self.media[number as usize].kind
     }
 
-    /// Offers a packet to the queue of a direction: its link, its medium and its number there.
+    /// Offers a packet to the queue of a direction: its link, its medium, and the number there of its first access category.
     #[inline(never)]
     pub(super) fn offer_to_medium<T: Tap>(
         &mut self,
@@ -70,11 +74,13 @@ impl Network {
         (id, medium, direction): (u32, u32, u32),
         packet: Waiting,
     ) -> bool {
+        let place = service.scheduler.place(&packet.packet);
+        let direction = direction + place as u32;
         let full = self.media[medium as usize].refuses(direction);
         if !self.admit_scheduled(tap, service, id, packet, (false, full)) {
             return false;
         }
-        if service.waiting() > 0 {
+        if service.waits(place) {
             let medium = &mut self.media[medium as usize];
             medium.arrived(direction, packet.arrived);
             medium.schedule(event_queue);
@@ -108,6 +114,7 @@ impl Network {
         for (link, end, released) in turn.released {
             self.release(event_queue, tap, link, (now, end), &released);
         }
+        self.wake_senders(event_queue);
     }
 
     /// Link `id` has used its medium for a span that begins at `now`.
@@ -137,10 +144,13 @@ impl Network {
             tap.packet(&PacketEvent { at: end, link: LinkId(id), step, packet: *packet, node: None });
         }
         let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
+        if ingress.service.as_ref().is_some_and(|service| service.local) {
+            self.local.leaves(id, packet.flow, packet.size, end);
+        }
         let impaired = !ingress.impairments.is_empty();
-        let lost = !released.delivered || impaired && ingress.loses();
-        if lost && !ingress.keeps(packet, DropReason::Loss) {
-            self.lose(tap, id, packet, DropReason::Loss);
+        let lost = released.lost.or_else(|| (impaired && ingress.loses()).then_some(DropReason::Loss));
+        if let Some(reason) = lost.filter(|reason| !ingress.keeps(packet, *reason)) {
+            self.lose(tap, id, packet, reason);
             return self.forget_options(packet);
         }
         let effect = &released.packet.effect;
@@ -154,13 +164,19 @@ impl Network {
         event_queue.push(arrival, tie, packet, &mut link.hint, |packet| packet.began = start);
     }
 
-    /// Takes the next packet from the queue of link `id` for a transmission that begins now.
-    fn take_for_medium<T: Tap>(&mut self, tap: &mut T, id: u32, now: Time) -> Option<Waiting> {
+    /// Takes the next packet from the queue of link `id` for a transmission that begins now, of the access category at `place`.
+    fn take_for_medium<T: Tap>(
+        &mut self,
+        tap: &mut T,
+        (id, place): (u32, usize),
+        now: Time,
+    ) -> Option<Waiting> {
         let ingress = self.links[id as usize].ingress;
         debug_assert!(ingress != NO_INGRESS);
         let mut service = self.ingress[ingress as usize].service.take()?;
         let impaired = !self.ingress[ingress as usize].impairments.is_empty();
-        let mut next = self.take_waiting(tap, &mut service, id, now, impaired);
+        service.scheduler.ask(place);
+        let mut next = self.take_waiting(tap, &mut service, (id, place), now, impaired);
         if let Some(next) = &mut next {
             service.left(next);
             if next.marked.is_some() {

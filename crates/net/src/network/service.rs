@@ -33,6 +33,29 @@ impl Network {
         self.ingress[self.links[number].ingress as usize].service = Some(Box::new(service));
     }
 
+    /// The sender of flow `flow` limits its packets in the queue of `link`, the first of its path, which has a scheduler; `timer`
+    /// wakes it.
+    pub fn limit_local(&mut self, flow: u32, link: LinkId, timer: u32) {
+        let ingress = &mut self.ingress[self.links[link.0 as usize].ingress as usize];
+        ingress.service.iter_mut().for_each(|service| service.local = true);
+        self.local.add(flow, link.0, timer);
+    }
+
+    /// When flow `flow` has at most `limit` bytes in the queue and the device of its host; `None`: now. `NEVER`: its timer is
+    /// set when it is known.
+    pub fn local_room(&mut self, flow: u32, limit: u64, now: Time) -> Option<Time> {
+        self.local.room_at(flow, limit, now)
+    }
+
+    /// Sets the timers of senders that have room. After a drop at an arrival it is called at the next departure.
+    #[inline(never)] // few senders limit their packets
+    pub(super) fn wake_senders(&mut self, event_queue: &mut EventQueue<Packet>) {
+        let now = event_queue.now();
+        for (timer, at) in self.local.woken() {
+            event_queue.set_timer(timer, at.max(now));
+        }
+    }
+
     /// Enqueues a packet at the scheduled link with index `route` of its route. Returns whether the queue has accepted it.
     #[inline(never)]
     pub(super) fn enqueue_scheduled<T: Tap>(
@@ -132,6 +155,9 @@ impl Network {
             return false;
         }
         service.arrived(now);
+        if service.local {
+            self.local.arrived(id, packet.packet.flow, packet.packet.size);
+        }
         self.links[id as usize].accepted += 1;
         if T::PACKETS {
             let step = PacketStep::Enqueue;
@@ -189,6 +215,9 @@ impl Network {
                 continue;
             }
             service.dropped(&dropped, now);
+            if service.local {
+                self.local.leaves(id, dropped.packet.flow, dropped.packet.size, now);
+            }
             self.count_sojourn(id, dropped.arrived, now);
             self.drop_packet(tap, id, now, &dropped.packet, DropReason::Aqm);
             self.forget_options(&dropped.packet);
@@ -196,26 +225,29 @@ impl Network {
         service.drops = drops;
     }
 
-    /// Removes the packet that leaves the queue of link `id` now; accounts and reports those that its discipline drops before
-    /// it. `impaired`: changes can keep packets, or leave them unmarked.
+    /// Removes the packet that leaves the queue of link `id` now, of the access category at `place`; accounts and reports those
+    /// that its discipline drops before it. `impaired`: changes can keep packets, or leave them unmarked.
     #[inline(always)] // or each departure pays a call for it
     pub(super) fn take_waiting<T: Tap>(
         &mut self,
         tap: &mut T,
         service: &mut Service,
-        id: u32,
+        (id, place): (u32, usize),
         now: Time,
         impaired: bool,
     ) -> Option<Waiting> {
         if impaired && !service.front.is_empty() {
-            return service.front.pop_front();
+            let kept = service.pop_front(place);
+            if kept.is_some() {
+                return kept;
+            }
         }
         let next = service.scheduler.dequeue(now, &mut service.drops);
         if !service.drops.is_empty() {
             self.discard(tap, service, id, now, false);
             if !service.front.is_empty() {
                 service.front.extend(next);
-                return service.front.pop_front();
+                return service.pop_front(place);
             }
         }
         next
@@ -299,7 +331,7 @@ impl Network {
             return service.schedule(event_queue, resumed);
         }
         service.due = Time::NEVER;
-        let Some(mut next) = self.take_waiting(tap, service, id, now, impaired) else { return };
+        let Some(mut next) = self.take_waiting(tap, service, (id, 0), now, impaired) else { return };
         service.left(&next);
         if next.marked.is_some() {
             self.leave_marked(tap, service, (id, now), &mut next, impaired);
@@ -329,6 +361,10 @@ impl Network {
         } else {
             let transmitter = &service.transmitter;
             self.count_late(id, busy, |end| transmitter.busy_after(end, depart, size, busy));
+        }
+        if service.local {
+            self.local.leaves(id, next.packet.flow, next.packet.size, depart);
+            self.wake_senders(event_queue);
         }
         self.count_sojourn(id, next.arrived, begin);
         if T::PACKETS {

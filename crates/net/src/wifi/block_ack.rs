@@ -1,24 +1,40 @@
 //! A block ACK agreement: the window of the transmitter, attempts, and the order at the receiver.
 
 use crate::qdisc::scheduled::Waiting;
+use crate::tap::DropReason;
 use crate::turn::Released;
 use std::collections::VecDeque;
 
-/// A packet with its number and its attempts.
+/// An MPDU: one packet, or several (A-MSDU), with its number, its attempts and its bytes.
 #[derive(Clone, Debug)]
 pub struct Mpdu {
     pub number: u32,
     pub attempts: u32,
-    pub packet: Waiting,
+    pub bytes: u32,
+    packets: Packets,
+}
+
+/// The packets of an MPDU. Most have one.
+#[derive(Clone, Debug)]
+struct Packets {
+    first: Waiting,
+    others: Vec<Waiting>,
+}
+
+impl Packets {
+    fn release(self, lost: Option<DropReason>, released: &mut Vec<Released>) {
+        let packets = std::iter::once(self.first).chain(self.others);
+        released.extend(packets.map(|packet| Released { packet, lost }));
+    }
 }
 
 /// What the receiver has of a number from the next expected one on.
 #[derive(Clone, Debug)]
 enum Place {
     Missing,
-    Arrived(Waiting),
+    Arrived(Packets),
     /// The transmitter gave it up.
-    GivenUp(Waiting),
+    GivenUp(Packets),
 }
 
 /// The MPDUs from one device to another.
@@ -33,11 +49,21 @@ pub struct BlockAck {
     /// The receiver's packets from `expected` on.
     places: VecDeque<Place>,
     expected: u32,
+    /// Packets that have a number and have not left the receiver.
+    outstanding: u64,
 }
 
 impl BlockAck {
     pub fn new(window: u32, limit: u32) -> BlockAck {
-        BlockAck { window, limit, again: VecDeque::new(), next: 0, places: VecDeque::new(), expected: 0 }
+        BlockAck {
+            window,
+            limit,
+            again: VecDeque::new(),
+            next: 0,
+            places: VecDeque::new(),
+            expected: 0,
+            outstanding: 0,
+        }
     }
 
     /// The next MPDU to send again.
@@ -55,12 +81,13 @@ impl BlockAck {
         self.next - start < self.window
     }
 
-    /// Gives a packet the next number.
-    pub fn number(&mut self, packet: Waiting) -> Mpdu {
+    /// Gives an MPDU of `bytes` bytes with a packet, and `others` after it, the next number.
+    pub fn number(&mut self, first: Waiting, others: Vec<Waiting>, bytes: u32) -> Mpdu {
         let number = self.next;
         self.next += 1;
         self.places.push_back(Place::Missing);
-        Mpdu { number, attempts: 0, packet }
+        self.outstanding += 1 + others.len() as u64;
+        Mpdu { number, attempts: 0, bytes, packets: Packets { first, others } }
     }
 
     /// Whether there is something to send again.
@@ -70,7 +97,7 @@ impl BlockAck {
 
     /// Packets that have a number and have not left the receiver.
     pub fn outstanding(&self) -> u64 {
-        self.places.len() as u64
+        self.outstanding
     }
 
     /// The end of a transmission; `survives` says of each MPDU whether it arrived. Appends the packets that leave the
@@ -88,24 +115,24 @@ impl BlockAck {
             let place = (mpdu.number - self.expected) as usize;
             if survives(&mpdu) {
                 arrived += 1;
-                self.places[place] = Place::Arrived(mpdu.packet);
+                self.places[place] = Place::Arrived(mpdu.packets);
             } else if mpdu.attempts >= self.limit {
-                self.places[place] = Place::GivenUp(mpdu.packet);
+                self.places[place] = Place::GivenUp(mpdu.packets);
             } else {
                 failed.push(mpdu);
             }
         }
         self.put_back(failed);
-        while let Some(place) = self.places.front() {
-            let (packet, delivered) = match place {
-                Place::Missing => break,
-                Place::Arrived(packet) => (*packet, true),
-                Place::GivenUp(packet) => (*packet, false),
-            };
-            released.push(Released { packet, delivered });
-            self.places.pop_front();
+        let before = released.len();
+        while let Some(place) = self.places.pop_front_if(|place| !matches!(place, Place::Missing)) {
+            match place {
+                Place::Missing => {}
+                Place::Arrived(packets) => packets.release(None, released),
+                Place::GivenUp(packets) => packets.release(Some(DropReason::Retry), released),
+            }
             self.expected += 1;
         }
+        self.outstanding -= (released.len() - before) as u64;
         arrived
     }
 
@@ -146,7 +173,7 @@ mod tests {
             sent.push(mpdu);
         }
         while sent.len() < most && ack.has_room(sent.first().map(|mpdu| mpdu.number)) {
-            let mpdu = ack.number(packet(ack.next));
+            let mpdu = ack.number(packet(ack.next), Vec::new(), 1538);
             sent.push(mpdu);
         }
         sent
@@ -159,7 +186,7 @@ mod tests {
     fn settle(ack: &mut BlockAck, sent: Vec<Mpdu>, lost: &[u32]) -> Vec<(u32, bool)> {
         let mut released = Vec::new();
         ack.settle(sent, |mpdu| !lost.contains(&mpdu.number), &mut released);
-        released.iter().map(|one| (one.packet.packet.seq, one.delivered)).collect()
+        released.iter().map(|one| (one.packet.packet.seq, one.lost.is_none())).collect()
     }
 
     #[test]

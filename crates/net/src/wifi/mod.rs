@@ -6,14 +6,19 @@
 
 mod account;
 mod block_ack;
+mod config;
+mod direction;
 mod edca;
 mod errors;
 mod phy;
+mod ppdu;
 mod rates;
 mod stations;
 
 pub use account::{AGGREGATION_CLASSES, ChannelAccount, DirectionAccount};
-use block_ack::{BlockAck, Mpdu};
+pub use config::{ChannelOptions, DirectionOptions};
+pub use direction::DirectionStreams;
+use direction::{ChannelDirection, DirectionPlace};
 pub use edca::{Access, Category, CategoryOptions};
 pub use errors::error_probability;
 pub use phy::{Phy, Standard};
@@ -21,45 +26,14 @@ pub use rates::RateControl;
 pub use stations::StationScheduler;
 
 use crate::ids::LinkId;
-use crate::qdisc::scheduled::Waiting;
-use crate::transmission::{Content, MpduResult, Transmission};
-use crate::turn::{Queues, Released, Turn};
+use crate::transmission::{Content, Transmission};
+use crate::turn::{Queues, Turn};
 use edca::Contenders;
 use engine::Stream;
-use phy::{SIFS, appended, eifs_without_aifs, mpdu};
-use rates::Rates;
+use phy::{SIFS, eifs_without_aifs};
+use ppdu::{Ppdu, Room};
 use stations::Stations;
 use units::{Span, Time};
-
-/// The options of a channel that all its devices share.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChannelOptions {
-    /// After a collision everyone waits EIFS, not AIFS.
-    pub eifs: bool,
-    /// A missing block ACK is requested in an access of its own before the data are sent again.
-    pub request: bool,
-    /// Repetitions of an MPDU.
-    pub retry_limit: u32,
-    /// Data of at least so many bytes are sent after RTS and CTS.
-    pub rts_threshold: u32,
-    /// A station also pays for what it sends upstream (airtime scheduler).
-    pub charge_both: bool,
-}
-
-/// One direction of a Wi-Fi link.
-#[derive(Clone, Debug)]
-pub struct DirectionOptions {
-    /// Its physical layer.
-    pub phy: Phy,
-    /// Signal-to-noise ratio, dB.
-    pub snr: f64,
-    /// A fixed error probability of an MPDU instead of that by SNR.
-    pub errors: Option<f64>,
-    /// How the MCS is chosen.
-    pub rates: RateControl,
-    /// Weight of the station in the airtime scheduler.
-    pub weight: f64,
-}
 
 /// A transmitting device: an access point, or a station.
 #[derive(Clone, Debug)]
@@ -77,73 +51,13 @@ struct Device {
     contends_since: Time,
 }
 
-/// A direction: a link and what is between its queue and its far end.
-#[derive(Clone, Debug)]
-pub(crate) struct ChannelDirection {
-    pub link: u32,
+/// A device may transmit without contention.
+#[derive(Clone, Copy, Debug)]
+struct Txop {
     device: u32,
-    station: u32,
-    phy: Phy,
-    snr: f64,
-    errors: Option<f64>,
-    /// Error probability of a full packet by MCS: (bytes, probability) of the last packet size.
-    memo: [(u32, f64); 12],
-    rates: Rates,
-    stream: Stream,
-    pub block_ack: BlockAck,
-    /// The packet that did not fit in the last PPDU.
-    pub held: Option<Waiting>,
-    pub account: DirectionAccount,
-    /// The direction back: its airtime counts for this station too.
-    back: Option<u32>,
-}
-
-impl ChannelDirection {
-    /// The end of a PPDU at `end`: errors, repetitions, release. Returns how many MPDUs arrived; appends the result of each to
-    /// `results`, if there is one.
-    fn settle(
-        &mut self,
-        ppdu: Ppdu,
-        alone: bool,
-        end: Time,
-        released: &mut Vec<(u32, Time, Released)>,
-        mut results: Option<&mut Vec<MpduResult>>,
-    ) -> u32 {
-        let sent = ppdu.mpdus.len() as u32;
-        let by = (self.errors, self.snr, ppdu.mcs);
-        let (memo, stream) = (&mut self.memo, &mut self.stream);
-        let mut packets = Vec::new();
-        let good = self.block_ack.settle(
-            ppdu.mpdus,
-            |mpdu| {
-                let arrived = alone && survives(memo, stream, by, mpdu.packet.packet.size);
-                if let Some(results) = &mut results {
-                    results.push(MpduResult { number: mpdu.number, attempt: mpdu.attempts, arrived });
-                }
-                arrived
-            },
-            &mut packets,
-        );
-        self.rates.report(ppdu.mcs, sent, good);
-        self.account.failed += (sent - good) as u64;
-        for packet in packets {
-            self.account.given_up += u64::from(!packet.delivered);
-            self.account.delivered += u64::from(packet.delivered);
-            released.push((self.link, end, packet));
-        }
-        good
-    }
-}
-
-/// A PPDU in progress.
-#[derive(Debug)]
-pub(crate) struct Ppdu {
-    pub direction: u32,
-    pub mcs: u8,
-    pub mpdus: Vec<Mpdu>,
-    /// Duration of the data, and of what comes before them.
-    duration: Span,
-    protection: Span,
+    /// When its next PPDU begins, and when the last one must have ended.
+    next: Time,
+    end: Time,
 }
 
 /// A channel with its devices.
@@ -155,6 +69,8 @@ pub struct Channel {
     devices: Vec<Device>,
     /// The devices that give way to another one of their node in this access.
     yielding: Vec<u32>,
+    /// The device that may transmit again without contention.
+    txop: Option<Txop>,
     pub(crate) directions: Vec<ChannelDirection>,
     account: ChannelAccount,
 }
@@ -168,6 +84,7 @@ impl Channel {
             contenders: Contenders::default(),
             devices: Vec::new(),
             yielding: Vec::new(),
+            txop: None,
             directions: Vec::new(),
             account: ChannelAccount::default(),
         }
@@ -195,35 +112,23 @@ impl Channel {
         self.devices.len() as u32 - 1
     }
 
-    /// Adds a direction of link `link`, which `device` transmits. Returns its number.
+    /// Adds the packets of one access category of link `link`, the one at `place`, which `device` transmits. The categories of a
+    /// link follow each other. Returns the number of the direction.
     pub fn add_direction(
         &mut self,
-        link: u32,
+        (link, place): (u32, usize),
         device: u32,
-        options: DirectionOptions,
-        streams: [Stream; 2],
+        (options, phy): (&DirectionOptions, Phy),
+        streams: DirectionStreams,
     ) -> u32 {
         let number = self.directions.len() as u32;
         let owner = &mut self.devices[device as usize];
         let station = owner.directions.len() as u32;
         owner.directions.push(number);
         owner.stations.add(options.weight);
-        let [errors, sampling] = streams;
-        self.directions.push(ChannelDirection {
-            link,
-            device,
-            station,
-            rates: Rates::new(options.rates, &options.phy, options.snr, sampling),
-            block_ack: BlockAck::new(options.phy.window, self.options.retry_limit + 1),
-            phy: options.phy,
-            snr: options.snr,
-            errors: options.errors,
-            memo: [(0, 0.0); 12],
-            stream: errors,
-            held: None,
-            account: DirectionAccount::default(),
-            back: None,
-        });
+        let attempts = self.options.retry_limit + 1;
+        let place = DirectionPlace { link, place, device, station };
+        self.directions.push(ChannelDirection::new(place, options, phy, attempts, streams));
         number
     }
 
@@ -239,10 +144,11 @@ impl Channel {
 
     /// A packet of `direction` waits.
     pub(crate) fn arrived(&mut self, direction: u32, now: Time) {
-        let ChannelDirection { device, station, .. } = self.directions[direction as usize];
-        let device = &mut self.devices[device as usize];
+        let ChannelDirection { device: number, station, .. } = self.directions[direction as usize];
+        let device = &mut self.devices[number as usize];
         device.stations.arrived(station);
-        if !self.contenders.waits(device.contender) {
+        let transmits = self.txop.is_some_and(|txop| txop.device == number);
+        if !transmits && !self.contenders.waits(device.contender) {
             device.contends_since = now;
             let backoff = &mut device.backoff;
             self.contenders.join(device.contender, now, |cw| draw(backoff, cw));
@@ -251,11 +157,15 @@ impl Channel {
 
     /// The time of the next access.
     pub(crate) fn next_access(&self) -> Option<Time> {
-        self.contenders.next()
+        // SIFS is shorter than any AIFS.
+        self.txop.map(|txop| txop.next).or_else(|| self.contenders.next())
     }
 
     /// The next access at `now`: all devices whose turn it is transmit, of a node the one with the highest category.
     pub(crate) fn serve(&mut self, now: Time, queues: &mut dyn Queues, turn: &mut Turn) {
+        if let Some(txop) = self.txop.take() {
+            return self.transmit_again(now, txop, queues, turn);
+        }
         let mut devices = self.contenders.begin(now); // contenders and devices have the same numbers
         devices.sort_by_key(|device| std::cmp::Reverse(self.devices[*device as usize].owner.1));
         let mut ppdus: Vec<(u32, Option<Ppdu>, Span)> = Vec::new();
@@ -265,18 +175,32 @@ impl Channel {
             }
             if let Some(request) = self.request(device) {
                 ppdus.push((device, None, request));
-            } else if let Some(ppdu) = self.build(device, now, queues) {
+            } else if let Some(ppdu) = self.build(device, now, None, queues) {
                 ppdus.push((device, Some(ppdu), Span::ZERO));
             }
         }
         if ppdus.is_empty() {
             self.contenders.cancel(); // none of them had anything to send
         } else {
-            self.access(now, ppdus, turn);
+            self.account.accesses += 1;
+            self.account.collisions += u64::from(ppdus.len() > 1);
+            self.access(now, ppdus, None, turn);
         }
         for device in devices {
             self.contend(device, queues);
         }
+    }
+
+    /// The device that has a TXOP transmits its next PPDU at `now`, or contends if it has none that fits.
+    fn transmit_again(&mut self, now: Time, txop: Txop, queues: &mut dyn Queues, turn: &mut Turn) {
+        let Txop { device, end, .. } = txop;
+        if let Some(ppdu) = self.build(device, now, Some(end.since(now)), queues) {
+            self.devices[device as usize].contends_since = now;
+            self.access(now, vec![(device, Some(ppdu), Span::ZERO)], Some(end), turn);
+        } else {
+            self.draw_backoff(device);
+        }
+        self.contend(device, queues);
     }
 
     /// A device whose turn it is gives way to another one of its node that transmits: it draws a new backoff as after a failure.
@@ -291,69 +215,32 @@ impl Channel {
         gives_way
     }
 
-    /// Begins the PPDU of a device: chooses the direction and takes what fits. `None` if there is nothing to send.
-    fn build(&mut self, device: u32, now: Time, queues: &mut dyn Queues) -> Option<Ppdu> {
+    /// Begins the PPDU of a device: chooses the direction and takes what fits; `left`: for how long it may transmit, if this
+    /// is not its first PPDU. `None` if there is nothing to send.
+    fn build(&mut self, device: u32, now: Time, left: Option<Span>, queues: &mut dyn Queues) -> Option<Ppdu> {
         let Channel { devices, directions, options, contenders, .. } = self;
         let owner = &mut devices[device as usize];
-        let ready = |station: u32| {
-            let direction = &directions[owner.directions[station as usize] as usize];
-            let fresh = direction.held.is_some() || queues.waiting(direction.link) > 0;
-            direction.block_ack.has_again() || fresh && direction.block_ack.has_room(None)
-        };
+        let ready = |station: u32| directions[owner.directions[station as usize] as usize].is_ready(queues);
         let station = owner.stations.pick(ready)?;
         let number = owner.directions[station as usize];
         let direction = &mut directions[number as usize];
-        let mcs = direction.rates.choose(now, &direction.phy);
-        let phy = &direction.phy;
+        let mcs = direction.choose_rate(now);
         let txop = contenders.category(owner.contender).txop;
-        let longest = if txop > Span::ZERO {
-            let answer = SIFS + phy.answer(mcs);
-            phy.longest.min(if txop > answer { txop - answer } else { Span::ZERO })
-        } else {
-            phy.longest
+        let room = Room {
+            mcs,
+            longest: direction.phy.longest,
+            txop: left.or((txop > Span::ZERO).then_some(txop)),
+            rts_threshold: if left.is_some() { u32::MAX } else { options.rts_threshold },
+            first: left.is_none(),
         };
-        let protection =
-            |bytes: u32| if bytes >= options.rts_threshold { phy.protection(mcs).0 } else { Span::ZERO };
-        let fits = |bytes: u32| {
-            let before = if txop > Span::ZERO { protection(bytes) } else { Span::ZERO };
-            bytes <= phy.longest_ampdu() && before + phy.ppdu(mcs, bytes) <= longest
-        };
-        let mut mpdus: Vec<Mpdu> = Vec::new();
-        let (mut bytes, mut fresh) = (0, 0);
-        while (mpdus.len() as u32) < phy.window {
-            let again = direction.block_ack.first_again().map(|mpdu| mpdu.packet.packet.size);
-            let oldest = mpdus.first().map(|mpdu| mpdu.number);
-            let packet = match again {
-                Some(_) => None,
-                None if direction.block_ack.has_room(oldest) => {
-                    let Some(packet) = direction.held.take().or_else(|| queues.next(direction.link)) else {
-                        break;
-                    };
-                    Some(packet)
-                }
-                None => break,
-            };
-            let size = packet.as_ref().map_or(again.unwrap_or(0), |packet| packet.packet.size);
-            let longer = if phy.window == 1 { mpdu(size) } else { appended(bytes, mpdu(size)) };
-            if !mpdus.is_empty() && !fits(longer) {
-                direction.held = packet.or(direction.held.take());
-                break;
-            }
-            bytes = longer;
-            match packet {
-                Some(packet) => {
-                    fresh += 1;
-                    mpdus.push(direction.block_ack.number(packet));
-                }
-                None => mpdus.extend(direction.block_ack.take_again()),
-            }
-        }
+        let (mpdus, bytes, fresh) = direction.fill(&room, queues);
         owner.stations.left(station, fresh);
         if mpdus.is_empty() {
             return None;
         }
-        let protection = protection(bytes);
-        Some(Ppdu { direction: number, mcs, duration: phy.ppdu(mcs, bytes), mpdus, protection })
+        let protection = room.protection(&direction.phy, bytes);
+        let duration = direction.phy.ppdu(mcs, bytes);
+        Some(Ppdu { direction: number, mcs, duration, mpdus, protection })
     }
 
     /// The device owes a request for a block ACK: its duration.
@@ -362,11 +249,16 @@ impl Channel {
         Some(self.directions[direction as usize].phy.request(mcs))
     }
 
-    /// An access at `now` with these PPDUs; a device without one sent a request of that duration.
-    fn access(&mut self, now: Time, ppdus: Vec<(u32, Option<Ppdu>, Span)>, turn: &mut Turn) {
+    /// Transmissions at `now` with these PPDUs; a device without one sent a request of that duration. `txop`: the end of the
+    /// TXOP of its device, if it has begun before.
+    fn access(
+        &mut self,
+        now: Time,
+        ppdus: Vec<(u32, Option<Ppdu>, Span)>,
+        txop: Option<Time>,
+        turn: &mut Turn,
+    ) {
         let alone = ppdus.len() == 1;
-        self.account.accesses += 1;
-        self.account.collisions += u64::from(!alone);
         let (mut idle, mut answered) = (now, false);
         let mut transmitters = Vec::with_capacity(ppdus.len());
         for (device, ppdu, request) in ppdus {
@@ -392,14 +284,26 @@ impl Channel {
         self.contenders.set_idle(idle);
         let yielding = std::mem::take(&mut self.yielding).into_iter().map(|device| (device, false));
         for (device, succeeded) in transmitters.into_iter().map(|device| (device, answered)).chain(yielding) {
-            let Device { contender, backoff, .. } = &mut self.devices[device as usize];
+            let Device { contender, .. } = &self.devices[device as usize];
             if succeeded {
                 self.contenders.succeeded(*contender);
+                let limit = self.contenders.category(*contender).txop;
+                let (next, end) = (idle + SIFS, txop.unwrap_or(now + limit));
+                if alone && limit > Span::ZERO && next < end {
+                    self.txop = Some(Txop { device, next, end });
+                    continue;
+                }
             } else {
                 self.contenders.failed(*contender, self.options.retry_limit);
             }
-            self.contenders.draw(*contender, |cw| draw(backoff, cw));
+            self.draw_backoff(device);
         }
+    }
+
+    /// Draws the backoff of a device after its transmissions.
+    fn draw_backoff(&mut self, device: u32) {
+        let Device { contender, backoff, .. } = &mut self.devices[device as usize];
+        self.contenders.draw(*contender, |cw| draw(backoff, cw));
     }
 
     /// A device has requested a block ACK, `alone` or in a collision. Returns how long it uses the channel.
@@ -412,7 +316,8 @@ impl Channel {
             used = request + SIFS + self.directions[number as usize].phy.answer(mcs);
         }
         let link = LinkId(self.directions[number as usize].link);
-        let content = Content::BlockAckRequest { collided: !alone };
+        let access = self.devices[device as usize].owner.1;
+        let content = Content::BlockAckRequest { access, collided: !alone };
         turn.transmitted(|| Transmission { link, begin: now, end: now + used, content });
         self.charge(number, used, turn);
         used
@@ -457,7 +362,9 @@ impl Channel {
             self.devices[device as usize].owes_request = Some((number, mcs));
         }
         let used = length + answer;
-        let (link, content) = (LinkId(direction.link), Content::Ppdu { mcs, data, collided: !alone, mpdus });
+        let access = self.devices[device as usize].owner.1;
+        let (link, content) =
+            (LinkId(direction.link), Content::Ppdu { access, mcs, data, collided: !alone, mpdus });
         turn.transmitted(|| Transmission { link, begin: now, end: now + used, content });
         let (station, back) = (direction.station, direction.back);
         self.charge(number, used, turn);
@@ -471,13 +378,13 @@ impl Channel {
         (used, good > 0)
     }
 
-    /// After an access: the device goes on contending if it has something to send.
+    /// After an access: the device goes on contending if it has something to send, and no TXOP.
     fn contend(&mut self, device: u32, queues: &dyn Queues) {
+        if self.txop.is_some_and(|txop| txop.device == device) {
+            return;
+        }
         let owner = &mut self.devices[device as usize];
-        let pending = |number: &u32| {
-            let direction = &self.directions[*number as usize];
-            direction.held.is_some() || direction.block_ack.has_again() || queues.waiting(direction.link) > 0
-        };
+        let pending = |number: &u32| self.directions[*number as usize].has_data(queues);
         if owner.directions.iter().any(pending) || owner.owes_request.is_some() {
             owner.contends_since = self.contenders.idle_from();
             self.contenders.enter(owner.contender);
@@ -492,6 +399,11 @@ impl Channel {
         self.directions.iter().map(of)
     }
 
+    /// The links whose packets it sends.
+    pub(crate) fn links(&self) -> impl Iterator<Item = u32> {
+        self.directions.iter().filter(|direction| direction.place == 0).map(|direction| direction.link)
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
@@ -502,31 +414,16 @@ impl Channel {
         &self.account
     }
 
-    /// What the directions have done, with the numbers of their links.
-    pub fn directions(&self) -> impl Iterator<Item = (u32, &DirectionAccount)> {
-        self.directions.iter().map(|direction| (direction.link, &direction.account))
+    /// What the directions have done, with the numbers of their links and their access categories.
+    pub fn directions(&self) -> impl Iterator<Item = (u32, Access, &DirectionAccount)> {
+        self.directions.iter().map(|direction| {
+            let access = self.devices[direction.device as usize].owner.1;
+            (direction.link, access, &direction.account)
+        })
     }
 }
 
 /// A backoff from 0 to `cw` slots.
 fn draw(stream: &mut Stream, cw: u32) -> u32 {
     (stream.uniform() * (cw + 1) as f64) as u32
-}
-
-/// Draws whether an MPDU with a packet of `size` bytes arrives.
-fn survives(
-    memo: &mut [(u32, f64); 12],
-    stream: &mut Stream,
-    (errors, snr, mcs): (Option<f64>, f64, u8),
-    size: u32,
-) -> bool {
-    let p = errors.unwrap_or_else(|| {
-        let known = &mut memo[mcs as usize];
-        if known.0 != size {
-            *known = (size, error_probability(snr, mcs, mpdu(size)));
-        }
-        known.1
-    });
-    // Below the resolution of a draw there are no errors.
-    p < f64::EPSILON / 2.0 || stream.uniform() >= p
 }

@@ -17,8 +17,11 @@ const ACK: u32 = 14;
 const RTS: u32 = 20;
 const CTS: u32 = 14;
 const BLOCK_ACK_REQUEST: u32 = 24;
+const LLC: u32 = 8;
 /// LLC, MAC header, FCS.
-const MPDU_OVERHEAD: u32 = 8 + 26 + 4;
+const MPDU_OVERHEAD: u32 = LLC + 26 + 4;
+/// Of a packet in an A-MSDU: two addresses and a length, and LLC.
+const AMSDU_OVERHEAD: u32 = 14 + LLC;
 const DELIMITER: u32 = 4;
 
 /// Bits of a subcarrier, and code rate, by MCS.
@@ -77,6 +80,11 @@ impl Standard {
         if matches!(self, Standard::Ax) { &[8, 16, 32] } else { &[4, 8] }
     }
 
+    /// Largest number of bytes of an MPDU in an A-MPDU.
+    const fn longest_mpdu(self) -> u32 {
+        if matches!(self, Standard::N) { 4095 } else { 11_454 }
+    }
+
     /// Largest number of bytes of an A-MPDU.
     const fn longest_ampdu(self) -> u32 {
         match self {
@@ -102,6 +110,8 @@ pub struct Phy {
     pub control: u32,
     /// Block ACK window; 1: no aggregation.
     pub window: u32,
+    /// Packets that share an MPDU (A-MSDU); 1: each has its own.
+    pub amsdu: u32,
     /// Longest PPDU.
     pub longest: Span,
     /// Data bits of a symbol by MCS; 0 if there is no such rate.
@@ -123,7 +133,7 @@ impl Phy {
             bits[mcs] = if exists { whole / below } else { 0 };
         }
         let window = if standard == Standard::Ax { 256 } else { 64 };
-        Ok(Phy { standard, width, streams, guard, control: 24, window, longest: us(54_840), bits })
+        Ok(Phy { standard, width, streams, guard, control: 24, window, amsdu: 1, longest: us(54_840), bits })
     }
 
     /// The same with another number of streams.
@@ -188,6 +198,11 @@ impl Phy {
         self.standard.longest_ampdu()
     }
 
+    /// Largest number of bytes of an MPDU.
+    pub fn longest_mpdu(&self) -> u32 {
+        self.standard.longest_mpdu()
+    }
+
     /// Rate of the answer to a PPDU of this MCS, Mb/s.
     fn reply_rate(&self, mcs: u8) -> u32 {
         let (bits, above, below) = MCS[mcs as usize];
@@ -235,6 +250,17 @@ pub fn eifs_without_aifs() -> Span {
 /// Bytes of the MPDU of a packet.
 pub fn mpdu(packet: u32) -> u32 {
     packet + MPDU_OVERHEAD
+}
+
+/// Bytes of the packets of an A-MSDU of `before` bytes with one more, which is the last one and has no padding: addresses,
+/// length and LLC before each.
+pub fn amsdu(before: u32, packet: u32) -> u32 {
+    before.next_multiple_of(4) + AMSDU_OVERHEAD + packet
+}
+
+/// Bytes of the MPDU of such an A-MSDU.
+pub fn amsdu_mpdu(packets: u32) -> u32 {
+    packets + MPDU_OVERHEAD - LLC
 }
 
 /// Bytes of an A-MPDU of `before` bytes with one more MPDU, which is the last one and has no padding.

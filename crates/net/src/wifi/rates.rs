@@ -28,24 +28,34 @@ pub enum RateControl {
 #[derive(Clone, Debug)]
 pub enum Rates {
     Constant(u8),
+    /// The best one at the last SNR.
+    Ideal {
+        snr: f64,
+        mcs: u8,
+    },
     Minstrel(Box<Minstrel>),
 }
 
 impl Rates {
-    pub fn new(control: RateControl, phy: &Phy, snr: f64, stream: Stream) -> Rates {
+    pub fn new(control: RateControl, phy: &Phy, stream: Stream) -> Rates {
         match control {
             RateControl::Fixed(mcs) => Rates::Constant(mcs),
-            RateControl::Ideal => {
-                Rates::Constant(best(phy, |mcs| 1.0 - error_probability(snr, mcs, mpdu(PACKET))))
-            }
+            RateControl::Ideal => Rates::Ideal { snr: f64::NAN, mcs: 0 },
             RateControl::Minstrel => Rates::Minstrel(Box::new(Minstrel::new(phy, stream))),
         }
     }
 
-    /// The MCS of the next PPDU.
-    pub fn choose(&mut self, now: Time, phy: &Phy) -> u8 {
+    /// The MCS of the next PPDU, at a true SNR of `snr` dB.
+    pub fn choose(&mut self, now: Time, phy: &Phy, snr: f64) -> u8 {
         match self {
             Rates::Constant(mcs) => *mcs,
+            Rates::Ideal { snr: last, mcs } => {
+                if *last != snr {
+                    *last = snr;
+                    *mcs = best(phy, |mcs| 1.0 - error_probability(snr, mcs, mpdu(PACKET)));
+                }
+                *mcs
+            }
             Rates::Minstrel(minstrel) => minstrel.choose(now, phy),
         }
     }
@@ -166,14 +176,14 @@ mod tests {
     #[test]
     fn minstrel_follows_the_snr() {
         let phy = Phy::new(Standard::Ac, 20, 1, Span::from_ps(800_000)).unwrap();
-        let mut rates = Rates::new(RateControl::Minstrel, &phy, 0.0, Stream::new(1, "test", "minstrel"));
+        let mut rates = Rates::new(RateControl::Minstrel, &phy, Stream::new(1, "test", "minstrel"));
         let mut errors = Stream::new(1, "test", "errors");
         let mut now = Time::ZERO;
         for (snr, expected) in [(30.0, 8), (14.0, 3), (30.0, 8)] {
             let end = now + Span::from_ms(3000);
             let mut last = 0;
             while now < end {
-                let mcs = rates.choose(now, &phy);
+                let mcs = rates.choose(now, &phy, snr);
                 let p = error_probability(snr, mcs, 1538);
                 let good = (0..16).filter(|_| errors.uniform() >= p).count() as u32;
                 rates.report(mcs, 16, good);
@@ -189,11 +199,7 @@ mod tests {
     #[test]
     fn the_ideal_rate_has_few_errors() {
         let phy = Phy::new(Standard::N, 20, 1, Span::from_ps(800_000)).unwrap();
-        let ideal =
-            |snr: f64| match Rates::new(RateControl::Ideal, &phy, snr, Stream::new(1, "test", "ideal")) {
-                Rates::Constant(mcs) => mcs,
-                Rates::Minstrel(_) => unreachable!(),
-            };
-        assert_eq!([3.5, 14.0, 30.0, 60.0].map(ideal), [0, 3, 7, 7]);
+        let mut rates = Rates::new(RateControl::Ideal, &phy, Stream::new(1, "test", "ideal"));
+        assert_eq!([3.5, 14.0, 30.0, 60.0].map(|snr| rates.choose(Time::ZERO, &phy, snr)), [0, 3, 7, 7]);
     }
 }

@@ -15,14 +15,16 @@ pub enum SendLimit {
     ReceiveWindow,
     /// The pacing rate.
     Pacing,
+    /// What is in the queue of its host (TCP small queues).
+    HostQueue,
     /// The application has no more data.
     Application,
 }
 
 impl SendLimit {
-    /// Names of the limits, in the order of [`super::SenderStats::limited`].
-    pub const NAMES: [&'static str; 5] =
-        ["handshake", "congestion window", "receive window", "pacing", "application"];
+    /// Names of the limits, in the order of [`Sender::limited_s`].
+    pub const NAMES: [&'static str; 6] =
+        ["handshake", "congestion window", "receive window", "pacing", "host queue", "application"];
 }
 
 impl Sender {
@@ -44,6 +46,9 @@ impl Sender {
         if self.next - self.una >= self.receive_window {
             return SendLimit::ReceiveWindow;
         }
+        if self.host_full && self.in_flight() < self.cwnd() {
+            return SendLimit::HostQueue;
+        }
         if self.paced && self.pace_at > now && self.in_flight() < self.cwnd() {
             return SendLimit::Pacing;
         }
@@ -53,7 +58,7 @@ impl Sender {
     /// Adds the time since the last change to the present limit. Nothing limits a complete flow.
     pub(super) fn add_limited_time(&mut self, now: Time) {
         if !self.done {
-            let time = &mut self.stats.limited[self.limited_by as usize];
+            let time = &mut self.limited[self.limited_by as usize];
             *time = *time + now.since(self.limited_at);
             self.limited_at = now;
         }
@@ -65,8 +70,8 @@ impl Sender {
     }
 
     /// The time under each limit, seconds, in the order of [`SendLimit::NAMES`].
-    pub fn limited_s(&self) -> [f64; 5] {
-        self.stats.limited.map(Span::seconds)
+    pub fn limited_s(&self) -> [f64; SendLimit::NAMES.len()] {
+        self.limited.map(Span::seconds)
     }
 }
 
@@ -91,7 +96,7 @@ mod tests {
         d.ack_at(500, 71, &[]); // everything is acknowledged
         assert!(d.sender.completed().is_some());
         d.sender.finish(ms(900));
-        assert_eq!(d.sender.limited_s(), [0.1, 0.2, 0.1, 0.0, 0.1]);
+        assert_eq!(d.sender.limited_s(), [0.1, 0.2, 0.1, 0.0, 0.0, 0.1]);
         assert_eq!((d.sender.acked_segments(), d.sender.highest_ack()), (70, 70));
     }
 

@@ -41,6 +41,9 @@ impl Sender {
     /// Whether pacing permits a packet now. If not, sets the pacing timer.
     #[inline]
     pub(crate) fn may_leave<W: FlowContext>(&mut self, context: &mut W) -> bool {
+        if self.options.small_queues && !self.has_local_room(context) {
+            return false;
+        }
         if !self.paces() {
             return true;
         }
@@ -57,6 +60,23 @@ impl Sender {
         self.burst_left -= 1;
         self.charge_pacer(now);
         true
+    }
+
+    /// Whether the queue and the device of the host have room for a packet. If not, the pacing timer is set when they have.
+    /// As in Linux a packet leaves in any case if nothing is outstanding.
+    #[inline(never)] // keeps the path without it short
+    fn has_local_room<W: FlowContext>(&mut self, context: &mut W) -> bool {
+        self.host_full = false;
+        let Some(interval) = self.pacing_interval().filter(|_| self.next > self.una) else { return true };
+        let burst = burst_segments(interval, self.options.pacing_shift, self.options.packet as u64);
+        let each_second = PS_PER_S / interval.ps().max(1);
+        let segments = (each_second >> self.options.pacing_shift).max(2 * burst as u64);
+        let room = context.local_room(segments * self.wire_size as u64);
+        if let Some(at) = room.filter(|at| *at < Time::NEVER) {
+            context.set_timer(FlowTimer::Pace, at);
+        }
+        self.host_full = room.is_some();
+        !self.host_full
     }
 
     /// A segment is sent at `now`: the pacer permits the next one after its time at the pacing rate.

@@ -11,7 +11,9 @@ use crate::simulation::quic::QuicEndpoints;
 use engine::Stream;
 use net::Network;
 use std::sync::Arc;
-use transport::{ArrivalDetail, Options, PacketNumbers, Receiver, ReceiverStats, Sender, Setup, UdpSource};
+use transport::{
+    ArrivalDetail, FlowTimer, Options, PacketNumbers, Receiver, ReceiverStats, Sender, Setup, UdpSource,
+};
 use units::{Span, Time};
 
 /// The flows of a simulation, by number.
@@ -68,6 +70,12 @@ pub(super) fn add_flows(
             FlowKind::Tcp(tcp) => {
                 let answered = answers_quick_start(path, directions);
                 flows.add_tcp(plan, number as u32, flow, tcp, routes, answered);
+                if tcp.options.small_queues
+                    && let Some(first) = path.links().next()
+                {
+                    let timer = number as u32 * FlowTimer::COUNT + FlowTimer::Pace as u32;
+                    network.limit_local(number as u32, *first, timer);
+                }
             }
             FlowKind::Quic(quic) => flows.add_quic(plan, number as u32, flow, quic, (routes, copied)),
             FlowKind::Udp { .. } => flows.add_udp(plan, number as u32, flow, (routes[0], copied)),

@@ -2,13 +2,14 @@
 
 use super::media::Media;
 use super::plan::{Layout, Plan, named_stream};
-use crate::audit::{AccessRules, AuditedLink, AuditedMedium, CellRules};
+use crate::audit::{AccessRules, Airtimes, AuditedLink, AuditedMedium, CellRules, EdcaRules};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation, WifiQueue};
 use engine::Stream;
 use net::cellular::Handover;
 use net::impairment::{BuildContext, Delay, Impairment, OnDemand};
 use net::qdisc::Qdisc;
+use net::wifi::{Access, DirectionOptions};
 use net::{LinkId, LinkSpec, Network, RateSteps, TokenBucket, TraceCursor, Transmitter};
 use units::{Limit, Rate, Span, Time};
 
@@ -31,7 +32,7 @@ pub(super) fn add_links(
         let (link, rtt) = (LinkId(i as u32), *rtt);
         let prepared = plan.scenario.prepared.links.get(&link.0);
         let served = plan.scenario.prepared.serves(link.0);
-        let scheduled = is_scheduled(direction) || served;
+        let scheduled = is_scheduled(direction) || served || layout.local.contains(&link.0);
         let stream = |purpose: &str| named_stream(plan.seed, topology, link, purpose);
         let (rate, delay) = (direction.mean_rate(plan.end), direction.delay);
         let qdisc = match scheduled {
@@ -58,8 +59,11 @@ pub(super) fn add_links(
         let spec =
             LinkSpec { rate: direction.rate, delay, qdisc, impairments, router: direction.router.clone() };
         network.add_link(spec);
-        if let Some(transmitter) = media.add(plan, topology, &mut network, link, direction) {
-            let scheduler = direction.queue.at_departure(rate, rtt, &stream);
+        let mut queues = 1;
+        if let Some((transmitter, categories)) = media.add(plan, layout, &mut network, link, direction) {
+            let scheduler =
+                categories.queues(&stream, |stream| direction.queue.at_departure(rate, rtt, stream));
+            queues = categories.count();
             network.set_scheduler(link, scheduler, transmitter);
         } else if scheduled {
             let scheduler = direction.queue.at_departure(rate, rtt, &stream);
@@ -71,7 +75,7 @@ pub(super) fn add_links(
             network.set_scheduler(link, scheduler, transmitter);
         }
         if plan.settings.recording.audit {
-            audited.push(audited_link(plan, layout, link, direction, rtt));
+            audited.push(audited_link(plan, layout, (link, direction), rtt, queues));
         }
     }
     (network, round_trips, audited)
@@ -134,9 +138,9 @@ pub(super) fn longest_round_trips(layout: &Layout<'_>, directions: &[&Direction]
 fn audited_link(
     plan: &Plan<'_>,
     layout: &Layout<'_>,
-    link: LinkId,
-    direction: &Direction,
+    (link, direction): (LinkId, &Direction),
     rtt: Span,
+    queues: u64,
 ) -> AuditedLink {
     let (from, to) = layout.topology.ends(link);
     let name = layout.topology.link_name(link);
@@ -154,16 +158,14 @@ fn audited_link(
     let served = plan.scenario.prepared.serves(link.0);
     let limit_before = direction.queue.limits_before();
     let mut limit = audited_limit(&direction.queue, rate, rtt);
-    if let Some(wifi) = direction.wifi() {
+    let set = |rate: &DirectionOptions| {
+        plan.scenario.wifi.iter().find(|set| Some(&set.name) == rate.medium.as_ref())
+    };
+    if let Some(set) = direction.wifi().and_then(set) {
         // Packets of an A-MPDU have left the queue, and depart when the receiver releases them.
-        let window =
-            plan.scenario.wifi.iter().find(|set| set.name == wifi.medium).map_or(0, |set| set.phy.window);
-        let shared = plan
-            .scenario
-            .wifi
-            .iter()
-            .any(|set| set.name == wifi.medium && matches!(set.queue, WifiQueue::Shared(_)));
-        limit = limit.filter(|_| !shared).map(|limit| longer(limit, window + 2));
+        let aggregated = set.phy.window * set.phy.amsdu + 2;
+        let shared = matches!(set.queue, WifiQueue::Shared(_));
+        limit = limit.filter(|_| !shared).map(|limit| several(longer(limit, aggregated), queues));
     }
     if direction.has_medium() && direction.wifi().is_none() {
         limit = None; // packets in transport blocks and grants have left the queue, and depart later
@@ -172,7 +174,7 @@ fn audited_link(
         rate,
         limit,
         limit_before,
-        scheduled: is_scheduled(direction) || served,
+        scheduled: is_scheduled(direction) || served || layout.local.contains(&link.0),
         keeps_flow_order: direction.queue.keeps_flow_order(),
         varies: direction.variation.is_some() || served,
         medium: audited_medium(plan, layout, link, direction),
@@ -200,15 +202,19 @@ fn audited_medium(
     };
     match direction.variation.as_ref()? {
         RateVariation::Wifi(rate) => {
-            let set = sets.iter().find(|set| set.name == rate.medium)?;
+            let set = sets.iter().find(|set| Some(&set.name) == rate.medium.as_ref())?;
             medium.number = sets.iter().position(|other| other.channel == set.channel)? as u32;
-            let category = set.category(rate.access, from == set.ap);
-            medium.rules = AccessRules::Edca {
-                aifs: Span::from_ps((16 + 9 * category.aifsn as u64) * 1_000_000),
-                window: rate.phy(set).window,
+            let category = |access: usize| set.category(Access::ALL[access].0, from == set.ap);
+            let aifs = |access| Span::from_ps((16 + 9 * category(access).aifsn as u64) * 1_000_000);
+            medium.rules = AccessRules::Edca(EdcaRules {
+                node: layout.topology.ends(link).0.0,
+                aifs: std::array::from_fn(aifs),
+                txop: std::array::from_fn(|access| category(access).txop),
+                airtimes: Airtimes::new(&set.phy_of(rate)),
                 attempts: set.options.retry_limit + 1,
-                longest: rate.phy(set).longest,
-            };
+                rts_threshold: set.options.rts_threshold,
+                eifs: set.options.eifs,
+            });
         }
         RateVariation::Cellular(user) => {
             let both = &plan.scenario.links[link.0 as usize / 2].directions;
@@ -226,6 +232,9 @@ fn audited_medium(
                 |handover: &Handover, at: &Span| (Time::ZERO + *at, Time::ZERO + *at + handover.interruption);
             medium.rules = AccessRules::Cell(CellRules {
                 blocks: options.resource_blocks().ok()?.steps,
+                pattern: (options.pattern().ok()?.iter())
+                    .map(|symbols| symbols[usize::from(from != options.station)] > 0)
+                    .collect(),
                 harq_rtt: options.harq_rtt,
                 attempts: options.attempts,
                 processes: if options.is_nr() { 16 } else { 8 },
@@ -267,6 +276,15 @@ pub(in crate::simulation) fn audited_limit(queue: &Queue, rate: Rate, rtt: Span)
         (true, Some(Limit::Packets(n))) => Some(Limit::Packets(n + 1)),
         (true, _) => None,
         (false, limit) => limit,
+    }
+}
+
+/// The limit of `queues` queues together.
+fn several(limit: Limit, queues: u64) -> Limit {
+    match limit {
+        Limit::Packets(packets) => Limit::Packets(packets.saturating_mul(queues)),
+        Limit::Bytes(bytes) => Limit::Bytes(bytes.saturating_mul(queues)),
+        Limit::Bdp(_) => limit,
     }
 }
 

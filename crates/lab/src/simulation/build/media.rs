@@ -1,12 +1,15 @@
 //! Adds the media that links share: Wi-Fi channels with their devices, and cells with their terminals.
 
-use super::plan::{Plan, named_stream};
-use crate::scenario::{Direction, RateVariation, Wifi, WifiQueue, WifiRate};
+use super::plan::{Layout, Plan, named_stream};
+use crate::scenario::paths::FlowPath;
+use crate::scenario::{Direction, Flow, FlowKind, RateVariation, Wifi, WifiQueue};
 use engine::Stream;
-use net::cellular::{Cell, SignalStreams, UserOptions};
-use net::wifi::{Channel, DirectionOptions, StationScheduler};
-use net::{Grants, LinkId, MediumKind, Network, Topology, Transmitter};
-use std::collections::BTreeMap;
+use net::cellular::{Cell, UserOptions};
+use net::qdisc::scheduled::Scheduler;
+use net::wifi::{Access, Channel, DirectionOptions, DirectionStreams, StationScheduler};
+use net::{Grants, LinkId, MediumKind, Network, SignalStreams, Topology, Transmitter};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The numbers of media, devices and terminals by name.
 #[derive(Default)]
@@ -15,31 +18,105 @@ pub(super) struct Media {
     cells: BTreeMap<String, u32>,
     /// Channel, node and access category to device.
     devices: BTreeMap<(u32, u32, &'static str), u32>,
-    /// Of the last direction of a channel: its link, its channel, its number, and whether it is a downlink.
-    last: Option<(LinkId, u32, u32, bool)>,
+    /// The last direction of a channel.
+    last: Option<WifiLink>,
     /// Of the last direction of a cell: its link and its terminal.
     terminal: Option<(LinkId, u32)>,
 }
 
+/// A direction of a Wi-Fi link on its channel.
+struct WifiLink {
+    link: LinkId,
+    channel: u32,
+    /// The number of its first access category on the channel.
+    first: u32,
+    categories: Vec<Access>,
+}
+
+impl WifiLink {
+    fn is_reverse_of(&self, other: &WifiLink) -> bool {
+        (self.link.0 ^ 1, self.channel) == (other.link.0, other.channel)
+    }
+}
+
+/// The access categories of a direction of a link: that of the link, then others of flows over it.
+pub(super) struct Categories {
+    accesses: Vec<Access>,
+    /// Of each flow, by number, the place of its category.
+    places: Arc<[u8]>,
+}
+
+impl Categories {
+    /// The categories of link `link`, whose packets have category `own` if their flows have none.
+    fn new(plan: &Plan<'_>, layout: &Layout<'_>, link: LinkId, own: Access) -> Categories {
+        let flows = || plan.numbered.iter().map(|index| &plan.scenario.flows[*index]);
+        if flows().all(|flow| flow.access.is_none_or(|access| access == own)) {
+            return Categories { accesses: vec![own], places: Arc::default() };
+        }
+        let category = |(flow, pair): (&Flow, &[FlowPath])| {
+            // No packet of UDP takes the path back.
+            let ways = if matches!(flow.kind, FlowKind::Udp { .. }) { 1 } else { 2 };
+            let crosses = pair[..ways].iter().flat_map(FlowPath::links).any(|other| *other == link);
+            flow.access.filter(|_| crosses).unwrap_or(own)
+        };
+        let of_flows: Vec<Access> = flows().zip(layout.paths.chunks_exact(2)).map(category).collect();
+        let others: BTreeSet<Access> = of_flows.iter().copied().filter(|access| *access != own).collect();
+        let accesses: Vec<Access> = std::iter::once(own).chain(others).collect();
+        let place = |access: &Access| accesses.iter().position(|other| other == access).unwrap_or(0) as u8;
+        Categories { places: of_flows.iter().map(place).collect(), accesses }
+    }
+
+    /// Their number.
+    pub fn count(&self) -> u64 {
+        self.accesses.len() as u64
+    }
+
+    /// The queues of a direction; `queue` builds one with the streams of random numbers that it names.
+    pub fn queues(
+        &self,
+        stream: &dyn Fn(&str) -> Stream,
+        queue: impl Fn(&dyn Fn(&str) -> Stream) -> Scheduler,
+    ) -> Scheduler {
+        let of = |place: usize| queue(&|purpose| stream(&self.purpose(purpose, place)));
+        Scheduler::for_categories((0..self.accesses.len()).map(of).collect(), Arc::clone(&self.places))
+    }
+
+    /// The name of a stream for a category.
+    fn purpose(&self, purpose: &str, place: usize) -> String {
+        match place {
+            0 => purpose.into(),
+            _ => format!("{purpose} {}", self.accesses[place].name()),
+        }
+    }
+}
+
 impl Media {
-    /// Adds a direction of a link that shares its transmitter, and returns the transmitter; none for another link. The links
-    /// are added in order, forward and back.
+    /// Adds a direction of a link that shares its transmitter, and returns the transmitter and the access categories; none for
+    /// another link. The links are added in order, forward and back.
     pub fn add(
         &mut self,
         plan: &Plan<'_>,
-        topology: &Topology,
+        layout: &Layout<'_>,
         network: &mut Network,
         link: LinkId,
         direction: &Direction,
-    ) -> Option<Transmitter> {
+    ) -> Option<(Transmitter, Categories)> {
         if let Some(rate) = direction.wifi() {
-            return Some(self.add_wifi(plan, topology, network, link, rate));
+            let categories = Categories::new(plan, layout, link, rate.access);
+            let transmitter = self.add_wifi(plan, &layout.topology, network, (link, rate), &categories);
+            return Some((transmitter, categories));
         }
-        if let Some(RateVariation::Grants(options)) = &direction.variation {
-            let grants = Grants::new(link.0, options.clone());
-            return Some(Transmitter::Medium(network.add_medium(MediumKind::Grants(Box::new(grants))), 0));
-        }
-        direction.cellular().map(|user| self.add_cellular(plan, topology, network, link, user))
+        let transmitter = match &direction.variation {
+            Some(RateVariation::Grants(options)) => {
+                let grants = MediumKind::Grants(Box::new(Grants::new(link.0, options.clone())));
+                Transmitter::Medium(network.add_medium(grants), 0)
+            }
+            Some(RateVariation::Cellular(user)) => {
+                self.add_cellular(plan, &layout.topology, network, link, user)
+            }
+            _ => return None,
+        };
+        Some((transmitter, Categories { accesses: vec![Access::BestEffort], places: Arc::default() }))
     }
 
     fn add_wifi(
@@ -47,10 +124,10 @@ impl Media {
         plan: &Plan<'_>,
         topology: &Topology,
         network: &mut Network,
-        link: LinkId,
-        rate: &WifiRate,
+        (link, rate): (LinkId, &DirectionOptions),
+        categories: &Categories,
     ) -> Transmitter {
-        let set = plan.scenario.wifi.iter().find(|set| set.name == rate.medium);
+        let set = plan.scenario.wifi.iter().find(|set| Some(&set.name) == rate.medium.as_ref());
         let set = set.expect("the reader has checked the name of the basic service set");
         let number = *self.channels.entry(set.channel.clone()).or_insert_with(|| {
             let channel = Channel::new(set.channel.clone(), set.options.clone());
@@ -61,31 +138,36 @@ impl Media {
         };
         let from = topology.ends(link).0;
         let downlink = topology.node_name(from) == set.ap;
-        let access = rate.access.name();
-        let device = *self.devices.entry((number, from.0, access)).or_insert_with(|| {
-            let entity = format!("{} {access}", topology.node_name(from));
-            let backoff = Stream::new(plan.seed, "wifi-backoff", &entity);
-            let category = set.category(rate.access, downlink);
-            channel.add_device((from.0, rate.access), category, scheduler(set, downlink), backoff)
-        });
-        let options = DirectionOptions {
-            phy: rate.phy(set),
-            snr: rate.snr,
-            errors: rate.errors,
-            rates: rate.control,
-            weight: rate.weight,
-        };
-        let stream = |purpose: &str| named_stream(plan.seed, topology, link, purpose);
-        let streams = [stream("wifi-errors"), stream("wifi-rates")];
-        let direction = channel.add_direction(link.0, device, options, streams);
-        if let Some((LinkId(before), other, first, first_is_down)) = self.last
-            && (before ^ 1, other) == (link.0, number)
-        {
-            let (down, up) = if first_is_down { (first, direction) } else { (direction, first) };
-            channel.pair(down, up);
+        let mut first = None;
+        for (place, access) in categories.accesses.iter().enumerate() {
+            let device = *self.devices.entry((number, from.0, access.name())).or_insert_with(|| {
+                let entity = format!("{} {}", topology.node_name(from), access.name());
+                let backoff = Stream::new(plan.seed, "wifi-backoff", &entity);
+                let category = set.category(*access, downlink);
+                channel.add_device((from.0, *access), category, scheduler(set, downlink), backoff)
+            });
+            let stream =
+                |purpose: &str| named_stream(plan.seed, topology, link, &categories.purpose(purpose, place));
+            let streams = DirectionStreams {
+                errors: stream("wifi-errors"),
+                rates: stream("wifi-rates"),
+                signal: signal_streams(plan, topology, link),
+            };
+            let options = (rate, set.phy_of(rate));
+            let direction = channel.add_direction((link.0, place), device, options, streams);
+            first.get_or_insert(direction);
         }
-        self.last = Some((link, number, direction, downlink));
-        Transmitter::Medium(number, direction)
+        let first = first.unwrap_or_else(|| unreachable!("a link has its category"));
+        let this = WifiLink { link, channel: number, first, categories: categories.accesses.clone() };
+        if let Some(other) = self.last.take().filter(|other| other.is_reverse_of(&this)) {
+            let (down, up) = if downlink { (&this, &other) } else { (&other, &this) };
+            for (place, access) in up.categories.iter().enumerate() {
+                let back = down.categories.iter().position(|of_down| of_down == access).unwrap_or(0);
+                channel.pair(down.first + back as u32, up.first + place as u32);
+            }
+        }
+        self.last = Some(this);
+        Transmitter::Medium(number, first)
     }
 
     fn add_cellular(
@@ -116,13 +198,9 @@ impl Media {
             }
         };
         self.terminal = Some((link, terminal));
-        let stream = |purpose: &str| named_stream(plan.seed, topology, link, purpose);
-        let streams = SignalStreams {
-            fading: stream("fading"),
-            shadowing: stream("shadowing"),
-            blockage: stream("blockage"),
-        };
-        let direction = cell.add_direction((link.0, terminal, up), user, streams, stream("harq"));
+        let streams = signal_streams(plan, topology, link);
+        let harq = named_stream(plan.seed, topology, link, "harq");
+        let direction = cell.add_direction((link.0, terminal, up), user, streams, harq);
         Transmitter::Medium(number, direction)
     }
 }
@@ -133,4 +211,10 @@ fn scheduler(set: &Wifi, downlink: bool) -> StationScheduler {
         WifiQueue::Shared(limit) if downlink => StationScheduler::Shared { limit },
         _ => StationScheduler::RoundRobin,
     }
+}
+
+/// The streams of random numbers of the signal of a direction.
+fn signal_streams(plan: &Plan<'_>, topology: &Topology, link: LinkId) -> SignalStreams {
+    let stream = |purpose: &str| named_stream(plan.seed, topology, link, purpose);
+    SignalStreams { fading: stream("fading"), shadowing: stream("shadowing"), blockage: stream("blockage") }
 }

@@ -6,6 +6,7 @@ use crate::simulation::Settings;
 use crate::simulation::satellites::{self, SatelliteLayout};
 use engine::Stream;
 use net::{LinkId, NodeId, Topology};
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use units::Time;
 
@@ -64,6 +65,8 @@ pub(super) struct Layout<'a> {
     pub pairs: Vec<(NodeId, NodeId)>,
     /// The path of each pair; empty with moving links, where each hop is looked up.
     pub paths: Vec<FlowPath>,
+    /// The first links of senders that limit their packets in the queues of their hosts.
+    pub local: BTreeSet<u32>,
 }
 
 impl<'a> Layout<'a> {
@@ -90,7 +93,12 @@ impl<'a> Layout<'a> {
             PathNodes { topology: &topology, radio, terminals, ecmp: scenario.ecmp.then_some(plan.seed) }
                 .paths(&pairs)
                 .unwrap_or_else(|| unreachable!("a scenario's flows have paths"));
-        Layout { topology, satellites, ends, pairs, paths }
+        let limited = plan.numbered.iter().zip(paths.chunks_exact(2));
+        let local = limited
+            .filter(|(index, _)| scenario.flows[**index].kind.limits_local())
+            .filter_map(|(_, pair)| pair[0].links().next().map(|link| link.0))
+            .collect();
+        Layout { topology, satellites, ends, pairs, paths, local }
     }
 }
 

@@ -175,14 +175,14 @@ impl Explanation {
         };
         let drop = &self.journey[at];
         let reason = drop.reason.unwrap_or_default();
-        let lost_for_good = [DropReason::Handoff, DropReason::Route].map(DropReason::name).contains(&reason);
-        if lost_for_good || drop.link.ends_with('*') {
+        let is_one_of = |reasons: &[DropReason]| reasons.iter().any(|one| one.name() == reason);
+        if is_one_of(&[DropReason::Handoff, DropReason::Route]) || drop.link.ends_with('*') {
             return None;
         }
-        // A loss on the link was decided when the link accepted the packet.
+        // A loss on the link is decided after the link accepted the packet.
         let accepted = |step: &&Step| step.event == "enqueued" && step.link == drop.link;
-        let accepted =
-            self.journey[..at].iter().rfind(accepted).filter(|_| reason == DropReason::Loss.name());
+        let on_link = [DropReason::Loss, DropReason::Retry, DropReason::Rlc, DropReason::Handover];
+        let accepted = self.journey[..at].iter().rfind(accepted).filter(|_| is_one_of(&on_link));
         // A change of the queue can drop waiting packets, and comes before other changes at its time.
         let before = if reason == DropReason::Aqm.name() { PICOSECOND } else { 0.0 };
         let at_s = accepted.map_or(drop.time_s - before, |step| step.time_s);

@@ -73,6 +73,9 @@ fn kind(
         Some(SendLimit::Application) => {
             ("application", format!("the application has no data to send ({flight}){unused}"))
         }
+        Some(SendLimit::HostQueue) => {
+            ("host_queue", format!("what is in the queue of its host bounds it ({flight}){unused}"))
+        }
         Some(SendLimit::Pacing) => ("pacing", format!("pacing bounds it ({flight}){unused}")),
         Some(SendLimit::ReceiveWindow) => {
             let window = significant(window, 6);

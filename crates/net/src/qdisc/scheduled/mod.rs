@@ -2,12 +2,14 @@
 //!
 //! A link with such a discipline has one event more for each packet: the end of the transmission before it.
 
+mod categories;
 mod codel;
 mod docsis_pie;
 mod dualpi2;
 mod fair;
 mod tail;
 
+pub use categories::CategoryQueues;
 pub use codel::{CODEL, Codel, CodelConfig};
 pub use docsis_pie::{DOCSIS_PIE, DocsisPie, DocsisPieConfig};
 pub use dualpi2::{DUALPI2, DualPi2, DualPi2Config, DualPi2Scheduler, LowLatency};
@@ -17,6 +19,7 @@ pub use tail::TailDrop;
 use crate::impairment::Effect;
 use crate::packet::{Ecn, Packet};
 use crate::rule::Rule;
+use std::sync::Arc;
 use units::{Span, Time};
 
 /// A packet in a queue.
@@ -169,4 +172,40 @@ disciplines! {
     Fair(FairQueue);
     /// A queue for classic and one for low-latency traffic (RFC 9332).
     DualPi2(DualPi2);
+    /// One queue for each access category of a Wi-Fi link.
+    Categories(CategoryQueues);
+}
+
+impl Scheduler {
+    /// Queues for the access categories of a Wi-Fi link, if there are several; `places`: of each flow, by number, the place of
+    /// its queue.
+    pub fn for_categories(mut queues: Vec<Scheduler>, places: Arc<[u8]>) -> Scheduler {
+        match (queues.len(), queues.pop()) {
+            (1, Some(only)) => only,
+            (_, last) => {
+                queues.extend(last);
+                Scheduler::Categories(CategoryQueues::new(queues, places))
+            }
+        }
+    }
+
+    /// The place of the queue of a packet among those of the access categories; 0 without several.
+    pub(crate) fn place(&self, packet: &Packet) -> usize {
+        if let Scheduler::Categories(queues) = self { queues.place(packet) } else { 0 }
+    }
+
+    /// The queue of the access category at `place` is asked next.
+    pub(crate) fn ask(&mut self, place: usize) {
+        if let Scheduler::Categories(queues) = self {
+            queues.ask(place);
+        }
+    }
+
+    /// Whether packets wait in the queue of the access category at `place`.
+    pub(crate) fn waits(&self, place: usize) -> bool {
+        match self {
+            Scheduler::Categories(queues) => queues.waits(place),
+            _ => self.discipline().bytes() > 0,
+        }
+    }
 }

@@ -1,11 +1,67 @@
-//! The signal of a user: mean, Rayleigh fading, shadowing, blockage. One value for a slot; it is drawn only for the slots in
+//! The signal at a receiver: mean, Rayleigh fading, shadowing, blockage. One value for a slot; it is drawn only for the slots in
 //! which somebody asks for it, and the correlation over those between is exact.
 
-use super::config::{Fading, Shadowing, UserOptions};
 use crate::normal::polar;
 use crate::transmitter::Steps;
 use engine::Stream;
-use units::{Span, Time};
+use params::Form::{Number, Range, Word};
+use params::Mistake;
+use params::Unit::{Length as Metres, Speed as SpeedUnit, Time as Seconds};
+use units::{Length, Span, Speed, Time};
+
+/// Values from given times on, the first from zero.
+pub type Schedule<T> = Vec<(Span, T)>;
+
+params::options! {
+    /// Rayleigh fading: one value for a direction and slot.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Fading {
+        kind: &'static str = Word(&["rayleigh"]), ["\"rayleigh\""], "distribution";
+        speed: Speed = Range(SpeedUnit, "3kmph", "0mps", "300mps"), ["\"3kmph\""], "speed of the terminal";
+        carrier: f64 = Number(0.1, 100.0), ["2"], "frequency of the carrier, GHz";
+    }
+}
+
+params::options! {
+    /// Shadowing: a normal deviation in dB that changes with the distance that the terminal has moved.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Shadowing {
+        deviation: f64 = Number(0.0, 20.0), ["6"], "standard deviation, dB";
+        decorrelation: Length = Range(Metres, "50m", "1m", "10km"), ["\"50m\""],
+            "distance over which the correlation falls to 1/e";
+        speed: Speed = Range(SpeedUnit, "3kmph", "0mps", "300mps"), ["\"3kmph\""], "speed of the terminal";
+    }
+}
+
+params::options! {
+    /// Blockage of the line of sight: two states with exponential times.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Blockage {
+        clear: Span = Range(Seconds, "2s", "1us", "1000000s"), ["\"2s\""], "mean time without blockage";
+        blocked: Span = Range(Seconds, "300ms", "1us", "1000000s"), ["\"300ms\""], "mean time of a blockage";
+        loss: f64 = Number(0.0, 100.0), ["20"], "loss during it, dB";
+    }
+}
+
+/// How a signal varies around its mean.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Variation {
+    /// Rayleigh fading.
+    pub fading: Option<Fading>,
+    /// Shadowing.
+    pub shadowing: Option<Shadowing>,
+    /// Blockage.
+    pub blockage: Option<Blockage>,
+}
+
+/// The steps of a key. Fails if their times are not in order.
+pub(crate) fn steps<T: Copy>(key: &'static str, values: &[(Span, T)]) -> Result<Steps<T>, Mistake> {
+    let mut steps = Steps { steps: Vec::new(), period: Span::ZERO };
+    for (at, value) in values {
+        steps.push(Time::ZERO + *at, *value).map_err(|message| (key, message.into()))?;
+    }
+    if steps.steps.is_empty() { Err((key, "must not be empty".into())) } else { Ok(steps) }
+}
 
 /// Speed of light, m/s.
 const LIGHT: f64 = 299_792_458.0;
@@ -116,22 +172,22 @@ pub struct Signal {
 }
 
 impl Signal {
-    pub fn new(options: &UserOptions, slot: Span, mut streams: SignalStreams) -> Signal {
-        let fading = options.fading.as_ref().map(|fading| {
+    /// A signal with this mean, dB.
+    pub fn new(mean: Steps<f64>, variation: &Variation, slot: Span, mut streams: SignalStreams) -> Signal {
+        let fading = variation.fading.as_ref().map(|fading| {
             let rho = fading_correlation(fading, slot);
             Correlated::new(rho, &mut streams.fading)
         });
-        let shadowing = options.shadowing.as_ref().map(|shadowing| {
+        let shadowing = variation.shadowing.as_ref().map(|shadowing| {
             let rho = shadowing_correlation(shadowing, slot);
             (Correlated::new(rho, &mut streams.shadowing), shadowing.deviation)
         });
-        let sight = options.blockage.as_ref().map(|blockage| {
+        let sight = variation.blockage.as_ref().map(|blockage| {
             let means = [blockage.clear.seconds(), blockage.blocked.seconds()];
             let blocked = streams.blockage.uniform() * (means[0] + means[1]) < means[1];
             // The state at the start is the one after this change.
             LineOfSight { means, loss: blockage.loss, blocked: !blocked, until: Time::ZERO }
         });
-        let mean = options.mean_snr();
         Signal { mean, slot, streams, fading, shadowing, sight, held: (0.0, 0), last: None }
     }
 

@@ -1,0 +1,107 @@
+//! The packets of senders in the queues and devices of their hosts, for senders that limit them (TCP small queues).
+
+use std::collections::{BTreeMap, VecDeque};
+use units::Time;
+
+/// The packets of a sender at the first link of its path.
+#[derive(Clone, Debug)]
+struct LocalFlow {
+    /// The first link.
+    link: u32,
+    /// The timer that wakes the sender.
+    timer: u32,
+    /// Bytes that have been queued and have not left.
+    bytes: u64,
+    /// When some of them leave that the device has begun to send.
+    leaves: VecDeque<(Time, u32)>,
+    /// The sender waits until there are at most so many bytes.
+    limit: Option<u64>,
+}
+
+impl LocalFlow {
+    /// When at most `limit` bytes remain of those of which it is known when they leave.
+    fn room_at(&self, limit: u64) -> Option<Time> {
+        let mut bytes = self.bytes;
+        let mut leaves = self.leaves.iter();
+        leaves.find_map(|(at, size)| {
+            bytes -= u64::from(*size);
+            (bytes <= limit).then_some(*at)
+        })
+    }
+}
+
+/// The senders that limit their packets in the queues of their hosts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LocalQueues {
+    flows: BTreeMap<u32, LocalFlow>,
+    /// Timers that must be set.
+    woken: Vec<(u32, Time)>,
+}
+
+impl LocalQueues {
+    /// Flow `flow` limits its packets at `link`, the first of its path; `timer` wakes its sender.
+    pub fn add(&mut self, flow: u32, link: u32, timer: u32) {
+        self.flows.insert(flow, LocalFlow { link, timer, bytes: 0, leaves: VecDeque::new(), limit: None });
+    }
+
+    /// The queue of `link` has accepted a packet of `size` bytes.
+    pub fn arrived(&mut self, link: u32, flow: u32, size: u32) {
+        if let Some(local) = self.flows.get_mut(&flow).filter(|local| local.link == link) {
+            local.bytes += u64::from(size);
+        }
+    }
+
+    /// A packet that the queue of `link` has accepted leaves the device at `at`.
+    pub fn leaves(&mut self, link: u32, flow: u32, size: u32, at: Time) {
+        let Some(local) = self.flows.get_mut(&flow).filter(|local| local.link == link) else { return };
+        local.leaves.push_back((at, size));
+        let room = local.limit.and_then(|limit| local.room_at(limit));
+        if let Some(at) = room {
+            local.limit = None;
+            self.woken.push((local.timer, at));
+        }
+    }
+
+    /// When flow `flow` has at most `limit` bytes at its first link; `None`: now. `NEVER`: its timer is set when it is known.
+    pub fn room_at(&mut self, flow: u32, limit: u64, now: Time) -> Option<Time> {
+        let local = self.flows.get_mut(&flow)?;
+        while let Some((_, size)) = local.leaves.pop_front_if(|(at, _)| *at <= now) {
+            local.bytes -= u64::from(size);
+        }
+        if local.bytes <= limit {
+            return None;
+        }
+        let known = local.room_at(limit);
+        local.limit = if known.is_some() { None } else { Some(limit) };
+        Some(known.unwrap_or(Time::NEVER))
+    }
+
+    /// The timers that must be set now.
+    pub fn woken(&mut self) -> std::vec::Drain<'_, (u32, Time)> {
+        self.woken.drain(..)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_is_woken_when_its_bytes_leave() {
+        let at = Time::from_ps;
+        let mut queues = LocalQueues::default();
+        queues.add(3, 7, 42);
+        for _ in 0..3 {
+            queues.arrived(7, 3, 1000);
+            queues.arrived(8, 3, 1000); // a later link of the path
+        }
+        assert_eq!(queues.room_at(3, 3000, at(0)), None);
+        assert_eq!(queues.room_at(3, 1500, at(0)), Some(Time::NEVER));
+        queues.leaves(7, 3, 1000, at(10));
+        assert_eq!(queues.woken().count(), 0);
+        queues.leaves(7, 3, 1000, at(20));
+        assert_eq!(queues.woken().collect::<Vec<_>>(), [(42, at(20))]);
+        assert_eq!(queues.room_at(3, 1500, at(19)), Some(at(20)));
+        assert_eq!(queues.room_at(3, 1500, at(20)), None);
+    }
+}
