@@ -111,6 +111,17 @@ class Drops(TypedDict):
     """lost at a handover (cell)"""
 
 
+class LinkDelayOutcome(TypedDict):
+    """The times from the arrival of a packet at the queue until it leaves the receiver, within 1 %."""
+
+    p50_s: float
+    """Median, seconds."""
+    p95_s: float
+    """95th percentile, seconds."""
+    p99_s: float
+    """99th percentile, seconds."""
+
+
 class LowLatencyOutcome(TypedDict):
     """What the low-latency queue of DualPI2 has sent."""
 
@@ -189,6 +200,8 @@ class GrantsOutcome(TypedDict):
     """Mean number of bytes that left in them; null if there was none."""
     unsolicited_bytes: int
     """Bytes that left without a request."""
+    unused_bytes: int
+    """Bytes that were granted on request and for which there was no packet any more."""
 
 
 class RadioOutcome(TypedDict):
@@ -295,6 +308,8 @@ class LinkOutcome(TypedDict):
     p95_sojourn_s: NotRequired[float | None]
     """95th percentile of these times, within 1 %, with packets that the queue dropped later; only with `delays =
     true`."""
+    delay: NotRequired[LinkDelayOutcome | None]
+    """Delays over a link of Wi-Fi, of a cell or with grants; absent on other links, and without `delays = true`."""
     low_latency: NotRequired[LowLatencyOutcome | None]
     """The low-latency queue of DualPI2; absent without one."""
     wifi: NotRequired[WifiLinkOutcome | None]
@@ -328,7 +343,7 @@ class WifiLinkOutcome(TypedDict):
     """MPDUs by MCS, from 0."""
     mean_access_delay_s: float | None
     """Mean time from the begin of the contention to the transmission, seconds; null if there was none."""
-    categories: list[WifiCategoryOutcome]
+    categories: NotRequired[list[WifiCategoryOutcome]]
     """The same by access category, if flows of several cross the link."""
 
 

@@ -201,4 +201,6 @@ flow = [
     assert_eq!(remaining(&o), 0);
     let delay = o.flows[1].mean_delay_s.unwrap();
     assert!((0.0095..0.0105).contains(&delay), "4 to 6 ms for the grant, 5 ms of the line: {delay}");
+    let unused = o.links[0].grants.as_ref().unwrap().unused_bytes;
+    assert!((100..1_000_000).contains(&unused), "{unused}");
 }

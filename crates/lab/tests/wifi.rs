@@ -352,3 +352,17 @@ fn the_signal_of_a_station_changes() {
     let wrong = text.replace("SIGNAL", "snr = [[\"1s\", 35]]");
     assert!(refusal(&wrong, &[]).contains("snr"), "{}", refusal(&wrong, &[]));
 }
+
+#[test]
+fn delays_over_a_channel_are_those_of_its_flow() {
+    let text = saturated(3, 7, VHT20, 5)
+        + "[[flow]]\nname = \"call\"\nfrom = \"ap\"\nto = \"s0\"\nudp = { rate = \"100kbps\" }\n";
+    let o = audited_with(&text, &["delays=true", "warmup=1s"]);
+    let call = &o.flows[3];
+    let flow = [call.p50_delay_s, call.p95_delay_s, call.p99_delay_s].map(Option::unwrap);
+    let delay = o.links[1].delay.as_ref().unwrap();
+    for (over, expected) in [delay.p50_s, delay.p95_s, delay.p99_s].into_iter().zip(flow) {
+        within(over, expected, 0.02);
+    }
+    assert_eq!(audited_with(&text, &[]).links[1].delay, None);
+}

@@ -82,6 +82,8 @@ counters! {
         requests: u64,
         /// Bytes that left without a request.
         unsolicited: u64,
+        /// Bytes that were granted on request and for which there was no packet.
+        unused: u64,
     }
 }
 
@@ -185,7 +187,7 @@ impl Grants {
         }
         let waiting = self.waiting(queues);
         if waiting == 0 {
-            self.granted = 0; // a grant without data is lost
+            self.account.unused += std::mem::take(&mut self.granted); // a grant without data is lost
         }
         let requested = self.granted + self.requests.iter().map(|(_, bytes)| bytes).sum::<u64>();
         if waiting > requested {

@@ -323,6 +323,9 @@ pub struct LinkAccount {
     /// 95th percentile of the waiting times, also of packets dropped after their queue had accepted them, seconds; none
     /// without [`crate::Network::record_sojourns`].
     pub p95_sojourn_s: Option<f64>,
+    /// Of a link of a medium the median and the 95th and 99th percentiles of the times from the arrival of a packet at the queue
+    /// until it leaves the receiver, seconds; none without [`crate::Network::record_sojourns`].
+    pub delays_s: Option<[f64; 3]>,
     /// What the low-latency queue of DualPI2 has done.
     pub low_latency: Option<LowLatency>,
 }

@@ -1,6 +1,6 @@
 //! The packets of senders in the queues and devices of their hosts, for senders that limit them (TCP small queues).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use units::Time;
 
 /// The packets of a sender at the first link of its path.
@@ -33,7 +33,8 @@ impl LocalFlow {
 /// The senders that limit their packets in the queues of their hosts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LocalQueues {
-    flows: BTreeMap<u32, LocalFlow>,
+    /// By the numbers of the flows.
+    flows: Vec<Option<Box<LocalFlow>>>,
     /// Timers that must be set.
     woken: Vec<(u32, Time)>,
 }
@@ -41,30 +42,38 @@ pub(crate) struct LocalQueues {
 impl LocalQueues {
     /// Flow `flow` limits its packets at `link`, the first of its path; `timer` wakes its sender.
     pub fn add(&mut self, flow: u32, link: u32, timer: u32) {
-        self.flows.insert(flow, LocalFlow { link, timer, bytes: 0, leaves: VecDeque::new(), limit: None });
+        let local = LocalFlow { link, timer, bytes: 0, leaves: VecDeque::new(), limit: None };
+        self.flows.resize((flow as usize + 1).max(self.flows.len()), None);
+        self.flows[flow as usize] = Some(Box::new(local));
+    }
+
+    /// The packets of flow `flow`, if `link` is the first of its path.
+    fn at(&mut self, link: u32, flow: u32) -> Option<&mut LocalFlow> {
+        self.flows.get_mut(flow as usize)?.as_deref_mut().filter(|local| local.link == link)
     }
 
     /// The queue of `link` has accepted a packet of `size` bytes.
     pub fn arrived(&mut self, link: u32, flow: u32, size: u32) {
-        if let Some(local) = self.flows.get_mut(&flow).filter(|local| local.link == link) {
+        if let Some(local) = self.at(link, flow) {
             local.bytes += u64::from(size);
         }
     }
 
     /// A packet that the queue of `link` has accepted leaves the device at `at`.
     pub fn leaves(&mut self, link: u32, flow: u32, size: u32, at: Time) {
-        let Some(local) = self.flows.get_mut(&flow).filter(|local| local.link == link) else { return };
+        let Some(local) = self.at(link, flow) else { return };
         local.leaves.push_back((at, size));
         let room = local.limit.and_then(|limit| local.room_at(limit));
         if let Some(at) = room {
             local.limit = None;
-            self.woken.push((local.timer, at));
+            let timer = local.timer;
+            self.woken.push((timer, at));
         }
     }
 
     /// When flow `flow` has at most `limit` bytes at its first link; `None`: now. `NEVER`: its timer is set when it is known.
     pub fn room_at(&mut self, flow: u32, limit: u64, now: Time) -> Option<Time> {
-        let local = self.flows.get_mut(&flow)?;
+        let local = self.flows.get_mut(flow as usize)?.as_deref_mut()?;
         while let Some((_, size)) = local.leaves.pop_front_if(|(at, _)| *at <= now) {
             local.bytes -= u64::from(size);
         }

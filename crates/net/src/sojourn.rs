@@ -57,17 +57,36 @@ impl SojournTimes {
     }
 }
 
-/// The waiting times of each link, of packets that arrive after the warm-up.
+/// Times of each link, by its number.
+#[derive(Clone, Debug, Default)]
+struct ByLink(Vec<Option<SojournTimes>>);
+
+impl ByLink {
+    fn record(&mut self, id: u32, time: Span) {
+        let number = id as usize;
+        if self.0.len() <= number {
+            self.0.resize(number + 1, None);
+        }
+        self.0[number].get_or_insert_default().record(time);
+    }
+
+    fn quantile(&self, number: usize, q: f64) -> Option<f64> {
+        self.0.get(number)?.as_ref()?.quantile(q)
+    }
+}
+
+/// The waiting times of each link, of packets that arrive after the warm-up, and the delays over links of media.
 #[derive(Clone, Debug)]
 pub(crate) struct Sojourns {
     from: Time,
-    links: Vec<Option<SojournTimes>>,
+    waits: ByLink,
+    delays: ByLink,
 }
 
 impl Sojourns {
     /// Records packets that arrive from `from` on.
     pub fn new(from: Time) -> Sojourns {
-        Sojourns { from, links: Vec::new() }
+        Sojourns { from, waits: ByLink::default(), delays: ByLink::default() }
     }
 
     /// The first time of an arrival that counts.
@@ -77,17 +96,26 @@ impl Sojourns {
 
     /// The quantile `q` of link `number`, seconds; none if no packet was counted.
     pub fn quantile(&self, number: usize, q: f64) -> Option<f64> {
-        self.links.get(number)?.as_ref()?.quantile(q)
+        self.waits.quantile(number, q)
+    }
+
+    /// The median and the 95th and 99th percentiles of the delays over link `number` of a medium, seconds.
+    pub fn delays(&self, number: usize) -> Option<[f64; 3]> {
+        let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|q| self.delays.quantile(number, q));
+        Some([p50?, p95?, p99?])
+    }
+
+    /// Counts a packet that arrived at the queue of link `id` of a medium at `arrived`, and left the receiver at `end`.
+    pub fn record_delay(&mut self, id: u32, arrived: Time, end: Time) {
+        if arrived >= self.from {
+            self.delays.record(id, end.since(arrived));
+        }
     }
 
     /// Counts a packet that arrived at link `id` at `now` and is transmitted or dropped at `start`.
     pub fn record(&mut self, id: u32, now: Time, start: Time) {
         if now >= self.from {
-            let number = id as usize;
-            if self.links.len() <= number {
-                self.links.resize(number + 1, None);
-            }
-            self.links[number].get_or_insert_default().record(start.since(now));
+            self.waits.record(id, start.since(now));
         }
     }
 }

@@ -223,6 +223,8 @@ pub struct GrantsOutcome {
     pub mean_grant_bytes: Option<f64>,
     /// Bytes that left without a request.
     pub unsolicited_bytes: u64,
+    /// Bytes that were granted on request and for which there was no packet any more.
+    pub unused_bytes: u64,
     #[serde(skip)]
     pub(crate) account: GrantAccount,
 }
@@ -235,6 +237,7 @@ impl GrantsOutcome {
             grants: account.grants,
             mean_grant_bytes: ratio(account.bytes as f64, account.grants),
             unsolicited_bytes: account.unsolicited,
+            unused_bytes: account.unused,
             account,
         }
     }

@@ -39,8 +39,8 @@ pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use fork::NotForkable;
 pub use outcome::{
-    EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
-    SatelliteOutcome, to_json,
+    EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkDelayOutcome, LinkOutcome, LowLatencyOutcome,
+    Outcome, SatelliteOutcome, to_json,
 };
 pub use outcome_schema::outcome_schema;
 pub use policies::Environment;

@@ -176,6 +176,9 @@ pub struct LinkOutcome {
     /// 95th percentile of these times, within 1 %, with packets that the queue dropped later; only with `delays = true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_sojourn_s: Option<f64>,
+    /// Delays over a link of Wi-Fi, of a cell or with grants; absent on other links, and without `delays = true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<LinkDelayOutcome>,
     /// The low-latency queue of DualPI2; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_latency: Option<LowLatencyOutcome>,
@@ -194,6 +197,17 @@ pub struct LinkOutcome {
     /// Whether it is a satellite link without packets; the outcome omits such links.
     #[serde(skip)]
     pub unused: bool,
+}
+
+/// The times from the arrival of a packet at the queue until it leaves the receiver, within 1 %.
+#[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
+pub struct LinkDelayOutcome {
+    /// Median, seconds.
+    pub p50_s: f64,
+    /// 95th percentile, seconds.
+    pub p95_s: f64,
+    /// 99th percentile, seconds.
+    pub p99_s: f64,
 }
 
 /// What the low-latency queue of DualPI2 has sent.

@@ -15,13 +15,15 @@ pub fn outcome_schema() -> Value {
 }
 
 /// Keys of an outcome that are absent where they do not apply.
-const ABSENT: [&str; 13] = [
+const ABSENT: [&str; 15] = [
     "warmup_s",
     "low_latency",
     "wifi",
     "cell",
     "grants",
+    "categories",
     "p95_sojourn_s",
+    "delay",
     "p99_sojourn_s",
     "transport",
     "persistent_congestion",
@@ -33,7 +35,7 @@ const ABSENT: [&str; 13] = [
 
 /// Every key of an outcome is present, null where it does not apply; a run without a warm-up has no `warmup_s`, a link
 /// without DualPI2 no `low_latency`, one without Wi-Fi no `wifi`, one without a cell no `cell`, one without grants no
-/// `grants`; quantiles of waiting times need `delays = true`; `transport`,
+/// `grants`, one without flows of several access categories no `categories`; quantiles of waiting times need `delays = true`; `transport`,
 /// `persistent_congestion`, `ce_marks` and `connection_error` are of QUIC flows, `connection_lost` and `connection_lost_s` of
 /// those that lost their connection.
 fn require_all(object: &mut Value) {

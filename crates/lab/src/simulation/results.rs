@@ -7,8 +7,8 @@ use crate::simulation::media_outcome::{
 };
 use crate::simulation::memory;
 use crate::simulation::outcome::{
-    Drops, EngineCost, Fairness, FlowOutcome, LinkOutcome, LowLatencyOutcome, MAC_DROPS, Outcome,
-    RadioOutcome, compared_goodputs, jain,
+    Drops, EngineCost, Fairness, FlowOutcome, LinkDelayOutcome, LinkOutcome, LowLatencyOutcome, MAC_DROPS,
+    Outcome, RadioOutcome, compared_goodputs, jain,
 };
 use net::radio::PacketFate;
 use net::{LinkAccount, LinkId, MediumKind};
@@ -172,6 +172,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             mean_queue_packets: account.mean_queue_packets,
             mean_sojourn_s: account.mean_sojourn_s,
             p95_sojourn_s: account.p95_sojourn_s,
+            delay: account.delays_s.map(|[p50_s, p95_s, p99_s]| LinkDelayOutcome { p50_s, p95_s, p99_s }),
             wifi: None,
             cell: None,
             grants: None,

@@ -178,6 +178,7 @@ impl Network {
                         .sojourns
                         .as_ref()
                         .and_then(|sojourns| sojourns.quantile(number, 0.95)),
+                    delays_s: self.sojourns.as_ref().and_then(|sojourns| sojourns.delays(number)),
                     mean_sojourn_s: (transmitted > 0).then(|| sojourns / transmitted as f64),
                 }
             })

@@ -153,6 +153,9 @@ impl Network {
             self.lose(tap, id, packet, reason);
             return self.forget_options(packet);
         }
+        if let Some(sojourns) = &mut self.sojourns {
+            sojourns.record_delay(id, released.packet.arrived, end);
+        }
         let effect = &released.packet.effect;
         if !effect.displaces() {
             let arrival = self.propagate(event_queue, tap, (packet.route, id, start), packet);

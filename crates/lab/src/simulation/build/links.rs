@@ -32,7 +32,7 @@ pub(super) fn add_links(
         let (link, rtt) = (LinkId(i as u32), *rtt);
         let prepared = plan.scenario.prepared.links.get(&link.0);
         let served = plan.scenario.prepared.serves(link.0);
-        let scheduled = is_scheduled(direction) || served || layout.local.contains(&link.0);
+        let scheduled = is_scheduled(direction) || served || layout.limits_local(link);
         let stream = |purpose: &str| named_stream(plan.seed, topology, link, purpose);
         let (rate, delay) = (direction.mean_rate(plan.end), direction.delay);
         let qdisc = match scheduled {
@@ -174,7 +174,7 @@ fn audited_link(
         rate,
         limit,
         limit_before,
-        scheduled: is_scheduled(direction) || served || layout.local.contains(&link.0),
+        scheduled: is_scheduled(direction) || served || layout.limits_local(link),
         keeps_flow_order: direction.queue.keeps_flow_order(),
         varies: direction.variation.is_some() || served,
         medium: audited_medium(plan, layout, link, direction),

@@ -8,7 +8,7 @@ use net::cellular::{Cell, UserOptions};
 use net::qdisc::scheduled::Scheduler;
 use net::wifi::{Access, Channel, DirectionOptions, DirectionStreams, StationScheduler};
 use net::{Grants, LinkId, MediumKind, Network, SignalStreams, Topology, Transmitter};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The numbers of media, devices and terminals by name.
@@ -60,7 +60,8 @@ impl Categories {
             flow.access.filter(|_| crosses).unwrap_or(own)
         };
         let of_flows: Vec<Access> = flows().zip(layout.paths.chunks_exact(2)).map(category).collect();
-        let others: BTreeSet<Access> = of_flows.iter().copied().filter(|access| *access != own).collect();
+        let others = Access::ALL.iter().map(|(access, _)| *access);
+        let others = others.filter(|access| *access != own && of_flows.contains(access));
         let accesses: Vec<Access> = std::iter::once(own).chain(others).collect();
         let place = |access: &Access| accesses.iter().position(|other| other == access).unwrap_or(0) as u8;
         Categories { places: of_flows.iter().map(place).collect(), accesses }

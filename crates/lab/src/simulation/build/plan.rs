@@ -6,7 +6,6 @@ use crate::simulation::Settings;
 use crate::simulation::satellites::{self, SatelliteLayout};
 use engine::Stream;
 use net::{LinkId, NodeId, Topology};
-use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use units::Time;
 
@@ -65,11 +64,16 @@ pub(super) struct Layout<'a> {
     pub pairs: Vec<(NodeId, NodeId)>,
     /// The path of each pair; empty with moving links, where each hop is looked up.
     pub paths: Vec<FlowPath>,
-    /// The first links of senders that limit their packets in the queues of their hosts.
-    pub local: BTreeSet<u32>,
+    /// Whether a link, by its number, is the first of a sender that limits its packets in the queue of its host.
+    local: Vec<bool>,
 }
 
 impl<'a> Layout<'a> {
+    /// Whether a link is the first of a sender that limits its packets in the queue of its host.
+    pub fn limits_local(&self, link: LinkId) -> bool {
+        self.local.get(link.0 as usize) == Some(&true)
+    }
+
     pub fn new(plan: &Plan<'a>, radio_nodes: &'a [String], stop: &AtomicBool) -> Layout<'a> {
         let scenario = plan.scenario;
         let (topology, nodes, satellites) = match &scenario.satellites {
@@ -93,11 +97,14 @@ impl<'a> Layout<'a> {
             PathNodes { topology: &topology, radio, terminals, ecmp: scenario.ecmp.then_some(plan.seed) }
                 .paths(&pairs)
                 .unwrap_or_else(|| unreachable!("a scenario's flows have paths"));
-        let limited = plan.numbered.iter().zip(paths.chunks_exact(2));
-        let local = limited
-            .filter(|(index, _)| scenario.flows[**index].kind.limits_local())
-            .filter_map(|(_, pair)| pair[0].links().next().map(|link| link.0))
-            .collect();
+        let mut local = vec![false; 2 * scenario.links.len()];
+        for (index, pair) in plan.numbered.iter().zip(paths.chunks_exact(2)) {
+            if scenario.flows[*index].kind.limits_local()
+                && let Some(first) = pair[0].links().next()
+            {
+                local[first.0 as usize] = true;
+            }
+        }
         Layout { topology, satellites, ends, pairs, paths, local }
     }
 }

@@ -43,15 +43,15 @@ impl CategoryQueues {
 }
 
 impl Scheduled for CategoryQueues {
-    #[inline(never)] // a queue among queues
+    #[inline(never)]
     fn enqueue(&mut self, packet: Waiting, idle: bool, drops: &mut Vec<Waiting>) -> bool {
         let place = self.place(&packet.packet);
-        self.queues[place].enqueue(packet, idle, drops)
+        self.queues[place].discipline_mut().enqueue(packet, idle, drops)
     }
 
     #[inline(never)]
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
-        self.queues[self.asked].dequeue(now, drops)
+        self.queues[self.asked].discipline_mut().dequeue(now, drops)
     }
 
     fn bytes(&self) -> u64 {

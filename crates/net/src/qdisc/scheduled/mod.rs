@@ -146,6 +146,13 @@ macro_rules! disciplines {
                 }
             }
 
+            /// The same, for queues among queues.
+            fn discipline_mut(&mut self) -> &mut dyn Scheduled {
+                match self {
+                    $(Scheduler::$name(queue) => queue,)*
+                }
+            }
+
             /// Records the waiting times of low-latency packets that arrive from `from` on, if there is a queue for them.
             pub(crate) fn record_sojourns(&mut self, from: Time) {
                 match self {
