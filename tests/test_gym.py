@@ -14,13 +14,14 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from pettingzoo.test import parallel_api_test
 
 from ackclock import ControllerError, Scenario
 from ackclock.files import BadInput
 from ackclock.gym import CONVENTIONS, Convention, Env, VectorEnv, log, make, parallel_env
 from ackclock.gym.batch import episode_seed
-from ackclock.policy import Layer, read_onnx, write_policy
+from ackclock.policy import Layer, evaluate, read_onnx, write_policy
 from ackclock.search import Search
 
 ROOT = Path(__file__).parent.parent
@@ -294,6 +295,11 @@ def model(path: Path, layers: list[tuple[NDArray[Any], NDArray[Any], str]], inpu
         else:
             nodes.append(helper.make_node("Gemm", [value, w, b], [f"y{number}"], transB=1))
         value = f"y{number}"
+        if activation.startswith("LN"):
+            scale, shift = np.linspace(0.5, 2, len(bias), dtype=np.float32), bias / 3
+            constants += [numpy_helper.from_array(scale, f"s{number}"), numpy_helper.from_array(shift, f"h{number}")]
+            nodes.append(helper.make_node("LayerNormalization", [value, f"s{number}", f"h{number}"], [f"n{number}"]))
+            value, activation = f"n{number}", activation.removeprefix("LN")
         if activation:
             nodes.append(helper.make_node(activation, [value], [f"a{number}"]))
             value = f"a{number}"
@@ -322,7 +328,7 @@ def run_command(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_an_exported_model_is_a_controller(tmp_path: Path) -> None:
     inputs = 3 * 10
-    layers = random_layers(inputs, ["Tanh", "Elu", "Relu", "Sigmoid", ""])
+    layers = random_layers(inputs, ["Tanh", "LNElu", "Relu", "LNSigmoid", ""])
     model(tmp_path / "m.onnx", layers, inputs)
     done = run_command("policy", "export", tmp_path / "m.onnx", "--like", "aurora", "--out", tmp_path / "m.policy")
     assert done.returncode == 0, done.stderr
@@ -330,6 +336,9 @@ def test_an_exported_model_is_a_controller(tmp_path: Path) -> None:
     for read, (weights, bias, _) in zip(read_onnx(tmp_path / "m.onnx"), layers, strict=True):
         assert np.array_equal(read.weights, weights)
         assert np.array_equal(read.bias, bias)
+    observations = np.random.default_rng(2).normal(0, 1, (100, inputs)).astype(np.float32)
+    expected = ReferenceEvaluator(str(tmp_path / "m.onnx")).run(None, {"x": observations})[0]
+    assert np.allclose(evaluate(tmp_path / "m.policy", observations), expected, atol=2e-6)
     control = f'flow.bulk.tcp.congestion_control={{ kind = "policy", file = "{tmp_path / "m.policy"}" }}'
     done = run_command("run", "@bufferbloat", "--set", control, "--set", "duration=10s", "--json")
     assert done.returncode == 0, done.stderr
@@ -359,7 +368,7 @@ def test_models_that_cannot_be_policies_are_refused(tmp_path: Path) -> None:
         ("alpha", "Gemm: alpha and beta must be 1"),
         ("branch", "Tanh: does not follow the node before it; a policy is a chain of layers"),
         ("outside", "has its weights in other files; export it with the weights inside"),
-        ("gelu", "the operator Softplus is not supported here; a policy has Gemm, MatMul, Add, Relu"),
+        ("gelu", "the operator Softplus is not supported here; a policy has Gemm, MatMul, Add, LayerNormalization"),
         ("narrow", "does not fit --like aurora: layer 1: has 112 weights for 16 outputs, but 30 inputs need 480"),
         ("infinite", "layer 1: a weight is not finite"),
         ("text", "is no ONNX model that can be read"),

@@ -26,12 +26,22 @@ FLOATS = {1, 10, 11, 16}
 
 
 @dataclass
+class Normalisation:
+    """Layer normalisation: `(x - mean(x)) / sqrt(var(x) + epsilon) * scale + shift`; scale, shift: (outputs,)."""
+
+    scale: NDArray[np.float32]
+    shift: NDArray[np.float32]
+    epsilon: float = 1e-5
+
+
+@dataclass
 class Layer:
-    """A dense layer: `outputs = activation(weights @ inputs + bias)`; weights have the shape (outputs, inputs)."""
+    """A dense layer: `outputs = activation(normalisation(weights @ inputs + bias))`; weights: (outputs, inputs)."""
 
     weights: NDArray[np.float32]
     bias: NDArray[np.float32]
     activation: str = "linear"
+    normalisation: Normalisation | None = None
 
 
 def write_policy(
@@ -46,14 +56,14 @@ def policy_text(convention: Convention, layers: Sequence[Layer], record: Mapping
     head = convention.table | ({"record": dict(record)} if record else {})
     text = tomli_w.dumps(head)
     for number, layer in enumerate(layers, 1):
-        with np.errstate(over="ignore"):
-            single = [np.asarray(part, np.float32) for part in (layer.weights, layer.bias)]
-        if not all(np.isfinite(part).all() for part in single):
-            raise BadInput(f"layer {number}: a weight is not finite")
-        # One line for all weights: tomli_w writes one for each.
-        numbers = {"weights": _plain(single[0].ravel()), "bias": _plain(single[1])}
         text += f'\n[[layer]]\nactivation = "{layer.activation}"\n'
-        text += "".join(f"{key} = [{', '.join(values)}]\n" for key, values in numbers.items())
+        text += "".join(
+            f"{key} = {_plain(values, number)}\n"
+            for key, values in {"weights": layer.weights, "bias": layer.bias}.items()
+        )
+        if normal := layer.normalisation:
+            scale, shift = _plain(normal.scale, number), _plain(normal.shift, number)
+            text += f"normalisation = {{ scale = {scale}, shift = {shift}, epsilon = {normal.epsilon!r} }}\n"
     try:
         _core.check_policy(text)
     except ValueError as error:
@@ -61,10 +71,13 @@ def policy_text(convention: Convention, layers: Sequence[Layer], record: Mapping
     return text
 
 
-def _plain(numbers: NDArray[np.float32]) -> list[str]:
-    """The shortest decimals that give the same single-precision numbers."""
-    texts = (np.format_float_positional(n, unique=True, trim="0") for n in numbers.astype(np.float32))
-    return list(texts)
+def _plain(numbers: NDArray[np.float32], layer: int) -> str:
+    """A list in one line (tomli_w needs many), with the shortest decimals of the single-precision numbers."""
+    with np.errstate(over="ignore"):
+        single = np.asarray(numbers, np.float32).ravel()
+    if not np.isfinite(single).all():
+        raise BadInput(f"layer {layer}: a weight is not finite")
+    return f"[{', '.join(np.format_float_positional(n, unique=True, trim='0') for n in single)}]"
 
 
 def read_onnx(path: str | Path) -> list[Layer]:
@@ -125,7 +138,7 @@ def _add(layers: list[Layer], node: Any, value: str, constants: Mapping[str, NDA
     tensors = [constants[name] for name in others]
     if any(not np.issubdtype(tensor.dtype, np.floating) for tensor in tensors) and kind not in PASSED:
         raise BadInput(f"{kind}: its constants are not floating-point numbers")
-    plain = layers and layers[-1].activation == "linear"
+    plain = layers and layers[-1].activation == "linear" and (kind in ACTIVATIONS or not layers[-1].normalisation)
     if kind == "Gemm":
         factors = [options[name].f for name in ("alpha", "beta") if name in options]
         if node.input[0] != value or any(factor != 1 for factor in factors) or _whole(options, "transA"):
@@ -138,6 +151,8 @@ def _add(layers: list[Layer], node: Any, value: str, constants: Mapping[str, NDA
         layers.append(Layer(weights.copy(), _bias([], len(weights))))
     elif kind == "Add" and tensors and plain:
         layers[-1].bias = layers[-1].bias + _bias(tensors, len(layers[-1].bias))
+    elif kind == "LayerNormalization" and plain:
+        layers[-1].normalisation = _normalisation(tensors, options, len(layers[-1].bias))
     elif kind in ACTIVATIONS and plain:
         if "alpha" in options and options["alpha"].f != 1:
             raise BadInput(f"{kind}: a policy file has alpha = 1")
@@ -145,8 +160,16 @@ def _add(layers: list[Layer], node: Any, value: str, constants: Mapping[str, NDA
     elif kind == "Cast" and options["to"].i not in FLOATS:
         raise BadInput("Cast: to a type that is not a floating-point one")
     elif kind not in PASSED:
-        known = ", ".join(["Gemm", "MatMul", "Add", *ACTIVATIONS])
-        raise BadInput(f"the operator {kind} is not supported here; a policy has {known}")
+        known = ", ".join(["Gemm", "MatMul", "Add", "LayerNormalization", *ACTIVATIONS])
+        raise BadInput(f"the operator {kind} is not supported here; a policy has {known}, in this order")
+
+
+def _normalisation(tensors: Sequence[NDArray[Any]], options: Mapping[str, Any], outputs: int) -> Normalisation:
+    """Layer normalisation over the outputs of a layer."""
+    if "axis" in options and options["axis"].i not in {-1, 1}:
+        raise BadInput("LayerNormalization: a policy file has axis -1")
+    shift = _bias(tensors[1:], outputs)
+    return Normalisation(_bias(tensors[:1], outputs), shift, options["epsilon"].f if "epsilon" in options else 1e-5)
 
 
 def _whole(options: Mapping[str, Any], name: str) -> int:

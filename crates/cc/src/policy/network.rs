@@ -1,4 +1,4 @@
-//! A feed-forward network: dense layers with activations, in single precision and in a fixed order of operations, so that
+//! A feed-forward network: dense layers with normalisation and activations, in single precision and in a fixed order of operations, so that
 //! all machines compute the same bits.
 
 use crate::detmath;
@@ -45,6 +45,29 @@ impl Activation {
     }
 }
 
+/// Layer normalisation: `(x - mean) / sqrt(variance + epsilon) * scale + shift` over the outputs of a layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Normalisation {
+    /// One for each output.
+    pub scale: Vec<f32>,
+    /// One for each output.
+    pub shift: Vec<f32>,
+    /// Above 0.
+    pub epsilon: f32,
+}
+
+impl Normalisation {
+    fn apply(&self, values: &mut [f32]) {
+        let count = values.len().max(1) as f32;
+        let mean = values.iter().fold(0.0, |sum: f32, x| sum + x) / count;
+        let squares = values.iter().fold(0.0, |sum: f32, x| sum + (x - mean) * (x - mean));
+        let deviation = (squares / count + self.epsilon).sqrt();
+        for (x, (scale, shift)) in values.iter_mut().zip(self.scale.iter().zip(&self.shift)) {
+            *x = (*x - mean) / deviation * scale + shift;
+        }
+    }
+}
+
 /// A dense layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
@@ -52,6 +75,8 @@ pub struct Layer {
     pub weights: Vec<f32>,
     /// One for each output.
     pub bias: Vec<f32>,
+    /// Normalisation of the outputs, before their function.
+    pub normalisation: Option<Normalisation>,
     /// The function of each output.
     pub activation: Activation,
 }
@@ -67,7 +92,12 @@ impl Layer {
         let sum = |row: &[f32], bias: f32| {
             row.iter().zip(inputs).fold(bias, |sum, (weight, input)| sum + weight * input)
         };
-        rows.zip(&self.bias).map(|(row, bias)| self.activation.of(sum(row, *bias))).collect()
+        let mut values: Vec<f32> = rows.zip(&self.bias).map(|(row, bias)| sum(row, *bias)).collect();
+        if let Some(normalisation) = &self.normalisation {
+            normalisation.apply(&mut values);
+        }
+        values.iter_mut().for_each(|x| *x = self.activation.of(*x));
+        values
     }
 }
 
@@ -102,11 +132,20 @@ mod tests {
 
     #[test]
     fn layers_follow_each_other() {
-        let first =
-            Layer { weights: vec![1.0, 2.0, -1.0, 0.5], bias: vec![0.0, 1.0], activation: Activation::Relu };
-        let second = Layer { weights: vec![3.0, -2.0], bias: vec![0.25], activation: Activation::Linear };
-        let network = Network { layers: vec![first, second] };
+        let layer = |weights: &[f32], bias: &[f32], activation| Layer {
+            weights: weights.into(),
+            bias: bias.into(),
+            normalisation: None,
+            activation,
+        };
+        let first = layer(&[1.0, 2.0, -1.0, 0.5], &[0.0, 1.0], Activation::Relu);
+        let second = layer(&[3.0, -2.0], &[0.25], Activation::Linear);
+        let mut network = Network { layers: vec![first, second] };
         // relu(1 + 4) = 5, relu(-1 + 1 + 1) = 1: 15 - 2 + 0.25.
         assert_eq!(network.evaluate(&[1.0, 2.0]), [13.25]);
+        // 5 and 1: mean 3, variance 4; (1, -1) scaled and shifted: 2.5 and -0.5, of which relu makes 0.
+        let normalisation = Normalisation { scale: vec![2.0, 1.0], shift: vec![0.5; 2], epsilon: 0.0 };
+        network.layers[0].normalisation = Some(normalisation);
+        assert_eq!(network.evaluate(&[1.0, 2.0]), [7.75]);
     }
 }

@@ -1,13 +1,13 @@
 //! A policy file: what the policy observes, how often it decides, what an action means, and its network.
 //!
 //! The file is TOML: `format`, `features`, `history`, `[interval]` (`rtts`, `of`, `least`), `[action]` (`kind`, `scale`,
-//! `limit`, `least`, `largest`), one `[[layer]]` (`activation`, `weights`, `bias`) for each layer, and `[record]`, which only people
+//! `limit`, `least`, `largest`), one `[[layer]]` (`weights`, `bias`, `normalisation`, `activation`) for each layer, and `[record]`, which only people
 //! read. docs/gym.md describes it.
 
 use super::action::{Action, ActionKind};
 use super::feature::Feature;
 use super::interval::Measured;
-use super::network::{Activation, Layer, Network};
+use super::network::{Activation, Layer, Network, Normalisation};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -215,7 +215,7 @@ fn read_network(table: &Table) -> Result<Network, String> {
     let layers = layers.iter().enumerate().map(|(number, layer)| {
         let place = format!("layer {}", number + 1);
         let layer = layer.as_table().ok_or_else(|| format!("{place}: must be a table"))?;
-        refuse_unknown(layer, &["activation", "weights", "bias"], &format!("{place}: "))?;
+        refuse_unknown(layer, &["weights", "bias", "normalisation", "activation"], &format!("{place}: "))?;
         let name = layer.get("activation").map_or(Some("linear"), Value::as_str).unwrap_or_default();
         let activation = Activation::NAMED.iter().find(|(known, _)| *known == name);
         let activation = activation.map(|(_, activation)| *activation).ok_or_else(|| {
@@ -223,9 +223,24 @@ fn read_network(table: &Table) -> Result<Network, String> {
             format!("{place}: there is no activation \"{name}\"; there are {all}")
         })?;
         let (weights, bias) = (numbers(layer, &place, "weights")?, numbers(layer, &place, "bias")?);
-        Ok(Layer { weights, bias, activation })
+        let normalisation = read_normalisation(layer, &place, bias.len())?;
+        Ok(Layer { weights, bias, normalisation, activation })
     });
     Ok(Network { layers: layers.collect::<Result<_, String>>()? })
+}
+
+fn read_normalisation(layer: &Table, place: &str, outputs: usize) -> Result<Option<Normalisation>, String> {
+    let place = format!("{place}: normalisation");
+    let Some(value) = layer.get("normalisation") else { return Ok(None) };
+    let table = value.as_table().ok_or_else(|| format!("{place} must be a table"))?;
+    refuse_unknown(table, &["scale", "shift", "epsilon"], &format!("{place}."))?;
+    let (scale, shift) = (numbers(table, &place, "scale")?, numbers(table, &place, "shift")?);
+    if scale.len() != outputs || shift.len() != outputs {
+        let (scale, shift) = (scale.len(), shift.len());
+        return Err(format!("{place} has {scale} and {shift} numbers for {outputs} outputs"));
+    }
+    let epsilon = number(table, (&place, "epsilon"), 1e-5, (1e-12, 1.0))? as f32;
+    Ok(Some(Normalisation { scale, shift, epsilon }))
 }
 
 fn numbers(layer: &Table, place: &str, key: &str) -> Result<Vec<f32>, String> {

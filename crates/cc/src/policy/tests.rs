@@ -117,6 +117,11 @@ fn files_with_mistakes_are_refused() {
         ("history = 2", "history = 3", "layer 1: has 4 weights for 1 outputs, but 6 inputs need 6"),
         ("rate_delta", "rate", "action.kind: \"rate\" is not one of rate_delta"),
         ("rate_delta", "discrete5", "the last one has 1 outputs, but the action discrete5 needs 5"),
+        (
+            "bias = [14.0]",
+            "bias = [14.0]\nnormalisation = { scale = [1.0, 2.0], shift = [0.0] }",
+            "layer 1: normalisation has 2 and 1 numbers for 1 outputs",
+        ),
         ("-10.0", "nan", "layer 1: weights[2] is not a finite number"),
         ("-10.0", "1e39", "layer 1: weights[2] is not a finite number"),
         ("[14.0]", "[14.0]\nactivation = \"gelu\"", "there is no activation \"gelu\"; there are linear"),
