@@ -337,7 +337,7 @@ def test_an_exported_model_is_a_controller(tmp_path: Path) -> None:
         assert np.array_equal(read.weights, weights)
         assert np.array_equal(read.bias, bias)
     observations = np.random.default_rng(2).normal(0, 1, (100, inputs)).astype(np.float32)
-    expected = ReferenceEvaluator(str(tmp_path / "m.onnx")).run(None, {"x": observations})[0]
+    [expected] = ReferenceEvaluator(str(tmp_path / "m.onnx")).run(None, {"x": observations})
     assert np.allclose(evaluate(tmp_path / "m.policy", observations), expected, atol=2e-6)
     control = f'flow.bulk.tcp.congestion_control={{ kind = "policy", file = "{tmp_path / "m.policy"}" }}'
     done = run_command("run", "@bufferbloat", "--set", control, "--set", "duration=10s", "--json")

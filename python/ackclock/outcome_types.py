@@ -157,7 +157,8 @@ class WifiCategoryOutcome(TypedDict):
     mcs: list[int]
     """MPDUs by MCS, from 0."""
     mean_access_delay_s: float | None
-    """Mean time from the begin of the contention to the transmission, seconds; null if there was none."""
+    """Mean time from the begin of the contention to the transmission, of a TXOP to its first, seconds; null if
+    there was none."""
 
 
 class CellLinkOutcome(TypedDict):
@@ -342,7 +343,8 @@ class WifiLinkOutcome(TypedDict):
     mcs: list[int]
     """MPDUs by MCS, from 0."""
     mean_access_delay_s: float | None
-    """Mean time from the begin of the contention to the transmission, seconds; null if there was none."""
+    """Mean time from the begin of the contention to the transmission, of a TXOP to its first, seconds; null if
+    there was none."""
     categories: NotRequired[list[WifiCategoryOutcome]]
     """The same by access category, if flows of several cross the link."""
 

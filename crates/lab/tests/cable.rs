@@ -129,7 +129,7 @@ flow = [{{ name = "f", from = "a", to = "b", tcp = {{ congestion_control = "cubi
         assert!(small.flows[0].goodput_bps > 0.93 * plain.flows[0].goodput_bps, "{queue}");
     }
     let refused = refusal(&of("small_queues = true").replace("QUEUE", "red"), &[]);
-    assert!(refused.contains("small_queues needs a first link without RED"), "{refused}");
+    assert!(refused.contains("small_queues needs hosts whose links are wires or Wi-Fi"), "{refused}");
 }
 
 #[test]
@@ -139,4 +139,24 @@ fn one_acknowledgement_for_an_aggregate() {
         ["tso = true, pacing_shift = 7, gro = false", "tso = true, pacing_shift = 7, gro = true"].map(of);
     assert!((each.2 - 0.5).abs() < 0.01 && merged.2 < 0.1, "{each:?} {merged:?}");
     assert!(merged.1 < each.1, "ACKs take airtime: {each:?} {merged:?}");
+}
+
+#[test]
+fn a_queue_that_drops_what_waits_behind_a_transmission_stops_no_sender() {
+    // FQ-CoDel drops at arrivals while BBR's limit falls below what is in the queue.
+    let text = r#"
+duration = "3s"
+link = [{ ends = ["a", "b"], rate = "100Mbps", delay = "20ms", queue = { kind = "fq_codel", limit = "150p", target = "5ms" } }]
+flow = [
+  { name = "f", from = "a", to = "b", tcp = { congestion_control = "bbr", small_queues = true, pacing = true, tso = true, pacing_shift = 6 } },
+  { name = "u", from = "a", to = "b", start = "1s", udp = { rate = "5Mbps", packet = 1400 } },
+]
+"#;
+    let o = audited_with(text, &[]);
+    assert!(o.flows[0].goodput_bps > 50e6, "{}", o.flows[0].goodput_bps);
+    // A change drops what waits, and the sender goes on.
+    let change =
+        "[[change]]\nat = \"2s\"\nset = { \"link.a->b.queue\" = { kind = \"droptail\", limit = \"1p\" } }\n";
+    let change = change.replace("link.a->b.queue", "link.\\\"a->b\\\".queue");
+    assert!(audited_with(&(text.to_string() + &change), &[]).flows[0].goodput_bps > 40e6);
 }

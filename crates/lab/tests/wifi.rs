@@ -366,3 +366,22 @@ fn delays_over_a_channel_are_those_of_its_flow() {
     }
     assert_eq!(audited_with(&text, &[]).links[1].delay, None);
 }
+
+#[test]
+fn the_categories_of_a_link_have_one_signal_and_one_account() {
+    let text = saturated(1, 7, VHT20, 4).replace(
+        "errors = 0, rate_control = { kind = \"fixed\", mcs = 7 }",
+        "snr = 25, fading = { speed = \"3kmph\", carrier = 5.2 }, rate_control = \"ideal\"",
+    );
+    let call = "[[flow]]\nname = \"call\"\nfrom = \"s0\"\nto = \"ap\"\naccess = \"vo\"\nudp = { rate = \"50kbps\" }\n";
+    let (alone, beside) = (audited_with(&text, &[]), audited_with(&(text.clone() + call), &[]));
+    // The call takes a little airtime and changes no signal.
+    within(mbps(&beside), mbps(&alone), 0.03);
+    let queue = "{ kind = \"droptail\", limit = \"600p\" }";
+    let dual = (text + call).replace(queue, "{ kind = \"dualpi2\" }")
+        + "[[flow]]\nname = \"low\"\nfrom = \"s0\"\nto = \"ap\"\naccess = \"vi\"\ntcp = { congestion_control = \"prague\" }\n";
+    let low = audited_with(&dual, &[]).links[0].low_latency.clone().unwrap();
+    assert!(low.sent_packets > low.marked_packets && low.marked_packets > 0, "{low:?}");
+    let change = "[[change]]\nat = \"1s\"\nset = { \"flow.low.access\" = \"vo\" }\n";
+    assert!(refusal(&(dual + change), &[]).contains("cannot change during a run"));
+}

@@ -62,7 +62,9 @@ impl LocalQueues {
     /// A packet that the queue of `link` has accepted leaves the device at `at`.
     pub fn leaves(&mut self, link: u32, flow: u32, size: u32, at: Time) {
         let Some(local) = self.at(link, flow) else { return };
-        local.leaves.push_back((at, size));
+        // A packet that is dropped leaves before those that the device has begun to send.
+        let place = local.leaves.partition_point(|(other, _)| *other <= at);
+        local.leaves.insert(place, (at, size));
         let room = local.limit.and_then(|limit| local.room_at(limit));
         if let Some(at) = room {
             local.limit = None;
@@ -77,12 +79,15 @@ impl LocalQueues {
         while let Some((_, size)) = local.leaves.pop_front_if(|(at, _)| *at <= now) {
             local.bytes -= u64::from(size);
         }
+        local.limit = None;
         if local.bytes <= limit {
             return None;
         }
-        let known = local.room_at(limit);
-        local.limit = if known.is_some() { None } else { Some(limit) };
-        Some(known.unwrap_or(Time::NEVER))
+        let at = local.room_at(limit);
+        if at.is_none() {
+            local.limit = Some(limit);
+        }
+        Some(at.unwrap_or(Time::NEVER))
     }
 
     /// The timers that must be set now.
@@ -112,5 +117,10 @@ mod tests {
         assert_eq!(queues.woken().collect::<Vec<_>>(), [(42, at(20))]);
         assert_eq!(queues.room_at(3, 1500, at(19)), Some(at(20)));
         assert_eq!(queues.room_at(3, 1500, at(20)), None);
+        // A packet is dropped while another one is being sent.
+        (0..2).for_each(|_| queues.arrived(7, 3, 1000));
+        queues.leaves(7, 3, 1000, at(40));
+        queues.leaves(7, 3, 1000, at(30));
+        assert_eq!(queues.room_at(3, 1500, at(30)), Some(at(40)));
     }
 }

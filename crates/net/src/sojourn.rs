@@ -45,6 +45,12 @@ impl SojournTimes {
         self.total += 1;
     }
 
+    /// The times of both.
+    pub(crate) fn with(&self, other: &SojournTimes) -> SojournTimes {
+        let counts = self.counts.iter().zip(&other.counts).map(|(a, b)| a + b).collect();
+        SojournTimes { counts, total: self.total + other.total }
+    }
+
     /// The quantile `q` by rank, within 0.8 %, seconds; none if nothing was counted.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let rank = ((q * self.total as f64).ceil() as u64).max(1);

@@ -13,6 +13,8 @@ pub struct MpduResult {
     pub attempt: u32,
     /// Its bytes, headers included.
     pub bytes: u32,
+    /// Its packets.
+    pub packets: u32,
     /// Whether it arrived at the receiver.
     pub arrived: bool,
 }

@@ -265,7 +265,7 @@ params::options! {
         tso: bool = Switch, ["false"],
             "a sender that paces sends bursts: the bytes of 2^-`pacing_shift` s at its rate, at least 2 segments, at most 64 kB";
         pacing_shift: u32 = Integer(0, 20), ["10"],
-            "10: bursts of 1 ms, as Linux on wires; 7: of 8 ms, as it does on Wi-Fi", needs "tso = true";
+            "of `tso` and `small_queues`; 10: bursts of 1 ms, as Linux on wires; 7: of 8 ms, as it does on Wi-Fi";
         small_queues: bool = Switch, ["false"],
             "a sender has at most 2 bursts of `tso` or the bytes of 2^-`pacing_shift` s at its rate in the queue and the device of its host (TCP small queues)";
         gro: bool = Switch, ["false"],

@@ -20,6 +20,8 @@ pub struct Airtimes {
     control: u64,
     pub(super) window: u64,
     pub(super) longest: Span,
+    /// Packets of an MPDU.
+    amsdu: u32,
 }
 
 fn tenths(n: u64) -> Span {
@@ -52,6 +54,7 @@ impl Airtimes {
             control: phy.control as u64,
             window: phy.window as u64,
             longest: phy.longest,
+            amsdu: phy.amsdu,
         }
     }
 
@@ -62,6 +65,12 @@ impl Airtimes {
             padded += last.replace(mpdu as u64).map_or(0, |before: u64| 4 + before.div_ceil(4) * 4);
         }
         padded + last.unwrap_or(0) + if self.window > 1 { 4 } else { 0 }
+    }
+
+    /// Whether an MPDU may have so many packets in so many bytes: each has a header of 22 bytes beside the 30 of the MPDU.
+    pub(super) fn permits(&self, packets: u32, bytes: u32) -> bool {
+        let most = if self.standard == Standard::N { 4095 } else { 11_454 };
+        packets == 1 || packets <= self.amsdu && (30 + 23 * packets..=most).contains(&bytes)
     }
 
     /// The largest number of bytes of a PPDU.

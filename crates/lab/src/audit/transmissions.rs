@@ -22,9 +22,17 @@ struct LastAccess {
     txop_begin: Time,
 }
 
+impl LastAccess {
+    /// Whether the same device transmits again in its TXOP.
+    fn goes_on(&self, t: &Transmission, transmitter: (u32, Access)) -> bool {
+        t.begin == self.end + BETWEEN_PPDUS && self.transmitter == transmitter && self.answered
+    }
+}
+
 impl EdcaRules {
-    /// The PPDU has the airtimes of its bytes, and no more bytes than one can have. Returns a violation.
-    fn duration(&self, t: &Transmission) -> Option<String> {
+    /// The PPDU has the airtimes of its bytes, and no more bytes and packets than one can have; RTS and CTS come before it
+    /// unless it goes on in a TXOP. Returns a violation.
+    fn duration(&self, t: &Transmission, goes_on: bool) -> Option<String> {
         let Content::Ppdu { mcs, data, collided, ref mpdus, .. } = t.content else { return None };
         let (airtimes, used) = (&self.airtimes, t.end.since(t.begin));
         if mpdus.is_empty() {
@@ -32,6 +40,9 @@ impl EdcaRules {
             return (!collided || data <= used).then(|| "a PPDU without data".into());
         }
         let bytes = airtimes.bytes(mpdus.iter().map(|mpdu| mpdu.bytes));
+        if let Some(mpdu) = mpdus.iter().find(|mpdu| !airtimes.permits(mpdu.packets, mpdu.bytes)) {
+            return Some(format!("an MPDU has {} packets in {} bytes", mpdu.packets, mpdu.bytes));
+        }
         let several = mpdus.len() > 1;
         if several && bytes > airtimes.most_bytes() {
             return Some(format!("a PPDU has {bytes} bytes"));
@@ -41,11 +52,9 @@ impl EdcaRules {
         }
         let answered = mpdus.iter().any(|mpdu| mpdu.arrived);
         let answer = if answered { airtimes.answer(mcs) } else { Span::ZERO };
-        let protection = used.ps().checked_sub((data + answer).ps());
-        let protections = [Some(0), Some(airtimes.protection(mcs).ps())];
-        let protected = bytes >= self.rts_threshold as u64;
-        let expected = if protected { &protections[..] } else { &protections[..1] };
-        (data != airtimes.data(mcs, bytes) || !expected.contains(&protection))
+        let protected = bytes >= self.rts_threshold as u64 && !goes_on;
+        let protection = if protected { airtimes.protection(mcs) } else { Span::ZERO };
+        (data != airtimes.data(mcs, bytes) || used != protection + data + answer)
             .then(|| format!("{bytes} bytes at MCS {mcs} last {} ps, and {} ps in all", data.ps(), used.ps()))
     }
 
@@ -182,7 +191,9 @@ impl Transmissions {
             (AccessRules::Edca(rules), Content::Ppdu { access, collided, mpdus, .. }) => {
                 let agreement = self.agreements.entry((t.link.0, *access)).or_default();
                 let limits = (rules.airtimes.window as u32, rules.attempts);
-                let violation = agreement.add(mpdus, *collided, limits).or(rules.duration(t));
+                let last = self.channels.get(&medium.number);
+                let goes_on = last.is_some_and(|last| last.goes_on(t, (rules.node, *access)));
+                let violation = agreement.add(mpdus, *collided, limits).or(rules.duration(t, goes_on));
                 let answered = mpdus.iter().any(|mpdu| mpdu.arrived);
                 let access = self.access(medium.number, rules, t, (*access, *collided, answered));
                 access.or(violation)
@@ -227,7 +238,7 @@ impl Transmissions {
             let unmarked = !collided || !last.collided;
             return unmarked.then(|| "a collision that is not marked as one".into());
         }
-        let goes_on = t.begin == last.end + BETWEEN_PPDUS && last.transmitter == transmitter && last.answered;
+        let goes_on = last.goes_on(t, transmitter);
         if goes_on {
             this.txop_begin = last.txop_begin;
         }
@@ -318,6 +329,7 @@ mod tests {
                 number: *number,
                 attempt: *attempt,
                 bytes: 1538,
+                packets: 1,
                 arrived: *arrived,
             };
             let mpdus: Vec<MpduResult> = mpdus.iter().map(result).collect();

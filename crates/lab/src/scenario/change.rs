@@ -172,8 +172,13 @@ impl<'a> Written<'a> {
         }
         for (index, (flow, old)) in rest.flows.iter_mut().zip(&before.flows).enumerate() {
             actions.extend(flow_actions(index, old, flow, self.at)?);
-            *flow =
-                Flow { name: flow.name.clone(), from: flow.from.clone(), to: flow.to.clone(), ..old.clone() };
+            *flow = Flow {
+                name: flow.name.clone(),
+                from: flow.from.clone(),
+                to: flow.to.clone(),
+                access: flow.access,
+                ..old.clone()
+            };
         }
         let of = |scenario: &Scenario| {
             let Scenario { duration, warmup, seed, links, flows, traffic, delays, satellites, radio, .. } =

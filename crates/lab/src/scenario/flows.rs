@@ -49,24 +49,27 @@ pub(super) fn read_flow(
     Ok(Flow { name, from, to, start, start_jitter, stop, bytes, writes, access, kind })
 }
 
-/// Fails if senders at `nodes`, which limit their packets in the queues there, have queues that are not asked at departures, or
-/// a first hop that is no link. `path` and `item` are those of the flow or the traffic source.
+/// Fails if senders at `nodes`, which limit their packets in the queues there, have queues that are not asked at departures,
+/// modems, or a first hop that is no link. `path` and `item` are those of the flow or the traffic source.
 pub(super) fn check_small_queues(
     (path, item): (String, &TomlItem),
     nodes: &[String],
     links: &[Duplex],
     only_links: bool,
 ) -> Result<()> {
-    let decides_early =
-        |direction: &Direction| direction.queue.needs_constant_rate() || direction.router.is_some();
+    // A modem takes packets from its host at once.
+    let is_modem = |direction: &Direction| direction.has_medium() && direction.wifi().is_none();
+    let refused = |direction: &Direction| {
+        direction.queue.needs_constant_rate() || direction.router.is_some() || is_modem(direction)
+    };
     let first = |link: &Duplex| {
         let mut ends = link.ends.iter().zip(&link.directions);
-        ends.any(|(from, direction)| nodes.contains(from) && decides_early(direction))
+        ends.any(|(from, direction)| nodes.contains(from) && refused(direction))
     };
     let message = if !only_links {
         "small_queues is for paths of links alone"
     } else if links.iter().any(first) {
-        "small_queues needs a first link without RED, PIE and router"
+        "small_queues needs hosts whose links are wires or Wi-Fi without RED, PIE and routers"
     } else {
         return Ok(());
     };

@@ -57,6 +57,9 @@ pub(super) fn medium_of(
         }
     };
     let Some(number) = media.iter().position(|(name, _)| *name == medium) else {
+        if medium.is_empty() {
+            return Err(reader.error("rate", format!("medium: name a {table}")));
+        }
         let remedy = match media.is_empty() {
             true => format!("write {table} with that name"),
             false => nearest(&medium, media.iter().map(|(name, _)| *name)),

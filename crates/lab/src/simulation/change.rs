@@ -167,7 +167,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 link.keeps_flow_order &= queue.keeps_flow_order();
             });
         }
-        self.network.change_queue(&self.event_queue, &mut self.recorder, id, scheduler)
+        self.network.change_queue(&mut self.event_queue, &mut self.recorder, id, scheduler)
     }
 
     fn change_losses(&mut self, name: &str, link: u32, losses: &[Loss]) -> Result<(), NotPrepared> {

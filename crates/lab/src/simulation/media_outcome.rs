@@ -60,7 +60,7 @@ pub struct WifiLinkOutcome {
     pub collisions: u64,
     /// MPDUs by MCS, from 0.
     pub mcs: [u64; 12],
-    /// Mean time from the begin of the contention to the transmission, seconds; null if there was none.
+    /// Mean time from the begin of the contention to the transmission, of a TXOP to its first, seconds; null if there was none.
     pub mean_access_delay_s: Option<f64>,
     /// The same by access category, if flows of several cross the link.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -90,7 +90,7 @@ pub struct WifiCategoryOutcome {
     pub collisions: u64,
     /// MPDUs by MCS, from 0.
     pub mcs: [u64; 12],
-    /// Mean time from the begin of the contention to the transmission, seconds; null if there was none.
+    /// Mean time from the begin of the contention to the transmission, of a TXOP to its first, seconds; null if there was none.
     pub mean_access_delay_s: Option<f64>,
 }
 
@@ -128,7 +128,7 @@ impl WifiLinkOutcome {
             retry_drops: account.given_up,
             collisions: account.collisions,
             mcs: account.mcs,
-            mean_access_delay_s: ratio(account.access_delay.seconds(), account.ppdus),
+            mean_access_delay_s: ratio(account.access_delay.seconds(), account.accesses),
             categories,
             accounts,
         }

@@ -173,7 +173,7 @@ impl Network {
                     offered_s: offered,
                     // Sums that cancel can leave a rounding error below zero.
                     mean_queue_packets: if seconds > 0.0 { (waited / seconds).max(0.0) } else { 0.0 },
-                    low_latency: ingress.service.as_ref().and_then(|s| s.scheduler.low_latency()).cloned(),
+                    low_latency: ingress.service.as_ref().and_then(|s| s.scheduler.low_latency()),
                     p95_sojourn_s: self
                         .sojourns
                         .as_ref()

@@ -67,7 +67,7 @@ impl Network {
     /// order of their arrival; those that it does not accept are dropped.
     pub fn change_queue<T: Tap>(
         &mut self,
-        event_queue: &EventQueue<Packet>,
+        event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
         link: LinkId,
         scheduler: Scheduler,
@@ -94,6 +94,7 @@ impl Network {
         }
         if !service.drops.is_empty() {
             self.discard(tap, &mut service, link.0, now, true);
+            self.wake_senders(event_queue);
         }
         self.ingress_of(link)?.service = Some(service);
         Ok(())

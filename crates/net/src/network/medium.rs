@@ -178,7 +178,7 @@ impl Network {
         debug_assert!(ingress != NO_INGRESS);
         let mut service = self.ingress[ingress as usize].service.take()?;
         let impaired = !self.ingress[ingress as usize].impairments.is_empty();
-        service.scheduler.ask(place);
+        service.scheduler.select(place);
         let mut next = self.take_waiting(tap, &mut service, (id, place), now, impaired);
         if let Some(next) = &mut next {
             service.left(next);

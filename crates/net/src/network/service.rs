@@ -52,7 +52,7 @@ impl Network {
     pub(super) fn wake_senders(&mut self, event_queue: &mut EventQueue<Packet>) {
         let now = event_queue.now();
         for (timer, at) in self.local.woken() {
-            event_queue.set_timer(timer, at.max(now));
+            event_queue.set_timer(timer, at.max(now).min(event_queue.timer(timer)));
         }
     }
 
@@ -331,7 +331,9 @@ impl Network {
             return service.schedule(event_queue, resumed);
         }
         service.due = Time::NEVER;
-        let Some(mut next) = self.take_waiting(tap, service, (id, 0), now, impaired) else { return };
+        let Some(mut next) = self.take_waiting(tap, service, (id, 0), now, impaired) else {
+            return self.wake_senders(event_queue);
+        };
         service.left(&next);
         if next.marked.is_some() {
             self.leave_marked(tap, service, (id, now), &mut next, impaired);

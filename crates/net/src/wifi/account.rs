@@ -26,7 +26,9 @@ counters! {
         aggregation: [u64; AGGREGATION_CLASSES],
         /// MPDUs by MCS.
         mcs: [u64; 12],
-        /// Sum and number of access delays: from the time at which a direction could contend to its transmission.
+        /// Channel accesses: a TXOP is one.
+        accesses: u64,
+        /// Sum of their delays: from the time at which a direction could contend to its transmission.
         access_delay: Span,
         /// Packets delivered.
         delivered: u64,
@@ -34,6 +36,12 @@ counters! {
 }
 
 impl DirectionAccount {
+    /// Counts a channel access after `delay`.
+    pub fn accessed(&mut self, delay: Span) {
+        self.accesses += 1;
+        self.access_delay = self.access_delay + delay;
+    }
+
     /// Counts a PPDU with `mpdus` MPDUs at an MCS.
     pub fn transmitted(&mut self, mpdus: u32, mcs: u8) {
         self.ppdus += 1;

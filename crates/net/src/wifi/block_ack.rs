@@ -21,6 +21,13 @@ struct Packets {
     others: Vec<Waiting>,
 }
 
+impl Mpdu {
+    /// The number of its packets.
+    pub fn packets(&self) -> u32 {
+        1 + self.packets.others.len() as u32
+    }
+}
+
 impl Packets {
     fn release(self, lost: Option<DropReason>, released: &mut Vec<Released>) {
         let packets = std::iter::once(self.first).chain(self.others);

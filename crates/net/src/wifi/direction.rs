@@ -8,14 +8,10 @@ use super::phy::{Phy, amsdu, amsdu_mpdu, appended, mpdu};
 use super::ppdu::{Ppdu, Room};
 use super::rates::Rates;
 use crate::qdisc::scheduled::Waiting;
-use crate::signal::{Signal, SignalStreams};
 use crate::transmission::MpduResult;
 use crate::turn::{Queues, Released};
 use engine::Stream;
-use units::{Span, Time};
-
-/// For so long the signal at a receiver stays the same.
-const SIGNAL_SLOT: Span = Span::from_ms(1);
+use units::Time;
 
 /// The streams of random numbers of a direction.
 #[derive(Clone, Debug)]
@@ -24,17 +20,16 @@ pub struct DirectionStreams {
     pub errors: Stream,
     /// Of the samples of Minstrel.
     pub rates: Stream,
-    /// Of the signal.
-    pub signal: SignalStreams,
 }
 
-/// Where a direction is on its channel: its link, the place of its access category among those of the link, its device, and
-/// its station there.
+/// Where a direction is on its channel: its link, the place of its access category among those of the link, its device, its
+/// station there, and its signal.
 pub struct DirectionPlace {
     pub link: u32,
     pub place: usize,
     pub device: u32,
     pub station: u32,
+    pub signal: usize,
 }
 
 /// A direction: a link and what is between its queue and its far end.
@@ -46,7 +41,8 @@ pub(crate) struct ChannelDirection {
     pub device: u32,
     pub station: u32,
     pub phy: Phy,
-    signal: Signal,
+    /// The number of its signal on the channel.
+    pub signal: usize,
     /// The SNR of the present PPDU, dB.
     snr: f64,
     errors: Option<f64>,
@@ -71,7 +67,7 @@ impl ChannelDirection {
         attempts: u32,
         streams: DirectionStreams,
     ) -> ChannelDirection {
-        let DirectionPlace { link, place, device, station } = place;
+        let DirectionPlace { link, place, device, station, signal } = place;
         ChannelDirection {
             link,
             place,
@@ -80,7 +76,7 @@ impl ChannelDirection {
             rates: Rates::new(options.rate_control, &phy, streams.rates),
             block_ack: BlockAck::new(phy.window, attempts),
             phy,
-            signal: Signal::new(options.mean_snr(), &options.variation, SIGNAL_SLOT, streams.signal),
+            signal,
             snr: 0.0,
             errors: options.errors,
             memo: [(0, 0.0); 12],
@@ -105,9 +101,8 @@ impl ChannelDirection {
         self.held.is_some() || queues.waits(self.link, self.place)
     }
 
-    /// The MCS of a PPDU that begins at `now`.
-    pub fn choose_rate(&mut self, now: Time) -> u8 {
-        let snr = self.signal.snr(now.ps() / SIGNAL_SLOT.ps());
+    /// The MCS of a PPDU that begins at `now`, with an SNR of `snr` dB.
+    pub fn choose_rate(&mut self, now: Time, snr: f64) -> u8 {
         if snr != self.snr {
             (self.snr, self.memo) = (snr, [(0, 0.0); 12]);
         }
@@ -137,6 +132,7 @@ impl ChannelDirection {
                         number: mpdu.number,
                         attempt: mpdu.attempts,
                         bytes: mpdu.bytes,
+                        packets: mpdu.packets(),
                         arrived,
                     });
                 }

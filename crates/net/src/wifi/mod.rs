@@ -26,6 +26,7 @@ pub use rates::RateControl;
 pub use stations::StationScheduler;
 
 use crate::ids::LinkId;
+use crate::signal::{Signal, SignalStreams};
 use crate::transmission::{Content, Transmission};
 use crate::turn::{Queues, Turn};
 use edca::Contenders;
@@ -34,6 +35,9 @@ use phy::{SIFS, eifs_without_aifs};
 use ppdu::{Ppdu, Room};
 use stations::Stations;
 use units::{Span, Time};
+
+/// For so long the signal at a receiver stays the same.
+const SIGNAL_SLOT: Span = Span::from_ms(1);
 
 /// A transmitting device: an access point, or a station.
 #[derive(Clone, Debug)]
@@ -46,7 +50,7 @@ struct Device {
     stations: Stations,
     backoff: Stream,
     /// The direction and the MCS of a PPDU whose block ACK must be requested first.
-    owes_request: Option<(u32, u8)>,
+    pending_request: Option<(u32, u8)>,
     /// When its contention for the next access began.
     contends_since: Time,
 }
@@ -67,11 +71,13 @@ pub struct Channel {
     options: ChannelOptions,
     contenders: Contenders,
     devices: Vec<Device>,
-    /// The devices that give way to another one of their node in this access.
-    yielding: Vec<u32>,
+    /// The devices that collide with one of a higher category of their node in this access.
+    internal_collisions: Vec<u32>,
     /// The device that may transmit again without contention.
     txop: Option<Txop>,
     pub(crate) directions: Vec<ChannelDirection>,
+    /// The signals at receivers; the access categories of a direction have one together.
+    signals: Vec<Signal>,
     account: ChannelAccount,
 }
 
@@ -83,9 +89,10 @@ impl Channel {
             options,
             contenders: Contenders::default(),
             devices: Vec::new(),
-            yielding: Vec::new(),
+            internal_collisions: Vec::new(),
             txop: None,
             directions: Vec::new(),
+            signals: Vec::new(),
             account: ChannelAccount::default(),
         }
     }
@@ -106,17 +113,23 @@ impl Channel {
             directions: Vec::new(),
             stations: Stations::new(scheduler),
             backoff,
-            owes_request: None,
+            pending_request: None,
             contends_since: Time::ZERO,
         });
         self.devices.len() as u32 - 1
     }
 
-    /// Adds the packets of one access category of link `link`, the one at `place`, which `device` transmits. The categories of a
-    /// link follow each other. Returns the number of the direction.
+    /// Adds the signal of a direction of a link, and returns its number.
+    pub fn add_signal(&mut self, options: &DirectionOptions, streams: SignalStreams) -> usize {
+        self.signals.push(Signal::new(options.mean_snr(), &options.variation, SIGNAL_SLOT, streams));
+        self.signals.len() - 1
+    }
+
+    /// Adds the packets of one access category of link `link`, the one at `place`, which `device` transmits, with this signal. The
+    /// categories of a link follow each other. Returns the number of the direction.
     pub fn add_direction(
         &mut self,
-        (link, place): (u32, usize),
+        (link, place, signal): (u32, usize, usize),
         device: u32,
         (options, phy): (&DirectionOptions, Phy),
         streams: DirectionStreams,
@@ -127,7 +140,7 @@ impl Channel {
         owner.directions.push(number);
         owner.stations.add(options.weight);
         let attempts = self.options.retry_limit + 1;
-        let place = DirectionPlace { link, place, device, station };
+        let place = DirectionPlace { link, place, device, station, signal };
         self.directions.push(ChannelDirection::new(place, options, phy, attempts, streams));
         number
     }
@@ -170,12 +183,14 @@ impl Channel {
         devices.sort_by_key(|device| std::cmp::Reverse(self.devices[*device as usize].owner.1));
         let mut ppdus: Vec<(u32, Option<Ppdu>, Span)> = Vec::new();
         for device in devices.iter().copied() {
-            if self.gives_way(device, ppdus.iter().map(|(other, ..)| *other)) {
+            if self.collides_internally(device, ppdus.iter().map(|(other, ..)| *other)) {
                 continue;
             }
             if let Some(request) = self.request(device) {
                 ppdus.push((device, None, request));
             } else if let Some(ppdu) = self.build(device, now, None, queues) {
+                let waited = now.since(self.devices[device as usize].contends_since);
+                self.directions[ppdu.direction as usize].account.accessed(waited);
                 ppdus.push((device, Some(ppdu), Span::ZERO));
             }
         }
@@ -195,7 +210,6 @@ impl Channel {
     fn transmit_again(&mut self, now: Time, txop: Txop, queues: &mut dyn Queues, turn: &mut Turn) {
         let Txop { device, end, .. } = txop;
         if let Some(ppdu) = self.build(device, now, Some(end.since(now)), queues) {
-            self.devices[device as usize].contends_since = now;
             self.access(now, vec![(device, Some(ppdu), Span::ZERO)], Some(end), turn);
         } else {
             self.draw_backoff(device);
@@ -203,28 +217,28 @@ impl Channel {
         self.contend(device, queues);
     }
 
-    /// A device whose turn it is gives way to another one of its node that transmits: it draws a new backoff as after a failure.
-    /// Returns whether it does.
-    fn gives_way(&mut self, device: u32, transmitting: impl Iterator<Item = u32>) -> bool {
+    /// Whether another device of its node transmits, of a higher category: then the device draws a new backoff as after a failure.
+    fn collides_internally(&mut self, device: u32, transmitting: impl Iterator<Item = u32>) -> bool {
         let node = |device: u32| self.devices[device as usize].owner.0;
         let mut of_node = transmitting.filter(|other| node(*other) == node(device));
-        let gives_way = of_node.next().is_some();
-        if gives_way {
-            self.yielding.push(device);
+        let collides = of_node.next().is_some();
+        if collides {
+            self.internal_collisions.push(device);
         }
-        gives_way
+        collides
     }
 
     /// Begins the PPDU of a device: chooses the direction and takes what fits; `left`: for how long it may transmit, if this
     /// is not its first PPDU. `None` if there is nothing to send.
     fn build(&mut self, device: u32, now: Time, left: Option<Span>, queues: &mut dyn Queues) -> Option<Ppdu> {
-        let Channel { devices, directions, options, contenders, .. } = self;
+        let Channel { devices, directions, signals, options, contenders, .. } = self;
         let owner = &mut devices[device as usize];
         let ready = |station: u32| directions[owner.directions[station as usize] as usize].is_ready(queues);
         let station = owner.stations.pick(ready)?;
         let number = owner.directions[station as usize];
         let direction = &mut directions[number as usize];
-        let mcs = direction.choose_rate(now);
+        let snr = signals[direction.signal].snr(now.ps() / SIGNAL_SLOT.ps());
+        let mcs = direction.choose_rate(now, snr);
         let txop = contenders.category(owner.contender).txop;
         let room = Room {
             mcs,
@@ -243,9 +257,9 @@ impl Channel {
         Some(Ppdu { direction: number, mcs, duration, mpdus, protection })
     }
 
-    /// The device owes a request for a block ACK: its duration.
+    /// The duration of the request for a block ACK that a device must send first, if any.
     fn request(&self, device: u32) -> Option<Span> {
-        let (direction, mcs) = self.devices[device as usize].owes_request?;
+        let (direction, mcs) = self.devices[device as usize].pending_request?;
         Some(self.directions[direction as usize].phy.request(mcs))
     }
 
@@ -282,8 +296,11 @@ impl Channel {
             idle += eifs_without_aifs();
         }
         self.contenders.set_idle(idle);
-        let yielding = std::mem::take(&mut self.yielding).into_iter().map(|device| (device, false));
-        for (device, succeeded) in transmitters.into_iter().map(|device| (device, answered)).chain(yielding) {
+        let internal_collisions =
+            std::mem::take(&mut self.internal_collisions).into_iter().map(|device| (device, false));
+        for (device, succeeded) in
+            transmitters.into_iter().map(|device| (device, answered)).chain(internal_collisions)
+        {
             let Device { contender, .. } = &self.devices[device as usize];
             if succeeded {
                 self.contenders.succeeded(*contender);
@@ -308,11 +325,11 @@ impl Channel {
 
     /// A device has requested a block ACK, `alone` or in a collision. Returns how long it uses the channel.
     fn requested(&mut self, now: Time, device: u32, request: Span, alone: bool, turn: &mut Turn) -> Span {
-        let owed = &mut self.devices[device as usize].owes_request;
-        let Some((number, mcs)) = *owed else { return request };
+        let pending = &mut self.devices[device as usize].pending_request;
+        let Some((number, mcs)) = *pending else { return request };
         let mut used = request;
         if alone {
-            *owed = None;
+            *pending = None;
             used = request + SIFS + self.directions[number as usize].phy.answer(mcs);
         }
         let link = LinkId(self.directions[number as usize].link);
@@ -334,10 +351,8 @@ impl Channel {
     /// A device transmits a PPDU at `now`, `alone` or in a collision. Returns how long it uses the channel, with the answer,
     /// and whether there is an answer.
     fn transmit(&mut self, now: Time, device: u32, ppdu: Ppdu, alone: bool, turn: &mut Turn) -> (Span, bool) {
-        let waited = now.since(self.devices[device as usize].contends_since);
         let number = ppdu.direction;
         let direction = &mut self.directions[number as usize];
-        direction.account.access_delay = direction.account.access_delay + waited;
         direction.account.collisions += u64::from(!alone);
         let protected = ppdu.protection > Span::ZERO;
         if alone || !protected {
@@ -359,7 +374,7 @@ impl Channel {
         };
         let answer = if good > 0 { SIFS + direction.phy.answer(mcs) } else { Span::ZERO };
         if good == 0 && self.options.request && !protected && direction.phy.window > 1 {
-            self.devices[device as usize].owes_request = Some((number, mcs));
+            self.devices[device as usize].pending_request = Some((number, mcs));
         }
         let used = length + answer;
         let access = self.devices[device as usize].owner.1;
@@ -385,7 +400,7 @@ impl Channel {
         }
         let owner = &mut self.devices[device as usize];
         let pending = |number: &u32| self.directions[*number as usize].has_data(queues);
-        if owner.directions.iter().any(pending) || owner.owes_request.is_some() {
+        if owner.directions.iter().any(pending) || owner.pending_request.is_some() {
             owner.contends_since = self.contenders.idle_from();
             self.contenders.enter(owner.contender);
         }

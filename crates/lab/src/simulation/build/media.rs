@@ -47,22 +47,22 @@ pub(super) struct Categories {
 }
 
 impl Categories {
-    /// The categories of link `link`, whose packets have category `own` if their flows have none.
-    fn new(plan: &Plan<'_>, layout: &Layout<'_>, link: LinkId, own: Access) -> Categories {
+    /// The categories of link `link`, whose packets have category `default` if their flows have none.
+    fn new(plan: &Plan<'_>, layout: &Layout<'_>, link: LinkId, default: Access) -> Categories {
         let flows = || plan.numbered.iter().map(|index| &plan.scenario.flows[*index]);
-        if flows().all(|flow| flow.access.is_none_or(|access| access == own)) {
-            return Categories { accesses: vec![own], places: Arc::default() };
+        if flows().all(|flow| flow.access.is_none_or(|access| access == default)) {
+            return Categories { accesses: vec![default], places: Arc::default() };
         }
         let category = |(flow, pair): (&Flow, &[FlowPath])| {
             // No packet of UDP takes the path back.
-            let ways = if matches!(flow.kind, FlowKind::Udp { .. }) { 1 } else { 2 };
-            let crosses = pair[..ways].iter().flat_map(FlowPath::links).any(|other| *other == link);
-            flow.access.filter(|_| crosses).unwrap_or(own)
+            let paths = if matches!(flow.kind, FlowKind::Udp { .. }) { &pair[..1] } else { pair };
+            let crosses = paths.iter().flat_map(FlowPath::links).any(|other| *other == link);
+            flow.access.filter(|_| crosses).unwrap_or(default)
         };
         let of_flows: Vec<Access> = flows().zip(layout.paths.chunks_exact(2)).map(category).collect();
         let others = Access::ALL.iter().map(|(access, _)| *access);
-        let others = others.filter(|access| *access != own && of_flows.contains(access));
-        let accesses: Vec<Access> = std::iter::once(own).chain(others).collect();
+        let others = others.filter(|access| *access != default && of_flows.contains(access));
+        let accesses: Vec<Access> = std::iter::once(default).chain(others).collect();
         let place = |access: &Access| accesses.iter().position(|other| other == access).unwrap_or(0) as u8;
         Categories { places: of_flows.iter().map(place).collect(), accesses }
     }
@@ -139,6 +139,7 @@ impl Media {
         };
         let from = topology.ends(link).0;
         let downlink = topology.node_name(from) == set.ap;
+        let signal = channel.add_signal(rate, signal_streams(plan, topology, link));
         let mut first = None;
         for (place, access) in categories.accesses.iter().enumerate() {
             let device = *self.devices.entry((number, from.0, access.name())).or_insert_with(|| {
@@ -149,13 +150,9 @@ impl Media {
             });
             let stream =
                 |purpose: &str| named_stream(plan.seed, topology, link, &categories.purpose(purpose, place));
-            let streams = DirectionStreams {
-                errors: stream("wifi-errors"),
-                rates: stream("wifi-rates"),
-                signal: signal_streams(plan, topology, link),
-            };
+            let streams = DirectionStreams { errors: stream("wifi-errors"), rates: stream("wifi-rates") };
             let options = (rate, set.phy_of(rate));
-            let direction = channel.add_direction((link.0, place), device, options, streams);
+            let direction = channel.add_direction((link.0, place, signal), device, options, streams);
             first.get_or_insert(direction);
         }
         let first = first.unwrap_or_else(|| unreachable!("a link has its category"));

@@ -13,13 +13,13 @@ pub struct CategoryQueues {
     places: Arc<[u8]>,
     queues: Vec<Scheduler>,
     /// The queue that is asked next.
-    asked: usize,
+    selected: usize,
 }
 
 impl CategoryQueues {
     /// Queues, and of each flow, by number, the place of its queue among them.
     pub fn new(queues: Vec<Scheduler>, places: Arc<[u8]>) -> CategoryQueues {
-        CategoryQueues { places, queues, asked: 0 }
+        CategoryQueues { places, queues, selected: 0 }
     }
 
     /// The place of the queue of a packet.
@@ -28,8 +28,8 @@ impl CategoryQueues {
     }
 
     /// The queue at `place` is asked next.
-    pub(crate) fn ask(&mut self, place: usize) {
-        self.asked = place;
+    pub(crate) fn select(&mut self, place: usize) {
+        self.selected = place;
     }
 
     /// Whether packets wait in the queue at `place`.
@@ -51,7 +51,7 @@ impl Scheduled for CategoryQueues {
 
     #[inline(never)]
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
-        self.queues[self.asked].discipline_mut().dequeue(now, drops)
+        self.queues[self.selected].discipline_mut().dequeue(now, drops)
     }
 
     fn bytes(&self) -> u64 {
@@ -74,8 +74,7 @@ impl Scheduled for CategoryQueues {
         self.queues.iter_mut().for_each(|queue| queue.record_sojourns(from));
     }
 
-    /// That of the first queue that has one.
-    fn low_latency(&self) -> Option<&LowLatency> {
-        self.queues.iter().find_map(Scheduler::low_latency)
+    fn low_latency(&self) -> Option<LowLatency> {
+        self.queues.iter().filter_map(Scheduler::low_latency).reduce(|sum, one| sum.with(&one))
     }
 }

@@ -113,6 +113,17 @@ pub struct LowLatency {
 }
 
 impl LowLatency {
+    /// What two queues have done.
+    pub(super) fn with(&self, other: &LowLatency) -> LowLatency {
+        let times = self.times.as_ref().zip(other.times.as_ref());
+        LowLatency {
+            packets: self.packets + other.packets,
+            marked: self.marked + other.marked,
+            waited: self.waited + other.waited,
+            times: times.map(|((from, a), (_, b))| (*from, a.with(b))),
+        }
+    }
+
     /// Mean waiting time, seconds; not a number if no packet has left the queue.
     pub fn mean_wait_s(&self) -> f64 {
         self.waited / self.packets as f64 / units::PS_PER_S as f64
@@ -346,8 +357,8 @@ impl Scheduled for DualPi2 {
         self.counts.times = Some((from, SojournTimes::default()));
     }
 
-    fn low_latency(&self) -> Option<&LowLatency> {
-        Some(&self.counts)
+    fn low_latency(&self) -> Option<LowLatency> {
+        Some(self.counts.clone())
     }
 }
 

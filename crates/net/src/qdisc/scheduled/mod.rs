@@ -97,7 +97,7 @@ pub(crate) trait Scheduled {
     fn record_sojourns(&mut self, _from: Time) {}
 
     /// What the low-latency queue has done, if there is one.
-    fn low_latency(&self) -> Option<&LowLatency> {
+    fn low_latency(&self) -> Option<LowLatency> {
         None
     }
 }
@@ -161,7 +161,7 @@ macro_rules! disciplines {
             }
 
             /// What the low-latency queue has done, if there is one.
-            pub fn low_latency(&self) -> Option<&LowLatency> {
+            pub fn low_latency(&self) -> Option<LowLatency> {
                 self.discipline().low_latency()
             }
         }
@@ -202,9 +202,9 @@ impl Scheduler {
     }
 
     /// The queue of the access category at `place` is asked next.
-    pub(crate) fn ask(&mut self, place: usize) {
+    pub(crate) fn select(&mut self, place: usize) {
         if let Scheduler::Categories(queues) = self {
-            queues.ask(place);
+            queues.select(place);
         }
     }
 
