@@ -60,7 +60,7 @@ fn drawn_set(s: &mut Stream) -> String {
     let (eifs, bar) = (s.uniform() < 0.5, s.uniform() < 0.3);
     let retries = (s.uniform() * 8.0) as u32;
     let edca = one(s, &["", ", edca = { vo = { txop = \"0ms\" }, be = { txop = \"2ms\" } }"]);
-    let more = one(s, &["", ", scheduler = \"round_robin\"", ", charge = \"both\""]);
+    let more = one(s, &["", ", security = true", ", scheduler = \"round_robin\"", ", charge = \"both\""]);
     format!(
         "wifi = [{{ name = \"w\", ap = \"b\", standard = \"{standard}\", width = \"20MHz\", streams = 1, amsdu = {amsdu}, rts_threshold = \"{rts}\", eifs = {eifs}, bar = {bar}, retry_limit = {retries}{window}{edca}{more} }}]\n"
     )

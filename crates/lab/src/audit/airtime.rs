@@ -1,4 +1,4 @@
-//! Airtimes of 802.11n, ac and ax for the auditor, in tenths of a microsecond: code of its own beside that of the channels.
+//! Airtimes of 802.11n, ac and ax for the auditor, in tenths of a microsecond, independent of the code of the channels.
 
 use net::wifi::{Phy, Standard};
 use units::Span;

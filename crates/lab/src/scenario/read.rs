@@ -180,7 +180,7 @@ fn list_flows<'a>(top: &TableReader<'a>) -> Result<&'a [TomlItem]> {
     Ok(items)
 }
 
-/// Fails if the hosts of flows or traffic cannot have the small queues that their senders want.
+/// Fails if the hosts of flows or traffic cannot have the small queues of their senders.
 fn check_hosts(
     (flow_items, flows): (&[TomlItem], &[Flow]),
     (traffic_items, traffic): (&[TomlItem], &[Traffic]),

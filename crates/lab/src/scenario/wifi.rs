@@ -18,6 +18,9 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 const WORDS: MediumWords =
     MediumWords { kind: "wifi", link: "Wi-Fi", table: "[[wifi]]", station: "the access point" };
 
+/// Bytes that encryption adds to an MPDU (CCMP: header and integrity code).
+const ENCRYPTION: u32 = 16;
+
 /// The default queue of a Wi-Fi link: FQ-CoDel with mac80211's values.
 pub(super) fn default_queue() -> Queue {
     let values = [
@@ -132,6 +135,7 @@ fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
     phy.control = word(table, "control_rate", &[(6, "6Mbps"), (12, "12Mbps"), (24, "24Mbps")], phy.control)?;
     let most = if standard == Standard::Ax { 256 } else { 64 };
     phy.window = table.integer("window", 1, most)?.map_or(phy.window, |window| window as u32);
+    phy.security = if table.switch("security")?.unwrap_or(false) { ENCRYPTION } else { 0 };
     phy.amsdu = table.integer("amsdu", 1, 8)?.unwrap_or(1) as u32;
     let longest: Option<Span> = table.quantity("max_ppdu", "5.484ms")?;
     if let Some(longest) = longest {

@@ -55,6 +55,7 @@ pub(super) const WIFI: &[Key] = &[
     key("charge", Word(&["down", "both"]), "\"down\"", "whether a station also pays for what it sends"),
     key("window", Integer(1, 256), "64; ax: 256", "block ACK window; 1: no aggregation"),
     key("amsdu", Integer(1, 8), "1", "packets that share an MPDU (A-MSDU)"),
+    key("security", Switch, "false", "encryption: 16 bytes more in each MPDU"),
     key("max_ppdu", Quantity(Unit::Time, "5.484ms"), "5.484ms", "longest transmission of data"),
     key("control_rate", Word(&["6Mbps", "12Mbps", "24Mbps"]), "24Mbps", "largest rate of control frames"),
     key(

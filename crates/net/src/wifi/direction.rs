@@ -4,7 +4,7 @@ use super::account::DirectionAccount;
 use super::block_ack::{BlockAck, Mpdu};
 use super::config::DirectionOptions;
 use super::errors::error_probability;
-use super::phy::{Phy, amsdu, amsdu_mpdu, appended, mpdu};
+use super::phy::{Phy, amsdu, appended};
 use super::ppdu::{Ppdu, Room};
 use super::rates::Rates;
 use crate::qdisc::scheduled::Waiting;
@@ -172,7 +172,7 @@ impl ChannelDirection {
                 break;
             }
             let Some(packet) = self.next_packet(queues) else { break };
-            let mut size = mpdu(packet.packet.size);
+            let mut size = self.phy.mpdu(packet.packet.size);
             if !fits(&self.phy, size) {
                 self.held = Some(packet);
                 break;
@@ -183,7 +183,7 @@ impl ChannelDirection {
                 && let Some(other) = self.next_packet(queues)
             {
                 let larger = amsdu(body, other.packet.size);
-                let mpdu = amsdu_mpdu(larger);
+                let mpdu = self.phy.amsdu_mpdu(larger);
                 if mpdu > self.phy.longest_mpdu() || !room.fits(&self.phy, longer(&self.phy, mpdu)) {
                     self.held = Some(other);
                     break;

@@ -112,6 +112,8 @@ pub struct Phy {
     pub window: u32,
     /// Packets that share an MPDU (A-MSDU); 1: each has its own.
     pub amsdu: u32,
+    /// Bytes of encryption of an MPDU.
+    pub security: u32,
     /// Longest PPDU.
     pub longest: Span,
     /// Data bits of a symbol by MCS; 0 if there is no such rate.
@@ -133,7 +135,18 @@ impl Phy {
             bits[mcs] = if exists { whole / below } else { 0 };
         }
         let window = if standard == Standard::Ax { 256 } else { 64 };
-        Ok(Phy { standard, width, streams, guard, control: 24, window, amsdu: 1, longest: us(54_840), bits })
+        Ok(Phy {
+            standard,
+            width,
+            streams,
+            guard,
+            control: 24,
+            window,
+            amsdu: 1,
+            security: 0,
+            longest: us(54_840),
+            bits,
+        })
     }
 
     /// The same with another number of streams.
@@ -198,6 +211,16 @@ impl Phy {
         self.standard.longest_ampdu()
     }
 
+    /// Bytes of the MPDU of a packet.
+    pub fn mpdu(&self, packet: u32) -> u32 {
+        packet + MPDU_OVERHEAD + self.security
+    }
+
+    /// Bytes of the MPDU of an A-MSDU whose packets have so many bytes, see [`amsdu`].
+    pub fn amsdu_mpdu(&self, packets: u32) -> u32 {
+        self.mpdu(packets) - LLC
+    }
+
     /// Largest number of bytes of an MPDU.
     pub fn longest_mpdu(&self) -> u32 {
         self.standard.longest_mpdu()
@@ -247,20 +270,10 @@ pub fn eifs_without_aifs() -> Span {
     SIFS + legacy(6, ACK)
 }
 
-/// Bytes of the MPDU of a packet.
-pub fn mpdu(packet: u32) -> u32 {
-    packet + MPDU_OVERHEAD
-}
-
 /// Bytes of the packets of an A-MSDU of `before` bytes with one more, which is the last one and has no padding: addresses,
 /// length and LLC before each.
 pub fn amsdu(before: u32, packet: u32) -> u32 {
     before.next_multiple_of(4) + AMSDU_OVERHEAD + packet
-}
-
-/// Bytes of the MPDU of such an A-MSDU.
-pub fn amsdu_mpdu(packets: u32) -> u32 {
-    packets + MPDU_OVERHEAD - LLC
 }
 
 /// Bytes of an A-MPDU of `before` bytes with one more MPDU, which is the last one and has no padding.
@@ -277,7 +290,7 @@ mod tests {
     }
 
     fn ampdu(packet: u32, count: u32) -> u32 {
-        (0..count).fold(0, |bytes, _| appended(bytes, mpdu(packet)))
+        (0..count).fold(0, |bytes, _| appended(bytes, packet + MPDU_OVERHEAD))
     }
 
     fn micros(span: Span) -> f64 {

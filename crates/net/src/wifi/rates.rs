@@ -1,7 +1,7 @@
 //! The choice of the MCS: fixed, by the true SNR, or a simple variant of Minstrel-HT.
 
 use super::errors::error_probability;
-use super::phy::{Phy, appended, mpdu};
+use super::phy::{Phy, appended};
 use engine::Stream;
 use units::{Span, Time};
 
@@ -52,7 +52,7 @@ impl Rates {
             Rates::Ideal { snr: last, mcs } => {
                 if *last != snr {
                     *last = snr;
-                    *mcs = best(phy, |mcs| 1.0 - error_probability(snr, mcs, mpdu(PACKET)));
+                    *mcs = best(phy, |mcs| 1.0 - error_probability(snr, mcs, phy.mpdu(PACKET)));
                 }
                 *mcs
             }
@@ -71,7 +71,7 @@ impl Rates {
 /// Airtime of an MPDU in an A-MPDU of `count`, s.
 fn cost(phy: &Phy, mcs: u8, count: f64) -> f64 {
     let count = (count as u32).clamp(1, phy.window);
-    let bytes = (0..count).fold(0, |bytes, _| appended(bytes, mpdu(PACKET)));
+    let bytes = (0..count).fold(0, |bytes, _| appended(bytes, phy.mpdu(PACKET)));
     phy.ppdu(mcs, bytes).seconds() / count as f64
 }
 
