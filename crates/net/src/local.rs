@@ -13,7 +13,7 @@ struct LocalFlow {
     /// Bytes that have been queued and have not left.
     bytes: u64,
     /// When some of them leave that the device has begun to send.
-    leaves: VecDeque<(Time, u32)>,
+    departures: VecDeque<(Time, u32)>,
     /// The sender waits until there are at most so many bytes.
     limit: Option<u64>,
 }
@@ -22,8 +22,8 @@ impl LocalFlow {
     /// When at most `limit` bytes remain of those of which it is known when they leave.
     fn room_at(&self, limit: u64) -> Option<Time> {
         let mut bytes = self.bytes;
-        let mut leaves = self.leaves.iter();
-        leaves.find_map(|(at, size)| {
+        let mut departures = self.departures.iter();
+        departures.find_map(|(at, size)| {
             bytes -= u64::from(*size);
             (bytes <= limit).then_some(*at)
         })
@@ -42,7 +42,7 @@ pub(crate) struct LocalQueues {
 impl LocalQueues {
     /// Flow `flow` limits its packets at `link`, the first of its path; `timer` wakes its sender.
     pub fn add(&mut self, flow: u32, link: u32, timer: u32) {
-        let local = LocalFlow { link, timer, bytes: 0, leaves: VecDeque::new(), limit: None };
+        let local = LocalFlow { link, timer, bytes: 0, departures: VecDeque::new(), limit: None };
         self.flows.resize((flow as usize + 1).max(self.flows.len()), None);
         self.flows[flow as usize] = Some(Box::new(local));
     }
@@ -63,8 +63,8 @@ impl LocalQueues {
     pub fn leaves(&mut self, link: u32, flow: u32, size: u32, at: Time) {
         let Some(local) = self.at(link, flow) else { return };
         // A packet that is dropped leaves before those that the device has begun to send.
-        let place = local.leaves.partition_point(|(other, _)| *other <= at);
-        local.leaves.insert(place, (at, size));
+        let place = local.departures.partition_point(|(other, _)| *other <= at);
+        local.departures.insert(place, (at, size));
         let room = local.limit.and_then(|limit| local.room_at(limit));
         if let Some(at) = room {
             local.limit = None;
@@ -76,7 +76,7 @@ impl LocalQueues {
     /// When flow `flow` has at most `limit` bytes at its first link; `None`: now. `NEVER`: its timer is set when it is known.
     pub fn room_at(&mut self, flow: u32, limit: u64, now: Time) -> Option<Time> {
         let local = self.flows.get_mut(flow as usize)?.as_deref_mut()?;
-        while let Some((_, size)) = local.leaves.pop_front_if(|(at, _)| *at <= now) {
+        while let Some((_, size)) = local.departures.pop_front_if(|(at, _)| *at <= now) {
             local.bytes -= u64::from(size);
         }
         local.limit = None;
