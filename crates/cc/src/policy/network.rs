@@ -1,5 +1,5 @@
-//! A feed-forward network: dense layers with normalisation and activations, in single precision and in a fixed order of operations, so that
-//! all machines compute the same bits.
+//! A feed-forward network: dense layers with normalisation and activations, in single precision and in a fixed order of
+//! operations, so that all machines compute the same bits.
 
 use crate::detmath;
 

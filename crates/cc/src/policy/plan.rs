@@ -1,8 +1,8 @@
 //! A policy file: what the policy observes, how often it decides, what an action means, and its network.
 //!
 //! The file is TOML: `format`, `features`, `history`, `[interval]` (`rtts`, `of`, `least`), `[action]` (`kind`, `scale`,
-//! `limit`, `least`, `largest`), one `[[layer]]` (`weights`, `bias`, `normalisation`, `activation`) for each layer, and `[record]`, which only people
-//! read. docs/gym.md describes it.
+//! `limit`, `least`, `largest`), one `[[layer]]` (`weights`, `bias`, `normalisation`, `activation`) for each layer, and `[record]`,
+//! which only people read. docs/gym.md describes it.
 
 use super::action::{Action, ActionKind};
 use super::feature::Feature;

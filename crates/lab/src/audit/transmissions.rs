@@ -23,16 +23,17 @@ struct LastAccess {
 }
 
 impl LastAccess {
-    /// Whether the same device transmits again in its TXOP.
-    fn goes_on(&self, t: &Transmission, transmitter: (u32, Access)) -> bool {
-        t.begin == self.end + BETWEEN_PPDUS && self.transmitter == transmitter && self.answered
+    /// When the TXOP began in which the same device transmits again; none if it does not.
+    fn txop_of(&self, t: &Transmission, transmitter: (u32, Access)) -> Option<Time> {
+        let goes_on = t.begin == self.end + BETWEEN_PPDUS && self.transmitter == transmitter && self.answered;
+        goes_on.then_some(self.txop_begin)
     }
 }
 
 impl EdcaRules {
     /// The PPDU has the airtimes of its bytes, and no more bytes and packets than one can have; RTS and CTS come before it
-    /// unless it goes on in a TXOP. Returns a violation.
-    fn duration(&self, t: &Transmission, goes_on: bool) -> Option<String> {
+    /// unless it is a later one of a TXOP. Returns a violation.
+    fn duration(&self, t: &Transmission, later: bool) -> Option<String> {
         let Content::Ppdu { mcs, data, collided, ref mpdus, .. } = t.content else { return None };
         let (airtimes, used) = (&self.airtimes, t.end.since(t.begin));
         if mpdus.is_empty() {
@@ -52,14 +53,14 @@ impl EdcaRules {
         }
         let answered = mpdus.iter().any(|mpdu| mpdu.arrived);
         let answer = if answered { airtimes.answer(mcs) } else { Span::ZERO };
-        let protected = bytes >= self.rts_threshold as u64 && !goes_on;
+        let protected = bytes >= self.rts_threshold as u64 && !later;
         let protection = if protected { airtimes.protection(mcs) } else { Span::ZERO };
         (data != airtimes.data(mcs, bytes) || used != protection + data + answer)
             .then(|| format!("{bytes} bytes at MCS {mcs} last {} ps, and {} ps in all", data.ps(), used.ps()))
     }
 
-    /// A device goes on in a TXOP that began at `begin`. Returns a violation.
-    fn goes_on(&self, t: &Transmission, begin: Time, access: Access) -> Option<String> {
+    /// A transmission in a TXOP that began at `begin` ends in it. Returns a violation.
+    fn within_txop(&self, t: &Transmission, begin: Time, access: Access) -> Option<String> {
         let over = t.end > begin + self.txop[access as usize];
         over.then(|| format!("its TXOP began at {} ps, and it ends at {} ps", begin.ps(), t.end.ps()))
     }
@@ -186,17 +187,15 @@ impl Transmissions {
         match (&medium.rules, &t.content) {
             (AccessRules::Unchecked, _) => None,
             (AccessRules::Edca(rules), Content::BlockAckRequest { access, collided }) => {
-                self.access(medium.number, rules, t, (*access, *collided, !*collided))
+                self.access(medium.number, rules, t, (*access, *collided, !*collided)).0
             }
             (AccessRules::Edca(rules), Content::Ppdu { access, collided, mpdus, .. }) => {
                 let agreement = self.agreements.entry((t.link.0, *access)).or_default();
                 let limits = (rules.airtimes.window as u32, rules.attempts);
-                let last = self.channels.get(&medium.number);
-                let goes_on = last.is_some_and(|last| last.goes_on(t, (rules.node, *access)));
-                let violation = agreement.add(mpdus, *collided, limits).or(rules.duration(t, goes_on));
+                let violation = agreement.add(mpdus, *collided, limits);
                 let answered = mpdus.iter().any(|mpdu| mpdu.arrived);
-                let access = self.access(medium.number, rules, t, (*access, *collided, answered));
-                access.or(violation)
+                let (early, later) = self.access(medium.number, rules, t, (*access, *collided, answered));
+                early.or(violation).or(rules.duration(t, later))
             }
             (AccessRules::Cell(rules), Content::Block { width, attempt, first, arrived, .. }) => {
                 let block = OpenBlock { attempt: *attempt, begin: t.begin, width: *width };
@@ -209,42 +208,40 @@ impl Transmissions {
     }
 
     /// Accesses do not overlap and follow each other after AIFS, or EIFS; those that begin together collide. A device with a
-    /// TXOP goes on after SIFS.
+    /// TXOP transmits again after SIFS. Returns a violation, and whether it is a later transmission of a TXOP.
     fn access(
         &mut self,
         channel: u32,
         rules: &EdcaRules,
         t: &Transmission,
         (access, collided, answered): (Access, bool, bool),
-    ) -> Option<String> {
+    ) -> (Option<String>, bool) {
         let transmitter = (rules.node, access);
-        let mut this = LastAccess {
+        let last = self.channels.get(&channel);
+        let txop = last.and_then(|last| last.txop_of(t, transmitter));
+        let this = LastAccess {
             begin: t.begin,
             end: t.end,
             transmissions: 1,
             collided,
             answered,
             transmitter,
-            txop_begin: t.begin,
+            txop_begin: txop.unwrap_or(t.begin),
         };
         let Some(last) = self.channels.get_mut(&channel) else {
             self.channels.insert(channel, this);
-            return None;
+            return (None, false);
         };
         if t.begin == last.begin {
             last.end = last.end.max(t.end);
             last.transmissions += 1;
             last.answered |= answered;
             let unmarked = !collided || !last.collided;
-            return unmarked.then(|| "a collision that is not marked as one".into());
-        }
-        let goes_on = last.goes_on(t, transmitter);
-        if goes_on {
-            this.txop_begin = last.txop_begin;
+            return (unmarked.then(|| "a collision that is not marked as one".into()), false);
         }
         let LastAccess { end, transmissions, collided, answered, .. } = std::mem::replace(last, this);
-        if goes_on {
-            return rules.goes_on(t, last.txop_begin, access);
+        if let Some(begin) = txop {
+            return (rules.within_txop(t, begin, access), true);
         }
         let longer = rules.eifs && !answered;
         let idle = end + if longer { after_a_failure() } else { Span::ZERO };
@@ -252,9 +249,9 @@ impl Transmissions {
         if t.begin < from {
             let early = from.since(t.begin).ps();
             let name = if longer { "EIFS" } else { "AIFS" };
-            return Some(format!("it begins {early} ps before {name} is over"));
+            return (Some(format!("it begins {early} ps before {name} is over")), false);
         }
-        (transmissions == 1 && collided).then(|| "a collision of one transmission".into())
+        ((transmissions == 1 && collided).then(|| "a collision of one transmission".into()), false)
     }
 
     /// Blocks begin at slots, take at most the resource blocks of the cell, and none is sent in an interruption.

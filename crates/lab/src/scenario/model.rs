@@ -56,6 +56,13 @@ pub struct Scenario {
     pub prepared: Prepared,
 }
 
+impl Scenario {
+    /// The basic service set of a direction of a Wi-Fi link.
+    pub fn wifi_set(&self, direction: &DirectionOptions) -> Option<&Wifi> {
+        self.wifi.iter().find(|set| Some(&set.name) == direction.medium.as_ref())
+    }
+}
+
 /// A duplex link.
 #[derive(Clone, Debug)]
 pub struct Duplex {

@@ -9,7 +9,7 @@ use engine::Stream;
 use net::cellular::Handover;
 use net::impairment::{BuildContext, Delay, Impairment, OnDemand};
 use net::qdisc::Qdisc;
-use net::wifi::{Access, DirectionOptions};
+use net::wifi::Access;
 use net::{LinkId, LinkSpec, Network, RateSteps, TokenBucket, TraceCursor, Transmitter};
 use units::{Limit, Rate, Span, Time};
 
@@ -158,10 +158,7 @@ fn audited_link(
     let served = plan.scenario.prepared.serves(link.0);
     let limit_before = direction.queue.limits_before();
     let mut limit = audited_limit(&direction.queue, rate, rtt);
-    let set = |rate: &DirectionOptions| {
-        plan.scenario.wifi.iter().find(|set| Some(&set.name) == rate.medium.as_ref())
-    };
-    if let Some(set) = direction.wifi().and_then(set) {
+    if let Some(set) = direction.wifi().and_then(|rate| plan.scenario.wifi_set(rate)) {
         // Packets of an A-MPDU have left the queue, and depart when the receiver releases them.
         let aggregated = set.phy.window * set.phy.amsdu + 2;
         let shared = matches!(set.queue, WifiQueue::Shared(_));
@@ -202,7 +199,7 @@ fn audited_medium(
     };
     match direction.variation.as_ref()? {
         RateVariation::Wifi(rate) => {
-            let set = sets.iter().find(|set| Some(&set.name) == rate.medium.as_ref())?;
+            let set = plan.scenario.wifi_set(rate)?;
             medium.number = sets.iter().position(|other| other.channel == set.channel)? as u32;
             let category = |access: usize| set.category(Access::ALL[access].0, from == set.ap);
             let aifs = |access| Span::from_ps((16 + 9 * category(access).aifsn as u64) * 1_000_000);

@@ -128,8 +128,8 @@ impl Media {
         (link, rate): (LinkId, &DirectionOptions),
         categories: &Categories,
     ) -> Transmitter {
-        let set = plan.scenario.wifi.iter().find(|set| Some(&set.name) == rate.medium.as_ref());
-        let set = set.expect("the reader has checked the name of the basic service set");
+        let set =
+            plan.scenario.wifi_set(rate).expect("the reader has checked the name of the basic service set");
         let number = *self.channels.entry(set.channel.clone()).or_insert_with(|| {
             let channel = Channel::new(set.channel.clone(), set.options.clone());
             network.add_medium(MediumKind::Wifi(Box::new(channel)))

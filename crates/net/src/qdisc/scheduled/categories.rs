@@ -43,13 +43,13 @@ impl CategoryQueues {
 }
 
 impl Scheduled for CategoryQueues {
-    #[inline(never)]
+    #[inline(never)] // keeps the path of the other disciplines short
     fn enqueue(&mut self, packet: Waiting, idle: bool, drops: &mut Vec<Waiting>) -> bool {
         let place = self.place(&packet.packet);
         self.queues[place].discipline_mut().enqueue(packet, idle, drops)
     }
 
-    #[inline(never)]
+    #[inline(never)] // keeps the path of the other disciplines short
     fn dequeue(&mut self, now: Time, drops: &mut Vec<Waiting>) -> Option<Waiting> {
         self.queues[self.selected].discipline_mut().dequeue(now, drops)
     }
