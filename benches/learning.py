@@ -27,7 +27,7 @@ DECISIONS = 4000
 RATE, DELAY_S, QUEUE, LOSS, PART = 400, 0.13, 50, 0.01, 0.95
 NETWORK = f"""
 duration = "100000s"
-tcp = {{ congestion_control = "policy", receive_window = 20000 }}
+tcp = {{ congestion_control = "policy", receive_window = 20000, ack_compression = false }}
 flow = [{{ name = "f", from = "a", to = "b" }}]
 [[link]]
 ends = ["a", "b"]

@@ -188,15 +188,26 @@ impl Timers {
         self.border += 1;
     }
 
-    /// The interval of the earliest far entry.
+    /// The interval of the earliest far entry: the lists are searched in the order of their next intervals, and an entry of
+    /// such an interval is the earliest.
     #[inline(never)]
     fn earliest_interval(&self) -> Option<u64> {
+        let begin = self.border as usize % PLACES;
         let mut earliest = None;
-        for (word, bits) in self.occupied.iter().enumerate() {
-            let mut left = *bits;
+        for step in 0..=self.occupied.len() {
+            let word = (begin / 64 + step) % self.occupied.len();
+            let mut left = self.occupied[word];
+            if step == 0 {
+                left &= u64::MAX << (begin % 64);
+            } else if step == self.occupied.len() {
+                left &= !(u64::MAX << (begin % 64));
+            }
             while left != 0 {
-                let list = &self.far[word * 64 + left.trailing_zeros() as usize];
-                let first = list.iter().map(|key| time_of(*key).ps() >> INTERVAL_BITS).min();
+                let place = word * 64 + left.trailing_zeros() as usize;
+                let first = self.far[place].iter().map(|key| time_of(*key).ps() >> INTERVAL_BITS).min();
+                if first == Some(self.border + (place.wrapping_sub(begin) % PLACES) as u64) {
+                    return first;
+                }
                 earliest = [earliest, first].into_iter().flatten().min();
                 left &= left - 1;
             }

@@ -8,13 +8,13 @@ mod blocks;
 mod change;
 mod context;
 mod options;
+mod ranges;
 mod rate;
 mod receiver;
 mod recording;
 mod recovery;
 mod recovery_state;
 mod rtt;
-mod scoreboard;
 mod segments;
 mod sender;
 #[cfg(test)]
@@ -28,11 +28,11 @@ pub use options::{
     EcnFeedback, IdleRestart, Options, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator,
     StackProfile, TimerClock, UndoBy, Validation,
 };
+pub use ranges::SegmentRanges;
 pub use rate::RateSampler;
 pub use receiver::{ArrivalDetail, PacketNumbers, Receiver, ReceiverStats};
 pub use recording::RecordingContext;
 pub use recovery_state::rack::{Snapshot, State};
 pub use rtt::RttEstimator;
-pub use scoreboard::Scoreboard;
 pub use sender::{SendLimit, Sender, SenderStats, Setup};
 pub use udp::UdpSource;

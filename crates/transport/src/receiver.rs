@@ -7,6 +7,7 @@ mod window_growth;
 use crate::blocks::{AckOptions, Block, Blocks};
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::{EcnFeedback, Options, Recovery, StackProfile};
+use crate::ranges::SegmentRanges;
 use compression::Compression;
 use net::{Ecn, Packet, PacketKind, RouterReply};
 pub use stats::{ArrivalDetail, PacketNumbers, ReceiverStats};
@@ -25,8 +26,8 @@ pub struct Receiver {
     options: Arc<Options>,
     /// Next segment expected; everything below has arrived.
     next: u32,
-    /// Ranges that arrived beyond `next`, in order.
-    beyond: Vec<Block>,
+    /// What arrived beyond `next`.
+    beyond: SegmentRanges,
     /// Blocks reported, the most recent first.
     recent: Vec<Block>,
     /// Segments whose ACK is delayed, until there are enough or the timer expires.
@@ -64,7 +65,7 @@ impl Receiver {
             flow,
             route,
             next: 0,
-            beyond: Vec::new(),
+            beyond: SegmentRanges::default(),
             recent: Vec::new(),
             delayed: 0,
             last_data: Time::ZERO,
@@ -259,25 +260,12 @@ impl Receiver {
     /// Stores a segment that is out of order. Returns whether it had arrived before.
     #[cold]
     fn reassemble(&mut self, seq: u32) -> bool {
-        let at = self.beyond.partition_point(|b| b.end <= seq);
-        let known = seq < self.next || self.beyond.get(at).is_some_and(|b| b.start <= seq);
-        if known {
-            return true;
+        if seq == self.next {
+            self.next = self.beyond.next_hole(seq + 1);
+            self.beyond.advance(self.next);
+            return false;
         }
-        let mut merged = Block { start: seq, end: seq + 1 };
-        let first = if at > 0 && self.beyond[at - 1].end == seq { at - 1 } else { at };
-        let last = if self.beyond.get(at).is_some_and(|b| b.start == seq + 1) { at + 1 } else { at };
-        if first < last {
-            merged.start = merged.start.min(self.beyond[first].start);
-            merged.end = merged.end.max(self.beyond[last - 1].end);
-        }
-        if merged.start == self.next {
-            self.next = merged.end;
-            self.beyond.drain(first..last);
-        } else {
-            self.beyond.splice(first..last, [merged]);
-        }
-        false
+        !self.beyond.add(Block { start: seq, end: seq + 1 }, self.next, u32::MAX)
     }
 
     /// The SACK blocks after the arrival of segment `seq`: first the block that contains it, then the most recent blocks
@@ -301,9 +289,7 @@ impl Receiver {
         if self.beyond.is_empty() {
             return self.recent.clear();
         }
-        let at = self.beyond.partition_point(|b| b.end <= seq);
-        let newest = self.beyond.get(at).filter(|b| b.start <= seq).copied();
-        match newest {
+        match self.beyond.range_of(seq) {
             Some(block) => {
                 self.recent.retain(|b| !(block.start <= b.start && b.end <= block.end));
                 self.recent.insert(0, block);

@@ -3,7 +3,7 @@
 pub(crate) mod rack;
 
 use crate::options::{Options, Recovery, StackProfile};
-use crate::scoreboard::Scoreboard;
+use crate::ranges::SegmentRanges;
 use cc::Signals;
 use rack::Rack;
 use units::Span;
@@ -79,7 +79,7 @@ impl RecoveryState {
 /// State of a SACK recovery: of ns-2's Sack1, and of RFC 6675.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sack {
-    pub board: Scoreboard,
+    pub board: SegmentRanges,
     pub recovering: bool,
     /// ns-2: the estimated number of segments in the network.
     pub pipe: i64,

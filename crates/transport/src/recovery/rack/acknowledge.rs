@@ -42,7 +42,9 @@ impl Rack {
         let mut sorted: [Block; crate::blocks::MAX_BLOCKS] = Default::default();
         let count = rest.len().min(sorted.len());
         sorted[..count].copy_from_slice(&rest[..count]);
-        sorted[..count].sort_unstable_by_key(|block| block.start);
+        if count > 1 {
+            sorted[..count].sort_unstable_by_key(|block| block.start);
+        }
         let (mut samples, mut reordered) = (Samples::default(), u32::MAX);
         let mut parts = std::mem::take(&mut self.parts);
         parts.clear();

@@ -116,9 +116,9 @@ impl Rack {
 impl Rack {
     /// A loss or an ECN echo is about to reduce the window: if it is not validated, what was used takes its place.
     pub(super) fn discard_unvalidated(&mut self, s: &mut Sender, now: Time) {
-        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
         let out = self.segments.packets_out();
         let Some(pipe_ack) = &mut self.pipe_ack else { return };
+        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
         pipe_ack.turn(now, s.rtt.smoothed(&s.options));
         pipe_ack.reduced = None;
         if !s.controller.owns_window() && !pipe_ack.validates(cwnd, slow_start) {
@@ -156,8 +156,8 @@ impl Rack {
     /// Called after each attempt to send and before data is written: halves a window that was not validated, once
     /// for each five minutes.
     pub(super) fn expire_unvalidated(&mut self, s: &mut Sender, now: Time) {
-        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
         let Some(pipe_ack) = &mut self.pipe_ack else { return };
+        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
         pipe_ack.turn(now, s.rtt.smoothed(&s.options));
         if pipe_ack.validates(cwnd, slow_start) {
             pipe_ack.validated();

@@ -6,7 +6,7 @@
 //! flight.
 
 use crate::blocks::Block;
-use crate::scoreboard::Scoreboard;
+use crate::ranges::SegmentRanges;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::Time;
@@ -76,7 +76,7 @@ pub(crate) struct Segments {
     highest_sacked: u32,
     /// Segments that were marked as lost, the lowest number first: all that await retransmission, and others.
     marked: BinaryHeap<Reverse<u32>>,
-    reports: Scoreboard,
+    reports: SegmentRanges,
     /// The segments marked as lost of which the controller was not notified yet; only if it asks for them.
     newly_lost: Option<Vec<u32>>,
 }
@@ -96,7 +96,7 @@ impl Default for Segments {
             lost: 0,
             highest_sacked: 0,
             marked: BinaryHeap::new(),
-            reports: Scoreboard::default(),
+            reports: SegmentRanges::default(),
             newly_lost: None,
         }
     }

@@ -1,15 +1,16 @@
-//! The outstanding segments that the receiver has reported by SACK (RFC 2018), as sorted ranges.
+//! Segments as sorted ranges: those that arrived beyond the next one expected at the receiver, and those that the sender
+//! knows by SACK (RFC 2018).
 
 use crate::blocks::Block;
 
-/// Selectively acknowledged segments above the cumulative ACK.
+/// Segments above the cumulative ACK that have arrived.
 #[derive(Clone, Debug, Default)]
-pub struct Scoreboard {
+pub struct SegmentRanges {
     /// Sorted, disjoint, not adjacent.
     ranges: Vec<Block>,
 }
 
-impl Scoreboard {
+impl SegmentRanges {
     /// Removes all ranges.
     pub fn clear(&mut self) {
         self.ranges.clear();
@@ -23,11 +24,18 @@ impl Scoreboard {
         first.start = first.start.max(una);
         below > 0 || cut
     }
-    /// Adds the part of `block` within `una..high`. Returns whether it reports a new segment.
+    /// Adds the part of `block` within `una..high`. Returns whether it has a new segment.
     pub fn add(&mut self, block: Block, una: u32, high: u32) -> bool {
         let (start, end) = (block.start.max(una), block.end.min(high));
         if start >= end {
             return false;
+        }
+        if let Some(newest) =
+            self.ranges.last_mut().filter(|newest| newest.start <= start && start <= newest.end)
+        {
+            let grows = newest.end < end; // data mostly arrives in order after a hole
+            newest.end = newest.end.max(end);
+            return grows;
         }
         let first = self.ranges.partition_point(|r| r.end < start);
         let last = self.ranges.partition_point(|r| r.start <= end);
@@ -37,13 +45,14 @@ impl Scoreboard {
         }
         let merged =
             Block { start: start.min(self.ranges[first].start), end: end.max(self.ranges[last - 1].end) };
-        if last - first == 1 && self.ranges[first] == merged {
-            return false;
+        let before = std::mem::replace(&mut self.ranges[first], merged);
+        if last - first == 1 {
+            return before != merged;
         }
-        self.ranges.splice(first..last, [merged]);
+        self.ranges.drain(first + 1..last);
         true
     }
-    /// As [`Scoreboard::add`], but appends to `parts` the ranges of segments that are newly reported, in order.
+    /// As [`SegmentRanges::add`], but appends to `parts` the ranges of segments that are newly reported, in order.
     pub fn add_parts(&mut self, block: Block, una: u32, high: u32, parts: &mut Vec<Block>) {
         let mut start = block.start.max(una);
         let end = block.end.min(high);
@@ -65,24 +74,33 @@ impl Scoreboard {
         }
         self.add(block, una, high);
     }
-    /// Number of reported segments.
+    /// Number of segments.
     pub fn total(&self) -> u32 {
         self.ranges.iter().map(|r| r.end - r.start).sum()
     }
-    /// Number of reported segments in `from..to`.
+    /// Number of segments in `from..to`.
     pub fn count(&self, from: u32, to: u32) -> u32 {
         self.ranges.iter().map(|r| r.end.min(to).saturating_sub(r.start.max(from))).sum()
     }
-    /// Whether `seq` is reported.
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+    /// Whether `seq` is in a range.
     pub fn has(&self, seq: u32) -> bool {
-        self.next_hole(seq) > seq
+        self.range_of(seq).is_some()
     }
-    /// The first segment from `seq` on that is not reported.
-    pub fn next_hole(&self, seq: u32) -> u32 {
+    /// The range that contains `seq`.
+    pub fn range_of(&self, seq: u32) -> Option<Block> {
         let range = self.ranges.get(self.ranges.partition_point(|r| r.end <= seq));
-        range.filter(|r| r.start <= seq).map_or(seq, |r| r.end)
+        range.filter(|r| r.start <= seq).copied()
     }
-    /// One past the highest segment reported.
+    /// The first segment from `seq` on that is in no range.
+    pub fn next_hole(&self, seq: u32) -> u32 {
+        self.range_of(seq).map_or(seq, |range| range.end)
+    }
+    /// One past the highest segment.
     pub fn highest(&self) -> Option<u32> {
         self.ranges.last().map(|r| r.end)
     }
@@ -104,8 +122,8 @@ impl Scoreboard {
 mod tests {
     use super::*;
 
-    fn board(blocks: &[(u32, u32)]) -> Scoreboard {
-        let mut board = Scoreboard::default();
+    fn board(blocks: &[(u32, u32)]) -> SegmentRanges {
+        let mut board = SegmentRanges::default();
         for &(start, end) in blocks {
             board.add(Block { start, end }, 0, u32::MAX);
         }
