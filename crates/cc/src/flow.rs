@@ -31,8 +31,8 @@ impl Signals {
     pub const L4S: Signals = Signals(512);
     /// A call of [`crate::Controller::on_lost`] for each segment that is marked as lost.
     pub const LOSSES: Signals = Signals(1024);
-    /// A call of [`crate::Controller::on_sent`] for each transmission; includes [`Signals::RATE`].
-    pub const SENT: Signals = Signals(2048 | Signals::RATE.0);
+    /// A call of [`crate::Controller::on_sent`] for each transmission.
+    pub const SENT: Signals = Signals(2048);
 
     /// A call of [`crate::Controller::on_delivered`] for each delivered segment; includes [`Signals::RATE`].
     pub const DELIVERIES: Signals = Signals(4096 | Signals::RATE.0);
@@ -49,7 +49,7 @@ impl Signals {
         ("ecn_per_packet", Signals::ECN_PER_PACKET),
         ("l4s", Signals::L4S),
         ("losses", Signals::SEGMENT_COUNTS.and(Signals::RATE).and(Signals::LOSSES)),
-        ("sent", Signals::SENT),
+        ("sent", Signals::SENT.and(Signals::RATE)),
         ("deliveries", Signals::SEGMENT_COUNTS.and(Signals::DELIVERIES)),
         ("segment_counts", Signals::SEGMENT_COUNTS),
     ];

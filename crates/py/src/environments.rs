@@ -8,7 +8,7 @@ use lab::{Environment, Recording, Settings};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One environment and what it showed last.
@@ -161,26 +161,32 @@ impl Environments {
                 actions.len()
             )));
         }
-        let next = AtomicUsize::new(0);
-        let work = || loop {
-            // Whoever is ready takes the next environment.
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(slot) = self.slots.get(index) else { return };
-            let mut slot = lock(slot);
-            if slot.waits
-                && let Some(environment) = &mut slot.environment
-            {
-                environment.act(&actions[index * agents..(index + 1) * agents]);
-                slot.advance();
+        // Each thread begins with a part of its own, whose memory its core may still have, and then takes what is left.
+        let count = self.slots.len();
+        let taken: Vec<AtomicBool> = (0..count).map(|_| AtomicBool::new(false)).collect();
+        let threads = self.threads.min(count);
+        let work = &|thread: usize| {
+            let begin = thread * count / threads;
+            for index in (begin..count).chain(0..begin) {
+                if taken[index].swap(true, Ordering::Relaxed) {
+                    continue;
+                }
+                let mut slot = lock(&self.slots[index]);
+                if slot.waits
+                    && let Some(environment) = &mut slot.environment
+                {
+                    environment.act(&actions[index * agents..(index + 1) * agents]);
+                    slot.advance();
+                }
             }
         };
         py.detach(|| {
             guarded(|| {
                 std::thread::scope(|scope| {
-                    for _ in 1..self.threads.min(self.slots.len()) {
-                        scope.spawn(work);
+                    for thread in 1..threads {
+                        scope.spawn(move || work(thread));
                     }
-                    work();
+                    work(0);
                 });
             })
         })?;

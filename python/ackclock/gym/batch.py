@@ -179,6 +179,9 @@ class Batch:
         """The rate of the bottleneck, packets a second, where the space says it; no sender sees it."""
         self.fair_share = self.capacity / len(self.agents)
         """The same over the number of agents."""
+        of = columns(self.measured)
+        self.columns: Columns = {**of, "capacity": self.capacity, "fair_share": self.fair_share}
+        """What the agents measured in the last interval, by name: views, which show the next interval after a step."""
         self.clipped = 0
         """Actions outside their bounds so far; they are set to the bounds."""
         self._reward = convention.reward_function
@@ -247,11 +250,6 @@ class Batch:
             remedy = "write max(throughput, 1) or max(rtt, 0.001), or take networks of a space, whose rate is known"
             raise BadInput(f"reward: is not finite; {remedy}")
         return rewards
-
-    @property
-    def columns(self) -> Columns:
-        """What the agents measured in the last interval, by name."""
-        return {**columns(self.measured), "capacity": self.capacity, "fair_share": self.fair_share}
 
     @property
     def terminated(self) -> NDArray[np.bool_]:

@@ -132,7 +132,7 @@ impl Sender {
                 self.timed_at = now;
             }
         }
-        if self.rate.is_some() {
+        if self.rate.is_some() || self.needs.has(Signals::SENT) {
             self.note_sent_rate(seq, now, again, outstanding);
         }
         self.transmit(context, seq, again);
