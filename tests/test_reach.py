@@ -325,6 +325,16 @@ def test_reno_in_the_kernel_is_near_the_kernels_own(scenario: Callable[..., Path
     assert ours["window_cuts"] == pytest.approx(own["window_cuts"], abs=2)
 
 
+def test_a_policy_decides_once_an_interval_in_the_kernel(scenario: Callable[..., Path]) -> None:
+    bridged()
+    path = scenario(6)
+    linux = ["flow.f.tcp.congestion_control=policy", "flow.f.tcp.profile=linux", "flow.f.tcp.recovery=rack"]
+    kernel = measured(lambda path: run_kernel(path, linux), path)["flows"][0]
+    udp = measured(lambda path: run_udp(path, linux), path)["flows"][0]
+    assert kernel["goodput_bps"] == pytest.approx(udp["goodput_bps"], rel=0.1)
+    assert kernel["mean_rtt_s"] == pytest.approx(udp["mean_rtt_s"], rel=0.25)
+
+
 def test_the_bridge_refuses_what_the_kernel_cannot_give(scenario: Callable[..., Path]) -> None:
     bridged()
     options = ("ecn=true", "ecn_feedback=per_packet", "congestion_control=dctcp")

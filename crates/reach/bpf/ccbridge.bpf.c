@@ -44,7 +44,7 @@ struct tcp_options_received {
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
 	__u32 mss_cache, snd_cwnd, snd_ssthresh, snd_una, snd_nxt, packets_out, sacked_out, lost_out, retrans_out, lost, delivered,
-		delivered_ce, prior_cwnd;
+		delivered_ce, prior_cwnd, data_segs_out;
 	struct tcp_options_received rx_opt;
 };
 struct rate_sample {
@@ -81,7 +81,7 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 
 enum event_kind { EVENT_OPEN = 1, EVENT_ACK = 2, EVENT_SSTHRESH = 3, EVENT_STATE = 4, EVENT_UNDO = 5 };
 
-// As `Event` of bridge.rs.
+// As `Event` of bridge/messages.rs.
 struct event {
 	__u64 time_ns;
 	__u64 flow;
@@ -94,9 +94,11 @@ struct event {
 	__s32 rate_delivered, rtt_us;
 	__u32 losses, acked_sacked, interval_us, prior_delivered, prior_in_flight;
 	__u32 app_limited;
+	__u32 sent; // data segments so far, retransmissions included
+	__u32 padding;
 };
 
-// As `Decision` of bridge.rs.
+// As `Decision` of bridge/messages.rs.
 struct decision {
 	__u64 sequence; // of the event that it follows
 	__u32 cwnd, ssthresh;
@@ -176,6 +178,7 @@ static __always_inline void emit(struct sock *sk, struct flow_state *flow, __u32
 	e->mss = tp->mss_cache;
 	e->state = tp->inet_conn.icsk_ca_state;
 	e->receiver_tsval = tp->rx_opt.rcv_tsval;
+	e->sent = tp->data_segs_out;
 	e->rtt_us = -1;
 	if (rate) {
 		e->rate_delivered = rate->delivered;

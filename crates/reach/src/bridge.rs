@@ -5,6 +5,8 @@
 //! event a copy of the controller therefore computes both reductions (`predict_reduction`), and BPF applies them. The
 //! controller itself receives the reduction when the kernel reports its new state.
 
+mod messages;
+
 use crate::controller::measures_delay;
 use crate::error::Error;
 use crate::wall::{RealTimePriority, WallClock};
@@ -13,6 +15,7 @@ use cc::{
     Ack, AnyController, Cause, Congestion, Controller, EcnResponse, Phase, RateSample, Signals, Timeout,
 };
 use libbpf_rs::{Link, MapCore, MapFlags, MapType, Object, ObjectBuilder, RingBufferBuilder};
+use messages::{ACK, Decision, Event, OPEN, SSTHRESH, STATE, UNDO};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -27,20 +30,16 @@ const PLACEHOLDER: &[u8] = b"ackclock\0";
 /// Longest name of an algorithm (TCP_CA_NAME_MAX).
 const NAME: usize = 16;
 
-/// The kernel's values of `event.kind`.
-const OPEN: u32 = 1;
-const ACK: u32 = 2;
-const SSTHRESH: u32 = 3;
-const STATE: u32 = 4;
-const UNDO: u32 = 5;
-
 /// The kernel's states (enum tcp_ca_state).
 const CWR: u32 = 2;
 const RECOVERY: u32 = 3;
 const LOSS: u32 = 4;
 
+/// The longest time between two looks at the end of the run, ms.
+const POLL_MS: u64 = 20;
+
 /// Signals that the kernel does not give, with the reason.
-const MISSING: [(Signals, &str); 8] = [
+const MISSING: [(Signals, &str); 6] = [
     (
         Signals::ROUTER_RATE,
         "needs the rates that routers grant, for which the kernel's packets have no field",
@@ -48,103 +47,9 @@ const MISSING: [(Signals, &str); 8] = [
     (Signals::ROUTER_FEEDBACK, "needs the feedback of routers, for which the kernel's packets have no field"),
     (Signals::ECN_PER_PACKET, "needs an ECN echo per packet, which the kernel's receiver does not send"),
     (Signals::L4S, "needs packets with ECT(1), which the kernel does not send"),
-    (Signals::TIMER, "needs a timer, which the kernel bridge does not have"),
     (Signals::LOSSES, "needs each lost segment by number, which the kernel does not report"),
-    (Signals::SENT, "needs each transmission by number, which the kernel does not report"),
     (Signals::DELIVERIES, "needs each delivered segment by number, which the kernel does not report"),
 ];
-
-/// An event of the kernel, as `struct event` of the BPF program.
-#[derive(Clone, Copy, Debug, Default)]
-struct Event {
-    time_ns: u64,
-    flow: u64,
-    sequence: u64,
-    kind: u32,
-    value: u32,
-    snd_una: u32,
-    snd_nxt: u32,
-    in_flight: u32,
-    sacked_out: u32,
-    lost_out: u32,
-    delivered: u32,
-    lost: u32,
-    mss: u32,
-    state: u32,
-    receiver_tsval: u32,
-    rate_delivered: i32,
-    rtt_us: i32,
-    losses: u32,
-    acked_sacked: u32,
-    interval_us: u32,
-    prior_delivered: u32,
-    prior_in_flight: u32,
-    app_limited: u32,
-}
-
-impl Event {
-    /// From the bytes of the ring buffer; `None` if there are too few.
-    fn read(bytes: &[u8]) -> Option<Event> {
-        let long = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-        let word = |index: usize| {
-            let at = 24 + 4 * index;
-            Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-        };
-        Some(Event {
-            time_ns: long(0)?,
-            flow: long(8)?,
-            sequence: long(16)?,
-            kind: word(0)?,
-            value: word(1)?,
-            snd_una: word(2)?,
-            snd_nxt: word(3)?,
-            in_flight: word(4)?,
-            sacked_out: word(5)?,
-            lost_out: word(6)?,
-            delivered: word(7)?,
-            lost: word(8)?,
-            mss: word(9)?,
-            state: word(10)?,
-            receiver_tsval: word(11)?,
-            rate_delivered: word(12)? as i32,
-            rtt_us: word(13)? as i32,
-            losses: word(14)?,
-            acked_sacked: word(15)?,
-            interval_us: word(16)?,
-            prior_delivered: word(17)?,
-            prior_in_flight: word(18)?,
-            app_limited: word(19)?,
-        })
-    }
-}
-
-/// What the kernel does until the next decision, as `struct decision` of the BPF program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Decision {
-    /// The event that it follows: the kernel ignores decisions that are older than its last reduction.
-    sequence: u64,
-    cwnd: u32,
-    ssthresh: u32,
-    /// The answer to a loss: window and threshold.
-    loss: [u32; 2],
-    /// The answer to an ECN echo.
-    echo: [u32; 2],
-    /// Bytes per second; zero for none.
-    pacing: u64,
-}
-
-impl Decision {
-    fn bytes(&self) -> [u8; 40] {
-        let words = [self.cwnd, self.ssthresh, self.loss[0], self.loss[1], self.echo[0], self.echo[1]];
-        let mut bytes = [0; 40];
-        bytes[..8].copy_from_slice(&self.sequence.to_ne_bytes());
-        for (place, word) in bytes[8..32].chunks_mut(4).zip(words) {
-            place.copy_from_slice(&word.to_ne_bytes());
-        }
-        bytes[32..].copy_from_slice(&self.pacing.to_ne_bytes());
-        bytes
-    }
-}
 
 /// A sequence number of the kernel, which wraps at 4 GiB, as the bytes since the first one.
 #[derive(Clone, Copy, Debug, Default)]
@@ -182,6 +87,8 @@ pub(crate) struct BridgedFlow {
     /// Window and threshold before the last reduction.
     before: (f64, f64),
     first_tsval: Option<u32>,
+    /// The last event.
+    last: Event,
     pub trace: WindowTrace,
     pub cuts: u64,
     pub timeouts: u64,
@@ -197,6 +104,7 @@ impl BridgedFlow {
             asked: false,
             before: (0.0, 0.0),
             first_tsval: None,
+            last: Event::default(),
             trace: WindowTrace::new(),
             cuts: 0,
             timeouts: 0,
@@ -224,6 +132,8 @@ impl BridgedFlow {
     /// Processes an event. Returns the decision that follows.
     fn on_event(&mut self, event: &Event) -> Decision {
         let now = self.clock.at(event.time_ns);
+        self.on_timer(now);
+        self.notify_sent(event, now);
         let mut cause = None;
         match event.kind {
             OPEN => self.controller.on_open(now),
@@ -242,8 +152,36 @@ impl BridgedFlow {
             }
             _ => {}
         }
+        self.last = *event;
         self.record(event, now, cause);
         self.decide(event, now)
+    }
+
+    /// Notifies the controller, if it asks for it, of the transmissions since the last event: how many, not which.
+    fn notify_sent(&mut self, event: &Event, now: Time) {
+        if self.controller.needs().has(Signals::SENT) {
+            let seq = self.segment(event.snd_nxt, event.mss);
+            for _ in 0..event.sent.wrapping_sub(self.last.sent) {
+                let in_flight = event.in_flight;
+                self.controller.on_sent(&cc::Sent { now, seq, in_flight, retransmission: false });
+            }
+        }
+    }
+
+    /// When the controller's timer expires; `Time::NEVER` if it has none.
+    fn wake_at(&self) -> Time {
+        if self.controller.needs().has(Signals::TIMER) { self.controller.wake_at() } else { Time::NEVER }
+    }
+
+    /// The controller's timer, if it has expired. Returns the decision that follows, and its flow.
+    fn on_timer(&mut self, now: Time) -> Option<(u64, Decision)> {
+        if self.wake_at() > now || self.last.kind == 0 {
+            return None;
+        }
+        self.controller.on_timer(now);
+        let last = Event { rtt_us: -1, ..self.last };
+        self.record(&last, now, None);
+        Some((last.flow, self.decide(&last, now)))
     }
 
     fn on_state(&mut self, event: &Event, now: Time) -> Option<&'static str> {
@@ -400,6 +338,12 @@ impl Bridge {
         if needs.has(Signals::FINE_CLOCK) {
             degraded.push(format!("{} does not retransmit by its own clock", controller.name()));
         }
+        if needs.has(Signals::TIMER) {
+            degraded.push("the controller's timer expires up to a millisecond late".into());
+        }
+        if needs.has(Signals::SENT) {
+            degraded.push("transmissions are counted at the next event of the kernel".into());
+        }
         if needs.has(Signals::RECEIVER_TIME) {
             degraded.push("the receiver's clock ticks every millisecond".into());
         }
@@ -450,7 +394,12 @@ impl Bridge {
             .map_err(|e| failed(&e.to_string()))?;
         let ring = builder.build().map_err(|e| failed(&e.to_string()))?;
         while !over.load(Ordering::Acquire) {
-            let _ = ring.poll_raw(Duration::from_millis(20));
+            // The kernel waits whole milliseconds: at least one, or the thread would not sleep.
+            let left = bridged.borrow().wake_at().since(clock.now()).min(Span::from_ms(POLL_MS));
+            let _ = ring.poll_raw(Duration::from_millis(left.ps().div_ceil(Span::from_ms(1).ps()).max(1)));
+            if let Some((flow, decision)) = bridged.borrow_mut().on_timer(clock.now()) {
+                let _ = decisions.update(&flow.to_ne_bytes(), &decision.bytes(), MapFlags::ANY);
+            }
         }
         drop(ring);
         let lost = counters.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok().flatten();
@@ -492,7 +441,11 @@ mod tests {
     use super::*;
 
     fn reno(cwnd: f64) -> BridgedFlow {
-        let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == "reno").unwrap();
+        flow("reno", cwnd)
+    }
+
+    fn flow(controller: &str, cwnd: f64) -> BridgedFlow {
+        let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == controller).unwrap();
         let info = cc::FlowInfo {
             packet: 1448,
             initial_window: cwnd,
@@ -509,7 +462,7 @@ mod tests {
             hops: 0,
         };
         let controller =
-            AnyController::new("reno", &cc::Params::new(descriptor.params, []).unwrap(), &info).unwrap();
+            AnyController::new(controller, &cc::Params::new(descriptor.params, []).unwrap(), &info).unwrap();
         BridgedFlow::new(controller, WallClock::start())
     }
 
@@ -566,16 +519,28 @@ mod tests {
     }
 
     #[test]
-    fn events_and_decisions_have_the_layout_of_the_program() {
-        let mut bytes = vec![0; 104];
-        bytes[16..24].copy_from_slice(&(1u64 << 40).to_ne_bytes());
-        bytes[24..28].copy_from_slice(&ACK.to_ne_bytes());
-        bytes[100..104].copy_from_slice(&7u32.to_ne_bytes());
-        let read = Event::read(&bytes).unwrap();
-        assert_eq!((read.sequence, read.kind, read.app_limited), (1 << 40, ACK, 7));
-        assert!(Event::read(&bytes[..100]).is_none());
-        let decision = Decision { sequence: 1, cwnd: 2, echo: [5, 6], pacing: 9, ..Decision::default() };
-        let bytes = decision.bytes();
-        assert_eq!((bytes[0], bytes[8], bytes[24], bytes[28], bytes[32]), (1, 2, 5, 6, 9));
+    fn the_timer_of_a_controller_makes_decisions_between_events() {
+        let mut flow = flow("policy", 10.0);
+        assert!(flow.on_timer(Time::ZERO).is_none());
+        let ack = |time_ns, sent, sequence| Event {
+            time_ns,
+            sent,
+            sequence,
+            acked_sacked: 10,
+            flow: 3,
+            rtt_us: 100_000,
+            ..event(ACK, 0)
+        };
+        flow.on_event(&Event { rtt_us: -1, ..ack(0, 0, 1) });
+        assert_eq!(flow.wake_at(), Time::NEVER);
+        flow.on_event(&ack(0, 10, 2));
+        let due = flow.wake_at();
+        assert!(due < Time::NEVER && flow.on_timer(Time::ZERO).is_none());
+        flow.on_event(&ack(0, 30, 3)); // 20 more are sent: a rate of 200 a second
+        let (number, decision) = flow.on_timer(due).unwrap();
+        assert_eq!((number, decision.sequence), (3, 3));
+        let AnyController::Policy(policy) = &flow.controller else { panic!() };
+        assert_eq!(policy.measured().sent, 20.0);
+        assert!(flow.wake_at() > due && decision.pacing > 0);
     }
 }

@@ -110,7 +110,8 @@ def finish(
 def _show(outcome: dict[str, Any]) -> None:
     """Print the flow, the drops of the links and the validity."""
     flow = next(flow for flow in outcome["flows"] if flow["mean_cwnd"] is not None or flow["kind"] != "udp")
-    say(f"{outcome['title']}: {outcome['substrate']}, seed {outcome['seed']}, {outcome['duration_s']:g} s")
+    title = f"{outcome['title']}: " if outcome["title"] else ""
+    say(f"{title}{outcome['substrate']}, seed {outcome['seed']}, {outcome['duration_s']:g} s")
 
     def number(key: str, unit: float = 1.0) -> str:
         return "-" if flow.get(key) is None else f"{flow[key] * unit:.4g}"
