@@ -22,6 +22,7 @@ import numpy as np
 
 from ackclock import Scenario
 from ackclock.gym import AURORA, VectorEnv
+from ackclock.gym.speed import Speed, measure
 
 DECISIONS = 4000
 RATE, DELAY_S, QUEUE, LOSS, PART = 400, 0.13, 50, 0.01, 0.95
@@ -39,25 +40,11 @@ back = {{ queue = {{ kind = "droptail", limit = "10000p" }}, loss = [] }}
 """
 
 
-def ours(environments: int, threads: int) -> tuple[float, float, float]:
-    """Decisions a CPU second and a second, and packets a decision."""
-    env = VectorEnv(
-        Scenario.parse(NETWORK),
-        environments,
-        convention=AURORA.with_changes(bounds=(PART * RATE, PART * RATE), warm_up=10, horizon=10**9),
-        threads=threads,
-    )
-    env.reset(seed=1)
-    actions, packets = np.zeros((environments, 1)), 0.0
-    rounds = DECISIONS // environments * 4
-    clocks = time.process_time(), time.perf_counter()
-    for _ in range(rounds):
-        env.step(actions)
-        of = env.batch.columns
-        packets += float((of["delivered"] + of["lost"]).sum())
-    cpu, wall = time.process_time() - clocks[0], time.perf_counter() - clocks[1]
-    decisions = rounds * environments
-    return decisions / cpu, decisions / wall, packets / decisions
+def ours(environments: int, threads: int) -> Speed:
+    """The speed of an environment with this network."""
+    convention = AURORA.with_changes(bounds=(PART * RATE, PART * RATE), warm_up=10, horizon=10**9)
+    env = VectorEnv(Scenario.parse(NETWORK), environments, convention=convention, threads=threads)
+    return measure(env, threads, 4 * DECISIONS)
 
 
 def aurora(checkout: Path) -> tuple[float, float]:
@@ -96,13 +83,13 @@ def main() -> None:
     checkout = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     ratios, cores = [], []
     for _ in range(pairs):
-        one, one_wall, packets = ours(64, 1)
-        _, two_wall, _ = ours(64, 2)
-        cores.append(two_wall / one_wall)
-        line = f"{one:,.0f} decisions a CPU second of {packets:.1f} packets; two threads {cores[-1]:.2f} times as fast"
+        one, two = ours(64, 1), ours(64, 2)
+        cores.append(two.per_s / one.per_s)
+        line = f"{one.per_cpu_s:,.0f} decisions a CPU second of {one.packets_each:.1f} packets"
+        line += f"; two threads {cores[-1]:.2f} times as fast"
         if checkout:
             theirs, their_packets = aurora(checkout)
-            ratios.append(one * packets / (theirs * their_packets))
+            ratios.append(one.per_cpu_s * one.packets_each / (theirs * their_packets))
             line += f"; Aurora's {theirs:,.0f} of {their_packets:.1f} packets, ratio of packets {ratios[-1]:.1f}"
         print(line, flush=True)
     print(f"two threads: {statistics.median(cores):.2f}", end="")

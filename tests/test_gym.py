@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from ackclock import ControllerError, Scenario
 from ackclock.files import BadInput
 from ackclock.gym import CONVENTIONS, Convention, Env, VectorEnv, log, make, parallel_env
 from ackclock.gym.batch import episode_seed
-from ackclock.policy import Layer, evaluate, read_onnx, write_policy
+from ackclock.policy import Gru, Layer, evaluate, read_onnx, write_policy
 from ackclock.search import Search
 
 ROOT = Path(__file__).parent.parent
@@ -347,6 +348,100 @@ def test_an_exported_model_is_a_controller(tmp_path: Path) -> None:
     assert outcome["flows"][0]["goodput_bps"] > 0
 
 
+UNITS = 8
+
+
+def recurrent_model(path: Path, inputs: int, linear_before_reset: int = 1) -> None:
+    """Gemm and Tanh, a GRU whose state goes in and out, as torch exports it, and Gemm."""
+    rng = np.random.default_rng(3)
+    shapes = {
+        "w0": (UNITS, inputs),
+        "b0": (UNITS,),
+        "gw": (1, 3 * UNITS, UNITS),
+        "gr": (1, 3 * UNITS, UNITS),
+        "gb": (1, 6 * UNITS),
+        "w1": (1, UNITS),
+        "b1": (1,),
+    }
+    constants = [numpy_helper.from_array(rng.normal(0, 0.7, s).astype(np.float32), n) for n, s in shapes.items()]
+    constants += [numpy_helper.from_array(np.array([axis]), f"axis{axis}") for axis in (0, 1)]
+    gru: dict[str, Any] = {"hidden_size": UNITS, "linear_before_reset": linear_before_reset}
+    nodes = [
+        helper.make_node("Gemm", ["x", "w0", "b0"], ["y0"], transB=1),
+        helper.make_node("Tanh", ["y0"], ["a0"]),
+        helper.make_node("Unsqueeze", ["a0", "axis0"], ["u0"]),
+        helper.make_node("GRU", ["u0", "gw", "gr", "gb", "", "h"], ["g0", "hn"], **gru),
+        helper.make_node("Squeeze", ["g0", "axis1"], ["s0"]),
+        helper.make_node("Squeeze", ["s0", "axis0"], ["s1"]),
+        helper.make_node("Gemm", ["s1", "w1", "b1"], ["y"], transB=1),
+    ]
+    value = helper.make_tensor_value_info
+    state = [value(name, TensorProto.FLOAT, [1, 1, UNITS]) for name in ("h", "hn")]
+    graph = helper.make_graph(
+        nodes,
+        "policy",
+        [value("x", TensorProto.FLOAT, [1, inputs]), state[0]],
+        [value("y", TensorProto.FLOAT, [1, 1]), state[1]],
+        constants,
+    )
+    onnx.save(helper.make_model(graph), str(path))
+
+
+def test_a_recurrent_model_remembers_its_decisions(tmp_path: Path) -> None:
+    recurrent_model(tmp_path / "m.onnx", 30)
+    done = run_command("policy", "export", tmp_path / "m.onnx", "--like", "aurora", "--out", tmp_path / "m.policy")
+    assert done.returncode == 0, done.stderr
+    assert "30 -> 8 -> 8 (gru) -> 1, 632 weights" in run_command("policy", "check", tmp_path / "m.policy").stdout
+    observations = np.random.default_rng(2).normal(0, 1, (50, 30)).astype(np.float32)
+    reference, expected = ReferenceEvaluator(str(tmp_path / "m.onnx")), []
+    state: Any = np.zeros((1, 1, UNITS), np.float32)
+    for row in observations:
+        output, state = reference.run(None, {"x": row[None], "h": state})
+        expected.append(np.ravel(output))
+    computed = evaluate(tmp_path / "m.policy", observations)
+    assert np.allclose(computed, np.array(expected), atol=2e-6)
+    again = evaluate(tmp_path / "m.policy", observations[20:])
+    assert not np.allclose(computed[20], again[0], atol=1e-3)  # the first twenty decisions are remembered
+    control = f'flow.bulk.tcp.congestion_control={{ kind = "policy", file = "{tmp_path / "m.policy"}" }}'
+    done = run_command("run", "@bufferbloat", "--set", control, "--set", "duration=10s", "--json")
+    assert json.loads(done.stdout)["flows"][0]["goodput_bps"] > 0
+    recurrent_model(tmp_path / "before.onnx", 30, linear_before_reset=0)
+    done = run_command("policy", "export", tmp_path / "before.onnx", "--like", "aurora", "--out", tmp_path / "b.policy")
+    assert (done.returncode, "linear_before_reset must be 1" in done.stderr) == (2, True)
+
+
+def test_the_speed_of_an_environment_is_measured() -> None:
+    done = run_command("gym", "bench", "shared", "--envs", "4", "--threads", "1", "2", "--decisions", "40", "--json")
+    one, two = json.loads(done.stdout)
+    assert (one["threads"], two["threads"], one["decisions"], two["decisions"]) == (1, 2, 40, 40)
+    assert one["packets"] == two["packets"] > 0  # the same runs
+    assert "decisions a second" in run_command("gym", "bench", "--envs", "1", "--decisions", "1").stdout
+    for words, message in (
+        (["none"], "none is no file and none of aurora, dumbbell, shared"),
+        (["--decisions", "0"], "must be whole numbers of at least 1"),
+        (["--like", "x"], "x"),
+        (["--envs", "0"], "num_envs: 0 is not a positive number"),
+    ):
+        done = run_command("gym", "bench", *words)
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+def test_a_recurrent_layer_of_another_size_is_refused(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    weights = {"weights": (6, 30), "bias": (6,), "recurrent": (6, 2), "recurrent_bias": (6,)}
+    last = Layer(np.ones((1, 2), np.float32), np.zeros(1, np.float32))
+    for key, shape, message in (
+        (None, (), ""),
+        ("weights", (6, 29), "layer 1: has 186 weights for 2 outputs, but 30 inputs need 192"),
+        ("recurrent", (6, 3), "a gru of n units has 3 n numbers in bias"),
+        ("recurrent_bias", (5,), "here are 6, 5 and 12"),
+    ):
+        shapes = weights | ({key: shape} if key else {})
+        layer = Gru(**{name: rng.normal(0, 1, s).astype(np.float32) for name, s in shapes.items()})
+        with pytest.raises(BadInput, match=message) if key else nullcontext():
+            write_policy(tmp_path / "gru.policy", CONVENTIONS["aurora"], [layer, last])
+
+
 def test_models_that_cannot_be_policies_are_refused(tmp_path: Path) -> None:
     inputs = 30
     model(tmp_path / "gelu.onnx", random_layers(inputs, ["Softplus", ""]), inputs)
@@ -368,7 +463,10 @@ def test_models_that_cannot_be_policies_are_refused(tmp_path: Path) -> None:
         ("alpha", "Gemm: alpha and beta must be 1"),
         ("branch", "Tanh: does not follow the node before it; a policy is a chain of layers"),
         ("outside", "has its weights in other files; export it with the weights inside"),
-        ("gelu", "the operator Softplus is not supported here; a policy has Gemm, MatMul, Add, LayerNormalization"),
+        (
+            "gelu",
+            "the operator Softplus is not supported here; a policy has Gemm, MatMul, Add, GRU, LayerNormalization",
+        ),
         ("narrow", "does not fit --like aurora: layer 1: has 112 weights for 16 outputs, but 30 inputs need 480"),
         ("infinite", "layer 1: a weight is not finite"),
         ("text", "is no ONNX model that can be read"),

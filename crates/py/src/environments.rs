@@ -249,7 +249,8 @@ pub(crate) fn policy_features() -> (
     (Feature::ALL.iter().map(feature).collect(), Measured::NAMES.to_vec(), cc::action_kinds().collect())
 }
 
-/// The outputs of the network of a policy file (its text) for observations, one after another (float32). Raises ValueError.
+/// The outputs of the network of a policy file (its text) for observations, one after another (float32); recurrent layers
+/// take them as those of one flow, in this order. Raises ValueError.
 #[pyfunction]
 pub(crate) fn evaluate_policy(py: Python<'_>, text: &str, observations: PyBuffer<f32>) -> PyResult<Vec<f32>> {
     let plan = Plan::read(text).map_err(PyValueError::new_err)?;
@@ -257,7 +258,9 @@ pub(crate) fn evaluate_policy(py: Python<'_>, text: &str, observations: PyBuffer
     if inputs.len() % plan.inputs() != 0 {
         return Err(PyValueError::new_err(format!("an observation has {} numbers", plan.inputs())));
     }
-    Ok(inputs.chunks_exact(plan.inputs()).flat_map(|one| plan.network.evaluate(one)).collect())
+    let mut memory = plan.network.memory();
+    let outputs = inputs.chunks_exact(plan.inputs()).flat_map(|one| plan.network.evaluate(one, &mut memory));
+    Ok(outputs.collect())
 }
 
 /// Checks the text of a policy file. Raises ValueError with the key.

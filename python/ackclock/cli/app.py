@@ -47,6 +47,7 @@ COMMANDS = (
     "expect",
     "paper",
     "policy",
+    "gym",
     "identify",
     "replay",
     "orbit",

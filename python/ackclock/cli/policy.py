@@ -26,7 +26,7 @@ def command(
     action
         check: say what a policy file observes, does and contains. export: write a policy file.
     file
-        The policy file, or the model (feed-forward: Gemm, MatMul, Add, LayerNormalization, Relu, Tanh, Sigmoid, Elu).
+        The policy file, or the ONNX model (Gemm, MatMul, Add, GRU, LayerNormalization, Relu, Tanh, Sigmoid, Elu).
     like
         What the exported policy observes and does: dumbbell, aurora, orca, mvfst, or a policy file.
     out

@@ -1,7 +1,7 @@
 """Policies: what they observe and do (`Convention`), and their files. docs/gym.md."""
 
 from ackclock.policy.conventions import AURORA, CONVENTIONS, MVFST, ORCA, REWARDS, Columns, Convention
-from ackclock.policy.files import Layer, Normalisation, described, evaluate, export, read_onnx, write_policy
+from ackclock.policy.files import Gru, Layer, Normalisation, described, evaluate, export, read_onnx, write_policy
 
 __all__ = [
     "AURORA",
@@ -11,6 +11,7 @@ __all__ = [
     "REWARDS",
     "Columns",
     "Convention",
+    "Gru",
     "Layer",
     "Normalisation",
     "described",

@@ -19,7 +19,7 @@ from ackclock.text import shown
 
 ACTIVATIONS = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Elu": "elu"}
 """Operators of ONNX, and the activations of policy files."""
-PASSED = {"Identity", "Flatten", "Cast", "Squeeze"}
+PASSED = {"Identity", "Flatten", "Cast", "Squeeze", "Unsqueeze", "Transpose"}
 """Operators of ONNX that change no value of one observation."""
 FLOATS = {1, 10, 11, 16}
 """Numbers of ONNX's floating-point types."""
@@ -44,23 +44,37 @@ class Layer:
     normalisation: Normalisation | None = None
 
 
+@dataclass
+class Gru:
+    """A gated recurrent unit of n units, as torch's: update gate, reset gate and candidate below each other.
+
+    weights: (3 n, inputs); bias, recurrent_bias: (3 n,); recurrent: (3 n, n).
+    """
+
+    weights: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    recurrent: NDArray[np.float32]
+    recurrent_bias: NDArray[np.float32]
+
+
 def write_policy(
-    path: str | Path, convention: Convention, layers: Sequence[Layer], record: Mapping[str, Any] | None = None
+    path: str | Path, convention: Convention, layers: Sequence[Layer | Gru], record: Mapping[str, Any] | None = None
 ) -> None:
     """Write a policy file; `record` says how it was trained. Raises BadInput for weights that are not finite."""
     write_text(Path(path), policy_text(convention, layers, record))
 
 
-def policy_text(convention: Convention, layers: Sequence[Layer], record: Mapping[str, Any] | None = None) -> str:
+def policy_text(convention: Convention, layers: Sequence[Layer | Gru], record: Mapping[str, Any] | None = None) -> str:
     """The text of a policy file. Raises BadInput for weights that are not finite or do not fit, and for bad names."""
     head = convention.table | ({"record": dict(record)} if record else {})
     text = tomli_w.dumps(head)
     for number, layer in enumerate(layers, 1):
+        if isinstance(layer, Gru):
+            text += '\n[[layer]]\nkind = "gru"\n'
+            text += "".join(f"{key} = {_plain(values, number)}\n" for key, values in vars(layer).items())
+            continue
         text += f'\n[[layer]]\nactivation = "{layer.activation}"\n'
-        text += "".join(
-            f"{key} = {_plain(values, number)}\n"
-            for key, values in {"weights": layer.weights, "bias": layer.bias}.items()
-        )
+        text += f"weights = {_plain(layer.weights, number)}\nbias = {_plain(layer.bias, number)}\n"
         if normal := layer.normalisation:
             scale, shift = _plain(normal.scale, number), _plain(normal.shift, number)
             text += f"normalisation = {{ scale = {scale}, shift = {shift}, epsilon = {normal.epsilon!r} }}\n"
@@ -80,8 +94,8 @@ def _plain(numbers: NDArray[np.float32], layer: int) -> str:
     return f"[{', '.join(np.format_float_positional(n, unique=True, trim='0') for n in single)}]"
 
 
-def read_onnx(path: str | Path) -> list[Layer]:
-    """The layers of a feed-forward network: a chain of nodes from the input to the output.
+def read_onnx(path: str | Path) -> list[Layer | Gru]:
+    """The layers of a network: a chain of nodes from the input to the output, which may have recurrent ones (GRU).
 
     Raises BadInput for a model that a policy file cannot have.
     """
@@ -108,27 +122,55 @@ def read_onnx(path: str | Path) -> list[Layer]:
         raise BadInput(f"{path}: is no ONNX model that can be read ({reason})") from None
 
 
-def _chain(graph: Any, constants: Mapping[str, NDArray[Any]]) -> list[Layer]:
+def _chain(graph: Any, constants: Mapping[str, NDArray[Any]]) -> list[Layer | Gru]:
     """The layers of a graph whose nodes follow each other."""
-    inputs = [one.name for one in graph.input if one.name not in constants]
-    if len(inputs) != 1 or len(graph.output) != 1:
-        raise BadInput(f"has {len(inputs)} inputs and {len(graph.output)} outputs; a policy has one of each")
-    value, layers = inputs[0], list[Layer]()
+    recurrent = [node for node in graph.node if node.op_type == "GRU"]
+    first = {name for node in recurrent for name in node.input[5:6]}
+    """What recurrent layers begin with, and what they end with: inputs and outputs of their own in some models."""
+    last = {name for node in recurrent for name in node.output[1:2]}
+    inputs = [one.name for one in graph.input if one.name not in constants and one.name not in first]
+    outputs = [one.name for one in graph.output if len(graph.output) == 1 or one.name not in last]
+    if len(inputs) != 1 or len(outputs) != 1:
+        raise BadInput(f"has {len(inputs)} inputs and {len(outputs)} outputs; a policy has one of each")
+    value, layers = set(inputs), list[Layer | Gru]()
     for node in graph.node:
         if node.output and node.output[0] in constants:
             continue
-        if value not in node.input or len(node.output) != 1:
+        following = [name for name in node.input if name in value]
+        if len(following) != 1 or (len(node.output) != 1 and node not in recurrent):
             raise BadInput(f"{node.op_type}: does not follow the node before it; a policy is a chain of layers")
-        _add(layers, node, value, constants)
-        value = node.output[0]
-    if value != graph.output[0].name:
-        raise BadInput(f"the output {graph.output[0].name} is not that of the last node; a policy is a chain of layers")
+        if node in recurrent:
+            layers.append(_gru(node, constants))
+        else:
+            _add(layers, node, following[0], constants)
+        value = {name for name in node.output if name}
+    if not value & set(outputs):
+        raise BadInput(f"the output {outputs[0]} is not that of the last node; a policy is a chain of layers")
     if not layers:
-        raise BadInput("has no dense layer (Gemm, or MatMul and Add)")
+        raise BadInput("has no dense layer (Gemm, or MatMul and Add) and no recurrent one (GRU)")
     return layers
 
 
-def _add(layers: list[Layer], node: Any, value: str, constants: Mapping[str, NDArray[Any]]) -> None:
+def _gru(node: Any, constants: Mapping[str, NDArray[Any]]) -> Gru:
+    """A recurrent layer of one direction."""
+    options = {one.name: one for one in node.attribute}
+    if not _whole(options, "linear_before_reset"):
+        raise BadInput("GRU: linear_before_reset must be 1 (torch's, and Keras's reset_after)")
+    if options.keys() & {"activations", "clip"} or ("direction" in options and options["direction"].s != b"forward"):
+        raise BadInput("GRU: a policy has one direction, the usual activations and no clip")
+    tensors = [constants.get(name) for name in node.input[1:6]]
+    weights, recurrent = tensors[0], tensors[1]
+    if weights is None or recurrent is None or weights.ndim != 3 or (node.input[3:4] and tensors[2] is None):
+        raise BadInput("GRU: its weights are no constants")
+    if any(node.input[4:5]) or (len(tensors) > 4 and tensors[4] is not None and tensors[4].any()):
+        raise BadInput("GRU: a policy has no lengths of sequences, and begins with zeros")
+    rows = weights.shape[1]
+    bias = np.zeros(2 * rows) if len(tensors) < 3 or tensors[2] is None else tensors[2].ravel()
+    single = [part.astype(np.float32) for part in (weights[0], bias[:rows], recurrent[0], bias[rows:])]
+    return Gru(*single)
+
+
+def _add(layers: list[Layer | Gru], node: Any, value: str, constants: Mapping[str, NDArray[Any]]) -> None:
     """Add one node of a graph, whose input is `value`, to the layers."""
     kind = node.op_type
     options = {one.name: one for one in node.attribute}
@@ -138,7 +180,8 @@ def _add(layers: list[Layer], node: Any, value: str, constants: Mapping[str, NDA
     tensors = [constants[name] for name in others]
     if any(not np.issubdtype(tensor.dtype, np.floating) for tensor in tensors) and kind not in PASSED:
         raise BadInput(f"{kind}: its constants are not floating-point numbers")
-    plain = layers and layers[-1].activation == "linear" and (kind in ACTIVATIONS or not layers[-1].normalisation)
+    before = layers[-1] if layers and isinstance(layers[-1], Layer) else None
+    plain = before and before.activation == "linear" and (kind in ACTIVATIONS or not before.normalisation)
     if kind == "Gemm":
         factors = [options[name].f for name in ("alpha", "beta") if name in options]
         if node.input[0] != value or any(factor != 1 for factor in factors) or _whole(options, "transA"):
@@ -149,18 +192,20 @@ def _add(layers: list[Layer], node: Any, value: str, constants: Mapping[str, NDA
     elif kind == "MatMul" and node.input[0] == value:
         weights = _matrix(tensors[0], kind).T
         layers.append(Layer(weights.copy(), _bias([], len(weights))))
-    elif kind == "Add" and tensors and plain:
-        layers[-1].bias = layers[-1].bias + _bias(tensors, len(layers[-1].bias))
-    elif kind == "LayerNormalization" and plain:
-        layers[-1].normalisation = _normalisation(tensors, options, len(layers[-1].bias))
-    elif kind in ACTIVATIONS and plain:
+    elif kind == "Add" and tensors and before and plain:
+        before.bias = before.bias + _bias(tensors, len(before.bias))
+    elif kind == "LayerNormalization" and before and plain:
+        before.normalisation = _normalisation(tensors, options, len(before.bias))
+    elif kind in ACTIVATIONS and before and plain:
         if "alpha" in options and options["alpha"].f != 1:
             raise BadInput(f"{kind}: a policy file has alpha = 1")
-        layers[-1].activation = ACTIVATIONS[kind]
+        before.activation = ACTIVATIONS[kind]
+    elif kind == "Transpose" and ("perm" not in options or options["perm"].ints[-1] != len(options["perm"].ints) - 1):
+        raise BadInput("Transpose: moves the numbers of an observation; its last axis must stay the last")
     elif kind == "Cast" and options["to"].i not in FLOATS:
         raise BadInput("Cast: to a type that is not a floating-point one")
     elif kind not in PASSED:
-        known = ", ".join(["Gemm", "MatMul", "Add", "LayerNormalization", *ACTIVATIONS])
+        known = ", ".join(["Gemm", "MatMul", "Add", "GRU", "LayerNormalization", *ACTIVATIONS])
         raise BadInput(f"the operator {kind} is not supported here; a policy has {known}, in this order")
 
 
@@ -220,7 +265,7 @@ def read_policy(path: str | Path) -> tuple[Convention, dict[str, Any]]:
 def evaluate(path: str | Path, observations: NDArray[np.float32]) -> NDArray[np.float32]:
     """The outputs of a policy's network for observations of shape (n, numbers), as the controller computes them.
 
-    Raises BadInput.
+    Recurrent layers take them as those of one flow, in their order. Raises BadInput.
     """
     _, table = read_policy(path)
     if not table.get("layer"):
@@ -237,14 +282,16 @@ def described(path: str | Path) -> str:
     """What a policy file observes, does and contains, in lines. Raises BadInput."""
     convention, table = read_policy(path)
     layers = table.get("layer", [])
-    sizes = [len(layer["bias"]) for layer in layers]
+    gru = [len(layer["bias"]) // 3 if layer.get("kind") == "gru" else None for layer in layers]
+    sizes = [f"{units} (gru)" if units else len(layer["bias"]) for units, layer in zip(gru, layers, strict=True)]
+    weights = sum(len(layer["weights"]) + len(layer.get("recurrent", [])) for layer in layers)
     length = f"{convention.rtts:g} x the {convention.of} round-trip time, at least {convention.least_s:g} s"
     network = " -> ".join(map(str, [len(convention.features) * convention.history, *sizes]))
     lines = [
         f"observes   {', '.join(convention.features)}; the last {convention.history} intervals",
         f"interval   {length if convention.rtts else f'{convention.least_s:g} s'}",
         f"action     {convention.action}: {dict(ACTIONS)[convention.action]}",
-        f"network    {network}, {sum(len(layer['weights']) for layer in layers):,} weights"
+        f"network    {network}, {weights:,} weights"
         if layers
         else "network    none: an environment chooses the actions",
     ]

@@ -1,13 +1,13 @@
 //! A policy file: what the policy observes, how often it decides, what an action means, and its network.
 //!
 //! The file is TOML: `format`, `features`, `history`, `[interval]` (`rtts`, `of`, `least`), `[action]` (`kind`, `scale`,
-//! `limit`, `least`, `largest`), one `[[layer]]` (`weights`, `bias`, `normalisation`, `activation`) for each layer, and `[record]`,
-//! which only people read. docs/gym.md describes it.
+//! `limit`, `least`, `largest`), one `[[layer]]` for each layer (`weights`, `bias`; `normalisation`, `activation` of a dense
+//! one, `recurrent`, `recurrent_bias` of one of kind `gru`), and `[record]`, which only people read. docs/gym.md describes it.
 
 use super::action::{Action, ActionKind};
 use super::feature::Feature;
 use super::interval::Measured;
-use super::network::{Activation, Layer, Network, Normalisation};
+use super::network::{Activation, Dense, Gru, Layer, Network, Normalisation};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -105,15 +105,14 @@ impl Plan {
     fn check_sizes(&self) -> Result<(), String> {
         let mut width = self.inputs();
         for (number, layer) in self.network.layers.iter().enumerate() {
-            if layer.inputs() != width || layer.weights.len() != width * layer.bias.len() {
-                let (weights, outputs) = (layer.weights.len(), layer.bias.len());
+            let (weights, outputs, needed) = (layer.weights(), layer.width(), layer.needed(width));
+            if weights != needed {
                 return Err(format!(
-                    "layer {}: has {weights} weights for {outputs} outputs, but {width} inputs need {}",
+                    "layer {}: has {weights} weights for {outputs} outputs, but {width} inputs need {needed}",
                     number + 1,
-                    width * outputs
                 ));
             }
-            width = layer.bias.len();
+            width = outputs;
         }
         let outputs = self.action.kind.outputs();
         if !self.is_open() && width != outputs {
@@ -122,7 +121,7 @@ impl Plan {
                 "layer: the last one has {width} outputs, but the action {kind} needs {outputs}"
             ));
         }
-        let weights: usize = self.network.layers.iter().map(|layer| layer.weights.len()).sum();
+        let weights: usize = self.network.layers.iter().map(Layer::weights).sum();
         if weights > LARGEST_NETWORK {
             return Err(format!("layer: {weights} weights, but at most {LARGEST_NETWORK} are read"));
         }
@@ -215,18 +214,48 @@ fn read_network(table: &Table) -> Result<Network, String> {
     let layers = layers.iter().enumerate().map(|(number, layer)| {
         let place = format!("layer {}", number + 1);
         let layer = layer.as_table().ok_or_else(|| format!("{place}: must be a table"))?;
-        refuse_unknown(layer, &["weights", "bias", "normalisation", "activation"], &format!("{place}: "))?;
-        let name = layer.get("activation").map_or(Some("linear"), Value::as_str).unwrap_or_default();
-        let activation = Activation::NAMED.iter().find(|(known, _)| *known == name);
-        let activation = activation.map(|(_, activation)| *activation).ok_or_else(|| {
-            let all = Activation::NAMED.map(|(name, _)| name).join(", ");
-            format!("{place}: there is no activation \"{name}\"; there are {all}")
-        })?;
-        let (weights, bias) = (numbers(layer, &place, "weights")?, numbers(layer, &place, "bias")?);
-        let normalisation = read_normalisation(layer, &place, bias.len())?;
-        Ok(Layer { weights, bias, normalisation, activation })
+        match layer.get("kind").map_or(Some("dense"), Value::as_str).unwrap_or_default() {
+            "dense" => read_dense(layer, &place).map(Layer::Dense),
+            "gru" => read_gru(layer, &place).map(Layer::Gru),
+            other => Err(format!("{place}: there is no kind \"{other}\"; there are dense, gru")),
+        }
     });
     Ok(Network { layers: layers.collect::<Result<_, String>>()? })
+}
+
+fn read_dense(layer: &Table, place: &str) -> Result<Dense, String> {
+    let known = ["kind", "weights", "bias", "normalisation", "activation"];
+    refuse_unknown(layer, &known, &format!("{place}: "))?;
+    let name = layer.get("activation").map_or(Some("linear"), Value::as_str).unwrap_or_default();
+    let activation = Activation::NAMED.iter().find(|(known, _)| *known == name);
+    let activation = activation.map(|(_, activation)| *activation).ok_or_else(|| {
+        let all = Activation::NAMED.map(|(name, _)| name).join(", ");
+        format!("{place}: there is no activation \"{name}\"; there are {all}")
+    })?;
+    let (weights, bias) = (numbers(layer, place, "weights")?, numbers(layer, place, "bias")?);
+    let normalisation = read_normalisation(layer, place, bias.len())?;
+    Ok(Dense { weights, bias, normalisation, activation })
+}
+
+fn read_gru(layer: &Table, place: &str) -> Result<Gru, String> {
+    let known = ["kind", "weights", "bias", "recurrent", "recurrent_bias"];
+    refuse_unknown(layer, &known, &format!("{place}: "))?;
+    let read = |key| numbers(layer, place, key);
+    let gru = Gru {
+        weights: read("weights")?,
+        bias: read("bias")?,
+        recurrent: read("recurrent")?,
+        recurrent_bias: read("recurrent_bias")?,
+    };
+    let (rows, units) = (gru.bias.len(), gru.bias.len() / 3);
+    if rows % 3 != 0 || gru.recurrent_bias.len() != rows || gru.recurrent.len() != rows * units {
+        let (biases, recurrent) = (gru.recurrent_bias.len(), gru.recurrent.len());
+        return Err(format!(
+            "{place}: a gru of n units has 3 n numbers in bias and in recurrent_bias, and 3 n n in recurrent; here are \
+             {rows}, {biases} and {recurrent}"
+        ));
+    }
+    Ok(gru)
 }
 
 fn read_normalisation(layer: &Table, place: &str, outputs: usize) -> Result<Option<Normalisation>, String> {

@@ -1,0 +1,64 @@
+"""`ackclock gym`."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from ackclock.files import BadInput
+
+EXAMPLE = "ackclock gym bench aurora --envs 64 --threads 1 2"
+
+
+def command(
+    action: Literal["bench"],
+    networks: str = "dumbbell",
+    /,
+    *,
+    envs: int = 64,
+    threads: Annotated[list[int] | None, Parameter(consume_multiple=True)] = None,
+    like: str | None = None,
+    decisions: int = 50_000,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
+) -> None:
+    """Measure a learning environment (`ackclock.gym`): decisions a second.
+
+    Parameters
+    ----------
+    action
+        bench: measure the speed.
+    networks
+        Networks by name (dumbbell, aurora, shared), or a scenario with policies, with or without [space].
+    envs
+        Environments that step together.
+    threads
+        Numbers of threads. Default: 1 and the number of CPUs.
+    like
+        What is observed and done: dumbbell, aurora, orca or mvfst. Default: as the networks.
+    decisions
+        Decisions of each measurement.
+    as_json
+        Print the measurements as JSON.
+
+    """
+    from ackclock.gym import CONVENTIONS, VectorEnv
+    from ackclock.gym.speed import measure
+
+    del action  # there is one
+    if decisions < 1 or any(n < 1 for n in threads or []):
+        raise BadInput("--decisions and --threads: must be whole numbers of at least 1")
+    convention = like or (networks if networks in CONVENTIONS else "dumbbell")
+    numbers = threads or sorted({1, os.cpu_count() or 1})
+    speeds = [measure(VectorEnv(networks, envs, convention=convention, threads=n), n, decisions) for n in numbers]
+    if as_json:
+        print(json.dumps([asdict(speed) for speed in speeds]))
+        return
+    for speed in speeds:
+        print(
+            f"{speed.threads} threads: {speed.per_s:,.0f} decisions a second, {speed.per_cpu_s:,.0f} a CPU second, "
+            f"{speed.packets_each:.1f} packets each, {speed.per_s / speeds[0].per_s:.2f} times the first"
+        )
