@@ -45,6 +45,8 @@ pub struct Receiver {
     last_ack: u32,
     /// ACKs can be combined, because segments are missing or because several arrive at once.
     combines: bool,
+    /// The delay of ACKs adapts to the arrivals, as in Linux.
+    adapts: bool,
     compression: Compression,
     /// When the SYN arrived last.
     syn_at: Time,
@@ -75,6 +77,7 @@ impl Receiver {
             reply: RouterReply::None,
             last_ack: 0,
             combines: options.ack_compression || options.gro,
+            adapts: options.recovery == Recovery::Rack && options.ack_delay < options.ack_delay_max,
             compression: Compression::default(),
             syn_at: Time::ZERO,
             window_growth: WindowGrowth::default(),
@@ -130,13 +133,13 @@ impl Receiver {
             }
         }
         if self.options.delayed_ack {
-            if self.adapts() {
+            if self.adapts {
                 self.adapt_delay(now);
             }
             let grows = self.options.moderate_rcvbuf && in_order && !syn && self.grow_window(now);
             if !grows && self.may_wait(seq, in_order) {
                 if self.delayed == 0 {
-                    let delay = if self.adapts() { self.adaptive_delay } else { self.options.ack_delay };
+                    let delay = if self.adapts { self.adaptive_delay } else { self.options.ack_delay };
                     context.set_timer(FlowTimer::AckDelay, now + delay);
                 }
                 self.delayed += 1;
@@ -194,7 +197,7 @@ impl Receiver {
             if let Some(seq) = self.compression.newest.take() {
                 return self.acknowledge(context, seq);
             }
-            if self.adapts() {
+            if self.adapts {
                 self.adaptive_delay = (self.adaptive_delay * 2).min(self.options.ack_delay_max);
             }
             self.acknowledge(context, self.next.wrapping_sub(1));
@@ -213,22 +216,18 @@ impl Receiver {
         self.window_growth.arrived(now, self.next, self.options.packet, rtt)
     }
 
-    /// Whether the delay of ACKs adapts to the arrivals, as in Linux.
-    fn adapts(&self) -> bool {
-        self.options.recovery == Recovery::Rack && self.options.ack_delay < self.options.ack_delay_max
-    }
-
     /// The delay follows the time between two arrivals. After a long pause ACKs are immediate again, as at the start.
     fn adapt_delay(&mut self, now: Time) {
         let gap = now.since(self.last_data);
         let first = self.last_data == Time::ZERO;
         self.last_data = now;
-        let half = Span::from_ps(self.adaptive_delay.ps() / 2);
         let least = self.options.ack_delay;
-        if first {
-            return;
+        let short = gap <= Span::from_ps(least.ps() / 2);
+        if first || (short && self.adaptive_delay == least) {
+            return; // most often the delay is the shortest, and stays
         }
-        if gap <= Span::from_ps(least.ps() / 2) {
+        let half = Span::from_ps(self.adaptive_delay.ps() / 2);
+        if short {
             self.adaptive_delay = half + Span::from_ps(least.ps() / 2);
         } else if gap < self.adaptive_delay {
             self.adaptive_delay = half + gap;

@@ -132,7 +132,7 @@ impl Sender {
                 self.timed_at = now;
             }
         }
-        if self.rate.is_some() || self.needs.has(Signals::SENT) {
+        if self.reports_sent() {
             self.note_sent_rate(seq, now, again, outstanding);
         }
         self.transmit(context, seq, again);

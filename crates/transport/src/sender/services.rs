@@ -126,12 +126,24 @@ impl Sender {
 
     /// The rate sampler, and the controller if it asks for it: segment `seq` is sent. `state`: the oldest segment, and the
     /// segments marked as lost; `in_flight` and `with`: the segments in flight before and after.
-    #[inline]
-    pub(crate) fn rate_sent(&mut self, state: (u32, u64), seq: u32, now: Time, [in_flight, with]: [u32; 2]) {
+    #[inline(never)] // most controllers need neither
+    pub(crate) fn report_sent(
+        &mut self,
+        state: (u32, u64),
+        seq: u32,
+        now: Time,
+        [in_flight, with]: [u32; 2],
+    ) {
         if let Some(rate) = &mut self.rate {
             rate.on_send(state.0, seq, now, in_flight, state.1);
         }
         self.notify_sent(seq, now, seq < self.high, with);
+    }
+
+    /// Whether a transmission is reported, with [`Sender::report_sent`] or [`Sender::note_sent_rate`].
+    #[inline]
+    pub(crate) fn reports_sent(&self) -> bool {
+        self.rate.is_some() || self.needs.has(Signals::SENT)
     }
 
     /// Notifies the controller, if it asks for it, that segment `seq` is sent. `again`: it is a retransmission; `in_flight`

@@ -124,6 +124,7 @@ impl Rack {
         self.resend(s, context, resend);
     }
 
+    #[inline(always)] // or the values are copied
     fn arrival(&self, s: &Sender, now: Time, packet: &Packet) -> Arrival {
         Arrival {
             now,

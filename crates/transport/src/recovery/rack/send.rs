@@ -8,8 +8,15 @@ use crate::sender::Sender;
 impl Rack {
     /// Whether the application has data that the receiver's window permits.
     pub(super) fn has_new_data(&self, s: &Sender) -> bool {
-        let syn_only = s.handshake_pending() && self.segments.next > 0;
-        !syn_only && self.segments.next < s.limit && self.segments.packets_out() < s.receive_window()
+        self.new_segments(s) > 0
+    }
+
+    /// The new segments that the application has and the receiver's window permits; before the handshake the SYN alone.
+    #[inline]
+    fn new_segments(&self, s: &Sender) -> u32 {
+        let next = self.segments.next;
+        let all = if s.handshake_pending() { s.limit.min(1) } else { s.limit };
+        all.saturating_sub(next).min(s.receive_window().saturating_sub(self.segments.packets_out()))
     }
 
     /// Sends again what an ACK has found lost.
@@ -52,14 +59,15 @@ impl Rack {
         }
         let none_outstanding = self.segments.packets_out() == 0;
         let cwnd = s.cwnd();
-        let mut sent = 0;
         let held = self.state == State::Disorder && !s.options.limited_transmit;
-        let most = if held { 0 } else { s.most_at_once() };
-        if self.segments.in_flight() == 0 && self.has_new_data(s) {
+        let in_flight = self.segments.in_flight();
+        let available = self.new_segments(s);
+        if in_flight == 0 && available > 0 {
             s.notify_transmit_start(context.now(), self.last_sent);
         }
-        while sent < most && self.segments.in_flight() < cwnd && self.has_new_data(s) && s.may_leave(context)
-        {
+        let most = if held { 0 } else { available.min(cwnd.saturating_sub(in_flight)).min(s.most_at_once()) };
+        let mut sent = 0;
+        while sent < most && s.may_leave(context) {
             self.transmit_new(s, context, cwnd);
             sent += 1;
         }
@@ -74,6 +82,7 @@ impl Rack {
     }
 
     /// Sends the next new segment. `permitted`: the most segments that may be in flight.
+    #[inline(always)] // or each segment pays a call for it
     pub(super) fn transmit_new<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W, permitted: u32) {
         let now = context.now();
         let seq = self.segments.next;
@@ -83,7 +92,10 @@ impl Rack {
             context.sending(in_flight + 1, permitted);
         }
         self.last_sent = now;
-        s.rate_sent(self.segments_state(), seq, now, [in_flight, self.segments.in_flight()]);
+        if s.reports_sent() {
+            let oldest = (self.segments.una, self.segments.lost);
+            s.report_sent(oldest, seq, now, [in_flight, self.segments.in_flight()]);
+        }
         s.transmit(context, seq, false);
     }
 
@@ -101,12 +113,10 @@ impl Rack {
             self.undo.retransmitted(now);
         }
         self.last_sent = now;
-        s.rate_sent(self.segments_state(), seq, now, [in_flight, self.segments.in_flight()]);
+        if s.reports_sent() {
+            let oldest = (self.segments.una, self.segments.lost);
+            s.report_sent(oldest, seq, now, [in_flight, self.segments.in_flight()]);
+        }
         s.transmit(context, seq, true);
-    }
-
-    /// The oldest segment and the number of segments marked as lost, for the rate sampler.
-    fn segments_state(&self) -> (u32, u64) {
-        (self.segments.una, self.segments.lost)
     }
 }

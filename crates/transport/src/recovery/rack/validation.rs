@@ -155,7 +155,15 @@ impl Rack {
 
     /// Called after each attempt to send and before data is written: halves a window that was not validated, once
     /// for each five minutes.
+    #[inline]
     pub(super) fn expire_unvalidated(&mut self, s: &mut Sender, now: Time) {
+        if self.pipe_ack.is_some() {
+            self.halve_unvalidated(s, now);
+        }
+    }
+
+    #[cold]
+    fn halve_unvalidated(&mut self, s: &mut Sender, now: Time) {
         let Some(pipe_ack) = &mut self.pipe_ack else { return };
         let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
         pipe_ack.turn(now, s.rtt.smoothed(&s.options));

@@ -6,8 +6,8 @@ use units::{Span, Time};
 /// RACK's most recently sent delivered segment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Detection {
-    /// When it was sent, and its number plus one; `None` before the first delivery.
-    newest: Option<(Time, u32)>,
+    /// When it was sent, and its number; zeros before the first delivery.
+    newest: (Time, u32),
     /// The round-trip time of the last delivered segment.
     pub rtt: Span,
     /// Segments delivered when the newest segment of the current ACK was sent, and when that was.
@@ -29,14 +29,12 @@ impl Detection {
         }
         self.pending = true;
         self.rtt = rtt;
-        if self.newest.is_none_or(|newest| (segment.sent, seq) > newest) {
-            self.newest = Some((segment.sent, seq));
-        }
+        self.newest = self.newest.max((segment.sent, seq));
     }
 
     /// Whether the segment was sent before the newest delivered one.
     pub(crate) fn sent_before(&self, seq: u32, segment: Segment) -> bool {
-        self.newest.is_some_and(|newest| newest > (segment.sent, seq))
+        self.newest > (segment.sent, seq)
     }
 }
 
