@@ -119,7 +119,7 @@ def test_cells_of_one_network_are_one_observation() -> None:
 
 
 def test_a_size_holds_if_every_reading_left_open_gives_it() -> None:
-    """The scatter of the calibrated reading counts, not that of readings with fewer seeds."""
+    """The scatter of the calibrated interpretation counts, not that of interpretations with fewer seeds."""
     one = claim(direction=1, expected=2.0)
     taken = ClaimResult("a", "confirmed", "larger", 3.0, 2.9, 3.1, 30, (2.7, 3.3))
     near = ClaimResult("b", "confirmed", "consistent", 2.8, 1.0, 5.0, 2, (0.5, 9.0), equivalent=True)
@@ -264,7 +264,7 @@ def check_verdicts(folder: Path) -> dict[str, dict[str, Any]]:
         assert all(one["affected"] for one in v["readings"])
         if v["direction"] not in {"impossible", "contradicts itself"}:
             assert v["reading"] == calibration["chosen"]
-            assert v["readings_run"] or not calibration["parameters"], "every claim is judged under every reading"
+            assert v["readings_run"] or not calibration["parameters"], "all claims under all interpretations"
         for one in v["readings"]:
             assert set(one) == READING_KEYS
             if one["low"] is None:
@@ -313,7 +313,7 @@ def test_a_calibration_looks_at_known_algorithms_alone(small: Path, finished: Pa
 
 
 def test_readings_that_are_as_near_are_known_by_what_they_take(root: Path) -> None:
-    """Equivalent readings are also recognised among changes of one parameter: a claim's range covers all of them."""
+    """Equivalent interpretations are also recognised among changes of one parameter: a range covers all of them."""
     paper = papers.Paper(root / "papers" / "sarbe-ecn")
     first = {p.id: p.candidate[0].label for p in paper.calibration.parameter}
     window = paper.calibration.parameter[0]

@@ -9,7 +9,7 @@ CELL = {"Cf": "16Mbps"}
 
 
 def draw(results) -> Figure:
-    """Vegas, CA-ARTT with either reading of e(t); solid: window, dotted: threshold where it fits."""
+    """Vegas, CA-ARTT with either interpretation of e(t); solid: window, dotted: threshold where it fits."""
     controls = (("vegas", "Vegas"), ("innovation", "CA-ARTT (innovation)"), ("zero", "CA-ARTT (zero)"))
     figure, axes = common.panels(1, 3, height=2.1)
     highest = 1.0

@@ -7,7 +7,7 @@ from ackclock import plot as common
 
 
 def draw(results) -> Figure:
-    """Vegas, and CA-ARTT with either reading of e(t)."""
+    """Vegas, and CA-ARTT with either interpretation of e(t)."""
     controls = (
         ("vegas", "Vegas", "Vegas"),
         ("innovation", "CA-ARTT (innovation)", "proposed"),

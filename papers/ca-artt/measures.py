@@ -242,7 +242,7 @@ def _kbps(packets: stats.Estimate) -> str:
 
 
 def _live(stored: list[dict[str, str]]) -> str:
-    """Run ns-2 itself once for every cell of reading F, and hold it against the stored numbers."""
+    """Run ns-2 itself once for every cell of interpretation F, and hold it against the stored numbers."""
     script = VALIDATION / "ns2" / "tcl" / "fam_a_asym.tcl"
     equal = 0
     rows = [r for r in stored if r["reading"] == "F" and r["seed"] == "1"]

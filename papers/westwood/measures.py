@@ -77,8 +77,9 @@ def contradictions(results: Results) -> SimpleNamespace:
     westwood = stats.mean(results.means("p2p", "f.mean_ssthresh", {"control": "Westwood", "error": ERRORS[0]}))
     wide = _mean(results, "receiver window 1000", ERRORS[0], "f.mean_ssthresh", "Westwood")
     text = [
-        "Throughput of Reno in Mb/s and, in brackets, its average window, under each reading of the network. A lower "
-        f"error rate gives less throughput, as Table 1 has it (2.60 at 0.001, 2.96 at 0.01), in {_named(rising)}. "
+        "Throughput of Reno in Mb/s and, in brackets, its average window, under each interpretation of the network. "
+        f"A lower error rate gives less throughput, as Table 1 has it (2.60 at 0.001, 2.96 at 0.01), "
+        f"in {_named(rising)}. "
         f"Nearest to the printed throughput are, from left to right, {', '.join(nearest)}. A source that is idle for "
         "half of the time halves the throughput and leaves the average window, which is taken while it sends: only so "
         "can a window of 45 packets and 2.6 Mb/s stand in one row. The sources of that row must have been idle most "

@@ -139,7 +139,7 @@ def reproduction(result: Reproduction) -> None:
     """Print the verdicts of a paper and the path of its page."""
     console = wide_console()
     table = Table(title=result.paper.title, title_justify="left", box=None, pad_edge=False)
-    for head in ("claim", "direction", "size", "what", "value", "95 % interval", "n", "readings"):
+    for head in ("claim", "direction", "size", "what", "value", "95 % interval", "n", "interpretations"):
         table.add_column(head, justify="right" if head in {"value", "95 % interval", "n"} else "left")
     for v in result.verdicts:
         j = v.taken

@@ -1,14 +1,15 @@
 """Calibration: fits the unstated properties of a paper's network to its published numbers of known algorithms.
 
-Every combination of candidates (a reading) is run at the points of the control cells. The distance of a reading is the
-mean of |ln((obtained + offset) / (published + offset))| over the cells; the reading with the least distance is taken.
-A reading is not distinguished from it if their distances differ by less than the uncertainty, at the 95 % level. The
-uncertainty has two sources: the printed numbers, which are of one run each (the spread of our own runs over the seeds),
-and the choice of networks (the standard error of the difference). The cells of one network are one observation: their
-deviations are summed before the spread over the networks is taken. Claims are also judged under the nearest of these
-readings. Two values show how sharp the optimum is: the distance of the best reading with another candidate of one
-parameter, and the fraction of bootstrap resamples of the networks in which a candidate belongs to the best reading.
-If even the best reading deviates by a factor of more than 1.5, no reading fits, and sizes are not judged.
+Every combination of candidates (an interpretation) is run at the points of the control cells. The distance of an
+interpretation is the mean of |ln((obtained + offset) / (published + offset))| over the cells; the interpretation with
+the least distance is taken. An interpretation is not distinguished from it if their distances differ by less than the
+uncertainty, at the 95 % level. The uncertainty has two sources: the printed numbers, which are of one run each (the
+spread of our own runs over the seeds), and the choice of networks (the standard error of the difference). The cells of
+one network are one observation: their deviations are summed before the spread over the networks is taken. Claims are
+also judged under the nearest of these interpretations. Two values show how sharp the optimum is: the distance of the
+best interpretation with another candidate of one parameter, and the fraction of bootstrap resamples of the networks in
+which a candidate belongs to the best interpretation. If even the best interpretation deviates by a factor of more than
+1.5, no interpretation fits, and sizes are not judged.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 
 RESAMPLES = 2000
 MOST_DEVIATION = 1.5
-"""Mean factor of deviation above which a reading does not fit."""
+"""Mean factor of deviation above which an interpretation does not fit."""
 NEAR = 1.2
-"""Readings within this factor of the best one with the first seed are run with all seeds; the others are too far."""
+"""Interpretations within this factor of the best one with the first seed are run with all seeds."""
 NORMAL = 1.96
 """The 95 % quantile, two-sided, of a normal distribution."""
 MOST_READINGS = 5000
@@ -70,7 +71,7 @@ class ControlCell:
 
 @dataclass(frozen=True)
 class Fit:
-    """Distances of all readings from the control cells: one row for each reading, one column for each cell."""
+    """Distances of all interpretations from the control cells: rows: interpretations, columns: cells."""
 
     paper: Paper
     readings: list[Reading]
@@ -81,27 +82,27 @@ class Fit:
 
     @cached_property
     def means(self) -> list[float]:
-        """The distance of each reading; 0 if no published number takes part."""
+        """The distance of each interpretation; 0 if no published number takes part."""
         return [float(x) for x in self.distances.sum(axis=1) / max(1, len(self.cells))]
 
     @property
     def best(self) -> int:
-        """The reading with the least distance; the first of equals."""
+        """The interpretation with the least distance; the first of equals."""
         return int(np.argmin(self.means))
 
     @property
     def chosen(self) -> Reading:
-        """The calibrated reading."""
+        """The calibrated interpretation."""
         return self.readings[self.best]
 
     @property
     def fits(self) -> bool:
-        """Whether the calibrated reading is near enough to the published numbers for verdicts on sizes."""
+        """Whether the calibrated interpretation is near enough to the published numbers for verdicts on sizes."""
         return not self.cells or self.factor(self.best) <= MOST_DEVIATION
 
     @property
     def unidentified(self) -> list[str]:
-        """The parameters of which every candidate is in a reading that is not distinguished from the best."""
+        """The parameters of which every candidate is in an interpretation that is not distinguished from the best."""
         decided = {row["parameter"].id for row in self.profile() if not row["open"]}
         return [p.what for p in self.paper.calibration.parameter if p.id not in decided]
 
@@ -128,7 +129,7 @@ class Fit:
 
     @cached_property
     def equivalent(self) -> list[int]:
-        """The readings that are not distinguished from the best, itself included, nearest first.
+        """The interpretations that are not distinguished from the best, itself included, nearest first.
 
         Where the best one fits, they fit too.
         """
@@ -147,20 +148,20 @@ class Fit:
 
     @property
     def worst(self) -> int:
-        """The reading with the largest distance."""
+        """The interpretation with the largest distance."""
         return int(np.argmax(self.means))
 
     def factor(self, i: int) -> float:
-        """The mean factor by which a reading deviates from the published numbers."""
+        """The mean factor by which an interpretation deviates from the published numbers."""
         return math.exp(self.means[i])
 
     def nearest(self, count: int) -> list[int]:
-        """The readings with the least distances."""
+        """The interpretations with the least distances."""
         return sorted(range(len(self.readings)), key=lambda i: self.means[i])[:count]
 
     @cached_property
     def wins(self) -> list[float]:
-        """Fraction of bootstrap resamples of the networks in which each reading is the best; ties are split."""
+        """Fraction of bootstrap resamples of the networks in which each interpretation is the best; ties are split."""
         count = len(self.networks)
         if not count:
             return [1 / len(self.readings)] * len(self.readings)
@@ -171,7 +172,7 @@ class Fit:
 
     @cached_property
     def predicted(self) -> float | None:
-        """The mean factor of deviation of one network under the reading fitted to the others; None below three."""
+        """The mean factor of deviation of a network under the interpretation fitted to the others; None below three."""
         if len(self.networks) < 3:
             return None
         sums = self.distances @ self._members
@@ -179,7 +180,7 @@ class Fit:
         return math.exp(float(np.mean(sums[best, np.arange(len(self.networks))] / self._members.sum(axis=0))))
 
     def profile(self) -> list[dict[str, Any]]:
-        """For each candidate of a parameter: the least distance of a reading with it, and its share of resamples."""
+        """Of each candidate of a parameter: the least distance of an interpretation with it, its share of resamples."""
         points = []
         for parameter in self.paper.calibration.parameter:
             for place, candidate in enumerate(in_order(parameter.candidate)):
@@ -246,9 +247,9 @@ def combinations(paper: Paper) -> list[Reading]:
 
 
 def fit(results: Results) -> Fit:
-    """Run every reading at the control cells and measure its distance: with one seed, those near the best with all.
+    """Run all interpretations at the control cells and measure distances: with one seed, those near the best with all.
 
-    Without control cells there is nothing to fit, and only one reading. Raises BadInput if a cell belongs to a
+    Without control cells there is nothing to fit, and only one interpretation. Raises BadInput if a cell belongs to a
     controller that the paper proposes, because the fit must not use those, and if parameters have no control cells.
     """
     paper = results.paper
@@ -261,13 +262,13 @@ def fit(results: Results) -> Fit:
     cells: list[ControlCell] = []
     for name in dict.fromkeys(group.study for group in paper.calibration.cells):
         groups = [group for group in paper.calibration.cells if group.study == name]
-        # Readings with the same assignments in this study share one variant of it.
+        # Interpretations with the same assignments in this study share one variant of it.
         written = [inline(reading.assignments(paper.folder, name)) for reading in readings]
         variants = dict(zip(reversed(written), reversed(readings), strict=True))
         measured = _measure(results, name, groups, variants, 1)
         cells_of_first = [cell for cell, _ in measured[written[0]]]
         if any([cell for cell, _ in measurements] != cells_of_first for measurements in measured.values()):
-            raise BadInput(f"{paper.folder / 'calibration.toml'}: {name}: readings give different control cells")
+            raise BadInput(f"{paper.folder / 'calibration.toml'}: {name}: interpretations give different control cells")
         if near := _near(measured) if seeds > 1 else set():
             measured |= _measure(results, name, groups, {text: variants[text] for text in near}, seeds, counted=1)
         distances = {t: _distances(measurements) for t, measurements in measured.items()}
@@ -279,7 +280,7 @@ def fit(results: Results) -> Fit:
 
 
 def held_out(results: Results) -> list[tuple[ControlCell, Sequence[float]]]:
-    """The cells that the fit does not use, under the calibrated reading: published numbers, and ours of each seed."""
+    """The cells that the fit does not use, as calibrated: published numbers, and ours of each seed."""
     return [pair for group in results.paper.calibration.held_out for pair in _measured(results, group)]
 
 

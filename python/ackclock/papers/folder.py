@@ -22,8 +22,8 @@ Where = dict[str, str]
 class StudySpec:
     """A study of the paper, `studies/NAME.toml`, run with seeds 1 to `seeds` (with --quick, 1 to `quick`; 0: not run).
 
-    Every other reading of the paper is run with `readings` seeds (with --quick, `quick_readings`), at the points whose
-    axis labels are in `keep`: those that the claims need. Zero means that no claim uses the study.
+    Every other interpretation of the paper is run with `readings` seeds (with --quick, `quick_readings`), at the points
+    whose axis labels are in `keep`: those that the claims need. Zero means that no claim uses the study.
     """
 
     name: str
@@ -36,7 +36,7 @@ class StudySpec:
 
 @dataclass(frozen=True)
 class Part:
-    """Cells of a table from one study: templates over the axes give reading, row and column of each point.
+    """Cells of a table from one study: templates over the axes give interpretation, row and column of each point.
 
     `code` names a function of measures.py that gives the cells instead.
     """
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Table:
-    """A published table. The page shows the readings `main` next to the published values, with `digits` digits.
+    """A published table. The page shows the interpretations `main` next to the published values, with `digits` digits.
 
     `labels` defines more words for the templates of its parts: `labels.AXIS.LABEL = { word = "..." }`. Points whose
     label of such an axis is not listed are omitted. The part of a column's name before the last `split` is the name
@@ -234,7 +234,7 @@ def _in_folder(value: Any, folder: Path) -> Any:
 
 @dataclass(frozen=True)
 class Deviation:
-    """A point where the paper is unclear or wrong: the reading taken, why, and alternatives that are run."""
+    """A point where the paper is unclear or wrong: the interpretation taken, why, and alternatives that are run."""
 
     id: str
     section: str

@@ -1,4 +1,4 @@
-"""Verdicts on claims: the direction of an effect and its size, under the calibrated reading and under every other."""
+"""Verdicts on claims: the direction of an effect and its size, under the calibrated interpretation and all others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIZES = ("reproduced", "consistent", "smaller", "larger", "excluded")
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """The result of one reading for a claim. `low` and `high` are None for a single, deterministic value."""
+    """The result of one interpretation for a claim. `low` and `high` are None for a single, deterministic value."""
 
     reading: str
     direction: str
@@ -37,9 +37,9 @@ class ClaimResult:
     wilcoxon: float | None = None
     note: str = ""
     equivalent: bool = False
-    """Whether the control cells do not distinguish the reading from the calibrated one."""
+    """Whether the control cells do not distinguish the interpretation from the calibrated one."""
     affected: bool = True
-    """Whether the reading changes any outcome of the claim's studies; if not, this is the calibrated judgement."""
+    """Whether the interpretation changes an outcome of the claim's studies; if not, this is the calibrated one."""
 
     @property
     def few(self) -> bool:
@@ -47,7 +47,7 @@ class ClaimResult:
         return self.direction == "undecided" and self.n == 1
 
     def to_dict(self) -> dict[str, Any]:
-        """The entry of one reading in a claim's part of verdicts.json."""
+        """The entry of one interpretation in a claim's part of verdicts.json."""
         keys = ("reading", "direction", "size", "value", "low", "high", "n", "affected", "equivalent")
         single = None if self.single is None else list(self.single)
         return {key: getattr(self, key) for key in keys} | {"single_run": single}
@@ -55,7 +55,7 @@ class ClaimResult:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim with its judgement under the calibrated reading (`taken`) and under the others."""
+    """A claim with its judgement under the calibrated interpretation (`taken`) and under the others."""
 
     claim: Claim
     taken: ClaimResult
@@ -65,12 +65,12 @@ class Verdict:
 
     @property
     def direction(self) -> str:
-        """The direction under the calibrated reading."""
+        """The direction under the calibrated interpretation."""
         return self.taken.direction
 
     @property
     def size(self) -> str | None:
-        """The size under the calibrated reading; None where it is not judged (docs/papers.md)."""
+        """The size under the calibrated interpretation; None where it is not judged (docs/papers.md)."""
         return self.taken.size
 
     @property
@@ -85,12 +85,12 @@ class Verdict:
 
     @property
     def affected(self) -> list[ClaimResult]:
-        """The judgements of the readings that change a run of the claim."""
+        """The judgements of the interpretations that change a run of the claim."""
         return [j for j in self.readings if j.affected]
 
     @property
     def strip(self) -> str:
-        """The number of readings that confirm the claim, of those that change its outcomes; empty if none does."""
+        """How many interpretations confirm the claim, of those that change its outcomes; empty if none does."""
         if not self.affected:
             return ""
         every = [self.taken, *self.affected]
@@ -98,16 +98,16 @@ class Verdict:
         few = sum(j.few for j in every)
         against = f", opposite in {count['opposite']}" if count["opposite"] else ""
         left = f", too few seeds in {few}" if few else ""
-        return f"confirmed in {count['confirmed']} of {len(every)} readings{against}{left}"
+        return f"confirmed in {count['confirmed']} of {len(every)} interpretations{against}{left}"
 
     @property
     def spread(self) -> str:
-        """The range of values over the readings that the control cells do not distinguish; empty without any."""
+        """The range of values over the interpretations that the control cells do not distinguish; empty without any."""
         values = [j.value for j in self.affected if j.equivalent and j.value is not None]
         if not values or self.taken.value is None:
             return ""
         low, high = min(*values, self.taken.value), max(*values, self.taken.value)
-        return f"{low:.3g} to {high:.3g} over readings that the calibration does not distinguish"
+        return f"{low:.3g} to {high:.3g} over interpretations that the calibration does not distinguish"
 
     def to_dict(self) -> dict[str, Any]:
         """The claim's entry in verdicts.json, with p-values: t test, after Holm's correction, Wilcoxon's test."""
@@ -202,9 +202,9 @@ def _around(claim: Claim, expected: float) -> tuple[float, float]:
 def judge(
     results: Results, claims: Sequence[Claim], readings: Sequence[Reading], *, sizes: bool = True
 ) -> list[Verdict]:
-    """Judge every claim under the calibrated reading and the others; p-values are corrected over all claims.
+    """Judge every claim under the calibrated interpretation and the others; p-values are corrected over all claims.
 
-    Without `sizes` there is no verdict on a size: no reading of the network fits.
+    Without `sizes` there is no verdict on a size: no interpretation of the network fits.
     """
     views = [results.under(reading) for reading in readings]
     verdicts = []
@@ -216,7 +216,7 @@ def judge(
         if not sizes:
             taken, others = replace(taken, size=None), [replace(j, size=None) for j in others]
         elif taken.size is not None and not _one_size(claim, taken, others):
-            taken = replace(taken, size=None, note="the size differs between readings that the calibration leaves open")
+            taken = replace(taken, size=None, note="the size differs between interpretations that the fit leaves open")
         verdicts.append(Verdict(claim, taken, others, reason=_reason(claim, taken)))
     tested = [v for v in verdicts if v.taken.p is not None]
     adjusted = dict(zip([v.claim.id for v in tested], stats.holm([v.taken.p or 0.0 for v in tested]), strict=True))
@@ -224,9 +224,10 @@ def judge(
 
 
 def _one_size(claim: Claim, taken: ClaimResult, others: Sequence[ClaimResult]) -> bool:
-    """Whether the readings that the calibration does not distinguish agree on the size.
+    """Whether the interpretations that the calibration does not distinguish agree on the size.
 
-    Other readings have fewer seeds: the scatter of single runs around their values is that of the calibrated reading.
+    Other interpretations have fewer seeds: the scatter of single runs around their values is that of the calibrated
+    interpretation.
     """
     sizes = {taken.size}
     for j in others:
@@ -236,7 +237,7 @@ def _one_size(claim: Claim, taken: ClaimResult, others: Sequence[ClaimResult]) -
 
 
 def _around_value(claim: Claim, taken: ClaimResult, value: float) -> tuple[float, float]:
-    """The scatter of single runs under the calibrated reading, around another value."""
+    """The scatter of single runs under the calibrated interpretation, around another value."""
     if taken.single is None or taken.value is None:
         return value, value
     if claim.is_ratio:
@@ -245,14 +246,14 @@ def _around_value(claim: Claim, taken: ClaimResult, value: float) -> tuple[float
 
 
 def _other(view: Results, claim: Claim, taken: ClaimResult) -> ClaimResult:
-    """The judgement under another reading; the calibrated one if it changes no outcome of the claim's studies."""
+    """The judgement under another interpretation; the calibrated one if no outcome of the studies changes."""
     if not any(view.changes(study) for study in (claim.study, *claim.also)):
         return replace(taken, reading=view.reading.label, affected=False, equivalent=view.reading.equivalent)
     return replace(evaluate_claim(view, claim), equivalent=view.reading.equivalent)
 
 
 def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
-    """Judge a claim under the reading of these results."""
+    """Judge a claim under the interpretation of these results."""
     label = results.reading.label
     if claim.settled and not claim.study:
         return ClaimResult(label, claim.settled[0], note=claim.settled[1])
@@ -268,7 +269,7 @@ def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
     else:
         e = stats.mean(values)
     if not values:
-        raise BadInput(f"{results.paper.folder}: claim {claim.id}: no values under the reading {label}")
+        raise BadInput(f"{results.paper.folder}: claim {claim.id}: no values under the interpretation {label}")
     if claim.settled:
         return ClaimResult(label, claim.settled[0], None, e.value, e.low, e.high, e.n, note=claim.settled[1])
     if len(values) == 1:

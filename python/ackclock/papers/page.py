@@ -102,7 +102,7 @@ def render(
 def _readings(
     paper: Paper, verdicts: list[Verdict], calibration: Fit, readings: list[Reading]
 ) -> list[tuple[str, str, list[Any]]]:
-    """For each unstated point: a heading, the choice with its reason, and the changes under other readings."""
+    """For each unstated point: a heading, the choice with its reason, and the changes under other interpretations."""
     rows = []
     changed = {
         reading.label: [
@@ -120,8 +120,8 @@ def _readings(
     if whole := lines(ALL_PARAMETERS):
         rows.append(("All first candidates", "Defaults of the simulator, or what the text suggests.", whole))
     if equal := lines(EQUIVALENT):
-        body = "Readings that differ in more than one point and are about as near to the control cells."
-        rows.append(("Not distinguished from the calibrated reading", body, equal))
+        body = "Interpretations that differ in more than one point and are about as near to the control cells."
+        rows.append(("Not distinguished from the calibrated interpretation", body, equal))
     for p in paper.calibration.parameter:
         rows.append(
             (f"{p.what[0].upper()}{p.what[1:]}", f"Fitted: {calibration.chosen.parameters[p.id]}.", lines(p.id))

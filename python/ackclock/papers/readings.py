@@ -1,4 +1,4 @@
-"""Readings of a paper: what its unstated properties are taken to be, as assignments to its studies."""
+"""Interpretations of a paper: what its unstated properties are taken to be, as assignments to its studies."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from ackclock.study import Study
 
 AS_FILED = "all first candidates"
-"""Label of the reading that takes the first candidate of every parameter, as the studies' files do."""
+"""Label of the interpretation that takes the first candidate of every parameter, as the studies' files do."""
 ALL_PARAMETERS = "all parameters"
-"""Value of `changes` for that reading."""
+"""Value of `changes` for that interpretation."""
 EQUIVALENT = "equivalent"
-"""Value of `changes` for a reading that the control cells do not distinguish from the calibrated one."""
+"""Value of `changes` for an interpretation that the control cells do not distinguish from the calibrated one."""
 MOST_EQUIVALENT, MOST_EQUIVALENT_QUICK = 8, 2
-"""Maximum number of such readings that are judged, the nearest first; the second value is for --quick."""
+"""Maximum number of such interpretations that are judged, the nearest first; the second value is for --quick."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Reading:
     """The candidate of each parameter of the calibration."""
     chosen: tuple[Candidate, ...] = ()
     changes: str = ""
-    """The parameter or the deviation in which it differs from the calibrated reading."""
+    """The parameter or the deviation in which it differs from the calibrated interpretation."""
     equivalent: bool = False
     """The control cells do not distinguish it from the calibrated one."""
 
@@ -48,7 +48,7 @@ class Reading:
 
 
 def combination(paper: Paper, labels: Mapping[str, str], name: str = "") -> Reading:
-    """The reading that takes these candidates, by the identifiers of their parameters."""
+    """The interpretation that takes these candidates, by the identifiers of their parameters."""
     chosen = []
     for parameter in paper.calibration.parameter:
         wanted = labels[parameter.id]
@@ -58,10 +58,10 @@ def combination(paper: Paper, labels: Mapping[str, str], name: str = "") -> Read
 
 
 def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = (), most: int = 0) -> list[Reading]:
-    """The other readings: all first candidates, each change of one point, and readings that fit equally well.
+    """The other interpretations: all first candidates, each change of one point, and those that fit equally well.
 
-    `equivalent` lists all readings that the control cells do not distinguish from the calibrated one, the nearest
-    first. Of its first `most`, those that are not yet in the result are added.
+    `equivalent` lists all interpretations that the control cells do not distinguish from the calibrated one, the
+    nearest first. Of its first `most`, those that are not yet in the result are added.
     """
     readings = []
     alike = [dict(reading.parameters) for reading in equivalent]

@@ -90,7 +90,7 @@ def reproduce(
     flat: list[Entry] = [entry for rows in tables.values() for entry in rows]
     if missing := uncovered(paper, flat):
         raise BadInput(f"{paper.folder}: published cells are missing: {missing[:5]}; add a table or a setting")
-    # Readings that the quick form leaves out could change a size.
+    # Interpretations that the quick form leaves out could change a size.
     sizes = calibration.fits and not (quick and equivalent)
     verdicts = judge(results, paper.claims, readings, sizes=sizes)
     parts: list[AxisComparison | Extra] = [*paper.comparisons, *paper.extras]
@@ -133,7 +133,7 @@ def reproduce(
 
 
 def _network(results: Results, network: Network) -> tuple[Scenario, str]:
-    """The scenario of a network under the calibrated reading, at the first point of its study."""
+    """The scenario of a network under the calibrated interpretation, at the first point of its study."""
     return results.load(network.study, results.reading, 1).scenario(0), network.title
 
 
@@ -172,7 +172,7 @@ def readme(paper: Paper, result: Reproduction) -> None:
     if begin not in text or end not in text:
         raise BadInput(f"{source}: has no {begin} ... {end}")
     lines = [
-        "| claim | direction | size | measured (95 %) | claimed | printed | readings |",
+        "| claim | direction | size | measured (95 %) | claimed | printed | interpretations |",
         "|---|---|---|---|---|---|---|",
     ]
     for v in result.verdicts:

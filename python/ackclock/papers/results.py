@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Keep = Mapping[str, list[str]]
 """The labels of each axis that are run."""
 READING = "reading"
-"""The axis that holds the label of the reading, in a store with several readings."""
+"""The axis that holds the label of the interpretation, in a store with several interpretations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class UndefinedRatio(BadInput):
 
 @dataclass(frozen=True)
 class Variants:
-    """A study that was run under several readings: each one's study, and the tables of all, with a column `reading`."""
+    """A study that was run under several interpretations: the study of each, the tables of all (column `reading`)."""
 
     studies: dict[str, Study]
     tables: dict[str, pl.DataFrame]
@@ -100,7 +100,7 @@ class SharedRuns:
 
 @dataclass
 class _ResultsContext:
-    """What all readings of a paper's results have in common."""
+    """What all interpretations of a paper's results have in common."""
 
     paper: Paper
     folder: Path
@@ -121,7 +121,7 @@ class _ResultsContext:
 class Results:
     """Runs each study on first use, and keeps the runs in `folder`/studies.
 
-    These are the results under one reading of the paper; `under` gives those of another.
+    These are the results under one interpretation of the paper; `under` gives those of another.
     """
 
     def __init__(
@@ -145,20 +145,20 @@ class Results:
         self._changes: dict[str, bool] = {}
 
     def with_reading(self, reading: Reading, others: Sequence[Reading]) -> Results:
-        """The results under the calibrated reading; the others are run in addition. All share the run counts."""
+        """The results under the calibrated interpretation; the others are run in addition. All share the run counts."""
         results = Results(self.paper, self._shared.folder, self._shared.executor, quick=self.quick, reading=reading)
         results._shared = self._shared
         self._shared.others = list(others)
         return results
 
     def under(self, reading: Reading) -> Results:
-        """The results under another reading, with the seeds and the points that the studies name for it."""
+        """The results under another interpretation, with the seeds and the points that the studies name for it."""
         results = Results(self.paper, self._shared.folder, self._shared.executor, quick=self.quick, reading=reading)
         results._shared, results._calibrated = self._shared, self._calibrated
         return results
 
     def at_points(self, reading: Reading, ran: Mapping[str, Variants], seeds: int) -> Results:
-        """The results under a reading, of variants of studies that have been run with this number of seeds."""
+        """The results under an interpretation, of variants of studies that have been run with this number of seeds."""
         import polars as pl
 
         results = self.under(reading)
@@ -176,7 +176,7 @@ class Results:
 
     @property
     def runs(self) -> int:
-        """Number of runs, new or kept, of all readings."""
+        """Number of runs, new or kept, of all interpretations."""
         return self._shared.runs
 
     @property
@@ -211,7 +211,7 @@ class Results:
         return spec.quick_readings if self.quick else spec.readings
 
     def study(self, name: str) -> Study:
-        """A study of the paper under this reading, with its seeds."""
+        """A study of the paper under this interpretation, with its seeds."""
         if name not in self._studies:
             seeds = self.seeds(name)
             if not seeds and self.is_calibrated:
@@ -222,12 +222,12 @@ class Results:
         return self._studies[name]
 
     def load(self, name: str, reading: Reading, seeds: int) -> Study:
-        """A study of the paper under a reading. Raises BadInput with the reading that cannot be applied."""
+        """A study of the paper under an interpretation. Raises BadInput with the one that cannot be applied."""
         path = self.paper.folder / "studies" / f"{name}.toml"
         try:
             return Study.load(path, [f'sweep.seed="1..{seeds}"', *self._overrides(name, reading)])
         except ScenarioError as error:
-            raise BadInput(f"{self.paper.folder}: reading {reading.label}: study {name}: {error}") from None
+            raise BadInput(f"{self.paper.folder}: interpretation {reading.label}: study {name}: {error}") from None
 
     def axes_in_file(self, name: str) -> dict[str, list[str]]:
         """The labels of each axis of a study, as its file has them."""
@@ -237,7 +237,7 @@ class Results:
         return axes[name]
 
     def _overrides(self, name: str, reading: Reading) -> list[str]:
-        """What a reading sets in a study."""
+        """What an interpretation sets in a study."""
         wanted = reading.assignments(self.paper.folder, name)
         return overrides(wanted, self.axes_in_file(name)) if wanted else []
 
@@ -258,14 +258,14 @@ class Results:
         return self._frames(name)["radio"]
 
     def differs(self, name: str) -> bool:
-        """Whether the reading sets something else in this study; False if the study is run for no other reading."""
+        """Whether the interpretation sets something else in this study; False if the study is run for no other one."""
         return bool(name) and bool(self.spec(name).readings) and self._differs(name, self.reading)
 
     def _differs(self, name: str, reading: Reading) -> bool:
         return self._overrides(name, reading) != self._overrides(name, self._calibrated.reading)
 
     def changes(self, name: str) -> bool:
-        """Whether the reading changes an outcome of this study at the points and seeds that both have."""
+        """Whether the interpretation changes an outcome of this study at the points and seeds that both have."""
         if name not in self._changes:
             self._changes[name] = self.differs(name) and self._compare(name)
         return self._changes[name]
@@ -304,17 +304,17 @@ class Results:
         return frames
 
     def _run_others(self, name: str) -> Variants:
-        """Run a study under every reading but the calibrated one."""
+        """Run a study under every interpretation but the calibrated one."""
         spec, seeds = self.spec(name), self.seeds(name)
         if not seeds:
-            raise BadInput(f"{self.paper.folder}: study {name} is not run under other readings; give it `readings`")
+            raise BadInput(f"{self.paper.folder}: study {name} has no other interpretations; give it `readings`")
         changed = [r for r in self._shared.others if self._differs(name, r)]
         return self.run_variants(name, changed, seeds, [spec.keep])
 
     def run_variants(
         self, name: str, readings: Sequence[Reading], seeds: int, keep: Sequence[Keep], counted: int = 0
     ) -> Variants:
-        """Run a study under several readings at the points that one of `keep` has, into one store.
+        """Run a study under several interpretations at the points that one of `keep` has, into one store.
 
         `counted`: for how many of the seeds these runs are in the count of runs already.
         """

@@ -18,7 +18,7 @@ from ackclock.study import Study
 
 FIRST_SEED = 1
 CellKey = tuple[str, str, str]
-"""Row, column and reading of a cell."""
+"""Row, column and interpretation of a cell."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RunsUsed:
 
 
 class Runs:
-    """Links to the runs of a paper under the reading of `results`. Nothing is run.
+    """Links to the runs of a paper under the interpretation of `results`. Nothing is run.
 
     `folder` is how the page names the folder of the laboratory's page, such as `../`; None: there is no such page.
     """
@@ -179,7 +179,7 @@ class PaperRuns:
         return list(dict.fromkeys(run for run in runs if run is not None and run.href is None))
 
     def points(self, name: str) -> list[RunLink]:
-        """A run of each point of a study, under the calibrated reading."""
+        """A run of each point of a study, under the calibrated interpretation."""
         return self._views[CALIBRATED].points(name)
 
     def of_figure(self, figure: Figure, uses: Sequence[StudyUse] = ()) -> RunsUsed:

@@ -1,4 +1,4 @@
-"""Published tables beside ours: every cell with its reading, its interval, and the number printed in the paper."""
+"""Published tables beside ours: each cell with its interpretation, its interval, and the number in the paper."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ackclock.papers.results import Cell, Results
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell of a table under one reading."""
+    """A cell of a table under one interpretation."""
 
     table: str
     row: str
@@ -40,8 +40,8 @@ WIDEST = 6
 def entries(results: Results, table: Table, filed: Results | None) -> list[Entry]:
     """Every cell of a table, in the order of its parts.
 
-    The readings are the calibrated one and, for studies that are run under other readings, that of the studies' files
-    (`filed`; None where it is the calibrated one).
+    The interpretations are the calibrated one and, for studies that are run under other interpretations, that of the
+    studies' files (`filed`; None where it is the calibrated one).
     """
     printed = results.paper.printed(table.id)
     rows = []
@@ -60,7 +60,7 @@ def entries(results: Results, table: Table, filed: Results | None) -> list[Entry
 
 
 def reading_of(view: str, reading: str) -> str:
-    """The name of a cell's reading: of the paper (`view`), and of the cell."""
+    """The name of a cell's interpretation: of the paper (`view`), and of the cell."""
     return ", ".join(filter(None, (view, reading)))
 
 
@@ -109,12 +109,12 @@ def words_of(table: Table, row: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def label_of(part: Part, words: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Row, column and reading of a point in a table. Raises KeyError if a template names no axis."""
+    """Row, column and interpretation of a point in a table. Raises KeyError if a template names no axis."""
     return part.row.format_map(words), part.column.format_map(words), part.reading.format_map(words)
 
 
 def as_csv(paper: Paper, entries_of_table: list[Entry]) -> str:
-    """The file tables.csv: a line for each cell and reading, then one for each setting with what was taken."""
+    """The file tables.csv: a line for each cell and interpretation, then one for each setting with what was taken."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["table", "row", "column", "unit", "reading", "published", "obtained", "low", "high", "n"])
@@ -134,7 +134,7 @@ def number(x: float | None) -> str:
 
 
 def grids(table: Table, entries_of_table: list[Entry]) -> list[dict[str, Any]]:
-    """What the page shows of the main readings: a grid for each part of the column names before the separator."""
+    """What the page shows of the main interpretations: a grid for each first part of the column names."""
     shown = [e for e in entries_of_table if not table.main or e.reading in table.main]
     columns = len({entry.column for entry in shown})
     narrow = columns <= 2 or (columns > WIDEST and not any(table.split in entry.column for entry in shown))
@@ -148,7 +148,7 @@ def grids(table: Table, entries_of_table: list[Entry]) -> list[dict[str, Any]]:
 
 
 def _by_reading(name: str, members: list[Entry]) -> dict[str, Any]:
-    """A table of one column: its readings side by side."""
+    """A table of one column: its interpretations side by side."""
     readings = list(dict.fromkeys(e.reading for e in members))
     cells = {(e.row, e.reading): e for e in members}
     printed = {e.row: e.published for e in members}

@@ -55,7 +55,8 @@ class Group:
 def of_paper(paper: Paper) -> str:
     """The page of a paper that lists its published cells, its figures and the points of its studies, with links.
 
-    The reading is the calibrated one if `out` has the results of the paper, otherwise that of the studies' files.
+    The interpretation is the calibrated one if `out` has the results of the paper, otherwise that of the studies'
+    files.
     """
     from ackclock.papers.results import Results
     from ackclock.papers.runs import PaperRuns
@@ -79,7 +80,7 @@ def of_paper(paper: Paper) -> str:
 
 
 def _calibrated(paper: Paper) -> Any:
-    """The calibrated reading of the last `ackclock paper`; None if there is none."""
+    """The calibrated interpretation of the last `ackclock paper`; None if there is none."""
     from ackclock.papers.readings import combination
 
     try:
@@ -91,7 +92,7 @@ def _calibrated(paper: Paper) -> Any:
 
 
 def _cells(paper: Paper, table: str, runs: PaperRuns) -> list[tuple[str, str, str, str, Any]]:
-    """Row, column, published number, reading and run of the cells of a table that have one."""
+    """Row, column, published number, interpretation and run of the cells of a table that have one."""
     printed = paper.printed(table)
     cells = []
     for (row, column, reading), run in runs.of_table(table).items():
