@@ -53,6 +53,25 @@ def names(use: str) -> list[list[str]]:
     return found
 
 
+BLOCK = re.compile(r"^impl(?:<[^>]*>)? (?:.* for )?(?:\w+::)*(\w+)")
+METHOD = re.compile(r"^    (?:pub(?:\([^)]*\))? )?(?:const |unsafe )*fn \w+")
+
+
+def methods(crate: Path) -> dict[str, int]:
+    """The number of methods of each type of a crate, those of traits left out."""
+    counts: dict[str, int] = {}
+    for file in sorted(crate.rglob("*.rs")):
+        kind = None
+        for line in TESTS.split(file.read_text())[0].split("\n"):
+            if block := BLOCK.match(line):
+                kind = None if " for " in line else block[1]
+            elif line.startswith("}"):
+                kind = None
+            elif kind and METHOD.match(line):
+                counts[kind] = counts.get(kind, 0) + 1
+    return counts
+
+
 def read_module(file: Path, parent: Module | None, folder: Path) -> Module:
     text = TESTS.split(file.read_text())[0]
     module = Module(file, parent, set(ITEM.findall(text)))
