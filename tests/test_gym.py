@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -387,7 +388,7 @@ def recurrent_model(path: Path, inputs: int, linear_before_reset: int = 1) -> No
     onnx.save(helper.make_model(graph), str(path))
 
 
-def test_a_recurrent_model_remembers_its_decisions(tmp_path: Path) -> None:
+def test_a_recurrent_model_keeps_its_state(tmp_path: Path) -> None:
     recurrent_model(tmp_path / "m.onnx", 30)
     done = run_command("policy", "export", tmp_path / "m.onnx", "--like", "aurora", "--out", tmp_path / "m.policy")
     assert done.returncode == 0, done.stderr
@@ -401,13 +402,60 @@ def test_a_recurrent_model_remembers_its_decisions(tmp_path: Path) -> None:
     computed = evaluate(tmp_path / "m.policy", observations)
     assert np.allclose(computed, np.array(expected), atol=2e-6)
     again = evaluate(tmp_path / "m.policy", observations[20:])
-    assert not np.allclose(computed[20], again[0], atol=1e-3)  # the first twenty decisions are remembered
+    assert not np.allclose(computed[20], again[0], atol=1e-3)  # the state of the first twenty decisions
     control = f'flow.bulk.tcp.congestion_control={{ kind = "policy", file = "{tmp_path / "m.policy"}" }}'
     done = run_command("run", "@bufferbloat", "--set", control, "--set", "duration=10s", "--json")
     assert json.loads(done.stdout)["flows"][0]["goodput_bps"] > 0
+    done = run_command("run", "@bufferbloat", "--set", control, "--on", "quic", "--set", "duration=10s", "--json")
+    assert json.loads(done.stdout)["flows"][0]["goodput_bps"] > 0, done.stderr
+
+
+def test_recurrent_models_that_a_policy_cannot_follow_are_refused(tmp_path: Path) -> None:
     recurrent_model(tmp_path / "before.onnx", 30, linear_before_reset=0)
-    done = run_command("policy", "export", tmp_path / "before.onnx", "--like", "aurora", "--out", tmp_path / "b.policy")
-    assert (done.returncode, "linear_before_reset must be 1" in done.stderr) == (2, True)
+    recurrent_model(tmp_path / "right.onnx", 30)
+    right = onnx.load(tmp_path / "right.onnx")
+
+    def changed(name: str, change: Callable[[Any], object]) -> None:
+        graph = onnx.GraphProto()
+        graph.CopyFrom(right.graph)
+        change(graph)
+        onnx.save(helper.make_model(graph), tmp_path / f"{name}.onnx")
+
+    changed("forgets", lambda graph: graph.output.pop())
+    changed("other", lambda graph: graph.node[3].input.__setitem__(5, "u0"))
+    changed("usual", lambda g: g.node[3].attribute.append(helper.make_attribute("activations", ["Sigmoid", "Tanh"])))
+    changed("unusual", lambda g: g.node[3].attribute.append(helper.make_attribute("activations", ["Tanh", "Tanh"])))
+    changed("after", lambda graph: graph.node.insert(6, helper.make_node("Tanh", ["s1"], ["s2"])))
+    state = "its state must be an input and an output of the model"
+    for name, message in (
+        ("before", "linear_before_reset must be 1"),
+        ("forgets", state),
+        ("other", state),
+        ("usual", ""),
+        ("unusual", "GRU: must have one direction, Sigmoid and Tanh"),
+        ("after", "Tanh: must follow a dense layer"),
+    ):
+        out = tmp_path / f"{name}.policy"
+        done = run_command("policy", "export", tmp_path / f"{name}.onnx", "--like", "aurora", "--out", out)
+        assert (done.returncode, out.exists()) == ((2, False) if message else (0, True)), done.stderr
+        assert message in done.stderr
+
+
+def test_a_policy_file_that_differs_from_its_model_is_refused(tmp_path: Path) -> None:
+    """An observation of two axes whose numbers change their places before the first layer."""
+    weights = np.random.default_rng(5).normal(0, 1, (30, 1)).astype(np.float32)
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1, 3]),
+        helper.make_node("Flatten", ["t"], ["f"]),
+        helper.make_node("MatMul", ["f", "w"], ["y"]),
+    ]
+    value = helper.make_tensor_value_info
+    [before], [after] = ([value(n, TensorProto.FLOAT, s)] for n, s in (("x", [1, 2, 5, 3]), ("y", [1, 1])))
+    graph = helper.make_graph(nodes, "policy", [before], [after], [numpy_helper.from_array(weights, "w")])
+    onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
+    done = run_command("policy", "export", tmp_path / "m.onnx", "--like", "aurora", "--out", tmp_path / "m.policy")
+    assert (done.returncode, (tmp_path / "m.policy").exists()) == (2, False)
+    assert "decision 1 of the policy file is" in done.stderr
 
 
 def test_the_speed_of_an_environment_is_measured() -> None:
@@ -419,7 +467,8 @@ def test_the_speed_of_an_environment_is_measured() -> None:
     for words, message in (
         (["none"], "none is no file and none of aurora, dumbbell, shared"),
         (["--decisions", "0"], "must be whole numbers of at least 1"),
-        (["--like", "x"], "x"),
+        (["--like", "x"], 'convention: there is no "x"'),
+        (["--envs", "2", "--threads", "3"], "3 threads have nothing to do with 2 environments"),
         (["--envs", "0"], "num_envs: 0 is not a positive number"),
     ):
         done = run_command("gym", "bench", *words)

@@ -19,6 +19,8 @@ const INTERVAL_BITS: u32 = 33;
 const PLACES: usize = 1024;
 /// If the heap is empty and at most this many far entries exist, the next interval is found by a scan over them.
 const FEW: usize = 64;
+/// At most this many timers are all in the heap.
+const SMALL: usize = 256;
 /// Bits of the key of an entry that have the number of its timer.
 const NUMBER_BITS: u32 = 24;
 /// The timer number that stands for the end of the near interval.
@@ -36,6 +38,11 @@ fn number_of(key: Key) -> u32 {
     key as u32 & BORDER
 }
 
+#[inline]
+fn interval_of(key: Key) -> u64 {
+    time_of(key).ps() >> INTERVAL_BITS
+}
+
 /// A set of timers, numbered from 0.
 ///
 /// Moving a deadline to a later time costs one store: the heap entry keeps its time, and is moved when it becomes the
@@ -49,7 +56,7 @@ pub(crate) struct Timers {
     /// One bit for each list of `far`: whether it has entries.
     occupied: [u64; PLACES / 64],
     far_count: usize,
-    /// The first interval that is not in the heap.
+    /// The first interval that is not in the heap; none with few timers.
     border: u64,
     timers: Vec<Timer>,
     /// Entries made so far.
@@ -60,10 +67,10 @@ impl Default for Timers {
     fn default() -> Timers {
         Timers {
             heap: Heap::default(),
-            far: vec![Vec::new(); PLACES],
+            far: Vec::new(),
             occupied: [0; PLACES / 64],
             far_count: 0,
-            border: 1,
+            border: u64::MAX,
             timers: Vec::new(),
             order: 0,
         }
@@ -79,6 +86,11 @@ impl Timers {
         }
         self.timers
             .resize(self.timers.len() + count as usize, Timer { due: Time::NEVER, entry: Time::NEVER });
+        if self.timers.len() > SMALL && self.border == u64::MAX {
+            self.far = vec![Vec::new(); PLACES];
+            let soonest = self.heap.first();
+            self.border = if soonest == EMPTY { 1 } else { interval_of(soonest) + 1 };
+        }
         first
     }
 
@@ -104,7 +116,7 @@ impl Timers {
     fn enter(&mut self, at: Time, id: u32) {
         let key = key(at, self.order, id);
         self.order += 1;
-        let stretch = time_of(key).ps() >> INTERVAL_BITS;
+        let stretch = interval_of(key);
         if stretch < self.border {
             self.heap.push(key);
         } else {
@@ -176,7 +188,7 @@ impl Timers {
         let border = self.border;
         let heap = &mut self.heap;
         entries.retain(|key| {
-            let later = time_of(*key).ps() >> INTERVAL_BITS != border;
+            let later = interval_of(*key) != border;
             if !later {
                 heap.push(*key);
             }
@@ -204,7 +216,7 @@ impl Timers {
             }
             while left != 0 {
                 let place = word * 64 + left.trailing_zeros() as usize;
-                let first = self.far[place].iter().map(|key| time_of(*key).ps() >> INTERVAL_BITS).min();
+                let first = self.far[place].iter().map(|key| interval_of(*key)).min();
                 if first == Some(self.border + (place.wrapping_sub(begin) % PLACES) as u64) {
                     return first;
                 }

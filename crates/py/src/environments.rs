@@ -164,11 +164,11 @@ impl Environments {
         // Each thread begins with a part of its own, whose memory its core may still have, and then takes what is left.
         let count = self.slots.len();
         let taken: Vec<AtomicBool> = (0..count).map(|_| AtomicBool::new(false)).collect();
-        let threads = self.threads.min(count);
+        let threads = self.threads.clamp(1, count.max(1));
         let work = &|thread: usize| {
             let begin = thread * count / threads;
             for index in (begin..count).chain(0..begin) {
-                if taken[index].swap(true, Ordering::Relaxed) {
+                if taken[index].load(Ordering::Relaxed) || taken[index].swap(true, Ordering::Relaxed) {
                     continue;
                 }
                 let mut slot = lock(&self.slots[index]);
@@ -258,8 +258,8 @@ pub(crate) fn evaluate_policy(py: Python<'_>, text: &str, observations: PyBuffer
     if inputs.len() % plan.inputs() != 0 {
         return Err(PyValueError::new_err(format!("an observation has {} numbers", plan.inputs())));
     }
-    let mut memory = plan.network.memory();
-    let outputs = inputs.chunks_exact(plan.inputs()).flat_map(|one| plan.network.evaluate(one, &mut memory));
+    let mut state = plan.network.initial_state();
+    let outputs = inputs.chunks_exact(plan.inputs()).flat_map(|one| plan.network.evaluate(one, &mut state));
     Ok(outputs.collect())
 }
 

@@ -79,7 +79,7 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 // SK_PACING_NEEDED of enum sk_pacing: TCP's own timer paces.
 #define PACING_NEEDED 1
 
-enum event_kind { EVENT_OPEN = 1, EVENT_ACK = 2, EVENT_SSTHRESH = 3, EVENT_STATE = 4, EVENT_UNDO = 5 };
+enum event_kind { EVENT_OPEN = 1, EVENT_ACK = 2, EVENT_SSTHRESH = 3, EVENT_STATE = 4, EVENT_UNDO = 5, EVENT_CLOSE = 6 };
 
 // As `Event` of bridge/messages.rs.
 struct event {
@@ -225,6 +225,7 @@ void BPF_PROG(bridge_init, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(bridge_release, struct sock *sk)
 {
+	emit(sk, state_of(sk), EVENT_CLOSE, 0, 0);
 }
 
 SEC("struct_ops")

@@ -15,7 +15,7 @@ use cc::{
     Ack, AnyController, Cause, Congestion, Controller, EcnResponse, Phase, RateSample, Signals, Timeout,
 };
 use libbpf_rs::{Link, MapCore, MapFlags, MapType, Object, ObjectBuilder, RingBufferBuilder};
-use messages::{ACK, Decision, Event, OPEN, SSTHRESH, STATE, UNDO};
+use messages::{ACK, CLOSE, Decision, Event, OPEN, SSTHRESH, STATE, UNDO};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -89,6 +89,8 @@ pub(crate) struct BridgedFlow {
     first_tsval: Option<u32>,
     /// The last event.
     last: Event,
+    /// The time of the last event or timer.
+    now: Time,
     pub trace: WindowTrace,
     pub cuts: u64,
     pub timeouts: u64,
@@ -105,6 +107,7 @@ impl BridgedFlow {
             before: (0.0, 0.0),
             first_tsval: None,
             last: Event::default(),
+            now: Time::ZERO,
             trace: WindowTrace::new(),
             cuts: 0,
             timeouts: 0,
@@ -131,8 +134,14 @@ impl BridgedFlow {
 
     /// Processes an event. Returns the decision that follows.
     fn on_event(&mut self, event: &Event) -> Decision {
-        let now = self.clock.at(event.time_ns);
-        self.on_timer(now);
+        // A timer may have expired after the kernel wrote the event and before it was read.
+        let now = self.clock.at(event.time_ns).max(self.now);
+        self.expire(now);
+        self.now = now;
+        if event.kind == CLOSE {
+            self.last = *event;
+            return Decision::default();
+        }
         self.notify_sent(event, now);
         let mut cause = None;
         match event.kind {
@@ -153,7 +162,12 @@ impl BridgedFlow {
             _ => {}
         }
         self.last = *event;
-        self.record(event, now, cause);
+        let name = match (event.kind, cause) {
+            (OPEN, _) => "start",
+            (_, Some("rto")) => "rto",
+            _ => "ack",
+        };
+        self.record(event, now, name, cause);
         self.decide(event, now)
     }
 
@@ -161,27 +175,35 @@ impl BridgedFlow {
     fn notify_sent(&mut self, event: &Event, now: Time) {
         if self.controller.needs().has(Signals::SENT) {
             let seq = self.segment(event.snd_nxt, event.mss);
-            for _ in 0..event.sent.wrapping_sub(self.last.sent) {
+            for _ in self.last.sent..event.sent {
                 let in_flight = event.in_flight;
                 self.controller.on_sent(&cc::Sent { now, seq, in_flight, retransmission: false });
             }
         }
     }
 
-    /// When the controller's timer expires; `Time::NEVER` if it has none.
+    /// When the controller's timer expires; `Time::NEVER` if it has none, or the flow is closed or has not begun.
     fn wake_at(&self) -> Time {
-        if self.controller.needs().has(Signals::TIMER) { self.controller.wake_at() } else { Time::NEVER }
+        let runs = !matches!(self.last.kind, 0 | CLOSE) && self.controller.needs().has(Signals::TIMER);
+        if runs { self.controller.wake_at() } else { Time::NEVER }
     }
 
-    /// The controller's timer, if it has expired. Returns the decision that follows, and its flow.
-    fn on_timer(&mut self, now: Time) -> Option<(u64, Decision)> {
-        if self.wake_at() > now || self.last.kind == 0 {
-            return None;
+    /// Notifies the controller if its timer has expired. Returns whether it has.
+    fn expire(&mut self, now: Time) -> bool {
+        let expired = self.wake_at() <= now;
+        if expired {
+            self.now = now;
+            self.controller.on_timer(now);
+            let last = Event { rtt_us: -1, ..self.last };
+            self.record(&last, now, "timer", None);
         }
-        self.controller.on_timer(now);
-        let last = Event { rtt_us: -1, ..self.last };
-        self.record(&last, now, None);
-        Some((last.flow, self.decide(&last, now)))
+        expired
+    }
+
+    /// The decision after the controller's timer, with its flow, if the timer has expired.
+    fn on_timer(&mut self, now: Time) -> Option<(u64, Decision)> {
+        let last = self.last;
+        self.expire(now).then(|| (last.flow, self.decide(&last, now)))
     }
 
     fn on_state(&mut self, event: &Event, now: Time) -> Option<&'static str> {
@@ -269,16 +291,12 @@ impl BridgedFlow {
         }
     }
 
-    fn record(&mut self, event: &Event, now: Time, cause: Option<&'static str>) {
+    fn record(&mut self, event: &Event, now: Time, name: &'static str, cause: Option<&'static str>) {
         let state = if event.kind == STATE { event.value } else { event.state };
         let ack = self.segment(event.snd_una, event.mss) as i64;
         self.trace.add(WindowSample {
             at: now,
-            event: match (event.kind, cause) {
-                (OPEN, _) => "start",
-                (_, Some("rto")) => "rto",
-                _ => "ack",
-            },
+            event: name,
             cwnd: self.controller.cwnd(),
             ssthresh: self.controller.ssthresh(),
             ack,
@@ -397,7 +415,9 @@ impl Bridge {
             // The kernel waits whole milliseconds: at least one, or the thread would not sleep.
             let left = bridged.borrow().wake_at().since(clock.now()).min(Span::from_ms(POLL_MS));
             let _ = ring.poll_raw(Duration::from_millis(left.ps().div_ceil(Span::from_ms(1).ps()).max(1)));
-            if let Some((flow, decision)) = bridged.borrow_mut().on_timer(clock.now()) {
+            let now = clock.now();
+            let _ = ring.consume_raw(); // what the kernel wrote until then comes before the timer
+            if let Some((flow, decision)) = bridged.borrow_mut().on_timer(now) {
                 let _ = decisions.update(&flow.to_ne_bytes(), &decision.bytes(), MapFlags::ANY);
             }
         }
@@ -542,5 +562,11 @@ mod tests {
         let AnyController::Policy(policy) = &flow.controller else { panic!() };
         assert_eq!(policy.measured().sent, 20.0);
         assert!(flow.wake_at() > due && decision.pacing > 0);
+        // An event that the kernel wrote before the timer expired comes after it.
+        flow.on_event(&ack(0, 30, 4));
+        assert_eq!(flow.now, due);
+        flow.on_event(&Event { kind: CLOSE, ..ack(0, 30, 5) });
+        assert_eq!(flow.wake_at(), Time::NEVER);
+        assert!(flow.on_timer(due + Span::from_ms(1000)).is_none());
     }
 }

@@ -1,5 +1,5 @@
-//! Segments as sorted ranges: those that arrived beyond the next one expected at the receiver, and those that the sender
-//! knows by SACK (RFC 2018).
+//! Segments as sorted ranges: those that arrived beyond the next one expected at the receiver, and those that SACK reports
+//! to the sender (RFC 2018).
 
 use crate::blocks::Block;
 
@@ -82,7 +82,7 @@ impl SegmentRanges {
     pub fn count(&self, from: u32, to: u32) -> u32 {
         self.ranges.iter().map(|r| r.end.min(to).saturating_sub(r.start.max(from))).sum()
     }
-    /// Whether there is none.
+    /// Whether there is no range.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_and_tells_news() {
+    fn ranges_merge_and_report_what_is_new() {
         let mut b = board(&[(5, 7), (9, 11)]);
         assert!(!b.add(Block { start: 5, end: 7 }, 0, 100));
         assert!(b.add(Block { start: 7, end: 9 }, 0, 100));
@@ -153,5 +153,32 @@ mod tests {
         assert_eq!(board(&[(5, 7), (9, 11)]).lost_below(), 6); // no hole between 5 and 6: same holes
         assert_eq!(board(&[(3, 4), (5, 6), (7, 8)]).lost_below(), 3);
         assert_eq!(board(&[(3, 4), (5, 6), (7, 20)]).lost_below(), 17); // 4 and 6 have 14 and more above
+    }
+
+    #[test]
+    fn random_blocks_have_the_segments_of_a_set() {
+        let mut random = 1u64;
+        let mut below = |n: u32| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) as u32 % n
+        };
+        for _ in 0..2000 {
+            let (mut ranges, mut set, mut una) =
+                (SegmentRanges::default(), std::collections::BTreeSet::new(), 0);
+            for _ in 0..20 {
+                if below(8) == 0 {
+                    una += below(4);
+                    set.retain(|seq| *seq >= una);
+                    ranges.advance(una);
+                }
+                let start = below(40);
+                let block = Block { start, end: start + below(6) };
+                let before = set.len();
+                set.extend(block.start.max(una)..block.end.min(36));
+                assert_eq!(ranges.add(block, una, 36), set.len() > before);
+                assert_eq!(ranges.total() as usize, set.len());
+                assert!((0..40).all(|seq| ranges.has(seq) == set.contains(&seq)));
+            }
+        }
     }
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -49,16 +48,18 @@ def command(
     from ackclock.gym.speed import measure
 
     del action  # there is one
-    if decisions < 1 or any(n < 1 for n in threads or []):
+    numbers = threads or sorted({1, min(len(os.sched_getaffinity(0)), max(envs, 1))})
+    if decisions < 1 or any(n < 1 for n in numbers):
         raise BadInput("--decisions and --threads: must be whole numbers of at least 1")
+    if (most := max(numbers)) > max(envs, 1):
+        raise BadInput(f"--threads: {most} threads have nothing to do with {envs} environments (--envs)")
     convention = like or (networks if networks in CONVENTIONS else "dumbbell")
-    numbers = threads or sorted({1, os.cpu_count() or 1})
     speeds = [measure(VectorEnv(networks, envs, convention=convention, threads=n), n, decisions) for n in numbers]
     if as_json:
-        print(json.dumps([asdict(speed) for speed in speeds]))
+        print(json.dumps([speed.to_dict() for speed in speeds]))
         return
     for speed in speeds:
-        print(
-            f"{speed.threads} threads: {speed.per_s:,.0f} decisions a second, {speed.per_cpu_s:,.0f} a CPU second, "
-            f"{speed.packets_each:.1f} packets each, {speed.per_s / speeds[0].per_s:.2f} times the first"
-        )
+        what = "1 thread" if speed.threads == 1 else f"{speed.threads} threads"
+        rates = f"{speed.per_s:,.0f} decisions a second, {speed.per_cpu_s:,.0f} a CPU second"
+        faster = speed.per_s / speeds[0].per_s
+        print(f"{what}: {rates}, {speed.packets_each:.1f} packets each, {faster:.2f} times the first")

@@ -131,18 +131,18 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         """Take one action for each agent. Raises BadInput if an action is not finite, or with `strict` outside."""
         if self.strict and not self._permits(actions):
             raise BadInput(f"action: {actions!r} is not in the action space {self.single_action_space}")
-        begun = self._due if self.mode is AutoresetMode.NEXT_STEP else np.zeros_like(self._due)
+        begun = self._due if self.mode is AutoresetMode.NEXT_STEP and self._due.any() else None
         try:
             ordered = np.asarray(actions, np.float64).reshape(self.batch.count, self.each)
         except (ValueError, TypeError):
             raise BadInput(f"action: has the shape {np.shape(actions)}, not ({self.num_envs}, 1)") from None
         rewards = self.batch.step(ordered)
-        if begun.any():
+        ended, exhausted = self.batch.terminated, self.batch.truncated
+        if begun is not None:
             # The networks that ended in the step before: this one begins their next episodes.
             self._begin(begun)
             rewards[begun] = 0.0
-        ended = self.batch.terminated & ~begun
-        exhausted = self.batch.truncated & ~begun
+            ended, exhausted = ended & ~begun, exhausted & ~begun
         self._due = np.asarray(ended | exhausted)
         info = self._info()
         if self.mode is AutoresetMode.SAME_STEP and self._due.any():
@@ -167,7 +167,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def _each(self, of_networks: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """A value of each network, for each agent."""
-        return np.repeat(of_networks, self.each)
+        return np.repeat(of_networks, self.each) if self.each > 1 else of_networks
 
     def _begin(self, mask: NDArray[np.bool_]) -> None:
         for index in np.flatnonzero(mask):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -16,10 +16,17 @@ class Speed:
 
     threads: int
     decisions: int
+    """Those of all environments."""
     cpu_s: float
+    """CPU time of this process, s."""
     wall_s: float
+    """Time of a clock, s."""
     packets: float
-    """Segments delivered or lost."""
+    """Segments delivered or lost, without those of the last interval of an episode."""
+
+    def to_dict(self) -> dict[str, float]:
+        """What was measured, with the rates."""
+        return asdict(self) | {"per_cpu_s": self.per_cpu_s, "per_s": self.per_s, "packets_each": self.packets_each}
 
     @property
     def per_cpu_s(self) -> float:

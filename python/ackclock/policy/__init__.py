@@ -1,7 +1,8 @@
 """Policies: what they observe and do (`Convention`), and their files. docs/gym.md."""
 
 from ackclock.policy.conventions import AURORA, CONVENTIONS, MVFST, ORCA, REWARDS, Columns, Convention
-from ackclock.policy.files import Gru, Layer, Normalisation, described, evaluate, export, read_onnx, write_policy
+from ackclock.policy.files import Gru, Layer, Normalisation, described, evaluate, write_policy
+from ackclock.policy.from_onnx import export, read_onnx
 
 __all__ = [
     "AURORA",

@@ -73,8 +73,8 @@ pub struct Policy {
     interval: Interval,
     /// The last intervals, at most the history of the plan.
     intervals: VecDeque<Measured>,
-    /// The last outputs of the recurrent layers of the plan's network.
-    memory: Vec<f32>,
+    /// The state of the recurrent layers of the plan's network.
+    state: Vec<f32>,
     /// The last interval, or what the first one follows.
     last: Measured,
     in_flight: Segments,
@@ -121,7 +121,7 @@ impl Policy {
     /// `segment`: its payload, bytes.
     fn with_plan(plan: Arc<Plan>, [cwnd, max_window]: [Segments; 2], segment: u32) -> Policy {
         Policy {
-            memory: plan.network.memory(),
+            state: plan.network.initial_state(),
             plan,
             cwnd: whole(cwnd),
             max_window,
@@ -147,7 +147,7 @@ impl Policy {
     /// The actions come from [`Policy::act`] from now on; observations are those of `plan`. Before the first packet.
     /// `first`: the first window or rate.
     pub fn open(&mut self, plan: Arc<Plan>, first: Option<f64>) {
-        (self.memory, self.plan, self.first) = (plan.network.memory(), plan, first);
+        (self.state, self.plan, self.first) = (plan.network.initial_state(), plan, first);
     }
 
     /// Measures the intervals of a flow whose controller is `teacher`; `segment` is the payload of a segment, bytes.
@@ -335,7 +335,7 @@ impl Controller for Policy {
             self.pending.take().filter(|_| self.teacher.is_none())
         } else {
             let inputs = self.observe(now);
-            self.plan.action.chosen(&self.plan.network.evaluate(&inputs, &mut self.memory))
+            self.plan.action.chosen(&self.plan.network.evaluate(&inputs, &mut self.state))
         };
         if let Some(action) = action.filter(|_| self.last.acks > 0.0) {
             self.action = action;

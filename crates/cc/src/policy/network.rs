@@ -116,19 +116,21 @@ pub struct Gru {
 }
 
 impl Gru {
-    /// The outputs after `memory`, the last outputs, which they replace.
-    fn outputs(&self, inputs: &[f32], memory: &mut [f32]) -> Vec<f32> {
-        let units = memory.len();
-        let fresh = products(&self.weights, &self.bias, inputs);
-        let kept = products(&self.recurrent, &self.recurrent_bias, memory);
-        for (unit, value) in memory.iter_mut().enumerate() {
-            let gate =
-                |part: usize| Activation::Sigmoid.of(fresh[part * units + unit] + kept[part * units + unit]);
+    /// The outputs, which become the new state; `state` has the last ones.
+    fn outputs(&self, inputs: &[f32], state: &mut [f32]) -> Vec<f32> {
+        let units = state.len();
+        let from_inputs = products(&self.weights, &self.bias, inputs);
+        let from_state = products(&self.recurrent, &self.recurrent_bias, state);
+        for (unit, value) in state.iter_mut().enumerate() {
+            let gate = |part: usize| {
+                Activation::Sigmoid.of(from_inputs[part * units + unit] + from_state[part * units + unit])
+            };
             let (update, reset) = (gate(0), gate(1));
-            let candidate = Activation::Tanh.of(fresh[2 * units + unit] + reset * kept[2 * units + unit]);
+            let candidate =
+                Activation::Tanh.of(from_inputs[2 * units + unit] + reset * from_state[2 * units + unit]);
             *value = (1.0 - update) * candidate + update * *value;
         }
-        memory.to_vec()
+        state.to_vec()
     }
 }
 
@@ -158,16 +160,17 @@ impl Layer {
         }
     }
 
-    /// The number of weights that a layer like this has for `inputs` inputs.
-    pub fn needed(&self, inputs: usize) -> usize {
+    /// The number of weights that a layer of this width has for `inputs` inputs; `u64`, or it could wrap in a browser.
+    pub fn expected_weights(&self, inputs: usize) -> u64 {
+        let (width, inputs) = (self.width() as u64, inputs as u64);
         match self {
-            Layer::Dense(_) => self.width() * inputs,
-            Layer::Gru(_) => 3 * self.width() * (inputs + self.width()),
+            Layer::Dense(_) => width * inputs,
+            Layer::Gru(_) => 3 * width * (inputs + width),
         }
     }
 
-    /// Number of outputs that the next decision depends on.
-    fn units(&self) -> usize {
+    /// Number of values that it keeps for the next decision.
+    fn state_size(&self) -> usize {
         if matches!(self, Layer::Gru(_)) { self.width() } else { 0 }
     }
 }
@@ -180,16 +183,26 @@ pub struct Network {
 }
 
 impl Network {
-    /// The outputs of the recurrent layers before the first decision: zeros.
-    pub fn memory(&self) -> Vec<f32> {
-        vec![0.0; self.layers.iter().map(Layer::units).sum()]
+    /// The state of the recurrent layers before the first decision: zeros.
+    pub fn initial_state(&self) -> Vec<f32> {
+        vec![0.0; self.layers.iter().map(Layer::state_size).sum()]
     }
 
-    /// The outputs of the last layer. `memory`: the last outputs of the recurrent layers ([`Network::memory`] at first).
-    pub fn evaluate(&self, inputs: &[f32], memory: &mut [f32]) -> Vec<f32> {
-        let (mut values, mut rest) = (inputs.to_vec(), memory);
+    /// The outputs of the last layer. `state`: the last outputs of the recurrent layers ([`Network::initial_state`] at
+    /// first), which change unless a number is not finite: such a decision leaves no trace.
+    pub fn evaluate(&self, inputs: &[f32], state: &mut [f32]) -> Vec<f32> {
+        let before = state.to_vec();
+        let values = self.outputs(inputs, state);
+        if !state.iter().chain(&values).all(|value| value.is_finite()) {
+            state.copy_from_slice(&before);
+        }
+        values
+    }
+
+    fn outputs(&self, inputs: &[f32], state: &mut [f32]) -> Vec<f32> {
+        let (mut values, mut rest) = (inputs.to_vec(), state);
         for layer in &self.layers {
-            let (part, after) = rest.split_at_mut(layer.units());
+            let (part, after) = rest.split_at_mut(layer.state_size());
             values = match layer {
                 Layer::Dense(dense) => dense.outputs(&values),
                 Layer::Gru(gru) => gru.outputs(&values, part),
@@ -227,7 +240,7 @@ mod tests {
         let second = layer(&[3.0, -2.0], &[0.25], Activation::Linear);
         let evaluate = |first: &Dense| {
             let network = Network { layers: vec![Layer::Dense(first.clone()), Layer::Dense(second.clone())] };
-            network.evaluate(&[1.0, 2.0], &mut network.memory())
+            network.evaluate(&[1.0, 2.0], &mut network.initial_state())
         };
         // relu(1 + 4) = 5, relu(-1 + 1 + 1) = 1: 15 - 2 + 0.25.
         assert_eq!(evaluate(&first), [13.25]);
@@ -247,14 +260,18 @@ mod tests {
             recurrent_bias: vec![0.0, 0.0, 9.0],
         };
         let mut network = Network { layers: vec![Layer::Gru(gru)] };
-        let mut memory = network.memory();
+        let mut state = network.initial_state();
         let close = |outputs: Vec<f32>, expected: f64| (f64::from(outputs[0]) - expected).abs() < 1e-6;
         let first = 0.5 * 0.7_f64.tanh();
-        assert!(close(network.evaluate(&[0.7], &mut memory), first));
-        assert!(close(network.evaluate(&[0.2], &mut memory), 0.5 * (0.2_f64.tanh() + first)));
+        assert!(close(network.evaluate(&[0.7], &mut state), first));
+        assert!(close(network.evaluate(&[0.2], &mut state), 0.5 * (0.2_f64.tanh() + first)));
         let Layer::Gru(gru) = &mut network.layers[0] else { unreachable!() };
-        (gru.bias[1], memory[0]) = (200.0, 0.1); // the reset gate is open
-        assert!(close(network.evaluate(&[0.2], &mut memory), 0.5 * (9.7_f64.tanh() + 0.1)));
-        assert_eq!((network.layers[0].width(), network.layers[0].needed(1)), (1, 6));
+        (gru.bias[1], state[0]) = (200.0, 0.1); // the reset gate is open
+        assert!(close(network.evaluate(&[0.2], &mut state), 0.5 * (9.7_f64.tanh() + 0.1)));
+        assert_eq!((network.layers[0].width(), network.layers[0].expected_weights(1)), (1, 6));
+        // An input that is not finite gives no output and leaves the state.
+        let before = state.clone();
+        assert!(!network.evaluate(&[f32::NAN], &mut state)[0].is_finite());
+        assert_eq!(state, before);
     }
 }

@@ -105,8 +105,8 @@ impl Plan {
     fn check_sizes(&self) -> Result<(), String> {
         let mut width = self.inputs();
         for (number, layer) in self.network.layers.iter().enumerate() {
-            let (weights, outputs, needed) = (layer.weights(), layer.width(), layer.needed(width));
-            if weights != needed {
+            let (weights, outputs, needed) = (layer.weights(), layer.width(), layer.expected_weights(width));
+            if weights as u64 != needed {
                 return Err(format!(
                     "layer {}: has {weights} weights for {outputs} outputs, but {width} inputs need {needed}",
                     number + 1,
@@ -214,7 +214,10 @@ fn read_network(table: &Table) -> Result<Network, String> {
     let layers = layers.iter().enumerate().map(|(number, layer)| {
         let place = format!("layer {}", number + 1);
         let layer = layer.as_table().ok_or_else(|| format!("{place}: must be a table"))?;
-        match layer.get("kind").map_or(Some("dense"), Value::as_str).unwrap_or_default() {
+        match layer.get("kind").map_or(Some("dense"), Value::as_str).unwrap_or("no string") {
+            "dense" if layer.contains_key("recurrent") => {
+                Err(format!("{place}: recurrent weights need kind = \"gru\""))
+            }
             "dense" => read_dense(layer, &place).map(Layer::Dense),
             "gru" => read_gru(layer, &place).map(Layer::Gru),
             other => Err(format!("{place}: there is no kind \"{other}\"; there are dense, gru")),
@@ -248,7 +251,10 @@ fn read_gru(layer: &Table, place: &str) -> Result<Gru, String> {
         recurrent_bias: read("recurrent_bias")?,
     };
     let (rows, units) = (gru.bias.len(), gru.bias.len() / 3);
-    if rows % 3 != 0 || gru.recurrent_bias.len() != rows || gru.recurrent.len() != rows * units {
+    if rows % 3 != 0
+        || gru.recurrent_bias.len() != rows
+        || gru.recurrent.len() as u64 != rows as u64 * units as u64
+    {
         let (biases, recurrent) = (gru.recurrent_bias.len(), gru.recurrent.len());
         return Err(format!(
             "{place}: a gru of n units has 3 n numbers in bias and in recurrent_bias, and 3 n n in recurrent; here are \

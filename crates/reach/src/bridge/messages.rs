@@ -6,6 +6,7 @@ pub const ACK: u32 = 2;
 pub const SSTHRESH: u32 = 3;
 pub const STATE: u32 = 4;
 pub const UNDO: u32 = 5;
+pub const CLOSE: u32 = 6;
 
 /// An event of the kernel, as `struct event` of the BPF program.
 #[derive(Clone, Copy, Debug, Default)]

@@ -124,18 +124,19 @@ impl Sender {
         }
     }
 
-    /// The rate sampler, and the controller if it asks for it: segment `seq` is sent. `state`: the oldest segment, and the
+    /// The rate sampler, and the controller if it asks for it: segment `seq` is sent. `una`: the oldest segment; `lost`: the
     /// segments marked as lost; `in_flight` and `with`: the segments in flight before and after.
     #[inline(never)] // most controllers need neither
     pub(crate) fn report_sent(
         &mut self,
-        state: (u32, u64),
+        una: u32,
+        lost: u64,
         seq: u32,
         now: Time,
         [in_flight, with]: [u32; 2],
     ) {
         if let Some(rate) = &mut self.rate {
-            rate.on_send(state.0, seq, now, in_flight, state.1);
+            rate.on_send(una, seq, now, in_flight, lost);
         }
         self.notify_sent(seq, now, seq < self.high, with);
     }

@@ -2,8 +2,9 @@
 
 use super::Resend;
 use crate::context::FlowContext;
-use crate::recovery_state::rack::{Rack, State};
+use crate::recovery_state::rack::{Rack, Segments, State};
 use crate::sender::Sender;
+use units::Time;
 
 impl Rack {
     /// Whether the application has data that the receiver's window permits.
@@ -92,10 +93,7 @@ impl Rack {
             context.sending(in_flight + 1, permitted);
         }
         self.last_sent = now;
-        if s.reports_sent() {
-            let oldest = (self.segments.una, self.segments.lost);
-            s.report_sent(oldest, seq, now, [in_flight, self.segments.in_flight()]);
-        }
+        report_sent(&self.segments, s, seq, now, in_flight);
         s.transmit(context, seq, false);
     }
 
@@ -113,10 +111,15 @@ impl Rack {
             self.undo.retransmitted(now);
         }
         self.last_sent = now;
-        if s.reports_sent() {
-            let oldest = (self.segments.una, self.segments.lost);
-            s.report_sent(oldest, seq, now, [in_flight, self.segments.in_flight()]);
-        }
+        report_sent(&self.segments, s, seq, now, in_flight);
         s.transmit(context, seq, true);
+    }
+}
+
+/// Reports a transmission, if anyone asks for it. `before`: the segments in flight before it.
+#[inline(always)]
+fn report_sent(segments: &Segments, s: &mut Sender, seq: u32, now: Time, before: u32) {
+    if s.reports_sent() {
+        s.report_sent(segments.una, segments.lost, seq, now, [before, segments.in_flight()]);
     }
 }
