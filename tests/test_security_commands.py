@@ -21,6 +21,7 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "check": ("s.toml --plot f.svg", {"f.svg"}, False),
     "why": ("s.toml --at 0.4s", set(), True),
     "policy": ("check mine.policy", set(), False),
+    "gym": ("bench env.toml --envs 1 --threads 1 --decisions 1", set(), True),
     "what-if": ("s.toml --at 0.2s --set link.l.rate=1Mbps --plot f.svg", {"f.svg"}, True),
     "view": ("s.toml --no-open", {"out"}, True),
     "link": ("plain.toml", set(), False),
@@ -62,6 +63,9 @@ def inputs(place: Place, command: str) -> None:
     if command == "compare":
         for name in ("one", "two"):
             assert main(["suite", "suite", "--control", "reno", "--quick", "--out", name]) == 0
+    if command == "gym":
+        rival = "[[flow]]\nname = 'r'\nfrom = 'a'\nto = 'b'\ntcp = { congestion_control = { python = 'mine.py:X' } }\n"
+        place.write("env.toml", NETWORK.replace('recovery = "newreno"', 'congestion_control = "policy"') + rival)
     if command == "policy":
         place.write("mine.policy", (ROOT / "crates/cc/src/policy/trained.policy").read_text())
     if command == "search":
