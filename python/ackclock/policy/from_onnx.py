@@ -214,11 +214,11 @@ def _compare(model: Path, text: str, numbers: int) -> None:
             if one.name not in states:
                 observation, shape[-1] = one.name, numbers // int(np.prod(shape[:-1]))
             feeds[one.name] = np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type))
-    names = [one.name for one in graph.output]
+    names, evaluator = [one.name for one in graph.output], ReferenceEvaluator(str(model))
     rows = np.random.default_rng(1).normal(0, 1, (5, numbers)).astype(np.float32)
     for number, (row, expected) in enumerate(zip(rows, outputs_of(text, rows), strict=True), 1):
         feeds[observation] = row.astype(feeds[observation].dtype).reshape(feeds[observation].shape)
-        results = dict(zip(names, ReferenceEvaluator(str(model)).run(names, feeds), strict=True))
+        results = dict(zip(names, evaluator.run(names, feeds), strict=True))
         theirs = np.ravel(next(value for name, value in results.items() if name not in states.values()))
         if not np.allclose(theirs, expected, rtol=1e-4, atol=1e-4, equal_nan=True):
             raise BadInput(f"{model}: decision {number} of the policy file is {expected}, that of the model {theirs}")
