@@ -3,13 +3,13 @@
 use crate::errors::{controller_error, guarded};
 use crate::run::build;
 use crate::scenario::PyScenario;
+use crate::workers::Workers;
 use cc::{Feature, Measured, Plan};
 use lab::{Environment, Recording, Settings};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 /// One environment and what it showed last.
 #[derive(Default)]
@@ -19,6 +19,10 @@ struct Slot {
     waits: bool,
     observations: Vec<f32>,
     measured: Vec<f64>,
+    /// The actions of the next step, one for each flow.
+    actions: Vec<f64>,
+    /// A panic in the core during the last step.
+    panic: Option<PyErr>,
 }
 
 impl Slot {
@@ -30,8 +34,25 @@ impl Slot {
         }
     }
 
-    /// Raises the error of a controller in Python of another flow.
+    /// Takes the actions, if a decision is due, and runs to the next one.
+    fn step(&mut self) {
+        if !self.waits {
+            return;
+        }
+        let stepped = guarded(|| {
+            if let Some(environment) = &mut self.environment {
+                environment.act(&self.actions);
+            }
+            self.advance();
+        });
+        self.panic = stepped.err();
+    }
+
+    /// Raises the error of the last step, or of a controller in Python of another flow.
     fn check(&mut self, py: Python<'_>) -> PyResult<()> {
+        if let Some(panic) = self.panic.take() {
+            return Err(panic);
+        }
         match self.environment.as_mut().and_then(|environment| environment.run().failure()) {
             Some((flow, failure)) => Err(controller_error(py, flow, failure)),
             None => Ok(()),
@@ -48,17 +69,12 @@ impl Slot {
     }
 }
 
-/// Environments that step together, on several threads.
+/// Environments that step together, on several threads, which wait for the next step in between.
 #[pyclass(frozen, module = "ackclock._core")]
 pub(crate) struct Environments {
     plan: Arc<Plan>,
     agents: Vec<String>,
-    slots: Vec<Mutex<Slot>>,
-    threads: usize,
-}
-
-fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
+    slots: Workers<Slot>,
 }
 
 #[pymethods]
@@ -67,8 +83,8 @@ impl Environments {
     #[new]
     fn new(plan: &str, agents: Vec<String>, count: usize, threads: usize) -> PyResult<Environments> {
         let plan = Plan::read(plan).map_err(PyValueError::new_err)?;
-        let slots = (0..count).map(|_| Mutex::default()).collect();
-        Ok(Environments { plan: Arc::new(plan), agents, slots, threads: threads.max(1) })
+        let slots = Workers::new((0..count).map(|_| Slot::default()), threads, Slot::step)?;
+        Ok(Environments { plan: Arc::new(plan), agents, slots })
     }
 
     /// Numbers in the observation of one flow.
@@ -112,7 +128,7 @@ impl Environments {
             Environment::new(run, &self.agents, plan, first)
         };
         let environment = environment.map_err(PyValueError::new_err)?;
-        let mut slot = lock(self.slot(index)?);
+        let mut slot = self.slot(index)?;
         slot.environment = Some(environment);
         guarded(|| slot.advance())?;
         slot.check(py)?;
@@ -126,7 +142,7 @@ impl Environments {
             return Err(PyValueError::new_err("the environments differ in their convention or their agents"));
         }
         let copy = {
-            let slot = lock(other.slot(from)?);
+            let slot = other.slot(from)?;
             let environment =
                 slot.environment.as_ref().ok_or_else(|| PyRuntimeError::new_err("no episode has begun"))?;
             let environment = guarded(|| environment.fork())?.map_err(PyNotImplementedError::new_err)?;
@@ -135,15 +151,16 @@ impl Environments {
                 waits: slot.waits,
                 observations: slot.observations.clone(),
                 measured: slot.measured.clone(),
+                ..Slot::default()
             }
         };
-        *lock(self.slot(to)?) = copy;
+        *self.slot(to)? = copy;
         Ok(())
     }
 
     /// Runs one environment to its next decision without an action. Returns whether there is one.
     fn stay(&self, py: Python<'_>, index: usize) -> PyResult<bool> {
-        let mut slot = lock(self.slot(index)?);
+        let mut slot = self.slot(index)?;
         guarded(|| slot.advance())?;
         slot.check(py)?;
         Ok(slot.waits)
@@ -161,36 +178,13 @@ impl Environments {
                 actions.len()
             )));
         }
-        // Each thread begins with a part of its own, whose memory its core may still have, and then takes what is left.
-        let count = self.slots.len();
-        let taken: Vec<AtomicBool> = (0..count).map(|_| AtomicBool::new(false)).collect();
-        let threads = self.threads.clamp(1, count.max(1));
-        let work = &|thread: usize| {
-            let begin = thread * count / threads;
-            for index in (begin..count).chain(0..begin) {
-                if taken[index].load(Ordering::Relaxed) || taken[index].swap(true, Ordering::Relaxed) {
-                    continue;
-                }
-                let mut slot = lock(&self.slots[index]);
-                if slot.waits
-                    && let Some(environment) = &mut slot.environment
-                {
-                    environment.act(&actions[index * agents..(index + 1) * agents]);
-                    slot.advance();
-                }
-            }
-        };
         py.detach(|| {
-            guarded(|| {
-                std::thread::scope(|scope| {
-                    for thread in 1..threads {
-                        scope.spawn(move || work(thread));
-                    }
-                    work(0);
-                });
-            })
-        })?;
-        self.slots.iter().try_for_each(|slot| lock(slot).check(py))
+            self.slots.step(|index, slot| {
+                slot.actions.clear();
+                slot.actions.extend_from_slice(&actions[index * agents..(index + 1) * agents]);
+            });
+        });
+        (0..self.slots.len()).try_for_each(|index| self.slots.entry(index).check(py))
     }
 
     /// Writes what all environments show: observations (float32), measured values (float64; `MEASURED` names them), whether
@@ -207,8 +201,8 @@ impl Environments {
         let agents = self.agents.len();
         let (mut inputs, mut values, mut running, mut states) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (number, slot) in self.slots.iter().enumerate() {
-            let slot = lock(slot);
+        for number in 0..self.slots.len() {
+            let slot = self.slots.entry(number);
             inputs.extend_from_slice(&slot.observations);
             values.extend_from_slice(&slot.measured);
             let flows = slot.environment.as_ref().map_or(&[][..], Environment::active);
@@ -227,9 +221,9 @@ impl Environments {
 }
 
 impl Environments {
-    fn slot(&self, index: usize) -> PyResult<&Mutex<Slot>> {
+    fn slot(&self, index: usize) -> PyResult<MutexGuard<'_, Slot>> {
         let message = || PyValueError::new_err(format!("there is no environment {index}"));
-        self.slots.get(index).ok_or_else(message)
+        (index < self.slots.len()).then(|| self.slots.entry(index)).ok_or_else(message)
     }
 }
 

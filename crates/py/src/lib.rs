@@ -13,6 +13,7 @@ mod satellites;
 mod scenario;
 mod study;
 mod why;
+mod workers;
 mod world;
 
 use external::PyFactory;

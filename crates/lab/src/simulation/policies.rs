@@ -103,7 +103,7 @@ impl Environment {
     /// Advances to the next decision and returns its time; `None` if the run or every flow has ended before it.
     fn next_decision(&mut self, flows: &[u32]) -> Option<Time> {
         // The timers of the last decision take the actions.
-        if self.run.advance_to(self.at) {
+        if self.run.advance_unmeasured(u64::MAX, self.at) {
             return None;
         }
         let due = loop {
@@ -114,7 +114,7 @@ impl Environment {
                 break due;
             }
             // No flow has a round-trip sample yet.
-            if !dues.contains(&Time::NEVER) || self.run.advance(1) {
+            if !dues.contains(&Time::NEVER) || self.run.advance_unmeasured(1, Time::NEVER) {
                 return None;
             }
         };
@@ -126,7 +126,9 @@ impl Environment {
             });
         }
         self.at = due;
-        (!self.run.advance_before(due)).then_some(due)
+        // All events before `due`, and none at that time.
+        let ended = self.run.advance_unmeasured(u64::MAX, Time::from_ps(due.ps().saturating_sub(1)));
+        (!ended).then_some(due)
     }
 }
 
@@ -143,6 +145,12 @@ fn numbers(run: &Run, names: &[String]) -> Result<Vec<u32>, String> {
 }
 
 impl Run {
+    /// Processes up to `events` events, none after `until`. Returns whether the run has ended. An outcome has no CPU time of
+    /// it.
+    fn advance_unmeasured(&mut self, events: u64, until: Time) -> bool {
+        each!(&mut self.inner, simulation => simulation.advance_unmeasured(events, until))
+    }
+
     /// Measures the intervals of a flow that has not begun; its controller stays. Returns whether that is possible.
     fn observe_controller(&mut self, flow: u32, plan: &Arc<Plan>) -> bool {
         each!(&mut self.inner, simulation => {
