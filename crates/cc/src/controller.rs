@@ -58,6 +58,20 @@ pub trait Controller {
     fn probe(&self, _out: &mut [f64]) {}
 }
 
+/// Defines [`Algorithm::tune`] for parameters that are fields.
+macro_rules! tunable {
+    ($($name:literal => $field:ident),+) => {
+        const TUNABLE: &'static [&'static str] = &[$($name),+];
+        fn tune(&mut self, name: &str, value: f64) {
+            match name {
+                $($name => self.$field = value,)+
+                _ => {}
+            }
+        }
+    };
+}
+pub(crate) use tunable;
+
 /// A controller that can be registered.
 pub trait Algorithm: Controller + Sized {
     /// Name, source, parameters, internals.
@@ -68,4 +82,8 @@ pub trait Algorithm: Controller + Sized {
     }
     /// Creates the controller of a flow. `params` were checked against this descriptor.
     fn new(params: &Params, flow: &FlowInfo) -> Self;
+    /// The numbers among its parameters that [`Algorithm::tune`] can change.
+    const TUNABLE: &'static [&'static str] = &[];
+    /// Sets a parameter of [`Algorithm::TUNABLE`] to a value within its bounds; its state stays.
+    fn tune(&mut self, _name: &str, _value: f64) {}
 }

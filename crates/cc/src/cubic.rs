@@ -134,6 +134,16 @@ impl Algorithm for Cubic {
             epoch: None,
         }
     }
+    const TUNABLE: &'static [&'static str] = &["c", "beta"];
+    fn tune(&mut self, name: &str, value: f64) {
+        match name {
+            "c" => self.c = value,
+            _ => self.beta = value,
+        }
+        if let Some(linux) = &mut self.linux {
+            linux.tune(linux_fraction(self.c), linux_fraction(self.beta));
+        }
+    }
 }
 
 /// A fraction in the units of Linux, 1/1024.

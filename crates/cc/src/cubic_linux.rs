@@ -76,6 +76,12 @@ impl CubicLinux {
         }
     }
 
+    /// Sets the steepness of the curve, from now on around the same plateau, and the part of the window that remains after a
+    /// loss, in the units of [`Constants`].
+    pub fn tune(&mut self, scale: u64, beta: u64) {
+        (self.constants.scale, self.constants.beta) = (scale, beta);
+    }
+
     /// The connection opens: its clock starts.
     pub fn on_open(&mut self, now: Time) {
         self.opened = now;

@@ -39,7 +39,7 @@ pub use external::{CachedExternal, Event, EventMethod, ExternalController, Exter
 pub use fields::{Argument, External, Field, ValueKind};
 pub use flow::{Arithmetic, Growth, Signals};
 pub use params::{Param, ParamError, ParamKind, ParamValue, Params};
-pub use policy::{ActionKind, Feature, Measured, Plan, action_kinds};
+pub use policy::{ActionKind, Feature, Measured, Plan, action_kinds, tunable_parameters};
 pub use slow_start::SlowStart;
 pub use window::Window;
 

@@ -11,6 +11,7 @@
 //! segments are acknowledged many at once; growth after a timeout, which Linux stops too, so that a long repair takes a round
 //! trip and more for each segment. docs/specs/controllers-2.md section 12. Status: draft.
 
+use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Round;
 use crate::params::{Param, ParamKind, Params};
@@ -108,6 +109,7 @@ impl Algorithm for Nv {
             random: Xoshiro256PlusPlus::seed_from_u64(flow.seed),
         }
     }
+    tunable! { "pad" => pad }
 }
 
 impl Nv {

@@ -45,6 +45,21 @@ macro_rules! controllers {
                     AnyController::ExternalController(_) => None,
                 }
             }
+            /// The parameters of the controller `name` that [`AnyController::tune`] can change; `None` if no controller has
+            /// this name.
+            pub fn tunable(name: &str) -> Option<&'static [&'static str]> {
+                $(if name == <$algorithm as $crate::Algorithm>::DESCRIPTOR.name {
+                    return Some(<$algorithm as $crate::Algorithm>::TUNABLE);
+                })*
+                None
+            }
+            /// Sets a tunable parameter to a value within its bounds.
+            pub fn tune(&mut self, name: &str, value: f64) {
+                match self {
+                    $(AnyController::$algorithm(controller) => $crate::Algorithm::tune(controller, name, value),)*
+                    AnyController::ExternalController(_) => {}
+                }
+            }
             /// Checks that the controller `name` accepts the combination of values in `params`.
             pub fn check(name: &str, params: &$crate::Params) -> Result<(), $crate::ParamError> {
                 $(if name == <$algorithm as $crate::Algorithm>::DESCRIPTOR.name {

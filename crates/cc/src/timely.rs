@@ -11,6 +11,7 @@
 //! is that of the initial window; it grows only if it is used. Several flows have no unique fixed point (Zhu et al., CoNEXT 2016): they need not become
 //! fair. docs/specs/controllers-2.md section 14. Status: draft.
 
+use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, Params};
@@ -110,6 +111,7 @@ impl Algorithm for Timely {
             before: 0.0,
         }
     }
+    tunable! { "low" => low, "high" => high, "step" => step, "beta" => beta }
 }
 
 impl Timely {

@@ -20,6 +20,7 @@
 //! `recovery = "reno"` it uses [`Controller::fine_timeout`]. Status: checked (`ns2`, row by row against ns-2.35); the
 //! other variants are drafts.
 
+use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::params::{Param, ParamKind, Params};
@@ -209,6 +210,7 @@ impl Algorithm for Vegas {
             changed: Time::ZERO,
         }
     }
+    tunable! { "alpha" => alpha, "beta" => beta, "gamma" => gamma }
 }
 
 impl Vegas {

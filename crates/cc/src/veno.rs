@@ -11,6 +11,7 @@
 //!
 //! Slow start is Reno's; in `paper` and `seed` the timeout is Reno's too. Status: draft.
 
+use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Smoothed};
 use crate::params::{Param, ParamKind, Params};
@@ -84,6 +85,7 @@ impl Algorithm for Veno {
             backlog: f64::NAN,
         }
     }
+    tunable! { "beta" => beta }
 }
 
 impl Veno {

@@ -228,19 +228,26 @@ impl Environments {
 }
 
 /// What a policy can observe of an interval (name, unit, smallest and largest value, text), the measured values (name,
-/// unit), and the kinds of actions (name, text).
+/// unit), the kinds of actions (name, text), and the controllers with the names of the parameters that an action can set.
 #[pyfunction]
-#[allow(clippy::type_complexity, reason = "three tables of texts")]
+#[allow(clippy::type_complexity, reason = "four tables of texts")]
 pub(crate) fn policy_features() -> (
     Vec<(&'static str, &'static str, f32, f32, &'static str)>,
     Vec<(&'static str, &'static str)>,
     Vec<(&'static str, &'static str)>,
+    Vec<(&'static str, Vec<&'static str>)>,
 ) {
     let feature = |feature: &Feature| {
         let (least, largest) = feature.bounds();
         (feature.name(), feature.unit(), least, largest, feature.doc().trim())
     };
-    (Feature::ALL.iter().map(feature).collect(), Measured::NAMES.to_vec(), cc::action_kinds().collect())
+    let tunable = cc::tunable_parameters().map(|(name, parameters)| (name, parameters.to_vec()));
+    (
+        Feature::ALL.iter().map(feature).collect(),
+        Measured::NAMES.to_vec(),
+        cc::action_kinds().collect(),
+        tunable.collect(),
+    )
 }
 
 /// The outputs of the network of a policy file (its text) for observations, one after another (float32); recurrent layers

@@ -46,9 +46,12 @@ def log(
     """Record what registered controllers do in networks: `episodes` for each controller, all in the same networks.
 
     The flows with a policy get the controllers; an episode ends after the horizon of the convention, or with the run.
-    Raises BadInput and ScenarioError.
+    The actions are those of a policy that decides alone: the `controller` of the convention does not apply. Raises
+    BadInput, also for actions that set a parameter, and ScenarioError.
     """
     rules = convention_of(convention, changes)
+    if rules.parameter is None:
+        rules = rules.with_changes(controller=None)
     recorded: list[Episode] = []
     for controller in controllers:
         of = Networks(networks, tuple(overrides), teacher=controller)

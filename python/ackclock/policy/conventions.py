@@ -16,8 +16,9 @@ from ackclock.files import BadInput
 
 FORMAT = "ackclock policy 1"
 """The value of `format` in a policy file."""
-FEATURES, MEASURED, ACTIONS = _core.policy_features()
-"""Features (name, unit, smallest, largest, text), measured values (name, unit), kinds of actions (name, text)."""
+FEATURES, MEASURED, ACTIONS, TUNABLE = _core.policy_features()
+"""Features (name, unit, smallest, largest, text), measured values (name, unit), kinds of actions (name, text), and the
+controllers with the parameters that an action can set."""
 
 Columns = Mapping[str, NDArray[np.float64]]
 """Measured values by name, of shape (networks, agents), and what no sender sees: `capacity`, the rate of the bottleneck
@@ -173,8 +174,13 @@ class Convention:
     """The factor of an action; None: that of its kind."""
     limit: float | None = None
     """The largest absolute value of an action; None: that of its kind."""
-    bounds: tuple[float, float] = (2.0, 1e7)
-    """Bounds of the window (segments) or the rate (segments a second)."""
+    bounds: tuple[float | None, float | None] = (None, None)
+    """Bounds of the window (segments), the rate (segments a second) or the parameter; None: 2 and 10^7, or those of the
+    parameter."""
+    controller: str | None = None
+    """The controller that decides between two actions; None: nothing changes between them."""
+    parameter: str | None = None
+    """The parameter of this controller that an action of kind `parameter` sets."""
     rtts: float = 1.0
     """Length of an interval, round-trip times; 0: `least_s`."""
     of: str = "smallest"
@@ -193,8 +199,10 @@ class Convention:
     @property
     def table(self) -> dict[str, Any]:
         """The tables of a policy file that do not depend on its network."""
-        action: dict[str, Any] = {"kind": self.action, "least": self.bounds[0], "largest": self.bounds[1]}
-        action |= {name: value for name in ("scale", "limit") if (value := getattr(self, name)) is not None}
+        least, largest = self.bounds
+        values = {"kind": self.action, "scale": self.scale, "limit": self.limit, "least": least, "largest": largest}
+        values |= {"controller": self.controller, "parameter": self.parameter}
+        action = {name: value for name, value in values.items() if value is not None}
         return {
             "format": FORMAT,
             "features": list(self.features),
@@ -246,11 +254,12 @@ AURORA = Convention(
 ORCA = Convention(
     features=("throughput_ratio", "loss", "queue_ratio", "window_ratio", "limited", "latency_inflation", "last_action"),
     action="cwnd_pow2",
+    controller="cubic",
     rtts=0.0,
     least_s=0.02,
     reward="power",
 )
-"""Abbasloo et al., SIGCOMM 2020: a decision every 20 ms multiplies the window by 2^a. CUBIC does not run below it."""
+"""Abbasloo et al., SIGCOMM 2020: a decision every 20 ms multiplies the window of CUBIC by 2^a."""
 MVFST = Convention(
     features=("rtt", "min_rtt", "throughput", "send_rate", "loss", "in_flight", "cwnd", "last_action"),
     history=2,

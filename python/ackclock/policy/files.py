@@ -106,7 +106,9 @@ def read_policy(path: str | Path) -> tuple[Convention, dict[str, Any]]:
         action=action["kind"],
         scale=action.get("scale"),
         limit=action.get("limit"),
-        bounds=(action.get("least", 2.0), action.get("largest", 1e7)),
+        bounds=(action.get("least"), action.get("largest")),
+        controller=action.get("controller"),
+        parameter=action.get("parameter"),
         rtts=interval.get("rtts", 1.0),
         of=interval.get("of", "smallest"),
         least_s=interval.get("least", 0.01),
@@ -134,6 +136,14 @@ def outputs_of(text: str, observations: NDArray[np.float32]) -> NDArray[np.float
     return np.array(_core.evaluate_policy(text, rows.ravel()), np.float32).reshape(len(rows), -1)
 
 
+def _effect(convention: Convention) -> str:
+    """What an action does."""
+    if convention.parameter is not None:
+        return f"{convention.parameter} of {convention.controller} is scale a"
+    between = "" if convention.controller is None else f"; {convention.controller} decides between the actions"
+    return dict(ACTIONS)[convention.action] + between
+
+
 def described(path: str | Path) -> str:
     """What a policy file observes, does and contains, in lines. Raises BadInput."""
     convention, table = read_policy(path)
@@ -146,7 +156,7 @@ def described(path: str | Path) -> str:
     lines = [
         f"observes   {', '.join(convention.features)}; the last {convention.history} intervals",
         f"interval   {length if convention.rtts else f'{convention.least_s:g} s'}",
-        f"action     {convention.action}: {dict(ACTIONS)[convention.action]}",
+        f"action     {convention.action}: {_effect(convention)}",
         f"network    {network}, {weights:,} weights"
         if layers
         else "network    none: an environment chooses the actions",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ackclock.policy.conventions import ACTIONS, FEATURES, MEASURED
+from ackclock.policy.conventions import ACTIONS, FEATURES, MEASURED, TUNABLE
 
 BEGIN, END = "<!-- begin of features -->\n", "<!-- end of features -->\n"
 
@@ -13,6 +13,8 @@ def table() -> str:
     lines += [f"| `{name}` | {unit} | {text} |" for name, unit, _, _, text in FEATURES]
     lines += ["", "| action | effect |", "|---|---|"]
     lines += [f"| `{name}` | {text} |" for name, text in ACTIONS]
+    each = [f"{', '.join(f'`{name}`' for name in names)} of `{controller}`" for controller, names in TUNABLE]
+    lines += ["", f"An action of kind `parameter` sets one of {'; '.join(each)}."]
     values = [f"`{name}`" + (f" ({unit})" if unit else "") for name, unit in MEASURED]
     lines += ["", f"Measured values of an interval: {', '.join(values)}.", ""]
     return "\n".join(lines)

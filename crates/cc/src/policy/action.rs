@@ -1,7 +1,8 @@
 //! What an action of a policy does to the window or the rate of a flow.
 
 use super::plan::{number, refuse_unknown};
-use crate::detmath;
+use crate::params::ParamKind;
+use crate::{AnyController, CONTROLLERS, detmath};
 use toml::{Table, Value};
 
 /// The factors and steps of [`ActionKind::Discrete5`] (mvfst-rl).
@@ -20,16 +21,19 @@ pub enum ActionKind {
     Cwnd,
     /// The rate, segments a second, times `scale`.
     Pacing,
+    /// A parameter of the controller that decides between the actions, times `scale`.
+    Parameter,
 }
 
 impl ActionKind {
     /// All kinds.
-    pub const ALL: [ActionKind; 5] = [
+    pub const ALL: [ActionKind; 6] = [
         ActionKind::RateDelta,
         ActionKind::CwndPow2,
         ActionKind::Discrete5,
         ActionKind::Cwnd,
         ActionKind::Pacing,
+        ActionKind::Parameter,
     ];
 
     /// Its name in files.
@@ -40,6 +44,7 @@ impl ActionKind {
             ActionKind::Discrete5 => "discrete5",
             ActionKind::Cwnd => "cwnd",
             ActionKind::Pacing => "pacing",
+            ActionKind::Parameter => "parameter",
         }
     }
 
@@ -55,6 +60,7 @@ impl ActionKind {
             }
             ActionKind::Cwnd => "the window is scale a, segments",
             ActionKind::Pacing => "the rate is scale a, segments a second",
+            ActionKind::Parameter => "the parameter of the controller between the actions is scale a",
         }
     }
 
@@ -75,6 +81,7 @@ impl ActionKind {
             ActionKind::CwndPow2 => (-2.0, 2.0),
             ActionKind::Discrete5 => (0.0, 4.0),
             ActionKind::Cwnd | ActionKind::Pacing => (0.0, 1e9),
+            ActionKind::Parameter => (-1e9, 1e9),
         }
     }
 
@@ -92,8 +99,13 @@ pub struct Action {
     pub scale: f64,
     /// The largest absolute value of the action.
     pub limit: f64,
-    /// Bounds of the window (segments) or the rate (segments a second).
+    /// Bounds of the window (segments), the rate (segments a second) or the parameter.
     pub bounds: (f64, f64),
+    /// The registered controller that decides between two actions, with its default parameters; `None`: nothing changes
+    /// between them.
+    pub controller: Option<&'static str>,
+    /// The parameter of this controller that an action of kind [`ActionKind::Parameter`] sets.
+    pub parameter: Option<&'static str>,
 }
 
 impl Action {
@@ -101,29 +113,41 @@ impl Action {
     pub(super) fn read(table: Option<&Table>) -> Result<Action, String> {
         let all = || ActionKind::ALL.map(ActionKind::name).join(", ");
         let Some(table) = table else { return Err(format!("action: missing; its kind is one of {}", all())) };
-        refuse_unknown(table, &["kind", "scale", "limit", "least", "largest"], "action.")?;
+        let keys = ["kind", "scale", "limit", "least", "largest", "controller", "parameter"];
+        refuse_unknown(table, &keys, "action.")?;
         let name = table.get("kind").and_then(Value::as_str).unwrap_or_default();
         let kind = ActionKind::ALL.into_iter().find(|kind| kind.name() == name);
         let kind = kind.ok_or_else(|| format!("action.kind: \"{name}\" is not one of {}", all()))?;
         let scale = number(table, ("action", "scale"), kind.scale(), (1e-9, 1e9))?;
         let limit = number(table, ("action", "limit"), 1e9, (1e-9, 1e9))?;
-        let least = number(table, ("action", "least"), 2.0, (1.0, 1e9))?;
-        let largest = number(table, ("action", "largest"), least.max(1e7), (least, 1e9))?;
+        let controller = read_controller(table, kind)?;
+        let parameter = read_parameter(table, kind, controller)?;
+        let (lowest, (least, largest)) = match parameter {
+            Some((_, bounds)) => (bounds.0, bounds),
+            None => (1.0, (2.0, 1e7)),
+        };
+        let highest = if parameter.is_some() { largest } else { 1e9 };
+        let least = number(table, ("action", "least"), least, (lowest, highest))?;
+        let largest = number(table, ("action", "largest"), largest.max(least), (least, highest))?;
         if kind == ActionKind::Discrete5 && limit < 4.0 {
             return Err(
                 "action.limit: an action of discrete5 is the number of a change, 0 to 4; leave it out".into(),
             );
         }
-        Ok(Action { kind, scale, limit, bounds: (least, largest) })
+        let parameter = parameter.map(|(name, _)| name);
+        Ok(Action { kind, scale, limit, bounds: (least, largest), controller, parameter })
     }
 
     /// The smallest and the largest action; what is outside is set to them.
     pub fn range(&self) -> (f64, f64) {
-        let (least, largest) = self.kind.bounds();
+        let (least, largest) = match self.kind {
+            ActionKind::Parameter => (self.bounds.0 / self.scale, self.bounds.1 / self.scale),
+            kind => kind.bounds(),
+        };
         (least.max(-self.limit), largest.min(self.limit))
     }
 
-    /// The window or rate after the action `a` on `value`.
+    /// The window, rate or parameter after the action `a` on `value`.
     pub fn apply(&self, value: f64, a: f64) -> f64 {
         let (least, largest) = self.range();
         let a = a.clamp(least, largest);
@@ -133,7 +157,7 @@ impl Action {
             ActionKind::RateDelta => value / (1.0 - scaled),
             ActionKind::CwndPow2 => value * detmath::exp(scaled * std::f64::consts::LN_2),
             ActionKind::Discrete5 => FIVE[a as usize](value),
-            ActionKind::Cwnd | ActionKind::Pacing => scaled,
+            ActionKind::Cwnd | ActionKind::Pacing | ActionKind::Parameter => scaled,
         };
         next.clamp(self.bounds.0, self.bounds.1)
     }
@@ -152,7 +176,7 @@ impl Action {
                 let all = (0..FIVE.len()).map(|a| a as f64);
                 all.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0.0)
             }
-            ActionKind::Cwnd | ActionKind::Pacing => next / self.scale,
+            ActionKind::Cwnd | ActionKind::Pacing | ActionKind::Parameter => next / self.scale,
         };
         a.clamp(least, largest)
     }
@@ -171,13 +195,76 @@ impl Action {
     }
 }
 
+/// The key `controller`: the registered controller between the actions.
+fn read_controller(table: &Table, kind: ActionKind) -> Result<Option<&'static str>, String> {
+    let Some(value) = table.get("controller") else { return Ok(None) };
+    if kind.paces() {
+        return Err(format!("action.controller: {} sets a rate, and so would the controller", kind.name()));
+    }
+    let name = value.as_str().unwrap_or_default();
+    let names = CONTROLLERS.iter().map(|known| known.name).filter(|known| *known != "policy");
+    let controller = names.clone().find(|known| *known == name).ok_or_else(|| {
+        let all: Vec<&str> = names.collect();
+        format!("action.controller: \"{name}\" is not one of {}", all.join(", "))
+    })?;
+    Ok(Some(controller))
+}
+
+/// The name of a parameter, and its bounds.
+type Bounded = (&'static str, (f64, f64));
+
+/// The key `parameter`.
+fn read_parameter(
+    table: &Table,
+    kind: ActionKind,
+    controller: Option<&'static str>,
+) -> Result<Option<Bounded>, String> {
+    let named = table.get("parameter");
+    if kind != ActionKind::Parameter {
+        return match named {
+            None => Ok(None),
+            Some(_) => Err(format!("action.parameter: an action {} sets none", kind.name())),
+        };
+    }
+    let controller = controller
+        .ok_or("action.controller: missing; an action of kind parameter sets one of its parameters")?;
+    let tunable = AnyController::tunable(controller).unwrap_or_default();
+    let name = named.and_then(Value::as_str).unwrap_or_default();
+    let declared =
+        CONTROLLERS.iter().find(|known| known.name == controller).map_or(&[][..], |known| known.params);
+    let parameter = declared.iter().find(|param| param.name == name && tunable.contains(&name));
+    match parameter.map(|param| (param.name, param.kind)) {
+        Some((name, ParamKind::Number { min, max, .. })) => Ok(Some((name, (min, max)))),
+        _ if tunable.is_empty() => {
+            Err(format!("action.parameter: {controller} has none that can change in a run"))
+        }
+        _ => Err(format!(
+            "action.parameter: \"{name}\" is not one of {}, those of {controller} that can change in a run",
+            tunable.join(", ")
+        )),
+    }
+}
+
+/// The controllers with parameters that an action can set, with the names of these.
+pub fn tunable_parameters() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    let all = CONTROLLERS.iter().filter_map(|known| Some((known.name, AnyController::tunable(known.name)?)));
+    all.filter(|(_, names)| !names.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn actions_change_windows_and_rates() {
-        let of = |kind: ActionKind| Action { kind, scale: kind.scale(), limit: 1e9, bounds: (2.0, 1000.0) };
+        let of = |kind: ActionKind| Action {
+            kind,
+            scale: kind.scale(),
+            limit: 1e9,
+            bounds: (2.0, 1000.0),
+            controller: None,
+            parameter: None,
+        };
         assert!((of(ActionKind::RateDelta).apply(100.0, 4.0) - 110.0).abs() < 1e-12);
         assert!((of(ActionKind::RateDelta).apply(110.0, -4.0) - 100.0).abs() < 1e-12);
         assert_eq!(of(ActionKind::RateDelta).apply(100.0, 1e12), 1000.0);
@@ -193,12 +280,34 @@ mod tests {
     #[test]
     fn an_action_follows_from_what_it_did() {
         for kind in ActionKind::ALL {
-            let action = Action { kind, scale: kind.scale(), limit: 1e9, bounds: (2.0, 1000.0) };
+            let action = Action {
+                kind,
+                scale: kind.scale(),
+                limit: 1e9,
+                bounds: (2.0, 1000.0),
+                controller: None,
+                parameter: None,
+            };
             for a in [0.0, 1.0, 2.0] {
                 let next = action.apply(100.0, a);
                 let again = action.apply(100.0, action.between(100.0, next));
                 assert!((again - next).abs() < 1e-9, "{}: {a}", kind.name());
             }
         }
+    }
+
+    #[test]
+    fn tunable_parameters_are_declared_numbers() {
+        let mut count = 0;
+        for (controller, names) in tunable_parameters() {
+            for name in names {
+                let text =
+                    format!("kind = \"parameter\"\ncontroller = \"{controller}\"\nparameter = \"{name}\"");
+                let table: Table = text.parse().expect("valid TOML");
+                assert_eq!(Action::read(Some(&table)).map(|action| action.parameter), Ok(Some(*name)));
+                count += 1;
+            }
+        }
+        assert!(count > 15, "{count}");
     }
 }

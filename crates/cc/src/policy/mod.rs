@@ -6,8 +6,11 @@
 //! decision, and one that loses more than half of its segments halves the window or rate at least. After a
 //! retransmission timeout the window is two segments until the next ACK. A policy that sets a rate has a window of 2.5 times
 //! rate and round-trip time, so that a path that fails stops the sender. The first window is that of the transport, the first
-//! rate this window in a round-trip time. A policy can also observe another controller ([`Policy::observing`]): that one
-//! decides, and its decisions are recorded as actions. docs/gym.md. Status: draft.
+//! rate this window in a round-trip time.
+//!
+//! With `controller` in `[action]`, that one decides between the actions (Orca): an action changes its window, or sets one of
+//! its parameters. A policy can also observe a controller ([`Policy::observing`]): then that one alone decides, and its
+//! decisions are recorded as actions. docs/gym.md. Status: draft.
 
 mod action;
 mod feature;
@@ -15,7 +18,7 @@ mod interval;
 mod network;
 mod plan;
 
-pub use action::ActionKind;
+pub use action::{ActionKind, tunable_parameters};
 pub use feature::Feature;
 use interval::Interval;
 pub use interval::Measured;
@@ -25,8 +28,8 @@ use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamError, ParamKind, Params};
 use crate::{
-    Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Handshake, Lost,
-    PathHint, Restart, Sent, Signals, Timeout, TransmitStart,
+    Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Growth,
+    Handshake, Lost, PathHint, Restart, Sent, Signals, Timeout, TransmitStart,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -84,9 +87,11 @@ pub struct Policy {
     observed: bool,
     pending: Option<f64>,
     action: f64,
-    /// The controller that decides instead; its events and answers pass through.
-    teacher: Option<Box<AnyController>>,
-    /// Window or rate at the last decision of the teacher.
+    /// The flow; `None` for a policy that observes.
+    flow: Option<FlowInfo>,
+    /// The controller that decides between the actions, or instead of a policy that observes. All events and answers pass to it.
+    inner: Option<Box<AnyController>>,
+    /// Window or rate of an observed controller at the last decision.
     before: f64,
 }
 
@@ -113,7 +118,11 @@ impl Algorithm for Policy {
         Ok(())
     }
     fn new(params: &Params, flow: &FlowInfo) -> Policy {
-        Policy::with_plan(params.policy("file"), [flow.initial_window, flow.max_window], flow.packet)
+        let mut policy =
+            Policy::with_plan(params.policy("file"), [flow.initial_window, flow.max_window], flow.packet);
+        policy.flow = Some(*flow);
+        policy.start_inner();
+        policy
     }
 }
 
@@ -139,7 +148,8 @@ impl Policy {
             observed: false,
             pending: None,
             action: 0.0,
-            teacher: None,
+            flow: None,
+            inner: None,
             before: 0.0,
         }
     }
@@ -148,12 +158,28 @@ impl Policy {
     /// `first`: the first window or rate.
     pub fn open(&mut self, plan: Arc<Plan>, first: Option<f64>) {
         (self.state, self.plan, self.first) = (plan.network.initial_state(), plan, first);
+        self.start_inner();
+    }
+
+    /// The controller between the actions, as a new flow has it.
+    fn start_inner(&mut self) {
+        let named = self.plan.action.controller.zip(self.flow);
+        self.inner = named.and_then(|(name, flow)| {
+            let descriptor = crate::CONTROLLERS.iter().find(|known| known.name == name)?;
+            let params = Params::new(descriptor.params, []).ok()?;
+            AnyController::new(name, &params, &flow).map(Box::new)
+        });
+    }
+
+    /// Whether another controller alone decides.
+    fn observes(&self) -> bool {
+        self.flow.is_none()
     }
 
     /// Measures the intervals of a flow whose controller is `teacher`; `segment` is the payload of a segment, bytes.
     pub fn observing(plan: Arc<Plan>, teacher: AnyController, segment: u32) -> Policy {
         let mut policy = Policy::with_plan(plan, [teacher.cwnd(), f64::INFINITY], segment);
-        policy.teacher = Some(Box::new(teacher));
+        policy.inner = Some(Box::new(teacher));
         policy
     }
 
@@ -170,11 +196,13 @@ impl Policy {
     /// Ends the interval and returns the observation.
     pub fn observe(&mut self, now: Time) -> Vec<f32> {
         let mut measured = self.interval.measure(now, &self.last);
-        if let Some(teacher) = &self.teacher {
+        if let Some(inner) = &self.inner {
             let rtt = if measured.rtt > 0.0 { measured.rtt } else { measured.min_rtt };
-            self.cwnd = teacher.cwnd();
-            let paced = teacher.pacing().map(|rate| rate.bps() as f64 / self.segment_bits);
+            self.cwnd = inner.cwnd();
+            let paced = inner.pacing().map(|rate| rate.bps() as f64 / self.segment_bits);
             self.rate = paced.unwrap_or(self.cwnd / rtt.max(1e-6));
+        }
+        if self.observes() {
             let value = if self.plan.action.kind.paces() { self.rate } else { self.cwnd };
             let before = std::mem::replace(&mut self.before, value);
             self.action = if before > 0.0 { self.plan.action.between(before, value) } else { 0.0 };
@@ -213,12 +241,12 @@ impl Policy {
             return;
         }
         (self.last.min_rtt, self.last.rtt) = (rtt.seconds(), 0.0);
-        if self.teacher.is_some() {
-            self.interval.restart(now);
-            return self.schedule(now);
+        if self.inner.is_none() {
+            let usual = if self.plan.action.kind.paces() { self.cwnd / rtt.seconds() } else { self.cwnd };
+            self.set(self.first.unwrap_or(usual));
+        } else if let Some(first) = self.first.filter(|_| self.plan.action.parameter.is_none()) {
+            self.set(first);
         }
-        let usual = if self.plan.action.kind.paces() { self.cwnd / rtt.seconds() } else { self.cwnd };
-        self.set(self.first.unwrap_or(usual));
         self.interval.restart(now);
         self.schedule(now);
     }
@@ -229,8 +257,18 @@ impl Policy {
         self.observed = false;
     }
 
-    /// Sets the rate or the window that an action has chosen.
+    /// Sets the rate, the window or the parameter that an action has chosen.
     fn set(&mut self, value: f64) {
+        if let Some(inner) = &mut self.inner {
+            if let Some(name) = self.plan.action.parameter {
+                inner.tune(name, value);
+            } else if value != inner.cwnd() {
+                let counts = self.flow.is_some_and(|flow| flow.arithmetic.growth == Growth::Counted);
+                let window = value.min(self.max_window);
+                inner.set_window(if counts { whole(window) } else { window.max(1.0) });
+            }
+            return;
+        }
         let window = if self.plan.action.kind.paces() {
             self.rate = value;
             let rtt = if self.last.rtt > 0.0 { self.last.rtt } else { self.last.min_rtt };
@@ -243,29 +281,34 @@ impl Policy {
         self.cwnd = self.target;
     }
 
-    /// Passes an event to the controller that decides instead, if there is one.
+    /// Passes an event to the inner controller, if there is one.
     #[inline]
-    fn teach(&mut self, event: impl FnOnce(&mut AnyController)) {
-        if let Some(teacher) = &mut self.teacher {
-            event(teacher);
+    fn pass(&mut self, event: impl FnOnce(&mut AnyController)) {
+        if let Some(inner) = &mut self.inner {
+            event(inner);
         }
     }
 
+    /// The window or the rate that an action changes.
     fn present(&self) -> f64 {
-        if self.plan.action.kind.paces() { self.rate } else { self.chosen }
+        match &self.inner {
+            _ if self.plan.action.kind.paces() => self.rate,
+            Some(inner) => inner.cwnd(),
+            None => self.chosen,
+        }
     }
 }
 
 impl Controller for Policy {
     fn needs(&self) -> Signals {
         let measures = Signals::TIMER.and(Signals::SEGMENT_COUNTS).and(Signals::SENT);
-        measures.and(self.teacher.as_ref().map_or(Signals::PACING, |teacher| teacher.needs()))
+        measures.and(self.inner.as_ref().map_or(Signals::PACING, |inner| inner.needs()))
     }
     fn on_open(&mut self, now: Time) {
-        self.teach(|teacher| teacher.on_open(now));
+        self.pass(|inner| inner.on_open(now));
     }
     fn on_handshake(&mut self, event: &Handshake) {
-        self.teach(|teacher| teacher.on_handshake(event));
+        self.pass(|inner| inner.on_handshake(event));
         self.begin(event.now, event.rtt);
     }
     fn on_ack(&mut self, ack: &Ack) {
@@ -278,51 +321,51 @@ impl Controller for Policy {
         interval.delivered += u64::from(ack.delivered);
         interval.lost += ack.lost_total - self.lost_total;
         self.lost_total = ack.lost_total;
-        self.teach(|teacher| teacher.on_ack(ack));
+        self.pass(|inner| inner.on_ack(ack));
         if let Some(rtt) = ack.rtt {
             self.interval.sample(rtt);
             self.begin(ack.now, rtt);
         }
     }
     fn on_lost(&mut self, lost: &Lost) {
-        self.teach(|teacher| teacher.on_lost(lost));
+        self.pass(|inner| inner.on_lost(lost));
     }
     fn on_delivered(&mut self, delivered: &Delivered) {
-        self.teach(|teacher| teacher.on_delivered(delivered));
+        self.pass(|inner| inner.on_delivered(delivered));
     }
     fn on_sent(&mut self, sent: &Sent) {
         self.interval.sent += 1;
-        self.teach(|teacher| teacher.on_sent(sent));
+        self.pass(|inner| inner.on_sent(sent));
     }
     fn on_congestion(&mut self, event: &Congestion) {
-        self.teach(|teacher| teacher.on_congestion(event));
+        self.pass(|inner| inner.on_congestion(event));
     }
     fn ecn_response(&self) -> EcnResponse {
-        self.teacher.as_ref().map_or(EcnResponse::CwrOnly, |teacher| teacher.ecn_response())
+        self.inner.as_ref().map_or(EcnResponse::CwrOnly, |inner| inner.ecn_response())
     }
     fn on_rto(&mut self, event: &Timeout) {
         self.cwnd = LEAST[0].min(self.target);
-        self.teach(|teacher| teacher.on_rto(event));
+        self.pass(|inner| inner.on_rto(event));
     }
     fn on_recovery_exit(&mut self, now: Time) {
-        self.teach(|teacher| teacher.on_recovery_exit(now));
+        self.pass(|inner| inner.on_recovery_exit(now));
     }
     fn on_undo(&mut self, now: Time) {
-        self.teach(|teacher| teacher.on_undo(now));
+        self.pass(|inner| inner.on_undo(now));
     }
     fn on_restart(&mut self, event: &Restart) {
-        self.teach(|teacher| teacher.on_restart(event));
+        self.pass(|inner| inner.on_restart(event));
     }
     fn on_transmit_start(&mut self, event: &TransmitStart) {
-        self.teach(|teacher| teacher.on_transmit_start(event));
+        self.pass(|inner| inner.on_transmit_start(event));
     }
     fn on_hint(&mut self, hint: &PathHint) {
-        self.teach(|teacher| teacher.on_hint(hint));
+        self.pass(|inner| inner.on_hint(hint));
     }
     fn on_timer(&mut self, now: Time) {
-        self.teach(|teacher| {
-            if now >= teacher.wake_at() {
-                teacher.on_timer(now);
+        self.pass(|inner| {
+            if now >= inner.wake_at() {
+                inner.on_timer(now);
             }
         });
         if now < self.due {
@@ -332,7 +375,7 @@ impl Controller for Policy {
             if !self.observed {
                 self.observe(now);
             }
-            self.pending.take().filter(|_| self.teacher.is_none())
+            self.pending.take().filter(|_| !self.observes())
         } else {
             let inputs = self.observe(now);
             self.plan.action.chosen(&self.plan.network.evaluate(&inputs, &mut self.state))
@@ -340,7 +383,8 @@ impl Controller for Policy {
         if let Some(action) = action.filter(|_| self.last.acks > 0.0) {
             self.action = action;
             let next = self.plan.action.apply(self.present(), action);
-            self.set(if self.last.loss() > MOST_LOSS { next.min(0.5 * self.present()) } else { next });
+            let overload = self.last.loss() > MOST_LOSS && self.plan.action.parameter.is_none();
+            self.set(if overload { next.min(0.5 * self.present()) } else { next });
         }
         self.schedule(now);
     }
@@ -350,42 +394,42 @@ impl Controller for Policy {
             // A policy that takes over begins with the window of its predecessor.
             (self.chosen, self.target) = (self.cwnd, self.cwnd);
         }
-        self.teach(|teacher| teacher.set_window(cwnd));
+        self.pass(|inner| inner.set_window(cwnd));
     }
     fn set_ssthresh(&mut self, ssthresh: Segments) {
-        self.teach(|teacher| teacher.set_ssthresh(ssthresh));
+        self.pass(|inner| inner.set_ssthresh(ssthresh));
     }
     fn owns_window(&self) -> bool {
-        self.teacher.as_ref().is_none_or(|teacher| teacher.owns_window())
+        self.inner.as_ref().is_none_or(|inner| inner.owns_window())
     }
     fn cwnd(&self) -> Segments {
-        self.teacher.as_ref().map_or(self.cwnd, |teacher| teacher.cwnd())
+        self.inner.as_ref().map_or(self.cwnd, |inner| inner.cwnd())
     }
     fn ssthresh(&self) -> Segments {
-        self.teacher.as_ref().map_or(f64::INFINITY, |teacher| teacher.ssthresh())
+        self.inner.as_ref().map_or(f64::INFINITY, |inner| inner.ssthresh())
     }
     fn pacing(&self) -> Option<Rate> {
-        match &self.teacher {
-            Some(teacher) => teacher.pacing(),
+        match &self.inner {
+            Some(inner) => inner.pacing(),
             None if self.plan.action.kind.paces() => pacing_rate(self.rate * self.segment_bits),
             None => None,
         }
     }
     fn send_quantum(&self) -> u32 {
-        self.teacher.as_ref().map_or(1, |teacher| teacher.send_quantum())
+        self.inner.as_ref().map_or(1, |inner| inner.send_quantum())
     }
     fn wake_at(&self) -> Time {
-        self.teacher.as_ref().map_or(self.due, |teacher| self.due.min(teacher.wake_at()))
+        self.inner.as_ref().map_or(self.due, |inner| self.due.min(inner.wake_at()))
     }
     fn limits_application(&self) -> bool {
-        self.teacher.as_ref().is_some_and(|teacher| teacher.limits_application())
+        self.inner.as_ref().is_some_and(|inner| inner.limits_application())
     }
     fn fine_timeout(&self) -> Option<Span> {
-        self.teacher.as_ref().and_then(|teacher| teacher.fine_timeout())
+        self.inner.as_ref().and_then(|inner| inner.fine_timeout())
     }
     fn probe(&self, out: &mut [f64]) {
-        if let Some(teacher) = &self.teacher {
-            return teacher.probe(out);
+        if let Some(inner) = self.inner.as_ref().filter(|_| self.observes()) {
+            return inner.probe(out);
         }
         out[0] = if self.plan.action.kind.paces() { self.rate } else { f64::NAN };
         (out[1], out[2]) = (self.action, self.last.rtt);

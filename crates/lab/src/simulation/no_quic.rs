@@ -33,6 +33,9 @@ impl QuicEndpoints {
     pub fn with_policy<T>(&mut self, _: impl FnOnce(&mut cc::Policy) -> T) -> Option<T> {
         match self.0 {}
     }
+    pub fn serves(&self, _: cc::Signals) -> bool {
+        match self.0 {}
+    }
     pub fn segment(&self) -> u32 {
         match self.0 {}
     }

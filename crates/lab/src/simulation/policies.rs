@@ -6,6 +6,12 @@ use cc::{Measured, Plan, Policy};
 use std::sync::Arc;
 use units::Time;
 
+/// The signals that a TCP sender of a policy gives whatever its scenario says.
+const ALWAYS_SERVED: cc::Signals = {
+    use cc::Signals as S;
+    S::TIMER.and(S::PACING).and(S::SEGMENT_COUNTS).and(S::SENT).and(S::LOSSES).and(S::DELIVERIES)
+};
+
 /// A run whose policies wait for actions.
 pub struct Environment {
     run: Run,
@@ -19,7 +25,8 @@ pub struct Environment {
 
 impl Environment {
     /// The flows `names` of a run that has not begun observe and act as `plan` says. `first`: their first window (segments) or
-    /// rate (segments a second). Fails if one of them has no policy.
+    /// rate (segments a second). Fails if one of them has no policy, or if it lacks a signal that the controller between the
+    /// actions needs.
     pub fn new(
         mut run: Run,
         names: &[String],
@@ -30,13 +37,24 @@ impl Environment {
         for (name, flow) in names.iter().zip(&flows) {
             let opened = run.with_policy(*flow, |policy| policy.open(plan.clone(), first));
             opened.ok_or_else(|| format!("flow \"{name}\": its congestion_control is not \"policy\""))?;
+            if !run.serves_policy(*flow) {
+                let between = plan.action.controller.unwrap_or_default();
+                return Err(format!(
+                    "flow \"{name}\": its transport has not every signal that {between} needs"
+                ));
+            }
         }
         Ok(Environment { run, flows, plan, at: Time::ZERO, active: Vec::new() })
     }
 
     /// As [`Environment::new`], but the flows keep their controllers, whose decisions become the actions. Fails for a flow
-    /// that is not TCP with recovery `rack`.
+    /// that is not TCP with recovery `rack`, and for actions that set a parameter.
     pub fn observing(mut run: Run, names: &[String], plan: Arc<Plan>) -> Result<Environment, String> {
+        if plan.action.parameter.is_some() {
+            return Err(
+                "an action that sets a parameter cannot be recorded: no controller has such actions".into()
+            );
+        }
         let flows = numbers(&run, names)?;
         for (name, flow) in names.iter().zip(&flows) {
             if !run.observe_controller(*flow, &plan) {
@@ -149,6 +167,27 @@ impl Run {
     /// it.
     fn advance_unmeasured(&mut self, events: u64, until: Time) -> bool {
         each!(&mut self.inner, simulation => simulation.advance_unmeasured(events, until))
+    }
+
+    /// Whether a flow that has not begun has the signals that its policy needs; prepares it for them.
+    fn serves_policy(&mut self, flow: u32) -> bool {
+        let Some(needs) = self.with_policy(flow, |policy| cc::Controller::needs(policy)) else {
+            return false;
+        };
+        each!(&mut self.inner, simulation => match simulation.endpoints[flow as usize] {
+            Endpoints::Tcp(index) => {
+                let sender = &mut simulation.senders[index];
+                sender.prepare(needs);
+                let served = ALWAYS_SERVED.has(needs) && sender.accepts(needs);
+                if served {
+                    let policy = sender.controller().clone();
+                    sender.change_controller(&mut flow_context!(simulation, flow), policy);
+                }
+                served
+            }
+            Endpoints::Quic(index) => simulation.quic[index].serves(needs),
+            Endpoints::Udp(_) | Endpoints::Attached(_) => false,
+        })
     }
 
     /// Measures the intervals of a flow that has not begun; its controller stays. Returns whether that is possible.

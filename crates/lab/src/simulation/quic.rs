@@ -61,6 +61,11 @@ impl QuicEndpoints {
         self.ends[0].controller().and_then(|handle| handle.lock().policy_mut().map(use_policy))
     }
 
+    /// Whether the sender gives its controller the signals `needs`.
+    pub fn serves(&self, needs: cc::Signals) -> bool {
+        self.ends[0].controller().is_some_and(|handle| handle.lock().needs().has(needs))
+    }
+
     /// Adds to the integrals up to `now`.
     pub fn integrate(&mut self, now: Time) {
         let span = now.since(self.integrated).seconds();
