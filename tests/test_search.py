@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from ackclock.cli.app import main
-from ackclock.experiment import Source
+from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
 from ackclock.search import Search
 from ackclock.search.evaluate import Processes, Task
 from ackclock.search.expect import check
 from ackclock.search.lattice import Quantity, axis
-from ackclock.search.objective import parse
+from ackclock.search.objective import measure, parse
 from ackclock.search.search import built_in, space_source
 from ackclock.search.space import read_space
 
@@ -203,6 +203,29 @@ def test_objectives_compare_controllers_profiles_and_substrates() -> None:
     assert [role.quic for role in ratio.roles] == [True, False]
     parameters = parse('ratio(rtt, { kind = "vegas", alpha = 1 }, vegas) >= 2', "reno", None, "x")
     assert "alpha" in parameters.roles[0].set_[0][1]
+
+
+def test_the_reward_of_an_environment_is_a_metric() -> None:
+    text = """
+duration = "20s"
+link = [{ name = "b", ends = ["x", "y"], rate = "8Mbps", delay = "10ms", queue = { kind = "droptail", limit = "9p" } }]
+flow = [{ name = "f", from = "x", to = "y" }, { name = "g", from = "x", to = "y" }]
+"""
+    outcome = Scenario.parse(text).run().outcome
+    hand = []
+    for flow in outcome["flows"]:
+        acked, lost = flow["acked_packets"], flow["retransmitted_packets"]
+        hand.append(0.01 * (acked - 1) / 20 - flow["mean_rtt_s"] - 2 * lost / (acked + lost))
+    assert measure(outcome, "reward_aurora", ["f", "g"], "b", 8e6) == pytest.approx(sum(hand) / 2)
+    share = [flow["acked_packets"] / 20 / (8e6 / 12000) for flow in outcome["flows"]]
+    reward = measure(outcome, "reward_utilisation", ["f"], "b", 8e6)
+    assert reward is not None
+    assert 0 < share[0] - reward < 0.5
+    assert measure(outcome, "reward_aurora", [], "b", 8e6) is None
+    regret = parse("regret(reward_power, cubic) >= 1", "policy", None, "x")
+    assert regret.value([2.0, 5.0]) == 3.0
+    with pytest.raises(BadInput, match="there is no metric reward_none"):
+        parse("reward_none <= 1", "reno", None, "x")
 
 
 def test_events_become_assignments(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ fn studies() -> Vec<(String, Study)> {
     let read = |path: &std::path::PathBuf| {
         let text = std::fs::read_to_string(path).unwrap();
         let name = path.file_stem().unwrap().to_str().unwrap().to_string();
-        let study = Study::parse(&name, &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let study =
+            Study::parse(path.to_str().unwrap(), &text, &[]).unwrap_or_else(|error| panic!("{error}"));
         (name, study)
     };
     files.iter().map(read).collect()

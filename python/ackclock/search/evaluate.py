@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from ackclock import ControllerError, ScenarioError
 from ackclock.experiment import Scenario, Source
-from ackclock.search.objective import Objective, Role, measure
+from ackclock.search.objective import NEEDS_RATE, Objective, Role, measure
 from ackclock.search.space import Genome, Space
 from ackclock.study.executors import Ray
 from ackclock.study.plan import ENGINE
@@ -272,7 +272,7 @@ class Evaluator(AbstractContextManager["Evaluator"]):
 
     def rate_bps(self, genome: Genome) -> float:
         """The rate of the bottleneck, for a metric that needs it."""
-        return self.space.rate_bps(genome, self.space.bottleneck) if self.objective.metric == "residual" else 0.0
+        return self.space.rate_bps(genome, self.space.bottleneck) if self.objective.metric in NEEDS_RATE else 0.0
 
     def _tasks(self, genome: Genome, roles: Sequence[Role], seeds: Sequence[int]) -> Iterator[Task]:
         """The runs of a network: all roles with the first seed, then with the next one."""

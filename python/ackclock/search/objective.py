@@ -10,18 +10,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ackclock.agree.perturb import key
 from ackclock.files import BadInput
 from ackclock.metrics import check_name, metric
+from ackclock.policy.conventions import PACKET_BYTES, REWARDS, Reward
 from ackclock.suite.run import control_table
 from ackclock.toml_text import read_value
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
-OWN = ("residual", "starvation")
+REWARD = "reward_"
+OWN = ("residual", "starvation", *(REWARD + name for name in REWARDS))
 """Metrics of a search besides those of `ackclock plot`: the goodput of the tested flows as a part of the rate that UDP
-leaves of the bottleneck, and the smallest goodput of a tested flow over the largest."""
+leaves of the bottleneck, the smallest goodput of a tested flow over the largest, the rewards of environments over the
+whole run."""
+NEEDS_RATE = ("residual", "reward_utilisation")
+"""Metrics that depend on the rate of the bottleneck."""
 SUBSTRATES = ("tcp", "quic")
 PROFILES = ("linux", "ns2")
 EXAMPLE = '"regret(utilisation, reno) >= 0.3", "residual <= 0.35", "ratio(goodput, reno, cubic) <= 0.5"'
@@ -149,6 +157,8 @@ def _pair(tested: Role, a: str, b: str) -> tuple[Role, ...]:
 
 def measure(outcome: Mapping[str, Any], name: str, tested: Sequence[str], link: str, rate_bps: float) -> float | None:
     """A metric of a run: in SI units, parts from 0 to 1. `link` is the bottleneck in the direction of the data."""
+    if name.startswith(REWARD):
+        return _reward(outcome, REWARDS[name.removeprefix(REWARD)], tested, rate_bps)
     if name in OWN:
         mine = [float(flow["goodput_bps"]) for flow in outcome["flows"] if flow["name"] in tested]
         if name == "starvation":
@@ -157,3 +167,27 @@ def measure(outcome: Mapping[str, Any], name: str, tested: Sequence[str], link: 
         return sum(mine) / (rate_bps - udp) if rate_bps > udp else None
     has_link = any(one["name"] == link for one in outcome["links"])
     return metric(name, [outcome], flows=tested, link=link if has_link else "").value(outcome)
+
+
+def _reward(outcome: Mapping[str, Any], reward: Reward, tested: Sequence[str], rate_bps: float) -> float | None:
+    """The mean reward of the tested flows over the whole run; None without a round-trip sample of each."""
+    flows = [flow for flow in outcome["flows"] if flow["name"] in tested]
+    if not flows or any(flow.get("mean_rtt_s") is None for flow in flows):
+        return None
+
+    def each(key: str) -> NDArray[np.float64]:
+        return np.array([[float(flow[key]) for flow in flows]])
+
+    duration = np.full((1, len(flows)), float(outcome["duration_s"]))
+    delivered, lost = each("acked_packets"), each("retransmitted_packets")
+    capacity = np.full_like(duration, rate_bps / (8 * PACKET_BYTES))
+    values = {
+        "duration": duration,
+        "delivered": delivered,
+        "throughput": delivered / duration,
+        "loss": lost / np.maximum(delivered + lost, 1.0),
+        "rtt": each("mean_rtt_s"),
+        "min_rtt": each("min_rtt_s"),
+        "capacity": capacity,
+    }
+    return float(reward(values).mean())

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::params::ParamValue;
-use crate::testing::{ack, linux_flow, timeout};
+use crate::testing::{ack, congestion, linux_flow, timeout};
 
 const HEAD: &str = "format = \"ackclock policy 1\"\nfeatures = [\"latency_ratio\", \"loss\"]\nhistory = 2\n";
 const LAYER: &str = "[[layer]]\nweights = [0.0, 0.0, -10.0, 0.0]\nbias = [14.0]\n";
@@ -141,4 +141,31 @@ fn files_with_mistakes_are_refused() {
         ParamValue::Policy(Arc::new(Plan::read(&text("rate_delta", "")).expect("an environment has one")));
     let params = Params::new(Policy::DESCRIPTOR.params, [("file", open)]).expect("it is a policy");
     assert!(Policy::check(&params).is_err(), "a file without a network cannot run alone");
+}
+
+#[test]
+fn actions_change_the_window_of_a_controller_that_decides_between_them() {
+    let layer = "[[layer]]\nweights = [0.0, 0.0, 0.0, 0.0]\nbias = [1.0]\n";
+    let mut policy = policy(&text("cwnd_pow2", layer).replace("kind =", "controller = \"reno\"\nkind ="));
+    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
+    assert_eq!(policy.cwnd(), 10.0);
+    policy.on_ack(&acked(50, 100.0, 0));
+    assert_eq!((policy.cwnd(), policy.needs().has(Signals::PACING)), (11.0, false), "slow start of Reno");
+    policy.on_timer(at(100));
+    assert_eq!(policy.cwnd(), 22.0, "2^1");
+    policy.on_congestion(&congestion(22.0));
+    assert_eq!(policy.ssthresh(), 11.0, "Reno halves");
+}
+
+#[test]
+fn actions_set_a_parameter() {
+    let layer = "[[layer]]\nweights = [0.0, 0.0, 0.0, 0.0]\nbias = [0.2]\n";
+    let keys = "controller = \"cubic\"\nparameter = \"beta\"\nkind =";
+    let mut policy = policy(&text("parameter", layer).replace("kind =", keys));
+    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
+    policy.on_ack(&acked(50, 100.0, 0));
+    policy.on_timer(at(100));
+    policy.set_window(100.0);
+    policy.on_congestion(&congestion(100.0));
+    assert_eq!(policy.ssthresh(), 20.0, "205/1024 of 100 segments");
 }
