@@ -35,9 +35,9 @@ impl Environment {
     ) -> Result<Environment, String> {
         let flows = numbers(&run, names)?;
         for (name, flow) in names.iter().zip(&flows) {
-            let opened = run.with_policy(*flow, |policy| policy.open(plan.clone(), first));
+            let opened = with_policy(&mut run, *flow, |policy| policy.open(plan.clone(), first));
             opened.ok_or_else(|| format!("flow \"{name}\": its congestion_control is not \"policy\""))?;
-            if !run.serves_policy(*flow) {
+            if !serves_policy(&mut run, *flow) {
                 let between = plan.action.controller.unwrap_or_default();
                 return Err(format!(
                     "flow \"{name}\": its transport has not every signal that {between} needs"
@@ -57,7 +57,7 @@ impl Environment {
         }
         let flows = numbers(&run, names)?;
         for (name, flow) in names.iter().zip(&flows) {
-            if !run.observe_controller(*flow, &plan) {
+            if !observe_controller(&mut run, *flow, &plan) {
                 return Err(format!(
                     "flow \"{name}\": only a TCP flow with recovery \"rack\" and a registered controller can be recorded"
                 ));
@@ -81,7 +81,7 @@ impl Environment {
     /// Sets the actions of the decision that is due, one for each flow.
     pub fn act(&mut self, actions: &[f64]) {
         for (flow, action) in self.flows.clone().into_iter().zip(actions) {
-            self.run.with_policy(flow, |policy| policy.act(*action));
+            with_policy(&mut self.run, flow, |policy| policy.act(*action));
         }
     }
 
@@ -94,7 +94,7 @@ impl Environment {
         self.active.clear();
         for flow in flows {
             let seen = due.and_then(|due| {
-                self.run.with_policy(flow, |policy| {
+                with_policy(&mut self.run, flow, |policy| {
                     (policy.due() == due).then(|| (policy.observe(due), *policy.measured()))
                 })
             });
@@ -110,7 +110,7 @@ impl Environment {
 
     /// Whether all flows have sent everything that they had to send.
     pub fn completed(&self) -> bool {
-        self.flows.iter().all(|flow| self.run.has_completed(*flow))
+        self.flows.iter().all(|flow| has_completed(&self.run, *flow))
     }
 
     /// Of each flow, whether it had an interval at the last decision.
@@ -121,23 +121,25 @@ impl Environment {
     /// Advances to the next decision and returns its time; `None` if the run or every flow has ended before it.
     fn next_decision(&mut self, flows: &[u32]) -> Option<Time> {
         // The timers of the last decision take the actions.
-        if self.run.advance_unmeasured(u64::MAX, self.at) {
+        if advance_unmeasured(&mut self.run, u64::MAX, self.at) {
             return None;
         }
         let due = loop {
-            let dues: Vec<Time> =
-                flows.iter().filter_map(|flow| self.run.with_policy(*flow, |policy| policy.due())).collect();
+            let dues: Vec<Time> = flows
+                .iter()
+                .filter_map(|flow| with_policy(&mut self.run, *flow, |policy| policy.due()))
+                .collect();
             let active = |due: &Time| *due > self.at && *due != Time::NEVER;
             if let Some(due) = dues.iter().copied().filter(active).max() {
                 break due;
             }
             // No flow has a round-trip sample yet.
-            if !dues.contains(&Time::NEVER) || self.run.advance_unmeasured(1, Time::NEVER) {
+            if !dues.contains(&Time::NEVER) || advance_unmeasured(&mut self.run, 1, Time::NEVER) {
                 return None;
             }
         };
         for flow in flows {
-            self.run.with_policy(*flow, |policy| {
+            with_policy(&mut self.run, *flow, |policy| {
                 if policy.due() > self.at && policy.due() != Time::NEVER {
                     policy.postpone(due);
                 }
@@ -145,7 +147,7 @@ impl Environment {
         }
         self.at = due;
         // All events before `due`, and none at that time.
-        let ended = self.run.advance_unmeasured(u64::MAX, Time::from_ps(due.ps().saturating_sub(1)));
+        let ended = advance_unmeasured(&mut self.run, u64::MAX, Time::from_ps(due.ps().saturating_sub(1)));
         (!ended).then_some(due)
     }
 }
@@ -162,67 +164,65 @@ fn numbers(run: &Run, names: &[String]) -> Result<Vec<u32>, String> {
     names.iter().map(number).collect()
 }
 
-impl Run {
-    /// Processes up to `events` events, none after `until`. Returns whether the run has ended. An outcome has no CPU time of
-    /// it.
-    fn advance_unmeasured(&mut self, events: u64, until: Time) -> bool {
-        each!(&mut self.inner, simulation => simulation.advance_unmeasured(events, until))
-    }
+/// Processes up to `events` events, none after `until`. Returns whether the run has ended. An outcome has no CPU time of
+/// it.
+fn advance_unmeasured(run: &mut Run, events: u64, until: Time) -> bool {
+    each!(&mut run.inner, simulation => simulation.advance_unmeasured(events, until))
+}
 
-    /// Whether a flow that has not begun has the signals that its policy needs; prepares it for them.
-    fn serves_policy(&mut self, flow: u32) -> bool {
-        let Some(needs) = self.with_policy(flow, |policy| cc::Controller::needs(policy)) else {
-            return false;
-        };
-        each!(&mut self.inner, simulation => match simulation.endpoints[flow as usize] {
-            Endpoints::Tcp(index) => {
-                let sender = &mut simulation.senders[index];
-                sender.prepare(needs);
-                let served = ALWAYS_SERVED.has(needs) && sender.accepts(needs);
-                if served {
-                    let policy = sender.controller().clone();
-                    sender.change_controller(&mut flow_context!(simulation, flow), policy);
-                }
-                served
-            }
-            Endpoints::Quic(index) => simulation.quic[index].serves(needs),
-            Endpoints::Udp(_) | Endpoints::Attached(_) => false,
-        })
-    }
-
-    /// Measures the intervals of a flow that has not begun; its controller stays. Returns whether that is possible.
-    fn observe_controller(&mut self, flow: u32, plan: &Arc<Plan>) -> bool {
-        each!(&mut self.inner, simulation => {
-            let Endpoints::Tcp(index) = simulation.endpoints[flow as usize] else { return false };
+/// Whether a flow that has not begun has the signals that its policy needs; prepares it for them.
+fn serves_policy(run: &mut Run, flow: u32) -> bool {
+    let Some(needs) = with_policy(run, flow, |policy| cc::Controller::needs(policy)) else {
+        return false;
+    };
+    each!(&mut run.inner, simulation => match simulation.endpoints[flow as usize] {
+        Endpoints::Tcp(index) => {
             let sender = &mut simulation.senders[index];
-            let teacher = sender.controller().clone();
-            let registered = !matches!(teacher, cc::AnyController::ExternalController(_));
-            let policy = Policy::observing(plan.clone(), teacher, sender.options().packet);
-            let needs = cc::Controller::needs(&policy);
             sender.prepare(needs);
-            let possible = registered && sender.accepts(needs);
-            if possible {
-                let context = &mut flow_context!(simulation, flow);
-                sender.change_controller(context, cc::AnyController::Policy(policy));
+            let served = ALWAYS_SERVED.has(needs) && sender.accepts(needs);
+            if served {
+                let policy = sender.controller().clone();
+                sender.change_controller(&mut flow_context!(simulation, flow), policy);
             }
-            possible
-        })
-    }
+            served
+        }
+        Endpoints::Quic(index) => simulation.quic[index].serves(needs),
+        Endpoints::Udp(_) | Endpoints::Attached(_) => false,
+    })
+}
 
-    /// Whether everything that a flow had to send is acknowledged.
-    fn has_completed(&self, flow: u32) -> bool {
-        each!(&self.inner, simulation => match simulation.endpoints[flow as usize] {
-            Endpoints::Tcp(index) => simulation.senders[index].completed().is_some(),
-            Endpoints::Quic(_) | Endpoints::Udp(_) | Endpoints::Attached(_) => false,
-        })
-    }
+/// Measures the intervals of a flow that has not begun; its controller stays. Returns whether that is possible.
+fn observe_controller(run: &mut Run, flow: u32, plan: &Arc<Plan>) -> bool {
+    each!(&mut run.inner, simulation => {
+        let Endpoints::Tcp(index) = simulation.endpoints[flow as usize] else { return false };
+        let sender = &mut simulation.senders[index];
+        let teacher = sender.controller().clone();
+        let registered = !matches!(teacher, cc::AnyController::ExternalController(_));
+        let policy = Policy::observing(plan.clone(), teacher, sender.options().packet);
+        let needs = cc::Controller::needs(&policy);
+        sender.prepare(needs);
+        let possible = registered && sender.accepts(needs);
+        if possible {
+            let context = &mut flow_context!(simulation, flow);
+            sender.change_controller(context, cc::AnyController::Policy(policy));
+        }
+        possible
+    })
+}
 
-    /// Calls `use_policy` with the controller of a flow; `None` if that is not a policy.
-    fn with_policy<T>(&mut self, flow: u32, use_policy: impl FnOnce(&mut Policy) -> T) -> Option<T> {
-        each!(&mut self.inner, simulation => match simulation.endpoints[flow as usize] {
-            Endpoints::Tcp(index) => simulation.senders[index].policy_mut().map(use_policy),
-            Endpoints::Quic(index) => simulation.quic[index].with_policy(use_policy),
-            Endpoints::Udp(_) | Endpoints::Attached(_) => None,
-        })
-    }
+/// Whether everything that a flow had to send is acknowledged.
+fn has_completed(run: &Run, flow: u32) -> bool {
+    each!(&run.inner, simulation => match simulation.endpoints[flow as usize] {
+        Endpoints::Tcp(index) => simulation.senders[index].completed().is_some(),
+        Endpoints::Quic(_) | Endpoints::Udp(_) | Endpoints::Attached(_) => false,
+    })
+}
+
+/// Calls `use_policy` with the controller of a flow; `None` if that is not a policy.
+fn with_policy<T>(run: &mut Run, flow: u32, use_policy: impl FnOnce(&mut Policy) -> T) -> Option<T> {
+    each!(&mut run.inner, simulation => match simulation.endpoints[flow as usize] {
+        Endpoints::Tcp(index) => simulation.senders[index].policy_mut().map(use_policy),
+        Endpoints::Quic(index) => simulation.quic[index].with_policy(use_policy),
+        Endpoints::Udp(_) | Endpoints::Attached(_) => None,
+    })
 }
