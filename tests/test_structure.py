@@ -176,10 +176,10 @@ def test_functions_stay_readable(root: Path) -> None:
 
 MOST_METHODS = 40
 MANY_METHODS = {
-    "transport": {"Sender": 115, "Rack": 83},
+    "transport": {"Sender": 99, "Rack": 83},
     "net": {"Network": 93},
-    "lab": {"Simulation": 62, "Run": 54},
-    "quic": {"ControllerState": 47},
+    "lab": {"Simulation": 62, "Run": 51},
+    "quic": {"ControllerState": 45},
 }
 """Types that have more, and how many: a number here may fall, and never rises."""
 

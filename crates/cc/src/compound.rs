@@ -6,7 +6,6 @@
 //! window alone, within 5 to 30. draft-sridharan-tcpm-ctcp may have another k: 3/4 is that of the paper. The delay window
 //! is used outside slow start. docs/specs/controllers-2.md section 9. Status: draft.
 
-use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::{exp, ln};
 use crate::estimators::{MinRtt, Round};

@@ -58,20 +58,6 @@ pub trait Controller {
     fn probe(&self, _out: &mut [f64]) {}
 }
 
-/// Defines [`Algorithm::tune`] for parameters that are fields.
-macro_rules! tunable {
-    ($($name:literal => $field:ident),+) => {
-        const TUNABLE: &'static [&'static str] = &[$($name),+];
-        fn tune(&mut self, name: &str, value: f64) {
-            match name {
-                $($name => self.$field = value,)+
-                _ => {}
-            }
-        }
-    };
-}
-pub(crate) use tunable;
-
 /// A controller that can be registered.
 pub trait Algorithm: Controller + Sized {
     /// Name, source, parameters, internals.

@@ -9,7 +9,6 @@
 //! the window grows only if it limits the sender. An ECN echo counts as a loss: it changes delta in the competitive mode only.
 //! docs/specs/controllers-2.md section 1. Status: draft.
 
-use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{ExtremeOver, Smoothed};
 use crate::pacing_rate::pacing_rate;

@@ -6,7 +6,6 @@
 //! halves it at most once per window of data. The window stays in recovery. Differences of libutp, for which there is no
 //! variant: it grows twice as fast, corrects the drift of clocks and lets the window fall below a segment. docs/specs/controllers-2.md section 3. Status: draft.
 
-use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::QueueingDelay;
 use crate::params::{Param, ParamKind, Params};

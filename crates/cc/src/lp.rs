@@ -12,7 +12,6 @@
 //! Differences: delays count in the phase Open alone, since the transport sets the window in recovery; Linux counts them in
 //! ticks of the clocks of both ends. docs/specs/controllers-2.md section 15. Status: draft.
 
-use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::params::{Param, ParamKind, Params};
 use crate::slow_start::SlowStart;

@@ -11,7 +11,6 @@
 //! segments are acknowledged many at once; growth after a timeout, which Linux stops too, so that a long repair takes a round
 //! trip and more for each segment. docs/specs/controllers-2.md section 12. Status: draft.
 
-use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Round;
 use crate::params::{Param, ParamKind, Params};

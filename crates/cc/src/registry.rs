@@ -1,5 +1,17 @@
 //! The list of controllers. The command line, the Python interface, the documentation and the tests use it.
 
+/// Defines [`crate::Algorithm::tune`] for parameters that are fields.
+macro_rules! tunable {
+    ($($name:literal => $field:ident),+) => {
+        const TUNABLE: &'static [&'static str] = &[$($name),+];
+        fn tune(&mut self, name: &str, value: f64) {
+            match name {
+                $($name => self.$field = value,)+
+                _ => {}
+            }
+        }
+    };
+}
 /// Defines the modules, the enum with static dispatch, and the list of descriptors.
 macro_rules! controllers {
     ($($module:ident: $algorithm:ident),* $(,)?) => {

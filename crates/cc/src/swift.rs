@@ -15,7 +15,6 @@
 //! Delayed ACKs: a window of one segment has the delay of its ACK, 40 ms and more, in its samples, and falls to the smallest
 //! window; set `delayed_ack = false`. docs/specs/controllers-2.md section 11. Status: draft.
 
-use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
 use crate::pacing_rate::pacing_rate;

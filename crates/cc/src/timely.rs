@@ -11,7 +11,6 @@
 //! is that of the initial window; it grows only if it is used. Several flows have no unique fixed point (Zhu et al., CoNEXT 2016): they need not become
 //! fair. docs/specs/controllers-2.md section 14. Status: draft.
 
-use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, Params};

@@ -20,14 +20,12 @@
 //! `recovery = "reno"` it uses [`Controller::fine_timeout`]. Status: checked (`ns2`, row by row against ns-2.35); the
 //! other variants are drafts.
 
-use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Round, Smoothed};
+use crate::flow::{Growth, Signals};
 use crate::params::{Param, ParamKind, Params};
 use crate::window::{Window, impl_window_accessors};
-use crate::{
-    Ack, Algorithm, Congestion, Controller, FlowInfo, Growth, Phase, Signals, Timeout, TransmitStart,
-};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Timeout, TransmitStart};
 use units::{Segments, Span, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,6 @@
 //!
 //! Slow start is Reno's; in `paper` and `seed` the timeout is Reno's too. Status: draft.
 
-use crate::controller::tunable;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Smoothed};
 use crate::params::{Param, ParamKind, Params};

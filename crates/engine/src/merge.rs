@@ -13,7 +13,7 @@ use units::Time;
 #[derive(Clone)]
 pub(crate) struct Merge<T> {
     lanes: Lanes<T>,
-    /// Items that fit into no lane (only tests reach this case), with a number that makes keys different.
+    /// Items that fit into no lane, as with some hundred links that have a backlog, with a number that makes keys different.
     overflow: BTreeMap<(Key, u64), T>,
     overflowed: u64,
     timer: Key,

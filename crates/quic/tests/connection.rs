@@ -2,7 +2,7 @@
 
 mod common;
 
-use cc::Phase;
+use cc::{Controller, Phase};
 use common::{Path, Pipe, Treatment, controller};
 use quic::{Config, ControllerStats, Ecn, Pacing};
 use units::{Rate, Span, Time};
@@ -133,7 +133,7 @@ fn the_receive_window_limits_the_flow() {
     assert!(rate < 30_000.0 / 0.02 && rate > 0.4 * 30_000.0 / 0.02, "{rate}"); // a window in a round trip
     assert_eq!((stats.unmatched_acks, stats.lost_packets, stats.probe_timeouts), (0, 0, 0), "{stats:?}");
     assert!(stats.rtt_count as f64 > 0.99 * stats.ack_frames as f64, "{stats:?}");
-    assert!(pipe.handle.lock().cwnd() < 60.0, "an unused window does not grow");
+    assert!(pipe.handle.lock().controller().cwnd() < 60.0, "an unused window does not grow");
 }
 
 #[test]
@@ -228,13 +228,17 @@ fn an_outage_is_probed_and_shows_persistent_congestion() {
     let stats = pipe.stats();
     assert_eq!(stats.probe_timeouts, probes.len() as u64);
     assert_eq!(stats.persistent_congestion, 0);
-    let window = pipe.handle.lock().cwnd();
+    let window = pipe.handle.lock().controller().cwnd();
     pipe.run(ms(9500)); // the next probe finds the path again
     let stats = pipe.stats();
     assert_eq!(stats.persistent_congestion, 1, "{stats:?}");
     assert!(pipe.log.iter().any(|(at, ..)| *at > ms(5000)));
     let state = pipe.handle.lock();
-    assert!(state.ssthresh() <= window / 2.0 + 1.0, "{} {window}", state.ssthresh());
+    assert!(
+        state.controller().ssthresh() <= window / 2.0 + 1.0,
+        "{} {window}",
+        state.controller().ssthresh()
+    );
     drop(state);
     let before = pipe.delivered();
     pipe.run(ms(11_500));

@@ -76,7 +76,7 @@ fn run(case: &Case) -> Option<Pipe> {
     let mut pipe = Pipe::new(&config, quic_controller, path);
     pipe.watch = Some(Box::new(|now, handle| {
         let state = handle.lock();
-        assert!(state.cwnd() >= 0.0 && state.window_bytes() >= 2 * 1472, "{now:?}");
+        assert!(state.controller().cwnd() >= 0.0 && state.window_bytes() >= 2 * 1472, "{now:?}");
         assert!(state.bytes_in_flight() >= state.packets_in_flight() as u64);
         let stats = state.stats();
         let known = stats.acked_packets + stats.lost_packets + state.packets_in_flight() as u64;

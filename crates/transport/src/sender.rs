@@ -10,6 +10,7 @@ mod changes;
 mod limits;
 mod output;
 mod reductions;
+mod reports;
 mod samples;
 mod services;
 #[cfg(test)]
@@ -19,13 +20,13 @@ use crate::blocks::AckOptions;
 use crate::change::WindowCause;
 use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
 use crate::options::{Options, StackProfile};
-use crate::rate::RateSampler;
 use crate::recovery_state::RecoveryState;
 use crate::rtt::RttEstimator;
 use crate::segments::SentSegments;
 use cc::{Ack, AnyController, Controller, Phase, Signals, Timeout};
 pub use limits::SendLimit;
 use net::Packet;
+pub(crate) use reports::{Reports, Transmission};
 use std::sync::Arc;
 use units::{Span, Time};
 
@@ -86,12 +87,12 @@ pub struct Sender {
     wire_size: u32,
     timed_seq: u32,
     pub(crate) last_reduction: LastReduction,
-    phase: Phase,
+    pub(crate) phase: Phase,
     timing: bool,
-    opened: bool,
+    pub(crate) opened: bool,
     repeated_timeout: bool,
     /// Whether the next new segment carries CWR.
-    cwr: bool,
+    pub(crate) cwr: bool,
     /// Whether the last reduction by an ECN echo happened with a window of one.
     echoed_at_one: bool,
     under_handoff: bool,
@@ -99,13 +100,12 @@ pub struct Sender {
     uses_router_feedback: bool,
     quick_start_path: bool,
     /// Whether this sender paces its packets.
-    paced: bool,
-    needs: Signals,
+    pub(crate) paced: bool,
     done: bool,
     pub(crate) recovery_state: RecoveryState,
     timed_at: Time,
     pub(crate) options: Arc<Options>,
-    rate: Option<Box<RateSampler>>,
+    pub(crate) reports: Reports,
     pub(crate) segments: SentSegments,
     sample: Option<Span>,
     pub(crate) rtt: RttEstimator,
@@ -118,7 +118,7 @@ pub struct Sender {
     /// Counters.
     pub stats: SenderStats,
     pub(crate) controller: AnyController,
-    initial_window: f64,
+    pub(crate) initial_window: f64,
     /// When the pacer permits the next burst.
     pace_at: Time,
     /// When the last burst began, and the segments that it may still send at that time.
@@ -198,8 +198,7 @@ impl Sender {
             segments: SentSegments::default(),
             rtt: RttEstimator::new(&options, setup.clock_phase),
             initial_window: options.initial_window,
-            rate: needs.has(Signals::RATE).then(Box::default),
-            needs,
+            reports: Reports::new(needs),
             pace_at: Time::ZERO,
             burst_at: Time::ZERO,
             burst_left: 0,
@@ -386,7 +385,7 @@ impl Sender {
         let now = context.now();
         let (from, to) = (self.una, packet.seq);
         let progress = Progress { acked: to - from, dupacks: self.dupacks };
-        self.note_delivery(now, to);
+        self.reports.delivered_below(from, to, now);
         self.measure(now, packet);
         self.dupacks = 0;
         self.repeated_timeout = false;
@@ -474,14 +473,12 @@ impl Sender {
             rate: None,
             phase,
             may_grow: progress.acked > 0 && phase != Phase::Recovery && !ece,
-            paced: self.paces(),
+            paced: self.paced,
             pacing_wait: Span::ZERO,
             window_limited: before + 1.0 > self.controller.cwnd(),
         };
-        if let Some(rate) = &mut self.rate
-            && progress.acked > 0
-        {
-            ack.rate = rate.take_sample(); // a duplicate ACK has none
+        if progress.acked > 0 {
+            ack.rate = self.reports.take_sample(); // a duplicate ACK has none
         }
         self.controller.on_ack(&ack);
     }
@@ -489,7 +486,7 @@ impl Sender {
     /// The receiver's time in an ACK, if the controller needs it: a multiple of the quantum.
     #[inline]
     pub(crate) fn receiver_time(&self, packet: &Packet) -> Option<Time> {
-        self.needs.has(Signals::RECEIVER_TIME).then(|| self.stamp(packet.sent))
+        self.reports.has(Signals::RECEIVER_TIME).then(|| self.stamp(packet.sent))
     }
 
     /// A time in the resolution of the timestamp clock.
@@ -560,10 +557,10 @@ impl Sender {
     /// Called after an event: sets the controller's timer.
     #[inline]
     fn after<W: FlowContext>(&mut self, context: &mut W) {
-        if self.rate.is_some() && !matches!(self.recovery_state, RecoveryState::Rack(_)) {
+        if self.reports.has_rate() && !matches!(self.recovery_state, RecoveryState::Rack(_)) {
             self.note_application_limit();
         }
-        if self.needs.has(Signals::TIMER) && !self.done {
+        if self.reports.has(Signals::TIMER) && !self.done {
             let at = self.controller.wake_at();
             if at != context.timer(FlowTimer::Wake) {
                 context

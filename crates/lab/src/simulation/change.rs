@@ -89,11 +89,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             Action::Queue(link, queue) => self.change_queue(name, *link, queue),
             Action::Losses(link, losses) => self.change_losses(name, *link, losses),
             Action::DropNext(link, wanted) => {
-                let (demand, count) = self.demand(wanted);
+                let (demand, count) = demand(&self.order, wanted);
                 self.network.on_demand(LinkId(*link), |on_demand| on_demand.drop_next(demand, count))
             }
             Action::KeepNext(link, wanted) => {
-                let (demand, count) = self.demand(wanted);
+                let (demand, count) = demand(&self.order, wanted);
                 if let Some(auditor) = &mut self.recorder.auditor {
                     auditor.change_link(*link, |link| {
                         link.kept += count;
@@ -103,7 +103,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 self.network.on_demand(LinkId(*link), |on_demand| on_demand.keep_next(demand, count))
             }
             Action::UnmarkNext(link, wanted) => {
-                let (demand, count) = self.demand(wanted);
+                let (demand, count) = demand(&self.order, wanted);
                 self.network.on_demand(LinkId(*link), |on_demand| on_demand.unmark_next(demand, count))
             }
             Action::Blackout(link, end) => {
@@ -134,12 +134,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             }
             Action::Control(flow, kind) => self.change_control(*flow, kind),
         }
-    }
-
-    /// Which packets an action means in this run, and how many.
-    fn demand(&self, wanted: &Wanted) -> (PacketsOf, u32) {
-        let flow = wanted.flow.map(|index| self.order[index]);
-        (PacketsOf { flow, number: wanted.packet }, wanted.count)
     }
 
     fn change_delay(&mut self, link: u32, delay: Span, ordered: bool) -> Result<(), NotPrepared> {
@@ -221,4 +215,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         sender.change_controller(&mut flow_context!(self, number), controller);
         Ok(())
     }
+}
+
+/// Which packets an action means in a run whose flows have the numbers `order`, and how many.
+fn demand(order: &[u32], wanted: &Wanted) -> (PacketsOf, u32) {
+    let flow = wanted.flow.map(|index| order[index]);
+    (PacketsOf { flow, number: wanted.packet }, wanted.count)
 }

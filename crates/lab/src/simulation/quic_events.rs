@@ -5,7 +5,7 @@ use super::outcome::FlowOutcome;
 use super::quic::QuicEndpoints;
 use super::results::arrivals;
 use ::quic::Deadlines;
-use cc::{Hint, PathHint};
+use cc::{Controller, Hint, PathHint};
 use net::{Ecn, Packet, PacketKind};
 use transport::{FlowTimer, Trigger, WindowRow};
 use units::{Span, Time};
@@ -207,8 +207,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             connection_lost_s: flow.connection_lost().map(Time::seconds),
             mean_cwnd: mean(flow.areas[0]),
             mean_ssthresh: mean(flow.areas[1]),
-            final_cwnd: finite(state.cwnd()),
-            final_ssthresh: finite(state.ssthresh()),
+            final_cwnd: finite(state.controller().cwnd()),
+            final_ssthresh: finite(state.controller().ssthresh()),
             mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
             min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
             rtt_samples: stats.rtt_count,

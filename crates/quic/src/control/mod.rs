@@ -186,14 +186,6 @@ impl ControllerState {
     pub fn pacing(&self) -> Pacing {
         self.pacing
     }
-    /// The congestion window of the controller, segments.
-    pub fn cwnd(&self) -> Segments {
-        self.controller.cwnd()
-    }
-    /// The slow-start threshold, segments; infinite until set.
-    pub fn ssthresh(&self) -> Segments {
-        self.controller.ssthresh()
-    }
     /// Bytes that may be in flight: whole segments, at least two.
     pub fn window_bytes(&self) -> u64 {
         (self.controller.cwnd().max(MIN_WINDOW) as u64).saturating_mul(self.packet)

@@ -92,7 +92,7 @@ fn partial_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet)
             s.dupwnd = 1; // a non-zero inflation marks fast recovery
         }
     }
-    s.note_delivery(context.now(), packet.seq);
+    s.reports.delivered_below(s.una, packet.seq, context.now());
     s.una = packet.seq;
     s.next = s.next.max(s.una);
     s.drop_timing(s.una - 1);

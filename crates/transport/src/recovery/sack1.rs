@@ -105,7 +105,7 @@ fn repair<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, bloc
         s.leave_recovery(context.now());
     } else if packet.seq > s.una {
         let acked = packet.seq - s.una;
-        s.note_delivery(context.now(), packet.seq);
+        s.reports.delivered_below(s.una, packet.seq, context.now());
         s.una = packet.seq;
         s.next = s.next.max(s.una);
         report(s, blocks);

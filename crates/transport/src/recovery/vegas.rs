@@ -32,8 +32,8 @@ impl LossRecovery for Vegas {
     fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, _options: &AckOptions) {
         let now = context.now();
         if packet.seq > s.una {
-            if s.una == 1 && !s.opened() {
-                s.open_late();
+            if s.una == 1 && !s.opened {
+                s.open();
             }
             let progress = s.new_ack(context, packet);
             s.leave_recovery(now);

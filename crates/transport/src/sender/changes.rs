@@ -20,15 +20,13 @@ impl Sender {
     /// Prepares the sender for a controller that a change of the scenario will start ([`Sender::change_controller`]), and
     /// that requires `needs`. Call it before the flow starts.
     pub fn prepare(&mut self, needs: Signals) {
-        if needs.has(Signals::RATE) && self.rate.is_none() {
-            self.rate = Some(Box::default());
-        }
+        self.reports.prepare(needs);
     }
 
     /// Whether [`Sender::change_controller`] can start a controller that requires `needs`: the sender was prepared for it, and
     /// both controllers use one loss recovery.
     pub fn accepts(&self, needs: Signals) -> bool {
-        let prepared = self.rate.is_some() || !needs.has(Signals::RATE);
+        let prepared = self.reports.has_rate() || !needs.has(Signals::RATE);
         prepared && self.recovery_state.serves(&self.options, needs)
     }
 
@@ -47,11 +45,11 @@ impl Sender {
                 controller.on_handshake(&Handshake { now: context.now(), rtt });
             }
         }
-        self.needs = controller.needs();
-        self.paced = self.options.pacing || self.needs.has(Signals::PACING);
-        self.recovery_state.report_losses(self.needs);
-        self.uses_router_feedback |=
-            self.needs.has(Signals::ROUTER_RATE) || self.needs.has(Signals::ROUTER_FEEDBACK);
+        let needs = controller.needs();
+        self.reports.change(needs);
+        self.paced = self.options.pacing || needs.has(Signals::PACING);
+        self.recovery_state.report_losses(needs);
+        self.uses_router_feedback |= needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK);
         self.controller = controller;
         context.set_timer(FlowTimer::Wake, Time::NEVER);
         self.resume(context);

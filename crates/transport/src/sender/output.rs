@@ -1,6 +1,7 @@
 //! Transmission: limits by window and pacing, and the retransmission timer.
 
 use super::Sender;
+use super::reports::Transmission;
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
 use crate::recovery_state::RecoveryState;
@@ -32,19 +33,13 @@ impl Sender {
         }
     }
 
-    /// Whether this sender paces its packets.
-    #[inline]
-    pub(crate) fn paces(&self) -> bool {
-        self.paced
-    }
-
     /// Whether pacing permits a packet now. If not, sets the pacing timer.
     #[inline]
     pub(crate) fn may_leave<W: FlowContext>(&mut self, context: &mut W) -> bool {
         if self.options.small_queues && !self.has_local_room(context) {
             return false;
         }
-        if !self.paces() {
+        if !self.paced {
             return true;
         }
         let now = context.now();
@@ -81,7 +76,7 @@ impl Sender {
 
     /// A segment is sent at `now`: the pacer permits the next one after its time at the pacing rate.
     pub(crate) fn charge_pacer(&mut self, now: Time) {
-        if self.paces()
+        if self.paced
             && let Some(interval) = self.pacing_interval()
         {
             self.pace_at = self.pace_at.max(now) + interval;
@@ -99,7 +94,7 @@ impl Sender {
     /// it. Without one it is the window over the round-trip time, times 2 in slow start and 1.2 after it, as in Linux.
     fn pacing_interval(&self) -> Option<Span> {
         if let Some(rate) = self.controller.pacing() {
-            let granted = self.needs.has(Signals::ROUTER_RATE);
+            let granted = self.reports.has(Signals::ROUTER_RATE);
             return Some(rate.time_for(if granted { self.wire_size } else { self.options.packet } as u64));
         }
         let rtt = self.rtt.smoothed(&self.options)?.seconds();
@@ -132,8 +127,10 @@ impl Sender {
                 self.timed_at = now;
             }
         }
-        if self.reports_sent() {
-            self.note_sent_rate(seq, now, again, outstanding);
+        if self.reports.hears_sent() {
+            let in_flight = [outstanding, self.in_flight()];
+            let transmission = Transmission { seq, now, again, una: self.una, lost: 0, in_flight };
+            self.reports.sent(&mut self.controller, &transmission);
         }
         self.transmit(context, seq, again);
         let restart = outstanding == 0 && !matches!(self.recovery_state, RecoveryState::Vegas(_));
@@ -173,15 +170,6 @@ impl Sender {
             self.timing = false;
             self.rtt.end_backoff(&self.options);
         }
-    }
-
-    pub(crate) fn opened(&self) -> bool {
-        self.opened
-    }
-    /// Opens the connection at the second new ACK, as ns-2's Vegas does.
-    pub(crate) fn open_late(&mut self) {
-        self.opened = true;
-        self.controller.set_window(self.initial_window);
     }
 }
 

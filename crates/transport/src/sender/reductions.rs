@@ -122,13 +122,13 @@ impl Sender {
         if self.options.requests_quick_start() && self.una == 0 && packet.seq == 1 {
             self.take_quick_start(context.now(), reply);
         }
-        if self.needs.has(Signals::ROUTER_RATE)
+        if self.reports.has(Signals::ROUTER_RATE)
             && let RouterReply::Rate(rate) = reply
         {
             let kind = cc::Hint::RouterRate(rate);
             self.controller.on_hint(&cc::PathHint { now: context.now(), kind });
         }
-        if self.needs.has(Signals::ROUTER_FEEDBACK)
+        if self.reports.has(Signals::ROUTER_FEEDBACK)
             && let RouterReply::Feedback(feedback) = reply
         {
             let kind = cc::Hint::RouterFeedback(feedback as f64);
@@ -166,12 +166,12 @@ impl Sender {
         };
         packet.cwr = self.options.ecn && !again && std::mem::take(&mut self.cwr);
         let round_trip = || self.rtt.smoothed(&self.options).unwrap_or(Span::ZERO);
-        if self.needs.has(Signals::ROUTER_RATE) {
+        if self.reports.has(Signals::ROUTER_RATE) {
             packet.set_rate_header(RateHeader::request(round_trip()));
         } else if syn && self.options.requests_quick_start() {
             packet.set_rate_header(RateHeader::request(Span::ZERO).at_most(self.options.quick_start));
         }
-        if self.needs.has(Signals::ROUTER_FEEDBACK) {
+        if self.reports.has(Signals::ROUTER_FEEDBACK) {
             let round_trip = round_trip();
             let spacing = Span::from_seconds(round_trip.seconds() / self.controller.cwnd());
             packet.set_xcp_header(XcpHeader { round_trip, spacing, feedback: i32::MAX });

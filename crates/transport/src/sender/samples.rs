@@ -76,25 +76,6 @@ impl Sender {
         Some(now.since(self.segments.get(seq).sent))
     }
 
-    /// Passes the delivery of everything below `to` to the rate sampler, which keeps the sample for the controller. `una` is
-    /// not updated yet.
-    #[inline]
-    pub(crate) fn note_delivery(&mut self, now: Time, to: u32) {
-        if let Some(rate) = &mut self.rate {
-            rate.on_delivered(self.una, to, now);
-        }
-    }
-
-    /// Tells the rate sampler, and the controller if it asks for it, that segment `seq`, which is counted, is sent.
-    /// `outstanding`: segments outstanding before it.
-    #[inline(never)] // most controllers need no rate samples
-    pub(super) fn note_sent_rate(&mut self, seq: u32, now: Time, again: bool, outstanding: u32) {
-        if let Some(rate) = &mut self.rate {
-            rate.on_send(self.una, seq, now, outstanding, 0);
-        }
-        self.notify_sent(seq, now, again, self.in_flight());
-    }
-
     /// Called after an event of a sender with rate samples: checks whether the application limits the sender, and not
     /// the window.
     #[inline(never)] // most controllers need no rate samples
@@ -102,10 +83,7 @@ impl Sender {
         if self.next < self.limit || self.in_flight() >= self.window() {
             return;
         }
-        let in_flight = self.in_flight().max(1);
-        if let Some(rate) = &mut self.rate {
-            rate.on_app_limited(in_flight);
-        }
+        self.reports.application_limits(self.in_flight().max(1));
     }
 }
 

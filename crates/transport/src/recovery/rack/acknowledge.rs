@@ -85,7 +85,7 @@ impl Rack {
             samples.take(a.now.since(segment.sent));
         }
         self.segments.report(seq);
-        s.rate_delivered(seq, a.now);
+        s.reports.delivered(&mut s.controller, seq, a.now);
     }
 
     fn process_dsack(&mut self, s: &Sender, a: &mut Arrival, block: Block) {
@@ -131,7 +131,7 @@ impl Rack {
                 if s.options.sack && !spurious {
                     self.detection.delivered(a.now, seq, segment, self.min_rtt.map(|m| m.0));
                 }
-                s.rate_delivered(seq, a.now);
+                s.reports.delivered(&mut s.controller, seq, a.now);
             }
         }
         if a.advanced {

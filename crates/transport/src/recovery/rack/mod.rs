@@ -156,7 +156,7 @@ impl Rack {
         }
         let lost = self.segments.take_losses();
         if !lost.is_empty() {
-            s.notify_losses(now, &lost, self.segments.lost, self.segments.delivered);
+            s.reports.losses(&mut s.controller, now, &lost, [self.segments.lost, self.segments.delivered]);
         }
     }
 
@@ -167,7 +167,8 @@ impl Rack {
         let delivered = (segments.delivered - a.prior_delivered) as u32;
         let progress = a.advanced || self.reordering.degree() > Reordering::LEAST && a.sacked;
         s.count_rtt(a.rtt);
-        let rate = s.rate_sample(a.now, self.min_rtt.map(|(rtt, _)| rtt), segments.delivered, segments.lost);
+        let rate =
+            s.reports.sample(a.now, self.min_rtt.map(|(rtt, _)| rtt), segments.delivered, segments.lost);
         let ack = Ack {
             now: a.now,
             newly_acked: segments.una - a.prior_una,
@@ -186,13 +187,13 @@ impl Rack {
             rate,
             phase: self.state.phase(),
             may_grow: progress && !self.state.reducing(),
-            paced: s.paces(),
+            paced: s.paced,
             pacing_wait: s.pacing_wait(a.now),
             window_limited: self.window_limited(s),
         };
         s.controller.on_ack(&ack);
         if s.controller.limits_application() {
-            s.rate_limited(segments.in_flight());
+            s.reports.application_limits(segments.in_flight());
         }
     }
 }
@@ -204,7 +205,7 @@ fn with<W: FlowContext>(s: &mut Sender, context: &mut W, event: impl FnOnce(&mut
     let mut rack = slot.take().expect("the recovery is at rest between events");
     event(&mut rack, s, context);
     (s.una, s.next, s.high) = (rack.segments.una, rack.segments.next, rack.segments.next);
-    s.set_phase(rack.state.phase());
+    s.phase = rack.state.phase();
     if s.finished(s.una) {
         s.complete(context);
     } else {

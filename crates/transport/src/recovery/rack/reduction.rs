@@ -125,7 +125,7 @@ impl Rack {
             }
             if self.undo.prior_ssthresh > s.controller.ssthresh() {
                 s.controller.set_ssthresh(self.undo.prior_ssthresh);
-                s.withdraw_cwr();
+                s.cwr = false;
             }
         }
         self.window_use.changed(now);

@@ -3,7 +3,7 @@
 use super::Resend;
 use crate::context::FlowContext;
 use crate::recovery_state::rack::{Rack, Segments, State};
-use crate::sender::Sender;
+use crate::sender::{Sender, Transmission};
 use units::Time;
 
 impl Rack {
@@ -64,7 +64,7 @@ impl Rack {
         let in_flight = self.segments.in_flight();
         let available = self.new_segments(s);
         if in_flight == 0 && available > 0 {
-            s.notify_transmit_start(context.now(), self.last_sent);
+            s.reports.transmit_start(&mut s.controller, context.now(), self.last_sent);
         }
         let most = if held { 0 } else { available.min(cwnd.saturating_sub(in_flight)).min(s.most_at_once()) };
         let mut sent = 0;
@@ -93,7 +93,7 @@ impl Rack {
             context.sending(in_flight + 1, permitted);
         }
         self.last_sent = now;
-        report_sent(&self.segments, s, seq, now, in_flight);
+        report_sent(&self.segments, s, seq, now, in_flight, false);
         s.transmit(context, seq, false);
     }
 
@@ -111,15 +111,17 @@ impl Rack {
             self.undo.retransmitted(now);
         }
         self.last_sent = now;
-        report_sent(&self.segments, s, seq, now, in_flight);
+        report_sent(&self.segments, s, seq, now, in_flight, true);
         s.transmit(context, seq, true);
     }
 }
 
 /// Reports a transmission, if anyone asks for it. `before`: the segments in flight before it.
 #[inline(always)]
-fn report_sent(segments: &Segments, s: &mut Sender, seq: u32, now: Time, before: u32) {
-    if s.reports_sent() {
-        s.report_sent(segments.una, segments.lost, seq, now, [before, segments.in_flight()]);
+fn report_sent(segments: &Segments, s: &mut Sender, seq: u32, now: Time, before: u32, again: bool) {
+    if s.reports.hears_sent() {
+        let in_flight = [before, segments.in_flight()];
+        let (una, lost) = (segments.una, segments.lost);
+        s.reports.sent(&mut s.controller, &Transmission { seq, now, again, una, lost, in_flight });
     }
 }

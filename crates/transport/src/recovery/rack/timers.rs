@@ -216,7 +216,7 @@ impl Rack {
         self.frto = self.undo.by_frto && (fresh || self.timeouts > 0);
         self.timeouts += 1;
         if s.handshake_pending() {
-            s.lost_handshake();
+            s.initial_window = 1.0;
         }
         self.transmit_again(s, context, una, false);
         s.rtt.back_off(&s.options);
