@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 from ackclock import Scenario, _core
@@ -86,8 +87,13 @@ def long_path(packets: int) -> Cost:
     round_trip_s = packets * 12e-6
     return scenario(f"""
 duration = "{max(5.0, 200 * round_trip_s):g}s"
-link = [{{ ends = ["a", "b"], rate = "1Gbps", delay = "{round_trip_s / 2:g}s", queue = {{ kind = "droptail", limit = "1bdp" }} }}]
-flow = [{{ name = "f", from = "a", to = "b", tcp = {{ receive_window = 1000000 }} }}]
+tcp  = {{ receive_window = 1000000 }}
+flow = [{{ name = "f", from = "a", to = "b" }}]
+[[link]]
+ends  = ["a", "b"]
+rate  = "1Gbps"
+delay = "{round_trip_s / 2:g}s"
+queue = {{ kind = "droptail", limit = "1bdp" }}
 """)
 
 
@@ -109,6 +115,7 @@ def main() -> None:
     million = "--million" in sys.argv
     numbers = [int(word) for word in sys.argv[1:] if word.isdecimal()]
     pairs, reference = (numbers or [5])[0], dumbbell(10)
+    mpl.rcParams |= {"svg.hashsalt": "ackclock", "font.size": 9}
     figure, axes = plt.subplots(2, 2, figsize=(9.2, 5.6), layout="constrained", sharey=True)
     for axis, (name, (build, values)) in zip(axes.flat, PANELS.items(), strict=True):
         if build is dumbbell and million:
@@ -122,11 +129,14 @@ def main() -> None:
         spread.append([row[-1] - m for row, m in zip(rows, medians, strict=True)])
         axis.errorbar(places, medians, yerr=spread, marker="o", markersize=4, linewidth=1.2, capsize=2)
         axis.set(xscale="log", yscale="log", xlabel=name)
+        axis.set_xticks(places, [f"{place:,}" for place in places])
+        axis.tick_params(axis="x", labelsize=8)
         axis.grid(alpha=0.3)
         axis.axhline(1, color="black", linewidth=0.6)
     for axis in axes[:, 0]:
         axis.set_ylabel("CPU time a packet-hop\n[ten flows = 1]")
         axis.set_yticks([0.5, 1, 2, 4, 8, 16], ["0.5", "1", "2", "4", "8", "16"])
+    for axis in axes.flat:
         axis.minorticks_off()
     figure.savefig(FIGURE, metadata={"Date": None})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,28 @@ class Bad(Controller):
     env.reset(seed=1)
     with pytest.raises(ControllerError, match="no"):
         steps(env, 500)
+
+
+def test_threads_of_python_share_an_environment_with_a_rival_in_python(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text((ROOT / "examples/reno.py").read_text())
+    rival = '{ python = "mine.py:Reno" }'
+    path = tmp_path / "rival.toml"
+    path.write_text(TWO_FLOWS.replace('congestion_control = "cubic"', f"congestion_control = {rival}"))
+    env = make(path, 8, threads=2, horizon=10_000)
+    env.reset(seed=1)
+    threads = [threading.Thread(target=env.step, args=(np.zeros((8, 1)),), daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_a_flow_whose_controller_is_replaced_is_refused(tmp_path: Path) -> None:
+    change = '\nchange = [{ at = "5s", set = { "flow.one.tcp.congestion_control" = "cubic" } }]\n'
+    (tmp_path / "changed.toml").write_text(TWO_FLOWS.replace("\nflow = [", change + "flow = ["))
+    with pytest.raises(BadInput, match='flow "one": a change of the scenario replaces its controller'):
+        make(tmp_path / "changed.toml").reset(seed=1)
 
 
 def test_two_environments_without_a_seed_differ() -> None:

@@ -271,7 +271,7 @@ def test_policy_files_with_mistakes_are_refused(ackclock: Command, tmp_path: Pat
 
 
 FEATURES = ("queue_ratio", "throughput_ratio", "loss")
-WAYS = {
+CONVENTIONS_OF_POLICIES = {
     "alone": Convention(FEATURES, 3, scale=0.25),
     "window of cubic": Convention(FEATURES, 3, "cwnd_pow2", scale=0.1, controller="cubic", rtts=0.0, least_s=0.05),
     "window of bbr": Convention(FEATURES, 3, "cwnd_pow2", scale=0.01, controller="bbr"),
@@ -279,10 +279,10 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_run_of_a_policy_equals_its_environment(tmp_path: Path, way: str) -> None:
+@pytest.mark.parametrize("name", CONVENTIONS_OF_POLICIES)
+def test_a_run_of_a_policy_equals_its_environment(tmp_path: Path, name: str) -> None:
     """The controller that reads a file decides as an environment does whose actions come from the same network."""
-    convention = WAYS[way]
+    convention = CONVENTIONS_OF_POLICIES[name]
     rng = np.random.default_rng(5)
     first, second = rng.normal(0, 0.4, (8, 9)).astype(np.float32), rng.normal(0, 0.4, (1, 8)).astype(np.float32)
     bias = np.array([0.3], np.float32)
@@ -312,7 +312,11 @@ flow = [{{ name = "f", from = "x", to = "y", tcp = {{ congestion_control = {{ ki
     distinct = [action for action, before in zip(rows[1:], rows, strict=False) if action != before]
     assert len(actions) > 300
     expected = [a for a, before in zip(actions, [0.0, *actions], strict=False) if a != before]
-    assert distinct == expected[: len(distinct)]
+    if convention.controller is None:
+        assert distinct == expected[: len(distinct)]
+    # While the sender repairs losses, an action does not change the window of another controller.
+    later = iter(expected)
+    assert all(action in later for action in distinct)
     assert len(distinct) > 200
     assert np.ptp(windows) > 5
 
@@ -333,22 +337,36 @@ def test_an_action_sets_a_parameter() -> None:
     assert queues[0] > 3 * queues[1] > 0
 
 
-def test_actions_that_change_nothing_leave_a_controller_as_it_is(tmp_path: Path) -> None:
-    convention = WAYS["window of cubic"]
-    nothing = Layer(np.zeros((1, 9), np.float32), np.zeros(1, np.float32))
-    write_policy(tmp_path / "nothing.policy", convention, [nothing])
-    text = """
-duration = "20s"
-link = [{ ends = ["x", "y"], rate = "10Mbps", delay = "10ms", queue = { kind = "droptail", limit = "1bdp" } }]
-flow = [{ name = "f", from = "x", to = "y", tcp = { congestion_control = CONTROL } }]
+LOSSY = """
+duration = "40s"
+link = [
+  { ends = ["x", "y"], rate = "2Mbps", delay = "20ms", queue = { kind = "droptail", limit = "1bdp" }, loss = LOSS },
+]
+flow = [{ name = "f", from = "x", to = "y", tcp = { congestion_control = CONTROL, timestamps = true } }]
 """
-    table = f'{{ kind = "policy", file = "{tmp_path / "nothing.policy"}" }}'
-    alone, below = (Scenario.parse(text.replace("CONTROL", control)).run(trace="ack") for control in ('"cubic"', table))
-    [mine], [other] = alone.outcome["flows"], below.outcome["flows"]
-    assert {**mine, "control": "policy"} == other
-    assert mine["window_cuts"] > 3
-    windows = [run.trace["cwnd"].unique().sort().to_list() for run in (alone, below)]
-    assert windows[0] == windows[1]
+LOSS = '{ kind = "bernoulli", rate = 0.04 }'
+
+
+def policy_file(folder: Path, convention: Convention, action: float) -> str:
+    """The table of a policy whose action is always the same."""
+    nothing = np.zeros((1, len(convention.features) * convention.history), np.float32)
+    write_policy(folder / "same.policy", convention, [Layer(nothing, np.array([action], np.float32))])
+    return f'{{ kind = "policy", file = "{folder / "same.policy"}" }}'
+
+
+@pytest.mark.parametrize(
+    "controller", ["reno", "cubic", "bbr", "bbr3", "vegas", "copa", "lp", "swift", "nv", "timely", "ledbat", "illinois"]
+)
+def test_actions_that_change_nothing_leave_a_controller_as_it_is(tmp_path: Path, controller: str) -> None:
+    """Also beside timeouts and windows of one segment."""
+    convention = Convention(FEATURES, 3, "cwnd_pow2", controller=controller, rtts=0.0, least_s=0.05)
+    table = policy_file(tmp_path, convention, 0.0)
+    text = LOSSY.replace("LOSS", LOSS)
+    [alone], [between] = (
+        Scenario.parse(text.replace("CONTROL", control)).run().outcome["flows"]
+        for control in (f'"{controller}"', table)
+    )
+    assert {**alone, "control": "policy"} == between
 
 
 @pytest.mark.parametrize(
@@ -357,16 +375,23 @@ flow = [{ name = "f", from = "x", to = "y", tcp = { congestion_control = CONTROL
         ({"controller": "none"}, 'action.controller: "none" is not one of reno, '),
         ({"controller": "policy"}, 'action.controller: "policy" is not one of reno, '),
         ({"action": "rate_delta", "controller": "cubic"}, "rate_delta sets a rate, and so would the controller"),
-        ({"parameter": "beta"}, "action.parameter: an action cwnd_pow2 sets none"),
+        ({"parameter": "beta"}, 'action.parameter: an action cwnd_pow2 sets none; write kind = "parameter"'),
+        ({"controller": 5}, "controller: 5 is no name"),
+        ({"bounds": (3,)}, "bounds: (3,) is no pair of numbers"),
+        ({"first_rate": (0.5, 1.0)}, "first_rate: an action cwnd_pow2 sets no rate; write first_rate=None"),
+        (
+            {"action": "parameter", "controller": "cubic", "parameter": "beta", "limit": 0.05},
+            "action.limit: no action of at most 0.05 gives a value from 0.1 to 0.99 with scale 1",
+        ),
         ({"action": "parameter", "controller": None}, "action.controller: missing"),
-        ({"action": "parameter", "controller": "cubic"}, 'action.parameter: "" is not one of c, beta'),
+        ({"action": "parameter", "controller": "cubic"}, "action.parameter: missing; name one of c, beta"),
         ({"action": "parameter", "controller": "cubic", "parameter": "hz"}, '"hz" is not one of c, beta'),
         ({"action": "parameter", "controller": "reno", "parameter": "x"}, "reno has none that can change in a run"),
         (
             {"action": "parameter", "controller": "cubic", "parameter": "beta", "bounds": (0.5, 2.0)},
             "action.largest: must be a number from 0.5 to 0.99",
         ),
-        ({"controller": "dctcp"}, "its transport has not every signal that dctcp needs"),
+        ({"controller": "dctcp"}, "dctcp needs marks per packet: write ecn = true"),
     ],
 )
 def test_actions_that_cannot_be_are_refused(changes: dict[str, Any], message: str) -> None:

@@ -222,6 +222,9 @@ flow = [{ name = "f", from = "x", to = "y" }, { name = "g", from = "x", to = "y"
     assert reward is not None
     assert 0 < share[0] - reward < 0.5
     assert measure(outcome, "reward_aurora", [], "b", 8e6) is None
+    warm = Scenario.parse('warmup = "10s"\n' + text).run().outcome
+    late = measure(warm, "reward_utilisation", ["f", "g"], "b", 8e6)
+    assert late == pytest.approx(measure(outcome, "reward_utilisation", ["f", "g"], "b", 8e6), abs=0.2)
     regret = parse("regret(reward_power, cubic) >= 1", "policy", None, "x")
     assert regret.value([2.0, 5.0]) == 3.0
     with pytest.raises(BadInput, match="there is no metric reward_none"):

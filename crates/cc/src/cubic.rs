@@ -138,7 +138,8 @@ impl Algorithm for Cubic {
     fn tune(&mut self, name: &str, value: f64) {
         match name {
             "c" => self.c = value,
-            _ => self.beta = value,
+            "beta" => self.beta = value,
+            _ => {}
         }
         if let Some(linux) = &mut self.linux {
             linux.tune(linux_fraction(self.c), linux_fraction(self.beta));

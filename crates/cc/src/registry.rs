@@ -30,6 +30,10 @@ macro_rules! controllers {
         pub const CONTROLLERS: &[$crate::Descriptor] = &[$(<$algorithm as $crate::Algorithm>::DESCRIPTOR),*];
 
         impl AnyController {
+            /// The description of the controller `name`; `None` if no controller has this name.
+            pub fn descriptor(name: &str) -> Option<&'static $crate::Descriptor> {
+                CONTROLLERS.iter().find(|descriptor| descriptor.name == name)
+            }
             /// Its name in scenarios.
             pub fn name(&self) -> &str {
                 match self {

@@ -9,7 +9,8 @@ use lab::{Environment, Recording, Settings};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use std::sync::{Arc, MutexGuard};
+use pyo3::sync::MutexExt;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 /// One environment and what it showed last.
 #[derive(Default)]
@@ -29,6 +30,7 @@ impl Slot {
     fn advance(&mut self) {
         self.observations.clear();
         self.measured.clear();
+        self.waits = false; // also after a panic
         if let Some(environment) = &mut self.environment {
             self.waits = environment.advance(&mut self.observations, &mut self.measured);
         }
@@ -128,8 +130,8 @@ impl Environments {
             Environment::new(run, &self.agents, plan, first)
         };
         let environment = environment.map_err(PyValueError::new_err)?;
-        let mut slot = self.slot(index)?;
-        slot.environment = Some(environment);
+        let mut slot = self.slot(py, index)?;
+        *slot = Slot { environment: Some(environment), ..Slot::default() };
         guarded(|| slot.advance())?;
         slot.check(py)?;
         Ok(slot.waits)
@@ -137,12 +139,12 @@ impl Environments {
 
     /// Environment `to` becomes a copy of environment `from` of `other`. Raises NotImplementedError with the reason if that
     /// cannot be copied.
-    fn copy(&self, to: usize, other: &Environments, from: usize) -> PyResult<()> {
+    fn copy(&self, py: Python<'_>, to: usize, other: &Environments, from: usize) -> PyResult<()> {
         if self.plan != other.plan || self.agents != other.agents {
             return Err(PyValueError::new_err("the environments differ in their convention or their agents"));
         }
         let copy = {
-            let slot = other.slot(from)?;
+            let slot = other.slot(py, from)?;
             let environment =
                 slot.environment.as_ref().ok_or_else(|| PyRuntimeError::new_err("no episode has begun"))?;
             let environment = guarded(|| environment.fork())?.map_err(PyNotImplementedError::new_err)?;
@@ -154,13 +156,13 @@ impl Environments {
                 ..Slot::default()
             }
         };
-        *self.slot(to)? = copy;
+        *self.slot(py, to)? = copy;
         Ok(())
     }
 
     /// Runs one environment to its next decision without an action. Returns whether there is one.
     fn stay(&self, py: Python<'_>, index: usize) -> PyResult<bool> {
-        let mut slot = self.slot(index)?;
+        let mut slot = self.slot(py, index)?;
         guarded(|| slot.advance())?;
         slot.check(py)?;
         Ok(slot.waits)
@@ -184,7 +186,7 @@ impl Environments {
                 slot.actions.extend_from_slice(&actions[index * agents..(index + 1) * agents]);
             });
         });
-        (0..self.slots.len()).try_for_each(|index| self.slots.entry(index).check(py))
+        (0..self.slots.len()).try_for_each(|index| self.slot(py, index)?.check(py))
     }
 
     /// Writes what all environments show: observations (float32), measured values (float64; `MEASURED` names them), whether
@@ -202,7 +204,7 @@ impl Environments {
         let (mut inputs, mut values, mut running, mut states) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for number in 0..self.slots.len() {
-            let slot = self.slots.entry(number);
+            let slot = self.slot(py, number)?;
             inputs.extend_from_slice(&slot.observations);
             values.extend_from_slice(&slot.measured);
             let flows = slot.environment.as_ref().map_or(&[][..], Environment::active);
@@ -221,9 +223,12 @@ impl Environments {
 }
 
 impl Environments {
-    fn slot(&self, index: usize) -> PyResult<MutexGuard<'_, Slot>> {
+    /// Environment `index`. Whoever waits for one that another thread runs does not hold the interpreter, which a controller in
+    /// Python may need meanwhile.
+    fn slot(&self, py: Python<'_>, index: usize) -> PyResult<MutexGuard<'_, Slot>> {
         let message = || PyValueError::new_err(format!("there is no environment {index}"));
-        (index < self.slots.len()).then(|| self.slots.entry(index)).ok_or_else(message)
+        let slot = self.slots.entry(index).ok_or_else(message)?;
+        Ok(slot.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -1,13 +1,14 @@
-//! Threads that do a step of each entry of a list together, and wait for the next step in between.
+//! Threads that do a step of each entry of a list together, and wait for the next step in between. A process that forks between
+//! two steps goes on with one thread; the copy of one that forks during a step, from another thread, has a step that never ends.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-/// Looks for a next step before a thread sleeps, about 0.4 ms: Python needs 0.05 ms between two steps, and more with a policy.
-/// A thread that sleeps takes 0.05 ms to begin.
-const LOOKS: u32 = 20_000;
+/// How often a thread looks for a next step before it sleeps, if each thread can have a core: about half a millisecond. Python
+/// needs 0.05 ms between two steps, and more with a policy; a thread that sleeps takes 0.05 ms to begin.
+const SPINS: u32 = 20_000;
 
 /// The list, and the threads beside the one that calls [`Workers::step`].
 pub(crate) struct Workers<T> {
@@ -26,6 +27,8 @@ struct Shared<T> {
     /// Entries whose step is not done.
     left: AtomicUsize,
     stop: AtomicBool,
+    /// [`SPINS`], or 0 with more threads than cores.
+    spins: u32,
 }
 
 struct Entry<T> {
@@ -45,7 +48,9 @@ impl<T: Send + 'static> Workers<T> {
         let entries: Vec<_> = entries.map(entry).collect();
         let threads = threads.clamp(1, entries.len().max(1));
         let (step, left, stop) = (AtomicU64::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let shared = Arc::new(Shared { entries, work, step, left, stop });
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let spins = if threads <= cores { SPINS } else { 0 };
+        let shared = Arc::new(Shared { entries, work, step, left, stop, spins });
         let mut workers = Workers { shared, threads: Vec::new(), stepping: Mutex::new(()) };
         for thread in 1..threads {
             let shared = workers.shared.clone();
@@ -59,9 +64,9 @@ impl<T: Send + 'static> Workers<T> {
         self.shared.entries.len()
     }
 
-    /// Entry `index`, which has to exist.
-    pub(crate) fn entry(&self, index: usize) -> MutexGuard<'_, T> {
-        self.shared.entries[index].lock()
+    /// Entry `index`; `None` if there is none.
+    pub(crate) fn entry(&self, index: usize) -> Option<&Mutex<T>> {
+        self.shared.entries.get(index).map(|entry| &entry.value)
     }
 
     /// Does a step of all entries; `prepare` comes before, with their numbers.
@@ -75,10 +80,10 @@ impl<T: Send + 'static> Workers<T> {
         }
         shared.step.fetch_add(1, Ordering::Release);
         self.threads.iter().for_each(|thread| thread.thread().unpark());
-        shared.take(0, self.threads.len() + 1);
-        let mut looks = 0;
+        shared.run_due_entries(0, self.threads.len() + 1);
+        let mut spins = 0;
         while shared.left.load(Ordering::Acquire) > 0 {
-            pause(&mut looks, std::thread::yield_now);
+            shared.pause(&mut spins, std::thread::yield_now);
         }
     }
 }
@@ -98,24 +103,24 @@ impl<T> Entry<T> {
 }
 
 impl<T> Shared<T> {
-    /// What thread `thread` of `threads` does until it is told to stop.
+    /// What thread `thread` of `threads` does until `stop` is set.
     fn serve(&self, thread: usize, threads: usize) {
         let mut done = 0;
         loop {
-            let mut looks = 0;
+            let mut spins = 0;
             while self.step.load(Ordering::Acquire) == done {
                 if self.stop.load(Ordering::Relaxed) {
                     return;
                 }
-                pause(&mut looks, std::thread::park);
+                self.pause(&mut spins, std::thread::park);
             }
             done = self.step.load(Ordering::Acquire);
-            self.take(thread, threads);
+            self.run_due_entries(thread, threads);
         }
     }
 
     /// Does steps that are due, at first those of a part of the list, whose memory the core of this thread may still have.
-    fn take(&self, thread: usize, threads: usize) {
+    fn run_due_entries(&self, thread: usize, threads: usize) {
         let count = self.entries.len();
         let begin = thread * count / threads;
         for index in (begin..count).chain(0..begin) {
@@ -126,14 +131,14 @@ impl<T> Shared<T> {
             }
         }
     }
-}
 
-/// Waits a little at the first looks, and by `sleep` after them.
-fn pause(looks: &mut u32, sleep: fn()) {
-    if *looks < LOOKS {
-        *looks += 1;
-        spin_loop();
-    } else {
-        sleep();
+    /// Waits: a little the first [`Shared::spins`] times, and by `sleep` after them.
+    fn pause(&self, spins: &mut u32, sleep: fn()) {
+        if *spins < self.spins {
+            *spins += 1;
+            spin_loop();
+        } else {
+            sleep();
+        }
     }
 }

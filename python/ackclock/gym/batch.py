@@ -162,7 +162,7 @@ class Batch:
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise BadInput(f"threads: {threads!r} is not a positive number")
         # A thread pays for itself with a few networks.
-        threads = threads or max(1, min(count // 8, os.cpu_count() or 1))
+        threads = threads or max(1, min(count // 8, len(os.sched_getaffinity(0))))
         try:
             self._core = _core.Environments(convention.text, self.agents, count, threads)
         except ValueError as error:

@@ -162,6 +162,11 @@ def _calls() -> str:
     return ", ".join(FUNCTIONS)
 
 
+def _is_number(value: object) -> bool:
+    """Whether a value is a number, or None."""
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
 @dataclass(frozen=True)
 class Convention:
     """How an environment and its policies observe and act. `text` is a policy file without a network."""
@@ -230,6 +235,13 @@ class Convention:
         part = self.first_rate
         if part is not None and not (len(part) == 2 and 0 < part[0] <= part[1]):
             raise BadInput(f"first_rate: {part!r} is no pair of positive numbers, the smaller one first")
+        bounds = self.bounds
+        if not isinstance(bounds, Sequence) or len(bounds) != 2 or not all(_is_number(bound) for bound in bounds):
+            raise BadInput(f"bounds: {bounds!r} is no pair of numbers; None in it is the bound of the kind of action")
+        for name in ("controller", "parameter"):
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, str)):
+                raise BadInput(f"{name}: {value!r} is no name")
         if not (callable(self.reward) or isinstance(self.reward, str)):
             raise BadInput(f"reward: {self.reward!r} is no name, no expression and no function")
 

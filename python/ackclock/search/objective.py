@@ -24,7 +24,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
 REWARD = "reward_"
-OWN = ("residual", "starvation", *(REWARD + name for name in REWARDS))
+SEARCH_METRICS = ("residual", "starvation", *(REWARD + name for name in REWARDS))
 """Metrics of a search besides those of `ackclock plot`: the goodput of the tested flows as a part of the rate that UDP
 leaves of the bottleneck, the smallest goodput of a tested flow over the largest, the rewards of environments over the
 whole run."""
@@ -131,11 +131,11 @@ def parse(text: str, control: str | Role, against: str | None, place: str) -> Ob
         forms = "METRIC, regret(METRIC, REFERENCE), scar(METRIC, REFERENCE), ratio(METRIC, A, B)"
         raise BadInput(f'{place}: "{text}": the forms are {forms}')
     name = inside[0]
-    if name not in OWN:
+    if name not in SEARCH_METRICS:
         try:
             check_name(name)
         except BadInput as error:
-            raise BadInput(f"{place}: {error}, or {' or '.join(OWN)}") from None
+            raise BadInput(f"{place}: {error}, or {' or '.join(SEARCH_METRICS)}") from None
     if against and (form == "plain" or len(inside) == 3):
         raise BadInput(f'{place}: "{text}" has no reference that {against} could replace; omit against')
     tested = role(control) if isinstance(control, str) else control
@@ -159,7 +159,7 @@ def measure(outcome: Mapping[str, Any], name: str, tested: Sequence[str], link: 
     """A metric of a run: in SI units, parts from 0 to 1. `link` is the bottleneck in the direction of the data."""
     if name.startswith(REWARD):
         return _reward(outcome, REWARDS[name.removeprefix(REWARD)], tested, rate_bps)
-    if name in OWN:
+    if name in SEARCH_METRICS:
         mine = [float(flow["goodput_bps"]) for flow in outcome["flows"] if flow["name"] in tested]
         if name == "starvation":
             return min(mine) / max(mine) if any(mine) else None
@@ -170,17 +170,18 @@ def measure(outcome: Mapping[str, Any], name: str, tested: Sequence[str], link: 
 
 
 def _reward(outcome: Mapping[str, Any], reward: Reward, tested: Sequence[str], rate_bps: float) -> float | None:
-    """The mean reward of the tested flows over the whole run; None without a round-trip sample of each."""
+    """The mean reward of the tested flows over the whole run, without the warm-up; as for an interval, a flow without a
+    round-trip sample has the round-trip time 0. None without TCP and QUIC flows.
+    """
     flows = [flow for flow in outcome["flows"] if flow["name"] in tested]
-    if not flows or any(flow.get("mean_rtt_s") is None for flow in flows):
+    if not flows or any("acked_packets" not in flow for flow in flows):
         return None
 
     def each(key: str) -> NDArray[np.float64]:
-        return np.array([[float(flow[key]) for flow in flows]])
+        return np.array([[float(flow[key] or 0) for flow in flows]])
 
-    duration = np.full((1, len(flows)), float(outcome["duration_s"]))
+    duration = np.full((1, len(flows)), float(outcome["duration_s"]) - float(outcome.get("warmup_s") or 0))
     delivered, lost = each("acked_packets"), each("retransmitted_packets")
-    capacity = np.full_like(duration, rate_bps / (8 * PACKET_BYTES))
     values = {
         "duration": duration,
         "delivered": delivered,
@@ -188,6 +189,6 @@ def _reward(outcome: Mapping[str, Any], reward: Reward, tested: Sequence[str], r
         "loss": lost / np.maximum(delivered + lost, 1.0),
         "rtt": each("mean_rtt_s"),
         "min_rtt": each("min_rtt_s"),
-        "capacity": capacity,
+        "capacity": np.full_like(duration, rate_bps / (8 * PACKET_BYTES)),
     }
     return float(reward(values).mean())

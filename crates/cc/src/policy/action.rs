@@ -81,7 +81,7 @@ impl ActionKind {
             ActionKind::CwndPow2 => (-2.0, 2.0),
             ActionKind::Discrete5 => (0.0, 4.0),
             ActionKind::Cwnd | ActionKind::Pacing => (0.0, 1e9),
-            ActionKind::Parameter => (-1e9, 1e9),
+            ActionKind::Parameter => (f64::NEG_INFINITY, f64::INFINITY), // those of the parameter
         }
     }
 
@@ -119,7 +119,14 @@ impl Action {
         let kind = ActionKind::ALL.into_iter().find(|kind| kind.name() == name);
         let kind = kind.ok_or_else(|| format!("action.kind: \"{name}\" is not one of {}", all()))?;
         let scale = number(table, ("action", "scale"), kind.scale(), (1e-9, 1e9))?;
-        let limit = number(table, ("action", "limit"), 1e9, (1e-9, 1e9))?;
+        let unlimited = if kind == ActionKind::Parameter { f64::INFINITY } else { 1e9 };
+        let limit = number(table, ("action", "limit"), unlimited, (1e-9, 1e9))?;
+        if table.contains_key("parameter") && kind != ActionKind::Parameter {
+            let written = kind.name();
+            return Err(format!(
+                "action.parameter: an action {written} sets none; write kind = \"parameter\""
+            ));
+        }
         let controller = read_controller(table, kind)?;
         let parameter = read_parameter(table, kind, controller)?;
         let (lowest, (least, largest)) = match parameter {
@@ -135,7 +142,14 @@ impl Action {
             );
         }
         let parameter = parameter.map(|(name, _)| name);
-        Ok(Action { kind, scale, limit, bounds: (least, largest), controller, parameter })
+        let action = Action { kind, scale, limit, bounds: (least, largest), controller, parameter };
+        let (lowest, highest) = action.range();
+        if lowest as f32 >= highest as f32 {
+            return Err(format!(
+                "action.limit: no action of at most {limit} gives a value from {least} to {largest} with scale {scale}"
+            ));
+        }
+        Ok(action)
     }
 
     /// The smallest and the largest action; what is outside is set to them.
@@ -159,7 +173,10 @@ impl Action {
             ActionKind::Discrete5 => FIVE[a as usize](value),
             ActionKind::Cwnd | ActionKind::Pacing | ActionKind::Parameter => scaled,
         };
-        next.clamp(self.bounds.0, self.bounds.1)
+        // A window that the controller between the actions has made smaller stays.
+        let between_actions = self.controller.is_some() && self.parameter.is_none();
+        let least = if between_actions { self.bounds.0.min(value) } else { self.bounds.0 };
+        next.clamp(least, self.bounds.1)
     }
 
     /// The action that turns the window or rate `value` into `next`, within the bounds of actions; [`Action::apply`] is the
@@ -201,53 +218,52 @@ fn read_controller(table: &Table, kind: ActionKind) -> Result<Option<&'static st
     if kind.paces() {
         return Err(format!("action.controller: {} sets a rate, and so would the controller", kind.name()));
     }
-    let name = value.as_str().unwrap_or_default();
-    let names = CONTROLLERS.iter().map(|known| known.name).filter(|known| *known != "policy");
-    let controller = names.clone().find(|known| *known == name).ok_or_else(|| {
-        let all: Vec<&str> = names.collect();
+    let name =
+        value.as_str().ok_or("action.controller: must be the name of a controller, such as \"cubic\"")?;
+    let controller = AnyController::descriptor(name).filter(|_| name != "policy").ok_or_else(|| {
+        let all: Vec<&str> = CONTROLLERS.iter().map(|d| d.name).filter(|other| *other != "policy").collect();
         format!("action.controller: \"{name}\" is not one of {}", all.join(", "))
     })?;
-    Ok(Some(controller))
+    Ok(Some(controller.name))
 }
 
 /// The name of a parameter, and its bounds.
 type Bounded = (&'static str, (f64, f64));
 
-/// The key `parameter`.
+/// The key `parameter`, which actions of kind [`ActionKind::Parameter`] have.
 fn read_parameter(
     table: &Table,
     kind: ActionKind,
     controller: Option<&'static str>,
 ) -> Result<Option<Bounded>, String> {
-    let named = table.get("parameter");
     if kind != ActionKind::Parameter {
-        return match named {
-            None => Ok(None),
-            Some(_) => Err(format!("action.parameter: an action {} sets none", kind.name())),
-        };
+        return Ok(None);
     }
     let controller = controller
         .ok_or("action.controller: missing; an action of kind parameter sets one of its parameters")?;
     let tunable = AnyController::tunable(controller).unwrap_or_default();
-    let name = named.and_then(Value::as_str).unwrap_or_default();
-    let declared =
-        CONTROLLERS.iter().find(|known| known.name == controller).map_or(&[][..], |known| known.params);
+    if tunable.is_empty() {
+        return Err(format!("action.parameter: {controller} has none that can change in a run"));
+    }
+    let all = tunable.join(", ");
+    let name = table.get("parameter").and_then(Value::as_str).ok_or_else(|| {
+        format!(
+            "action.parameter: missing; name one of {all}, those of {controller} that can change in a run"
+        )
+    })?;
+    let declared = AnyController::descriptor(controller).map_or(&[][..], |descriptor| descriptor.params);
     let parameter = declared.iter().find(|param| param.name == name && tunable.contains(&name));
     match parameter.map(|param| (param.name, param.kind)) {
         Some((name, ParamKind::Number { min, max, .. })) => Ok(Some((name, (min, max)))),
-        _ if tunable.is_empty() => {
-            Err(format!("action.parameter: {controller} has none that can change in a run"))
-        }
         _ => Err(format!(
-            "action.parameter: \"{name}\" is not one of {}, those of {controller} that can change in a run",
-            tunable.join(", ")
+            "action.parameter: \"{name}\" is not one of {all}, those of {controller} that can change in a run"
         )),
     }
 }
 
 /// The controllers with parameters that an action can set, with the names of these.
 pub fn tunable_parameters() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    let all = CONTROLLERS.iter().filter_map(|known| Some((known.name, AnyController::tunable(known.name)?)));
+    let all = CONTROLLERS.iter().filter_map(|d| Some((d.name, AnyController::tunable(d.name)?)));
     all.filter(|(_, names)| !names.is_empty())
 }
 

@@ -29,7 +29,7 @@ use crate::pacing_rate::pacing_rate;
 use crate::params::{Param, ParamError, ParamKind, Params};
 use crate::{
     Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Growth,
-    Handshake, Lost, PathHint, Restart, Sent, Signals, Timeout, TransmitStart,
+    Handshake, Lost, PathHint, Phase, Restart, Sent, Signals, Timeout, TransmitStart,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -71,7 +71,7 @@ pub struct Policy {
     target: Segments,
     /// Segments a second; 0 before the first round-trip sample.
     rate: f64,
-    /// A first rate or window that replaces the usual one.
+    /// A first rate that replaces the usual one, segments a second.
     first: Option<f64>,
     interval: Interval,
     /// The last intervals, at most the history of the plan.
@@ -81,14 +81,17 @@ pub struct Policy {
     /// The last interval, or what the first one follows.
     last: Measured,
     in_flight: Segments,
-    lost_total: u64,
+    /// The count of lost segments at the last ACK; `None` before the first.
+    lost_total: Option<u64>,
     due: Time,
     /// Whether the interval that ends at `due` was measured, and the action that an environment has chosen.
     observed: bool,
     pending: Option<f64>,
     action: f64,
-    /// The flow; `None` for a policy that observes.
+    /// The flow, for the controller between the actions; `None` for a policy that observes.
     flow: Option<FlowInfo>,
+    /// The recovery phase at the last ACK.
+    phase: Phase,
     /// The controller that decides between the actions, or instead of a policy that observes. All events and answers pass to it.
     inner: Option<Box<AnyController>>,
     /// Window or rate of an observed controller at the last decision.
@@ -143,19 +146,20 @@ impl Policy {
             intervals: VecDeque::new(),
             last: Measured::default(),
             in_flight: 0.0,
-            lost_total: 0,
+            lost_total: None,
             due: Time::NEVER,
             observed: false,
             pending: None,
             action: 0.0,
             flow: None,
+            phase: Phase::Open,
             inner: None,
             before: 0.0,
         }
     }
 
     /// The actions come from [`Policy::act`] from now on; observations are those of `plan`. Before the first packet.
-    /// `first`: the first window or rate.
+    /// `first`: the first rate, segments a second.
     pub fn open(&mut self, plan: Arc<Plan>, first: Option<f64>) {
         (self.state, self.plan, self.first) = (plan.network.initial_state(), plan, first);
         self.start_inner();
@@ -164,10 +168,10 @@ impl Policy {
     /// The controller between the actions, as a new flow has it.
     fn start_inner(&mut self) {
         let named = self.plan.action.controller.zip(self.flow);
-        self.inner = named.and_then(|(name, flow)| {
-            let descriptor = crate::CONTROLLERS.iter().find(|known| known.name == name)?;
-            let params = Params::new(descriptor.params, []).ok()?;
-            AnyController::new(name, &params, &flow).map(Box::new)
+        self.inner = named.map(|(name, flow)| {
+            let params = AnyController::descriptor(name).map(|d| Params::new(d.params, []));
+            let controller = params.and_then(Result::ok).and_then(|p| AnyController::new(name, &p, &flow));
+            Box::new(controller.unwrap_or_else(|| unreachable!("the plan names a registered controller")))
         });
     }
 
@@ -176,10 +180,10 @@ impl Policy {
         self.flow.is_none()
     }
 
-    /// Measures the intervals of a flow whose controller is `teacher`; `segment` is the payload of a segment, bytes.
-    pub fn observing(plan: Arc<Plan>, teacher: AnyController, segment: u32) -> Policy {
-        let mut policy = Policy::with_plan(plan, [teacher.cwnd(), f64::INFINITY], segment);
-        policy.inner = Some(Box::new(teacher));
+    /// Measures the intervals of a flow whose controller is `observed`; `segment` is the payload of a segment, bytes.
+    pub fn observing(plan: Arc<Plan>, observed: AnyController, segment: u32) -> Policy {
+        let mut policy = Policy::with_plan(plan, [observed.cwnd(), f64::INFINITY], segment);
+        policy.inner = Some(Box::new(observed));
         policy
     }
 
@@ -196,20 +200,19 @@ impl Policy {
     /// Ends the interval and returns the observation.
     pub fn observe(&mut self, now: Time) -> Vec<f32> {
         let mut measured = self.interval.measure(now, &self.last);
+        measured.rate = if self.plan.action.kind.paces() { self.rate } else { 0.0 };
         if let Some(inner) = &self.inner {
-            let rtt = if measured.rtt > 0.0 { measured.rtt } else { measured.min_rtt };
             self.cwnd = inner.cwnd();
-            let paced = inner.pacing().map(|rate| rate.bps() as f64 / self.segment_bits);
-            self.rate = paced.unwrap_or(self.cwnd / rtt.max(1e-6));
+            measured.rate = inner.pacing().map_or(0.0, |rate| rate.bps() as f64 / self.segment_bits);
         }
         if self.observes() {
+            let rtt = if measured.rtt > 0.0 { measured.rtt } else { measured.min_rtt };
+            self.rate = if measured.rate > 0.0 { measured.rate } else { self.cwnd / rtt.max(1e-6) };
             let value = if self.plan.action.kind.paces() { self.rate } else { self.cwnd };
             let before = std::mem::replace(&mut self.before, value);
             self.action = if before > 0.0 { self.plan.action.between(before, value) } else { 0.0 };
         }
-        (measured.in_flight, measured.cwnd) = (self.in_flight, self.cwnd);
-        (measured.rate, measured.action) =
-            (if self.plan.action.kind.paces() { self.rate } else { 0.0 }, self.action);
+        (measured.in_flight, measured.cwnd, measured.action) = (self.in_flight, self.cwnd, self.action);
         self.last = measured;
         if self.intervals.len() == self.plan.history {
             self.intervals.pop_front();
@@ -244,8 +247,6 @@ impl Policy {
         if self.inner.is_none() {
             let usual = if self.plan.action.kind.paces() { self.cwnd / rtt.seconds() } else { self.cwnd };
             self.set(self.first.unwrap_or(usual));
-        } else if let Some(first) = self.first.filter(|_| self.plan.action.parameter.is_none()) {
-            self.set(first);
         }
         self.interval.restart(now);
         self.schedule(now);
@@ -261,11 +262,13 @@ impl Policy {
     fn set(&mut self, value: f64) {
         if let Some(inner) = &mut self.inner {
             if let Some(name) = self.plan.action.parameter {
-                inner.tune(name, value);
-            } else if value != inner.cwnd() {
-                let counts = self.flow.is_some_and(|flow| flow.arithmetic.growth == Growth::Counted);
-                let window = value.min(self.max_window);
-                inner.set_window(if counts { whole(window) } else { window.max(1.0) });
+                return inner.tune(name, value);
+            }
+            let counts = self.flow.is_some_and(|flow| flow.arithmetic.growth == Growth::Counted);
+            self.chosen = value.min(self.max_window);
+            self.target = if counts { whole(self.chosen) } else { self.chosen.max(1.0) };
+            if self.target != inner.cwnd() {
+                inner.set_window(self.target);
             }
             return;
         }
@@ -283,19 +286,27 @@ impl Policy {
 
     /// Passes an event to the inner controller, if there is one.
     #[inline]
-    fn pass(&mut self, event: impl FnOnce(&mut AnyController)) {
+    fn forward(&mut self, event: impl FnOnce(&mut AnyController)) {
         if let Some(inner) = &mut self.inner {
             event(inner);
         }
     }
 
-    /// The window or the rate that an action changes.
-    fn present(&self) -> f64 {
+    /// The window or the rate that an action changes. The fraction of a window that was set counts until another controller
+    /// changes it.
+    fn current_value(&self) -> f64 {
         match &self.inner {
             _ if self.plan.action.kind.paces() => self.rate,
-            Some(inner) => inner.cwnd(),
-            None => self.chosen,
+            Some(inner) if inner.cwnd() != self.target => inner.cwnd(),
+            _ => self.chosen,
         }
+    }
+
+    /// Whether an action has an effect: there was an ACK, and the sender does not set the window itself to repair losses.
+    fn may_act(&self) -> bool {
+        let repairs = matches!(self.phase, Phase::Cwr | Phase::Recovery);
+        let of_sender = self.inner.as_ref().is_some_and(|inner| !inner.owns_window());
+        self.last.acks > 0.0 && !(repairs && of_sender && self.plan.action.parameter.is_none())
     }
 }
 
@@ -304,11 +315,14 @@ impl Controller for Policy {
         let measures = Signals::TIMER.and(Signals::SEGMENT_COUNTS).and(Signals::SENT);
         measures.and(self.inner.as_ref().map_or(Signals::PACING, |inner| inner.needs()))
     }
+    fn initial_window(&self) -> Option<Segments> {
+        self.inner.as_ref().and_then(|inner| inner.initial_window())
+    }
     fn on_open(&mut self, now: Time) {
-        self.pass(|inner| inner.on_open(now));
+        self.forward(|inner| inner.on_open(now));
     }
     fn on_handshake(&mut self, event: &Handshake) {
-        self.pass(|inner| inner.on_handshake(event));
+        self.forward(|inner| inner.on_handshake(event));
         self.begin(event.now, event.rtt);
     }
     fn on_ack(&mut self, ack: &Ack) {
@@ -319,51 +333,56 @@ impl Controller for Policy {
         interval.marked += u64::from(ack.ece);
         interval.limited += u64::from(ack.window_limited);
         interval.delivered += u64::from(ack.delivered);
-        interval.lost += ack.lost_total - self.lost_total;
-        self.lost_total = ack.lost_total;
-        self.pass(|inner| inner.on_ack(ack));
+        // A policy that takes over in a run does not count what was lost before it.
+        let takes_over = ack.delivered_total > u64::from(ack.delivered);
+        let first = if takes_over { ack.lost_total.saturating_sub(u64::from(ack.newly_lost)) } else { 0 };
+        let before = self.lost_total.unwrap_or(first);
+        interval.lost += ack.lost_total - before;
+        self.lost_total = Some(ack.lost_total);
+        self.phase = ack.phase;
+        self.forward(|inner| inner.on_ack(ack));
         if let Some(rtt) = ack.rtt {
             self.interval.sample(rtt);
             self.begin(ack.now, rtt);
         }
     }
     fn on_lost(&mut self, lost: &Lost) {
-        self.pass(|inner| inner.on_lost(lost));
+        self.forward(|inner| inner.on_lost(lost));
     }
     fn on_delivered(&mut self, delivered: &Delivered) {
-        self.pass(|inner| inner.on_delivered(delivered));
+        self.forward(|inner| inner.on_delivered(delivered));
     }
     fn on_sent(&mut self, sent: &Sent) {
         self.interval.sent += 1;
-        self.pass(|inner| inner.on_sent(sent));
+        self.forward(|inner| inner.on_sent(sent));
     }
     fn on_congestion(&mut self, event: &Congestion) {
-        self.pass(|inner| inner.on_congestion(event));
+        self.forward(|inner| inner.on_congestion(event));
     }
     fn ecn_response(&self) -> EcnResponse {
         self.inner.as_ref().map_or(EcnResponse::CwrOnly, |inner| inner.ecn_response())
     }
     fn on_rto(&mut self, event: &Timeout) {
         self.cwnd = LEAST[0].min(self.target);
-        self.pass(|inner| inner.on_rto(event));
+        self.forward(|inner| inner.on_rto(event));
     }
     fn on_recovery_exit(&mut self, now: Time) {
-        self.pass(|inner| inner.on_recovery_exit(now));
+        self.forward(|inner| inner.on_recovery_exit(now));
     }
     fn on_undo(&mut self, now: Time) {
-        self.pass(|inner| inner.on_undo(now));
+        self.forward(|inner| inner.on_undo(now));
     }
     fn on_restart(&mut self, event: &Restart) {
-        self.pass(|inner| inner.on_restart(event));
+        self.forward(|inner| inner.on_restart(event));
     }
     fn on_transmit_start(&mut self, event: &TransmitStart) {
-        self.pass(|inner| inner.on_transmit_start(event));
+        self.forward(|inner| inner.on_transmit_start(event));
     }
     fn on_hint(&mut self, hint: &PathHint) {
-        self.pass(|inner| inner.on_hint(hint));
+        self.forward(|inner| inner.on_hint(hint));
     }
     fn on_timer(&mut self, now: Time) {
-        self.pass(|inner| {
+        self.forward(|inner| {
             if now >= inner.wake_at() {
                 inner.on_timer(now);
             }
@@ -380,11 +399,12 @@ impl Controller for Policy {
             let inputs = self.observe(now);
             self.plan.action.chosen(&self.plan.network.evaluate(&inputs, &mut self.state))
         };
-        if let Some(action) = action.filter(|_| self.last.acks > 0.0) {
+        if let Some(action) = action.filter(|_| self.may_act()) {
             self.action = action;
-            let next = self.plan.action.apply(self.present(), action);
-            let overload = self.last.loss() > MOST_LOSS && self.plan.action.parameter.is_none();
-            self.set(if overload { next.min(0.5 * self.present()) } else { next });
+            let value = self.current_value();
+            let next = self.plan.action.apply(value, action);
+            let overload = self.last.loss() > MOST_LOSS && self.inner.is_none();
+            self.set(if overload { next.min(0.5 * value) } else { next });
         }
         self.schedule(now);
     }
@@ -394,10 +414,10 @@ impl Controller for Policy {
             // A policy that takes over begins with the window of its predecessor.
             (self.chosen, self.target) = (self.cwnd, self.cwnd);
         }
-        self.pass(|inner| inner.set_window(cwnd));
+        self.forward(|inner| inner.set_window(cwnd));
     }
     fn set_ssthresh(&mut self, ssthresh: Segments) {
-        self.pass(|inner| inner.set_ssthresh(ssthresh));
+        self.forward(|inner| inner.set_ssthresh(ssthresh));
     }
     fn owns_window(&self) -> bool {
         self.inner.as_ref().is_none_or(|inner| inner.owns_window())
@@ -431,7 +451,11 @@ impl Controller for Policy {
         if let Some(inner) = self.inner.as_ref().filter(|_| self.observes()) {
             return inner.probe(out);
         }
-        out[0] = if self.plan.action.kind.paces() { self.rate } else { f64::NAN };
+        out[0] = match self.last.rate {
+            _ if self.plan.action.kind.paces() => self.rate,
+            rate if rate > 0.0 => rate,
+            _ => f64::NAN,
+        };
         (out[1], out[2]) = (self.action, self.last.rtt);
         out[3] = f64::from(self.last.feature(Feature::Loss));
     }

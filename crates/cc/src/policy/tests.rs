@@ -169,3 +169,22 @@ fn actions_set_a_parameter() {
     policy.on_congestion(&congestion(100.0));
     assert_eq!(policy.ssthresh(), 20.0, "205/1024 of 100 segments");
 }
+
+#[test]
+fn the_fraction_of_a_window_is_not_lost() {
+    let layer = "[[layer]]\nweights = [0.0, 0.0, 0.0, 0.0]\nbias = [0.01]\n";
+    let mut policy = policy(&text("cwnd_pow2", layer).replace("kind =", "controller = \"reno\"\nkind ="));
+    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
+    let mut windows = Vec::new();
+    for interval in 1..=30 {
+        policy.on_ack(&Ack { may_grow: false, ..acked(100 * interval - 50, 100.0, 0) });
+        policy.on_timer(at(100 * interval));
+        windows.push(policy.cwnd());
+    }
+    assert_eq!((windows[0], windows[29]), (10.0, 12.0), "10 times 2^0.3 are 12.3");
+    // The sender sets the window itself while it repairs losses.
+    policy.on_ack(&Ack { may_grow: false, phase: Phase::Recovery, ..acked(3050, 100.0, 0) });
+    policy.set_window(7.0);
+    policy.on_timer(at(3100));
+    assert_eq!(policy.cwnd(), 7.0);
+}

@@ -18,7 +18,7 @@ impl CongestionControl {
     /// # Panics
     /// If there is none of that name.
     pub fn with_defaults(name: &'static str) -> CongestionControl {
-        let descriptor = CONTROLLERS.iter().find(|d| d.name == name);
+        let descriptor = AnyController::descriptor(name);
         let params = descriptor.and_then(|d| Params::new(d.params, []).ok());
         CongestionControl::Registered(
             name,
@@ -39,7 +39,7 @@ impl CongestionControl {
     pub(crate) fn probes(&self) -> Vec<String> {
         match self {
             CongestionControl::Registered(name, _) => {
-                let descriptor = CONTROLLERS.iter().find(|d| d.name == *name);
+                let descriptor = AnyController::descriptor(name);
                 descriptor.map_or(Vec::new(), |d| d.probes.iter().map(|name| (*name).into()).collect())
             }
             CongestionControl::ExternalController(factory) => factory.probes().to_vec(),
@@ -129,7 +129,7 @@ fn read_registered(table: &TableReader<'_>, entries: &[(String, TomlItem)]) -> R
 
 /// Puts what a policy file says in place of its name.
 fn read_policy(table: &TableReader<'_>, name: &str, values: &mut [(String, cc::ParamValue)]) -> Result<()> {
-    let params = CONTROLLERS.iter().find(|d| d.name == name).map_or(&[][..], |d| d.params);
+    let params = AnyController::descriptor(name).map_or(&[][..], |d| d.params);
     for param in params.iter().filter(|param| param.kind == ParamKind::Policy) {
         let Some((path, text)) = table.file(param.name)? else { continue };
         let plan = cc::Plan::read(&text)
@@ -157,7 +157,7 @@ fn registered(
     values: Vec<(String, cc::ParamValue)>,
     refuse: &dyn Fn(&str, String) -> ScenarioError,
 ) -> Result<CongestionControl> {
-    let Some(descriptor) = CONTROLLERS.iter().find(|d| d.name == name) else {
+    let Some(descriptor) = AnyController::descriptor(name) else {
         let remark = nearest(name, CONTROLLERS.iter().map(|d| d.name));
         return Err(refuse("", format!("unknown controller \"{name}\"; {remark}")));
     };

@@ -12,7 +12,7 @@ use super::table::{TableReader, quantity};
 use super::transports::Defaults;
 use crate::error::{ErrorKind, ScenarioError, meant};
 use crate::schema::{Form, Key, keys_of, table_of_kind};
-use cc::{CONTROLLERS, ParamKind};
+use cc::{AnyController, ParamKind};
 use units::Rate;
 
 /// The most mistakes that are collected.
@@ -157,7 +157,7 @@ impl Walk {
         }
         let Some(reader) = self.note(TableReader::new(path, item)) else { return };
         let Some(kind) = self.note(reader.text("kind")).flatten() else { return };
-        let Some(descriptor) = CONTROLLERS.iter().find(|descriptor| descriptor.name == kind) else { return };
+        let Some(descriptor) = AnyController::descriptor(kind) else { return };
         reader.get("fit");
         if reader.keys().any(|key| key == "reading") {
             reader.get("reading"); // the old name of `variant`

@@ -60,4 +60,5 @@ pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
 #[cfg(test)]
 pub(crate) use table::read_keys;
+pub(crate) use tcp::missing_option;
 pub use wifi_model::{Wifi, WifiQueue};

@@ -41,26 +41,10 @@ impl TcpFlow {
         FlowInfo { hops, ..flow_info(&self.options, vegas, seed) }
     }
 
-    /// What its controller misses among its own options.
-    fn missing_option(&self) -> Option<&'static str> {
-        let needs = self.needs();
-        let per_packet = self.options.ecn && self.options.ecn_feedback == EcnFeedback::PerPacket;
-        if needs.has(Signals::ECN_PER_PACKET) && !per_packet {
-            return Some("marks per packet: write ecn = true and ecn_feedback = \"per_packet\"");
-        }
-        if needs.has(Signals::L4S) && !self.options.l4s {
-            return Some("packets with ECT(1): write l4s = true");
-        }
-        if needs.has(Signals::SEGMENT_COUNTS) && self.options.recovery != Recovery::Rack {
-            return Some("counts of delivered and lost segments: write recovery = \"rack\"");
-        }
-        (needs.has(Signals::RECEIVER_TIME) && !self.options.receiver_time())
-            .then_some("the receiver's clock: write timestamps = true")
-    }
-
-    /// The same as a message.
+    /// What its controller misses among its options, as a message.
     pub(crate) fn unmet_option(&self) -> Option<String> {
-        self.missing_option().map(|lacks| format!("{} needs {lacks}", self.control.name()))
+        let lacks = missing_option(&self.options, self.needs());
+        lacks.map(|lacks| format!("{} needs {lacks}", self.control.name()))
     }
 
     /// The routers that its controller needs and that are not in `routers`.
@@ -76,6 +60,22 @@ impl TcpFlow {
         (needs.has(Signals::ROUTER_FEEDBACK) && !xcp())
             .then_some("that send feedback; write router = { kind = \"xcp\" } in a link of its path")
     }
+}
+
+/// What a controller that needs `needs` misses among the options of its flow.
+pub(crate) fn missing_option(options: &Options, needs: Signals) -> Option<&'static str> {
+    let per_packet = options.ecn && options.ecn_feedback == EcnFeedback::PerPacket;
+    if needs.has(Signals::ECN_PER_PACKET) && !per_packet {
+        return Some("marks per packet: write ecn = true and ecn_feedback = \"per_packet\"");
+    }
+    if needs.has(Signals::L4S) && !options.l4s {
+        return Some("packets with ECT(1): write l4s = true");
+    }
+    if needs.has(Signals::SEGMENT_COUNTS) && options.recovery != Recovery::Rack {
+        return Some("counts of delivered and lost segments: write recovery = \"rack\"");
+    }
+    (needs.has(Signals::RECEIVER_TIME) && !options.receiver_time())
+        .then_some("the receiver's clock: write timestamps = true")
 }
 
 /// The tables with the options of a flow.

@@ -33,7 +33,7 @@ impl QuicEndpoints {
     pub fn with_policy<T>(&mut self, _: impl FnOnce(&mut cc::Policy) -> T) -> Option<T> {
         match self.0 {}
     }
-    pub fn serves(&self, _: cc::Signals) -> bool {
+    pub fn serve(&self, _: cc::Signals) -> Result<(), &'static str> {
         match self.0 {}
     }
     pub fn segment(&self) -> u32 {

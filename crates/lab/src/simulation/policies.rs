@@ -2,15 +2,10 @@
 
 use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::{Inner, Run, each};
-use cc::{Measured, Plan, Policy};
+use crate::scenario::{Action, missing_option};
+use cc::{Measured, Plan, Policy, Signals};
 use std::sync::Arc;
 use units::Time;
-
-/// The signals that a TCP sender of a policy gives whatever its scenario says.
-const ALWAYS_SERVED: cc::Signals = {
-    use cc::Signals as S;
-    S::TIMER.and(S::PACING).and(S::SEGMENT_COUNTS).and(S::SENT).and(S::LOSSES).and(S::DELIVERIES)
-};
 
 /// A run whose policies wait for actions.
 pub struct Environment {
@@ -24,8 +19,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The flows `names` of a run that has not begun observe and act as `plan` says. `first`: their first window (segments) or
-    /// rate (segments a second). Fails if one of them has no policy, or if it lacks a signal that the controller between the
+    /// The flows `names` of a run that has not begun observe and act as `plan` says. `first`: their first rate,
+    /// segments a second. Fails if one of them has no policy, or if it lacks a signal that the controller between the
     /// actions needs.
     pub fn new(
         mut run: Run,
@@ -34,15 +29,16 @@ impl Environment {
         first: Option<f64>,
     ) -> Result<Environment, String> {
         let flows = numbers(&run, names)?;
+        let kind = plan.action.kind;
+        if first.is_some() && !kind.paces() {
+            return Err(format!("first_rate: an action {} sets no rate; write first_rate=None", kind.name()));
+        }
         for (name, flow) in names.iter().zip(&flows) {
             let opened = with_policy(&mut run, *flow, |policy| policy.open(plan.clone(), first));
             opened.ok_or_else(|| format!("flow \"{name}\": its congestion_control is not \"policy\""))?;
-            if !serves_policy(&mut run, *flow) {
-                let between = plan.action.controller.unwrap_or_default();
-                return Err(format!(
-                    "flow \"{name}\": its transport has not every signal that {between} needs"
-                ));
-            }
+            let controller = plan.action.controller.unwrap_or("policy");
+            serve_policy(&mut run, *flow)
+                .map_err(|lacks| format!("flow \"{name}\": {controller} needs {lacks}"))?;
         }
         Ok(Environment { run, flows, plan, at: Time::ZERO, active: Vec::new() })
     }
@@ -152,7 +148,7 @@ impl Environment {
     }
 }
 
-/// The numbers of flows. Fails with the names that there are.
+/// The numbers of flows. Fails with the names that there are, and for a flow whose controller does not stay.
 fn numbers(run: &Run, names: &[String]) -> Result<Vec<u32>, String> {
     let known = run.flow_names();
     let number = |name: &String| {
@@ -161,7 +157,11 @@ fn numbers(run: &Run, names: &[String]) -> Result<Vec<u32>, String> {
             number.ok_or_else(|| format!("there is no flow \"{name}\"; there are {}", known.join(", ")))?;
         Ok(number as u32)
     };
-    names.iter().map(number).collect()
+    let numbers = names.iter().map(number).collect::<Result<Vec<u32>, String>>()?;
+    match names.iter().zip(&numbers).find(|(_, flow)| is_replaced(run, **flow)) {
+        Some((name, _)) => Err(format!("flow \"{name}\": a change of the scenario replaces its controller")),
+        None => Ok(numbers),
+    }
 }
 
 /// Processes up to `events` events, none after `until`. Returns whether the run has ended. An outcome has no CPU time of
@@ -170,24 +170,37 @@ fn advance_unmeasured(run: &mut Run, events: u64, until: Time) -> bool {
     each!(&mut run.inner, simulation => simulation.advance_unmeasured(events, until))
 }
 
-/// Whether a flow that has not begun has the signals that its policy needs; prepares it for them.
-fn serves_policy(run: &mut Run, flow: u32) -> bool {
-    let Some(needs) = with_policy(run, flow, |policy| cc::Controller::needs(policy)) else {
-        return false;
-    };
+/// Gives the policy of a flow that has not begun the signals that it needs. Fails with what is missing.
+fn serve_policy(run: &mut Run, flow: u32) -> Result<(), &'static str> {
+    let needs = with_policy(run, flow, |policy| cc::Controller::needs(policy)).unwrap_or(Signals::NONE);
+    if needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK) {
+        return Err("the routers of its path, which no environment sets up");
+    }
     each!(&mut run.inner, simulation => match simulation.endpoints[flow as usize] {
         Endpoints::Tcp(index) => {
             let sender = &mut simulation.senders[index];
-            sender.prepare(needs);
-            let served = ALWAYS_SERVED.has(needs) && sender.accepts(needs);
-            if served {
-                let policy = sender.controller().clone();
-                sender.change_controller(&mut flow_context!(simulation, flow), policy);
+            if let Some(lacks) = missing_option(sender.options(), needs) {
+                return Err(lacks);
             }
-            served
+            sender.prepare(needs);
+            if !sender.accepts(needs) {
+                return Err("another loss recovery");
+            }
+            let policy = sender.controller().clone();
+            sender.change_controller(&mut flow_context!(simulation, flow), policy);
+            Ok(())
         }
-        Endpoints::Quic(index) => simulation.quic[index].serves(needs),
-        Endpoints::Udp(_) | Endpoints::Attached(_) => false,
+        Endpoints::Quic(index) => simulation.quic[index].serve(needs),
+        Endpoints::Udp(_) | Endpoints::Attached(_) => Ok(()),
+    })
+}
+
+/// Whether a change of the scenario will replace the controller of a flow.
+fn is_replaced(run: &Run, flow: u32) -> bool {
+    each!(&run.inner, simulation => {
+        let is_flow = |index: &usize| simulation.order[*index] == flow;
+        let actions = simulation.changes.iter().flat_map(|change| &change.actions);
+        actions.into_iter().any(|action| matches!(action, Action::Control(index, _) if is_flow(index)))
     })
 }
 
@@ -196,9 +209,9 @@ fn observe_controller(run: &mut Run, flow: u32, plan: &Arc<Plan>) -> bool {
     each!(&mut run.inner, simulation => {
         let Endpoints::Tcp(index) = simulation.endpoints[flow as usize] else { return false };
         let sender = &mut simulation.senders[index];
-        let teacher = sender.controller().clone();
-        let registered = !matches!(teacher, cc::AnyController::ExternalController(_));
-        let policy = Policy::observing(plan.clone(), teacher, sender.options().packet);
+        let observed = sender.controller().clone();
+        let registered = !matches!(observed, cc::AnyController::ExternalController(_));
+        let policy = Policy::observing(plan.clone(), observed, sender.options().packet);
         let needs = cc::Controller::needs(&policy);
         sender.prepare(needs);
         let possible = registered && sender.accepts(needs);

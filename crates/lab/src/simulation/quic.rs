@@ -61,9 +61,15 @@ impl QuicEndpoints {
         self.ends[0].controller().and_then(|handle| handle.lock().policy_mut().map(use_policy))
     }
 
-    /// Whether the sender gives its controller the signals `needs`.
-    pub fn serves(&self, needs: cc::Signals) -> bool {
-        self.ends[0].controller().is_some_and(|handle| handle.lock().needs().has(needs))
+    /// Gives the controller, whose needs have changed to `needs`, its signals; before the flow starts. Fails with what is
+    /// missing.
+    pub fn serve(&self, needs: cc::Signals) -> Result<(), &'static str> {
+        let config = &self.setup.options.config;
+        if let Some(lacks) = ::quic::missing_signal(needs, config) {
+            return Err(lacks);
+        }
+        self.controller.lock().renew_needs(config.pacing);
+        Ok(())
     }
 
     /// Adds to the integrals up to `now`.

@@ -122,15 +122,14 @@ pub struct ControllerState {
 
 impl ControllerState {
     fn new(config: &Config, controller: AnyController) -> ControllerState {
-        let needs = controller.needs();
-        ControllerState {
-            rate: needs.has(Signals::RATE).then(RateSampler::default),
-            pacing: if needs.has(Signals::PACING) { Pacing::Driver } else { config.pacing },
+        let mut state = ControllerState {
+            rate: None,
+            pacing: config.pacing,
             ecn: config.ecn,
             packet: config.packet as u64,
             initial_window: config.initial_window,
             seen: (controller.cwnd(), controller.ssthresh()),
-            needs,
+            needs: Signals::NONE,
             controller,
             in_flight: 0,
             packets: SentPackets::default(),
@@ -162,7 +161,9 @@ impl ControllerState {
             pto_count: 0,
             packet_threshold: config.packet_threshold as u64,
             qlog: None,
-        }
+        };
+        state.renew_needs(config.pacing);
+        state
     }
 
     // ---- what others see --------------------------------------------------------------------------------
@@ -178,9 +179,11 @@ impl ControllerState {
     pub fn controller(&self) -> &AnyController {
         &self.controller
     }
-    /// The signals that the controller requires.
-    pub fn needs(&self) -> Signals {
-        self.needs
+    /// The controller requires other signals than it did; before the first packet. `pacing`: that of the settings.
+    pub fn renew_needs(&mut self, pacing: Pacing) {
+        self.needs = self.controller.needs();
+        self.rate = self.needs.has(Signals::RATE).then(RateSampler::default);
+        self.pacing = if self.needs.has(Signals::PACING) { Pacing::Driver } else { pacing };
     }
     /// What spaces the packets: [`Pacing::Driver`] if the controller requires it, otherwise as configured.
     pub fn pacing(&self) -> Pacing {
