@@ -21,7 +21,7 @@ from ackclock import Scenario
 from ackclock.files import BadInput
 from ackclock.gym import CONVENTIONS, Convention, Env, VectorEnv, log
 from ackclock.gym.batch import episode_seed
-from ackclock.policy import Gru, Layer, evaluate, read_onnx, write_policy
+from ackclock.policy import Gru, Layer, evaluate, export, read_onnx, write_policy
 from conftest import Command
 
 
@@ -149,6 +149,47 @@ def test_a_recurrent_model_keeps_its_state(ackclock: Command, tmp_path: Path) ->
     assert json.loads(done.stdout)["flows"][0]["goodput_bps"] > 0, done.stderr
 
 
+def test_a_recurrent_model_of_the_present_exporter_of_torch_is_read(tmp_path: Path) -> None:
+    """Slice takes the whole state; Transpose and Reshape remove the axis of directions."""
+    recurrent_model(tmp_path / "plain.onnx", 30)
+    assert ackclock_export(tmp_path / "plain.onnx", tmp_path / "plain.policy") == ""
+    model = onnx.load(tmp_path / "plain.onnx")
+    nodes, constants = list(model.graph.node), model.graph.initializer
+    gru, squeeze = (next(n for n in nodes if n.op_type == kind) for kind in ("GRU", "Squeeze"))
+    for name, values in {"zero": [0], "one": [1], "shape": [1, 1, UNITS]}.items():
+        constants.append(numpy_helper.from_array(np.array(values), name))
+    gru.input[5] = "whole"
+    place = nodes.index(squeeze)
+    nodes[place : place + 1] = [
+        helper.make_node("Transpose", [gru.output[0]], ["t0"], perm=[0, 2, 1, 3]),
+        helper.make_node("Reshape", ["t0", "shape"], [squeeze.output[0]]),
+    ]
+    nodes.insert(nodes.index(gru), helper.make_node("Slice", ["h", "zero", "one", "zero"], ["whole"]))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    onnx.save(model, tmp_path / "torch.onnx")
+    assert ackclock_export(tmp_path / "torch.onnx", tmp_path / "torch.policy") == ""
+    texts = [(tmp_path / f"{name}.policy").read_text() for name in ("plain", "torch")]
+    assert texts[0].replace("plain.onnx", "torch.onnx") == texts[1]
+    # Half of the state is another model.
+    constants.append(numpy_helper.from_array(np.array([0.5], np.float32), "half"))
+    nodes.insert(nodes.index(gru), helper.make_node("Mul", ["whole", "half"], ["smaller"]))
+    gru.input[5] = "smaller"
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    onnx.save(model, tmp_path / "half.onnx")
+    assert "its state must be an input" in ackclock_export(tmp_path / "half.onnx", tmp_path / "half.policy")
+
+
+def ackclock_export(model: Path, out: Path) -> str:
+    """Exports a model like `aurora`; returns what is wrong with it."""
+    try:
+        export(model, "aurora", out)
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
 def test_recurrent_models_that_a_policy_cannot_follow_are_refused(ackclock: Command, tmp_path: Path) -> None:
     recurrent_model(tmp_path / "before.onnx", 30, linear_before_reset=0)
     recurrent_model(tmp_path / "right.onnx", 30)
@@ -233,7 +274,10 @@ def test_models_that_cannot_be_policies_are_refused(ackclock: Command, tmp_path:
     for name, message in [
         ("alpha", "Gemm: alpha and beta must be 1"),
         ("branch", "Tanh: does not follow the node before it; a policy is a chain of layers"),
-        ("outside", "has its weights in other files; export it with the weights inside"),
+        (
+            "outside",
+            "has its weights in other files; export it with the weights inside (torch",
+        ),
         (
             "gelu",
             "the operator Softplus is not supported here; a policy has Gemm, MatMul, Add, GRU, LayerNormalization",

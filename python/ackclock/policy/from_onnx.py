@@ -15,8 +15,8 @@ from ackclock.policy.files import Gru, Layer, Normalisation, outputs_of, policy_
 
 ACTIVATIONS = {"Relu": "relu", "Tanh": "tanh", "Sigmoid": "sigmoid", "Elu": "elu"}
 """Operators of ONNX, and the activations of policy files."""
-PASSED = {"Identity", "Flatten", "Cast", "Squeeze", "Unsqueeze", "Transpose"}
-"""Operators of ONNX that change no value of one observation."""
+PASSED = {"Identity", "Flatten", "Cast", "Squeeze", "Unsqueeze", "Transpose", "Reshape", "Slice"}
+"""Operators of ONNX that change no value of one observation. One that does makes a difference from the model."""
 FLOATS = {1, 10, 11, 16}
 """Numbers of ONNX's floating-point types."""
 
@@ -26,22 +26,29 @@ def read_onnx(path: str | Path) -> list[Layer | Gru]:
 
     Raises BadInput for a model that a policy file cannot have.
     """
+    return _read(path)[1]
+
+
+def _read(path: str | Path) -> tuple[Any, list[Layer | Gru]]:
+    """A model and its layers."""
     try:
         import onnx
         from onnx import numpy_helper
     except ImportError as error:
         raise BadInput('policy export needs onnx; install it with: pip install "ackclock[gym]"') from error
     try:
-        graph = onnx.load(str(path), load_external_data=False).graph
+        model = onnx.load(str(path), load_external_data=False)
+        graph = model.graph
         if any(one.data_location == onnx.TensorProto.EXTERNAL for one in graph.initializer):
-            raise BadInput(f"{path}: has its weights in other files; export it with the weights inside")
+            remedy = "export it with the weights inside (torch.onnx.export: external_data=False)"
+            raise BadInput(f"has its weights in other files; {remedy}")
         constants = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
         for node in graph.node:
             if node.op_type == "Constant":
                 constants[node.output[0]] = numpy_helper.to_array(onnx.helper.get_attribute_value(node.attribute[0]))
             elif node.op_type == "Identity" and node.input[0] in constants:
                 constants[node.output[0]] = constants[node.input[0]]
-        return _chain(graph, constants)
+        return model, _chain(graph, constants)
     except BadInput as error:
         raise BadInput(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
     except Exception as error:  # protobuf and onnx raise errors of their own kinds
@@ -49,14 +56,27 @@ def read_onnx(path: str | Path) -> list[Layer | Gru]:
         raise BadInput(f"{path}: is no ONNX model that can be read ({reason})") from None
 
 
+def _passed(graph: Any) -> dict[str, str]:
+    """The input of each operator that changes no value, by its output."""
+    return {node.output[0]: node.input[0] for node in graph.node if node.op_type in PASSED}
+
+
+def _origin(name: str, passed: Mapping[str, str]) -> str:
+    """Where a value comes from, before the operators that do not change it."""
+    while name in passed:
+        name = passed[name]
+    return name
+
+
 def _states(graph: Any) -> dict[str, str]:
     """The inputs that are states of recurrent layers, and the outputs that are those after a decision."""
     states: dict[str, str] = {}
+    passed = _passed(graph)
     inputs, outputs = ({one.name for one in values} for values in (graph.input, graph.output))
     for node in graph.node:
         if node.op_type != "GRU":
             continue
-        before, after = [*node.input, *[""] * 6][5], [*node.output, "", ""][1]
+        before, after = _origin([*node.input, *[""] * 6][5], passed), [*node.output, "", ""][1]
         if before not in inputs or after not in outputs or before in states:
             remedy = "without them a model begins anew at each decision"
             raise BadInput(f"GRU: its state must be an input and an output of the model; {remedy}")
@@ -66,14 +86,14 @@ def _states(graph: Any) -> dict[str, str]:
 
 def _chain(graph: Any, constants: Mapping[str, NDArray[Any]]) -> list[Layer | Gru]:
     """The layers of a graph whose nodes follow each other."""
-    states = _states(graph)
+    states, passed = _states(graph), _passed(graph)
     inputs = [one.name for one in graph.input if one.name not in constants and one.name not in states]
     outputs = [one.name for one in graph.output if one.name not in states.values()]
     if len(inputs) != 1 or len(outputs) != 1:
         raise BadInput(f"has {len(inputs)} inputs and {len(outputs)} outputs; a policy has one of each")
     ready, layers = set(inputs), list[Layer | Gru]()
     for node in graph.node:
-        if node.output and node.output[0] in constants:
+        if node.output and (node.output[0] in constants or _origin(node.output[0], passed) in states):
             continue
         following = [name for name in node.input if name in ready]
         gru = node.op_type == "GRU"
@@ -185,19 +205,21 @@ def export(model: Path, like: str, out: Path) -> None:
         convention, _ = read_policy(like)
     else:
         raise BadInput(f"--like {like}: is no policy file and none of {', '.join(CONVENTIONS)}")
-    layers = read_onnx(model)
+    graph, layers = _read(model)
     try:
         text = policy_text(convention, layers, {"model": model.name})
     except BadInput as error:
         raise BadInput(f"{model}: does not fit --like {like}: {str(error).removeprefix('policy: ')}") from None
     try:
-        _compare(model, text, len(convention.features) * convention.history)
+        _compare(graph, text, len(convention.features) * convention.history)
+    except BadInput as error:
+        raise BadInput(f"{model}: {error}") from None
     except (ValueError, TypeError, IndexError, RuntimeError, NotImplementedError) as error:
         raise BadInput(f"{model}: onnx cannot run it to compare the policy file with it ({error})") from None
     write_text(out, text)
 
 
-def _compare(model: Path, text: str, numbers: int) -> None:
+def _compare(model: Any, text: str, numbers: int) -> None:
     """Compare a policy file with its model over five decisions, each from `numbers` random numbers.
 
     Raises BadInput if they differ by more than the rounding of single precision.
@@ -205,7 +227,7 @@ def _compare(model: Path, text: str, numbers: int) -> None:
     import onnx
     from onnx.reference import ReferenceEvaluator
 
-    graph = onnx.load(str(model)).graph
+    graph = model.graph
     weights, states = {one.name for one in graph.initializer}, _states(graph)
     feeds: dict[str, NDArray[Any]] = {}
     for one in graph.input:
@@ -214,12 +236,12 @@ def _compare(model: Path, text: str, numbers: int) -> None:
             if one.name not in states:
                 observation, shape[-1] = one.name, numbers // int(np.prod(shape[:-1]))
             feeds[one.name] = np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(one.type.tensor_type.elem_type))
-    names, evaluator = [one.name for one in graph.output], ReferenceEvaluator(str(model))
+    names, evaluator = [one.name for one in graph.output], ReferenceEvaluator(model)
     rows = np.random.default_rng(1).normal(0, 1, (5, numbers)).astype(np.float32)
     for number, (row, expected) in enumerate(zip(rows, outputs_of(text, rows), strict=True), 1):
         feeds[observation] = row.astype(feeds[observation].dtype).reshape(feeds[observation].shape)
         results = dict(zip(names, evaluator.run(names, feeds), strict=True))
         theirs = np.ravel(next(value for name, value in results.items() if name not in states.values()))
         if not np.allclose(theirs, expected, rtol=1e-4, atol=1e-4, equal_nan=True):
-            raise BadInput(f"{model}: decision {number} of the policy file is {expected}, that of the model {theirs}")
+            raise BadInput(f"decision {number} of the policy file is {expected}, that of the model {theirs}")
         feeds |= {before: np.asarray(results[after]) for before, after in states.items()}
