@@ -127,9 +127,10 @@ impl Sender {
                 self.timed_at = now;
             }
         }
-        if self.reports.hears_sent() {
+        if self.reports.reports_sent() {
             let in_flight = [outstanding, self.in_flight()];
-            let transmission = Transmission { seq, now, again, una: self.una, lost: 0, in_flight };
+            let transmission =
+                Transmission { seq, now, retransmission: again, una: self.una, lost: 0, in_flight };
             self.reports.sent(&mut self.controller, &transmission);
         }
         self.transmit(context, seq, again);

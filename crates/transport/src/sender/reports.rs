@@ -1,4 +1,4 @@
-//! What a controller hears besides ACKs, and the sampler of the delivery rate: each only if the controller asks for it.
+//! Notifications of a controller besides ACKs, and the sampler of the delivery rate: each only if the controller needs it.
 
 use crate::rate::RateSampler;
 use cc::{AnyController, Controller, Delivered, Lost, RateSample, Sent, Signals, TransmitStart};
@@ -16,7 +16,7 @@ pub(crate) struct Transmission {
     pub seq: u32,
     pub now: Time,
     /// Whether the segment was sent before.
-    pub again: bool,
+    pub retransmission: bool,
     /// The oldest segment that is not acknowledged.
     pub una: u32,
     /// Segments marked as lost so far.
@@ -30,7 +30,7 @@ impl Reports {
         Reports { rate: needs.has(Signals::RATE).then(Box::default), needs }
     }
 
-    /// Whether the controller asks for a signal.
+    /// Whether the controller needs a signal.
     #[inline]
     pub(crate) fn has(&self, signal: Signals) -> bool {
         self.needs.has(signal)
@@ -85,9 +85,9 @@ impl Reports {
         controller.on_transmit_start(&TransmitStart { now, idle: now.since(last_sent), app_limited });
     }
 
-    /// Whether something hears of a transmission, with [`Reports::sent`].
+    /// Whether transmissions are reported, with [`Reports::sent`].
     #[inline]
-    pub(crate) fn hears_sent(&self) -> bool {
+    pub(crate) fn reports_sent(&self) -> bool {
         self.rate.is_some() || self.needs.has(Signals::SENT)
     }
 
@@ -100,7 +100,7 @@ impl Reports {
         }
         if self.needs.has(Signals::SENT) {
             let seq = t.seq as u64;
-            controller.on_sent(&Sent { now: t.now, seq, in_flight: with, retransmission: t.again });
+            controller.on_sent(&Sent { now: t.now, seq, in_flight: with, retransmission: t.retransmission });
         }
     }
 

@@ -118,10 +118,10 @@ impl Rack {
 
 /// Reports a transmission, if anyone asks for it. `before`: the segments in flight before it.
 #[inline(always)]
-fn report_sent(segments: &Segments, s: &mut Sender, seq: u32, now: Time, before: u32, again: bool) {
-    if s.reports.hears_sent() {
+fn report_sent(segments: &Segments, s: &mut Sender, seq: u32, now: Time, before: u32, retransmission: bool) {
+    if s.reports.reports_sent() {
         let in_flight = [before, segments.in_flight()];
         let (una, lost) = (segments.una, segments.lost);
-        s.reports.sent(&mut s.controller, &Transmission { seq, now, again, una, lost, in_flight });
+        s.reports.sent(&mut s.controller, &Transmission { seq, now, retransmission, una, lost, in_flight });
     }
 }
