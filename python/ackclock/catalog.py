@@ -23,8 +23,8 @@ def entries(kind: str) -> list[dict[str, Any]]:
     if kind == "suites":
         return _suites()
     if kind == "controllers":
-        known = _failures()
-        controllers = [one | {"failure": known.get(one["name"])} for one in models(kind)]
+        failures = _failures()
+        controllers = [one | {"failure": failures.get(one["name"])} for one in models(kind)]
         families = [one["family"] for one in controllers]
         return sorted(controllers, key=lambda one: families.index(one["family"]))
     return models(kind)
@@ -33,13 +33,13 @@ def entries(kind: str) -> list[dict[str, Any]]:
 def _failures() -> dict[str, dict[str, Any]]:
     """The smallest known failure of each controller: its scenario, what fails, the value, and the space."""
     file = shipped.failures() / "regression.toml"
-    known = tomllib.loads(file.read_text(encoding="utf-8"))["expect"] if file.is_file() else []
+    expected = tomllib.loads(file.read_text(encoding="utf-8"))["expect"] if file.is_file() else []
     return {
         one["control"]: {
             "scenario": f"@failures/{one['control']}",
             **{key: one[key] for key in ("objective", "value", "space")},
         }
-        for one in known
+        for one in expected
     }
 
 

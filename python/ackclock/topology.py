@@ -147,8 +147,8 @@ def _columns(beside: dict[str, list[str]], flows: list[tuple[str, str, str]]) ->
     column: dict[str, int] = {}
     for start, end, _ in flows:
         path = _path(beside, start, end)
-        known = [(i, column[node]) for i, node in enumerate(path) if node in column]
-        (first, at), (last, to) = (known[0], known[-1]) if known else ((0, 0), (0, 0))
+        columns_of_path = [(i, column[node]) for i, node in enumerate(path) if node in column]
+        (first, at), (last, to) = (columns_of_path[0], columns_of_path[-1]) if columns_of_path else ((0, 0), (0, 0))
         step = -1 if to < at else 1
         for i, node in enumerate(path):
             column.setdefault(node, at + step * (i - first) if i <= last else to + step * (i - last))

@@ -47,16 +47,24 @@ def metric(name: str, rows: Sequence[Row], *, flows: Sequence[str] = (), link: s
     """
     first = rows[0]
     short = ALIASES.get(name, name)
-    known = METRICS.get(short)
-    kind = known.of if known else _kind(name, first)
+    registered = METRICS.get(short)
+    kind = registered.of if registered else _kind(name, first)
     if kind == "flow":
-        return _of_flows(short, known or key_metric(name, "flow"), rows, flows)
+        return _of_flows(short, registered or key_metric(name, "flow"), rows, flows)
     if kind == "link":
         if first["links"]:
-            return _of_links(short, known or key_metric(name, "link"), rows, link)
+            return _of_links(short, registered or key_metric(name, "link"), rows, link)
         raise BadInput(f"there is no metric {name} here: the study has no links")
-    if known:
-        return RunMetric(short, known.words, known.unit, _one(known.value), "one", bounds(short), better=known.better)
+    if registered:
+        return RunMetric(
+            short,
+            registered.words,
+            registered.unit,
+            _one(registered.value),
+            "one",
+            bounds(short),
+            better=registered.better,
+        )
     every = {key for row in rows for key in numbers(row)}
     if name not in every:
         near = difflib.get_close_matches(name, [*METRICS, *ALIASES, *sorted(every)], 1)
@@ -90,9 +98,9 @@ def check_name(name: str) -> None:
 
     definitions = schema("outcome")["$defs"]
     keys = (key for name in ("FlowOutcome", "LinkOutcome") for key in definitions[name]["properties"])
-    known = {*METRICS, *ALIASES, *keys}
-    if name not in known and "." not in name:
-        near = difflib.get_close_matches(name, known, 1)
+    names = {*METRICS, *ALIASES, *keys}
+    if name not in names and "." not in name:
+        near = difflib.get_close_matches(name, names, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(METRICS)}"
         raise BadInput(f"there is no metric {name}; {hint}")
 
@@ -105,7 +113,7 @@ def _one(value: Value) -> Callable[[Row], list[float]]:
     return each
 
 
-def _of_flows(name: str, known: Metric, rows: Sequence[Row], flows: Sequence[str]) -> RunMetric:
+def _of_flows(name: str, registered: Metric, rows: Sequence[Row], flows: Sequence[str]) -> RunMetric:
     names = dict.fromkeys(flow["name"] for row in rows for flow in row["flows"])
     for flow in flows:
         if flow not in names:
@@ -119,22 +127,25 @@ def _of_flows(name: str, known: Metric, rows: Sequence[Row], flows: Sequence[str
         chosen_flows = [
             flow for flow in row["flows"] if (flow["name"] in flows if flows else not only_tcp or flow["kind"] != "udp")
         ]
-        return [value for flow in chosen_flows if (value := known.value(flow)) is not None]
+        return [value for flow in chosen_flows if (value := registered.value(flow)) is not None]
 
     counts = {len([f for f in row["flows"] if not only_tcp or f["kind"] != "udp"]) for row in rows}
     what = "TCP flows" if only_tcp else "flows"
     if flows:
-        words = f"{known.words} of {', '.join(flows)}"
+        words = f"{registered.words} of {', '.join(flows)}"
     elif counts == {1}:
-        words = known.words
+        words = registered.words
     else:
         number = f"{next(iter(counts))} " if len(counts) == 1 else ""
-        words = f"{'total' if known.combine == 'sum' else 'mean'} {known.words.removeprefix('mean ')} of {number}{what}"
-    limits = (known.least, known.most)
-    return RunMetric(name, words, known.unit, each, known.combine, limits, of="flows", better=known.better)
+        combination = "total" if registered.combine == "sum" else "mean"
+        words = f"{combination} {registered.words.removeprefix('mean ')} of {number}{what}"
+    limits = (registered.least, registered.most)
+    return RunMetric(
+        name, words, registered.unit, each, registered.combine, limits, of="flows", better=registered.better
+    )
 
 
-def _of_links(name: str, known: Metric, rows: Sequence[Row], link: str) -> RunMetric:
+def _of_links(name: str, registered: Metric, rows: Sequence[Row], link: str) -> RunMetric:
     used: dict[str, float] = {}
     for row in rows:
         for one in row["links"]:
@@ -147,7 +158,9 @@ def _of_links(name: str, known: Metric, rows: Sequence[Row], link: str) -> RunMe
 
     def value(row: Row) -> float | None:
         of_link = next((one for one in row["links"] if one["name"] == chosen), None)
-        return None if of_link is None else known.value(of_link)
+        return None if of_link is None else registered.value(of_link)
 
-    words = f"{known.words} of {chosen}"
-    return RunMetric(name, words, known.unit, _one(value), "one", (known.least, known.most), better=known.better)
+    words = f"{registered.words} of {chosen}"
+    return RunMetric(
+        name, words, registered.unit, _one(value), "one", (registered.least, registered.most), better=registered.better
+    )

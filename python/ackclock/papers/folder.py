@@ -336,7 +336,7 @@ class Paper:
         self.key = folder.name
         self._modules: dict[str, ModuleType] = {}
         about = read_toml(folder / "paper.toml")
-        known = {"title", "authors", "venue", "intro", "summary", "controllers", "proposed", "status", "value"}
+        keys = {"title", "authors", "venue", "intro", "summary", "controllers", "proposed", "status", "value"}
         lists: dict[str, type[Any]] = {
             "study": StudySpec,
             "table": Table,
@@ -347,7 +347,7 @@ class Paper:
             "effect": Effect,
         }
         for key in about:
-            if key not in known | set(lists):
+            if key not in keys | set(lists):
                 raise BadInput(f"{folder / 'paper.toml'}: {key}: unknown key")
         for key in ("title", "authors", "venue", "intro", "summary", "status"):
             if not isinstance(about.get(key), str):
@@ -406,8 +406,8 @@ class Paper:
             used += [(place, study) for study in (*candidate.studies, *candidate.study) if not files(study)]
         for place, study in used:
             if study not in names:
-                known = ", ".join(sorted(names))
-                raise BadInput(f"{self.folder}: {place} names the study {study!r}; there are {known}")
+                listed = ", ".join(sorted(names))
+                raise BadInput(f"{self.folder}: {place} names the study {study!r}; there are {listed}")
         for claim in self.claims:
             place = f"{self.folder / 'claims.toml'}: {claim.id}"
             if claim.direction not in {-1, 0, 1}:

@@ -173,9 +173,9 @@ def _expected(papers: Sequence[Paper], comparison: Path | None, quick: bool) -> 
     """Names under which the studies of each paper, and of the comparison, report their progress."""
     names: dict[str, set[str]] = {}
     for paper in papers:
-        again = {s.name for s in paper.studies if (s.quick_readings if quick else s.readings)}
+        repeated = {s.name for s in paper.studies if (s.quick_readings if quick else s.readings)}
         run = {s.name for s in paper.studies if s.quick or not quick}
-        names[paper.key] = run | {f"{name}.readings" for name in again}
+        names[paper.key] = run | {f"{name}.readings" for name in repeated}
     if comparison is not None:
         names["comparison"] = {entry["name"] for entry in models("controllers")}
     return names

@@ -76,9 +76,9 @@ def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = ()
             labels = {**calibrated.parameters, parameter.id: candidate.label}
             changed = combination(paper, labels, f"{parameter.what}: {candidate.label}")
             readings.append(replace(changed, changes=parameter.id, equivalent=labels in alike))
-    known = [dict(calibrated.parameters), *(dict(reading.parameters) for reading in readings)]
+    parameters = [dict(calibrated.parameters), *(dict(reading.parameters) for reading in readings)]
     for reading in equivalent[:most]:
-        if dict(reading.parameters) not in known:
+        if dict(reading.parameters) not in parameters:
             readings.append(replace(reading, changes=EQUIVALENT, equivalent=True))
     for deviation in paper.deviations:
         for candidate in deviation.alternative:

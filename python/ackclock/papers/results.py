@@ -361,9 +361,9 @@ class Results:
         """Owner and column of a metric such as `fwd.goodput_bps`. Raises BadInput if there is no such column."""
         owner, _, column = metric.rpartition(".")
         owner = owner or "fwd"
-        known = self._table_of(name, owner).columns
-        if column not in known:
-            raise BadInput(f"{self.paper.folder}: {metric}: there is no {column}; there are {', '.join(known)}")
+        columns = self._table_of(name, owner).columns
+        if column not in columns:
+            raise BadInput(f"{self.paper.folder}: {metric}: there is no {column}; there are {', '.join(columns)}")
         return owner, column
 
     def pairs(self, name: str, metric: str, of: Where, to: Where, where: Where) -> pl.DataFrame:

@@ -264,8 +264,8 @@ def _row(document: Mapping[str, Any]) -> float:
 def _metrics(controllers: Sequence[Mapping[str, Any]]) -> list[str]:
     """The metrics that some row has, in the order of the rows."""
     rows = [row["metric"] for c in controllers for comparison in c["comparisons"] for row in comparison["rows"]]
-    known = list(dict.fromkeys(rows))
-    return [name for name in known if name != "cwnd_distance"] + [name for name in known if name == "cwnd_distance"]
+    names = list(dict.fromkeys(rows))
+    return [name for name in names if name != "cwnd_distance"] + [name for name in names if name == "cwnd_distance"]
 
 
 def _limit(controllers: Sequence[Mapping[str, Any]]) -> float:

@@ -212,10 +212,10 @@ def _has_values(trace: Any, column: str) -> bool:
 def _lines(recordings: Sequence[Recording], flows: Sequence[str]) -> tuple[list[Line], list[Line]]:
     """The curves to draw and, if there are too many flows, all curves for the quantiles. Raises BadInput."""
     every = []
-    known: dict[str, None] = {}
+    names: dict[str, None] = {}
     for recording in recordings:
         names_of_recording = recording.flows
-        known |= dict.fromkeys(names_of_recording)
+        names |= dict.fromkeys(names_of_recording)
         for flow in names_of_recording:
             name = (
                 flow
@@ -226,9 +226,9 @@ def _lines(recordings: Sequence[Recording], flows: Sequence[str]) -> tuple[list[
             )
             every.append((name, recording, flow))
     for flow in flows:
-        if flow not in known:
-            near = difflib.get_close_matches(flow, known, 1)
-            some = ", ".join(list(known)[:12])
+        if flow not in names:
+            near = difflib.get_close_matches(flow, names, 1)
+            some = ", ".join(list(names)[:12])
             hint = f"did you mean {near[0]}?" if near else f"there are {some}"
             raise BadInput(f"--flow {flow}: there is no such flow; {hint}")
     chosen = [entry for entry in every if not flows or entry[2] in flows]
@@ -352,9 +352,9 @@ class Scene:
             style = curve(line.number)
             axes.fill_between(middle, low, high, color=style["color"], alpha=0.13, linewidth=0)
             axes.plot(middle, median, linewidth=1.3, **style)
-            known = np.flatnonzero(~np.isnan(median))
-            if len(known):
-                ends.append(_end(line, middle[known[-1]], median[known[-1]]))
+            present = np.flatnonzero(~np.isnan(median))
+            if len(present):
+                ends.append(_end(line, middle[present[-1]], median[present[-1]]))
         _floor(axes, 0.0)
         return ends
 
@@ -393,11 +393,11 @@ class Scene:
 
     def _links(self, recording: Recording) -> list[str]:
         assert recording.packets is not None
-        known = recording.packets["link"].unique(maintain_order=True).to_list()
+        links = recording.packets["link"].unique(maintain_order=True).to_list()
         for link in self.links:
-            if link not in known:
-                near = difflib.get_close_matches(link, known, 1)
-                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known[:12])}"
+            if link not in links:
+                near = difflib.get_close_matches(link, links, 1)
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(links[:12])}"
                 raise BadInput(f"--link {link}: there is no such link; {hint}")
         longest = recording.link or series.longest_queue(recording.packets)
         return list(self.links) or ([longest] if longest is not None else [])
@@ -426,9 +426,9 @@ class Scene:
         for line in self.lines:
             goodput = values(line)
             axes.plot(middle, goodput, linewidth=1.2, **curve(line.number))
-            known = np.flatnonzero(~np.isnan(goodput))
-            if len(known):
-                ends.append(_end(line, middle[known[-1]], goodput[known[-1]]))
+            present = np.flatnonzero(~np.isnan(goodput))
+            if len(present):
+                ends.append(_end(line, middle[present[-1]], goodput[present[-1]]))
         _floor(axes, 0.0)
         return ends
 

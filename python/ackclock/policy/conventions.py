@@ -247,9 +247,9 @@ class Convention:
 
     def with_changes(self, **changes: Any) -> Convention:
         """The convention with other values. Raises BadInput for a name that does not exist."""
-        known = self.__dataclass_fields__.keys()
-        if unknown := sorted(changes.keys() - known):
-            raise BadInput(f"{unknown[0]}: an environment has no such option; there are {', '.join(sorted(known))}")
+        options = self.__dataclass_fields__.keys()
+        if unknown := sorted(changes.keys() - options):
+            raise BadInput(f"{unknown[0]}: an environment has no such option; there are {', '.join(sorted(options))}")
         return replace(self, **changes)
 
 

@@ -166,8 +166,8 @@ def _add(layers: list[Layer | Gru], node: Any, value: str, constants: Mapping[st
     elif kind in {"Add", "LayerNormalization", *ACTIVATIONS}:
         raise BadInput(f"{kind}: must follow a dense layer (Gemm, or MatMul and Add)")
     elif kind not in PASSED:
-        known = ", ".join(["Gemm", "MatMul", "Add", "GRU", "LayerNormalization", *ACTIVATIONS])
-        raise BadInput(f"the operator {kind} is not supported here; a policy has {known}, in this order")
+        operators = ", ".join(["Gemm", "MatMul", "Add", "GRU", "LayerNormalization", *ACTIVATIONS])
+        raise BadInput(f"the operator {kind} is not supported here; a policy has {operators}, in this order")
 
 
 def _normalisation(tensors: Sequence[NDArray[Any]], options: Mapping[str, Any], outputs: int) -> Normalisation:

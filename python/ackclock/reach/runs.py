@@ -180,12 +180,14 @@ def obstacle(substrate: Substrate, scenario: Scenario) -> str | None:
     if substrate == "kernel" and not _core.KERNEL_BRIDGE:
         return "this core was built without the kernel bridge (make kernel)"
     if substrate == "linux":
-        known = _available()
+        available = _available()
         name = scenario.resolved["flows"][0]["control"]
         if name is None:
             return "the first flow is no TCP flow"
-        if known and KERNEL_NAMES.get(name, name) not in known:
-            return f"this kernel has no algorithm {KERNEL_NAMES.get(name, name)} (it has {', '.join(sorted(known))})"
+        if available and KERNEL_NAMES.get(name, name) not in available:
+            return (
+                f"this kernel has no algorithm {KERNEL_NAMES.get(name, name)} (it has {', '.join(sorted(available))})"
+            )
     return None
 
 

@@ -112,10 +112,10 @@ def stagnation(result: Result, flow: str, start_s: float, end_s: float) -> tuple
 
 def signature(evaluator: Evaluator, genome: Genome, value: Value) -> Explained:
     """The signature of a failure, with the explanation that it is taken from and its time."""
-    known: Explained | None = evaluator.explained.get((genome, value))
-    if known is None:
-        evaluator.explained[genome, value] = known = _signature(evaluator, genome, value)
-    return known
+    explained: Explained | None = evaluator.explained.get((genome, value))
+    if explained is None:
+        evaluator.explained[genome, value] = explained = _signature(evaluator, genome, value)
+    return explained
 
 
 def _signature(evaluator: Evaluator, genome: Genome, value: Value) -> Explained:

@@ -331,9 +331,9 @@ class Evaluator(AbstractContextManager["Evaluator"]):
     def confirmed(self, genomes: Sequence[Genome]) -> list[Value]:
         """The same over all seeds; the other seeds are run only for those that fail with the first one."""
         first = self.values(genomes)
-        again = [genome for genome, one in zip(genomes, first, strict=True) if one.fails]
-        if len(self.seeds) > 1 and again:
-            all_of = iter(self.values(again, seeds=self.seeds))
+        failing = [genome for genome, one in zip(genomes, first, strict=True) if one.fails]
+        if len(self.seeds) > 1 and failing:
+            all_of = iter(self.values(failing, seeds=self.seeds))
             return [next(all_of) if one.fails else one for one in first]
         return first
 

@@ -268,8 +268,8 @@ class Explorer:
             excess = self._space.excess(genome)
             if excess > 0 or genome in self._seen:
                 if point is not None:
-                    known = next((t.value.fitness for t in self.best if t.genome == genome), 1e3)
-                    self._cma.tell(point, 1e3 + excess if excess > 0 else known)
+                    fitness = next((t.value.fitness for t in self.best if t.genome == genome), 1e3)
+                    self._cma.tell(point, 1e3 + excess if excess > 0 else fitness)
                 continue
             return arm, genome, point
         return None

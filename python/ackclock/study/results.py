@@ -96,8 +96,8 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
     table_rows = []
     chosen = list(metrics) or _usual([rows[0] for rows in points.values()])
     every = [row for rows in points.values() for row in rows]
-    known = numbers(every[0]) if every else {}
-    of_runs = {name: metric(name, every) for name in chosen if every and name not in known and "." not in name}
+    first_values = numbers(every[0]) if every else {}
+    of_runs = {name: metric(name, every) for name in chosen if every and name not in first_values and "." not in name}
     for text, rows in points.items():
         counted = [numbers(row) for row in rows]
         deterministic = same_outcome(counted)
@@ -131,5 +131,5 @@ def _usual(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         wanted += [f"{narrow}.utilisation", f"{narrow}.mean_sojourn_s"]
     wanted += ["radio.delivery_ratio", "radio.routing_load"] if rows[0].get("radio") else []
     wanted += ["jain"] if len(rows[0]["flows"]) > 1 else []
-    known = [numbers(row) for row in rows]
-    return [name for name in wanted if all(name in one for one in known)]
+    values = [numbers(row) for row in rows]
+    return [name for name in wanted if all(name in one for one in values)]

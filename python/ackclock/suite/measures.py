@@ -50,8 +50,8 @@ class RunData:
         for link in self.row["links"]:
             if link["name"] == self.situation.bottleneck:
                 return link  # type: ignore[no-any-return]
-        known = ", ".join(link["name"] for link in self.row["links"][:8])
-        raise BadInput(f"situation {self.situation.id}: no bottleneck {self.situation.bottleneck!r}; there are {known}")
+        links = ", ".join(link["name"] for link in self.row["links"][:8])
+        raise BadInput(f"situation {self.situation.id}: no bottleneck {self.situation.bottleneck!r}; there are {links}")
 
 
 NEGLIGIBLE = {"Mb/s": 0.01, "%": 0.5, "ms": 1.0, "s": 0.001, "": 0.05}
@@ -136,29 +136,35 @@ def _finished(flows: Sequence[Row]) -> float | None:
 
 def _smallest(name: str) -> float | None:
     """The difference of a metric of the registry that is of account: one count, one percent of a link."""
-    known = METRICS[name]
-    count = known.combine == "sum" and not known.shown
+    registered = METRICS[name]
+    count = registered.combine == "sum" and not registered.shown
     return 1.0 if count or name == "utilisation" else None
 
 
 def _of_flows(name: str, rivals: bool = False) -> SuiteMetric:
     """A metric of the registry, of the tested flows or of the other ones."""
-    known = METRICS[name]
+    registered = METRICS[name]
 
     def value(data: RunData) -> float | None:
         flows = data.rivals if rivals else data.tested
-        return known.combined([data.with_base(flow) for flow in flows])
+        return registered.combined([data.with_base(flow) for flow in flows])
 
-    words = f"{known.words} of the {'other' if rivals else 'tested'} flows"
-    return SuiteMetric(words, known.shown, known.better, value, known.most, smallest=_smallest(name))
+    words = f"{registered.words} of the {'other' if rivals else 'tested'} flows"
+    return SuiteMetric(words, registered.shown, registered.better, value, registered.most, smallest=_smallest(name))
 
 
 def _of_link(name: str) -> SuiteMetric:
     """A metric of the registry, of the bottleneck."""
-    known = METRICS[name]
-    words = f"{known.words} of the bottleneck"
+    registered = METRICS[name]
+    words = f"{registered.words} of the bottleneck"
     return SuiteMetric(
-        words, known.shown, known.better, lambda v: known.value(v.link), known.most, True, _smallest(name)
+        words,
+        registered.shown,
+        registered.better,
+        lambda v: registered.value(v.link),
+        registered.most,
+        True,
+        _smallest(name),
     )
 
 

@@ -126,8 +126,8 @@ def _said(path: Path) -> dict[str, Any] | None:
         entry = None
     wrong = _wrong_entry(entry)
     if wrong:
-        again = "write it again with ackclock run --trace (or --packets)"
-        raise BadInput(f"{path}: the entry {wrong} of its metadata is missing or damaged; {again}")
+        remedy = "write it again with ackclock run --trace (or --packets)"
+        raise BadInput(f"{path}: the entry {wrong} of its metadata is missing or damaged; {remedy}")
     return dict(entry)
 
 
