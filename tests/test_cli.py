@@ -405,6 +405,8 @@ def test_the_version_needs_little(root: Path) -> None:
         assert f'version = "{version}"' in (root / file).read_text()
     assert json.loads((root / "web" / "package.json").read_text())["version"] == version
     assert modules == "0"
+    module = subprocess.run([sys.executable, "-m", "ackclock.entry", "--version"], capture_output=True, text=True)
+    assert (module.returncode, module.stdout) == (0, f"{engine}\n")
 
 
 def test_memory_that_runs_out_is_told_before(ackclock: Run, tmp_path: Path) -> None:

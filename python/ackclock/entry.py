@@ -17,3 +17,7 @@ def main() -> int:
 
     signal.signal(signal.SIGINT, handler)
     return command()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -246,8 +246,8 @@ fn needs_of(name: &'static str) -> Vec<&'static str> {
     let flow = crate::scenario::dumbbell(1, Rate::from_bps(1_000_000), Span::from_ms(1000)).flows.remove(0);
     let FlowKind::Tcp(tcp) = &flow.kind else { return Vec::new() };
     let needs = CongestionControl::with_defaults(name).needs(&tcp.flow_info(0, 0));
-    let known = Signals::NAMED.iter().filter(|(_, signal)| needs.has(*signal));
-    known.map(|(name, _)| *name).collect()
+    let signals = Signals::NAMED.iter().filter(|(_, signal)| needs.has(*signal));
+    signals.map(|(name, _)| *name).collect()
 }
 
 fn controller(d: &cc::Descriptor) -> Entry {

@@ -152,8 +152,8 @@ fn bytes(raw: &Raw<'_>, min: u64, max: u64) -> Result<u64, String> {
 
 fn word(raw: &Raw<'_>, words: &'static [&'static str]) -> Result<&'static str, String> {
     let Raw::Text(text) = raw else { return Err(format!("must be text, not {}", raw.kind())) };
-    let known = words.iter().find(|word| *word == text);
-    known
+    let listed = words.iter().find(|word| *word == text);
+    listed
         .copied()
         .ok_or_else(|| format!("unknown value \"{text}\"; {}", nearest(text, words.iter().copied())))
 }

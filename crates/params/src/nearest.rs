@@ -1,22 +1,22 @@
 //! The nearest of several names, for messages.
 
-/// The name among `known` that is probably meant by `name`.
-pub fn meant<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |known: &str| strsim::osa_distance(&name.to_lowercase(), &known.to_lowercase());
+/// The name among `names` that is probably meant by `name`.
+pub fn meant<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |other: &str| strsim::osa_distance(&name.to_lowercase(), &other.to_lowercase());
     // Of names at one distance, one of the same length: `bbr2` is nearer to `bbr3` than to `bbr`.
-    let near = known.into_iter().map(|known| (distance(known), known.len().abs_diff(name.len()), known));
+    let near = names.into_iter().map(|other| (distance(other), other.len().abs_diff(name.len()), other));
     let (far, _, best) = near.min()?;
     (far <= (best.len().max(name.chars().count()) / 3).max(1)).then_some(best)
 }
 
-/// The name among `known` nearest to `name`, as a remark; the whole list if none is near.
-pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
-    match meant(name, known.iter().copied()) {
+/// The name among `names` nearest to `name`, as a remark; the whole list if none is near.
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    match meant(name, names.iter().copied()) {
         Some(best) => format!("did you mean \"{best}\"?"),
-        None if known.is_empty() => "there is none yet".into(),
-        None if known.len() <= 12 => format!("known: {}", known.join(", ")),
-        None => format!("known: {}, ...", known[..12].join(", ")),
+        None if names.is_empty() => "there is none yet".into(),
+        None if names.len() <= 12 => format!("known: {}", names.join(", ")),
+        None => format!("known: {}, ...", names[..12].join(", ")),
     }
 }
 

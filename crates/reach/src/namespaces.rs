@@ -465,11 +465,11 @@ fn tcp_socket(request: &SocketRequest) -> Result<OwnedFd, (char, String)> {
         socket(AddressFamily::INET, SocketType::STREAM, None).map_err(|e| ('f', format!("socket: {e}")))?;
     if let Some(name) = &request.control {
         sockopt::set_tcp_congestion(&new, name).map_err(|e| {
-            let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-            let known = known.unwrap_or_default();
+            let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+            let available = available.unwrap_or_default();
             ('u', format!(
                 "the kernel refuses the algorithm {name}: {e}; it has: {}. Load others as root with `modprobe tcp_{name}`",
-                known.trim()
+                available.trim()
             ))
         })?;
     }

@@ -66,8 +66,8 @@ impl Plan {
                 error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
             format!("line {line}: {}", error.message())
         })?;
-        let known = ["format", "features", "history", "interval", "action", "layer", "record"];
-        refuse_unknown(&table, &known, "")?;
+        let keys = ["format", "features", "history", "interval", "action", "layer", "record"];
+        refuse_unknown(&table, &keys, "")?;
         match table.get("format").and_then(Value::as_str) {
             Some(FORMAT) => {}
             Some(other) => {

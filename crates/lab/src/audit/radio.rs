@@ -107,8 +107,8 @@ impl RadioAuditor {
             violations.push(("one frame at a time", format!("n{node} sends {kind:?} while it sends")));
         }
         // With shadowing the received power is random, and the auditor does not know it.
-        let known = !matches!(self.propagation.model, Model::Shadowing { .. });
-        if known && contended {
+        let deterministic = !matches!(self.propagation.model, Model::Shadowing { .. });
+        if deterministic && contended {
             let late = |sent: &&Sent| sent.node != node && sent.end + CROSSING + DIFS > at;
             for sent in self.recent.iter().filter(late) {
                 let (from, until, power) = self.reception_at(node, sent);
@@ -124,7 +124,7 @@ impl RadioAuditor {
                 }
             }
         }
-        if known && (contended || kind == FrameKind::Cts) {
+        if deterministic && (contended || kind == FrameKind::Cts) {
             let reserved = self.recent.iter().find(|sent| self.reserves(sent, node, at));
             if let Some(sent) = reserved {
                 let what = format!("n{node} sends {kind:?} though n{} has reserved the medium", sent.node);

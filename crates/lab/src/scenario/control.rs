@@ -143,8 +143,8 @@ fn read_policy(table: &TableReader<'_>, name: &str, values: &mut [(String, cc::P
 
 /// The present name of a parameter: `reading` is now called `variant`.
 fn present_name(descriptor: &cc::Descriptor, key: String, advise: impl FnOnce(&str, String)) -> String {
-    let known = |name: &str| descriptor.params.iter().any(|param| param.name == name);
-    if key != "reading" || known("reading") || !known("variant") {
+    let declares = |name: &str| descriptor.params.iter().any(|param| param.name == name);
+    if key != "reading" || declares("reading") || !declares("variant") {
         return key;
     }
     advise(&key, "is called \"variant\" now".into());
@@ -176,8 +176,8 @@ fn registered(
         .and_then(|params| AnyController::check(name, &params).map(|()| params))
         .map_err(|error| {
             let unknown = || {
-                let known = descriptor.params.iter().map(|p| p.name);
-                format!("{name} has no such parameter; {}", nearest(&error.name, known))
+                let names = descriptor.params.iter().map(|p| p.name);
+                format!("{name} has no such parameter; {}", nearest(&error.name, names))
             };
             refuse(&error.name, error.reason.clone().unwrap_or_else(unknown))
         })?;

@@ -62,9 +62,9 @@ impl Scenario {
     /// Sets the controller of the TCP or QUIC flow `name`. Fails if there is no such flow.
     pub fn set_control(&mut self, name: &str, control: CongestionControl) -> Result<()> {
         let origin = Origin::command_line(&format!("flow.{name}"));
-        let known: Vec<String> = self.flows.iter().map(|flow| flow.name.clone()).collect();
+        let names: Vec<String> = self.flows.iter().map(|flow| flow.name.clone()).collect();
         let Some(index) = self.flows.iter().position(|flow| flow.name == name) else {
-            let remark = nearest(name, known.iter().map(String::as_str));
+            let remark = nearest(name, names.iter().map(String::as_str));
             let message = format!("there is no flow \"{name}\"; {remark}");
             return Err(ScenarioError::new(&origin, &format!("flow.{name}"), message));
         };

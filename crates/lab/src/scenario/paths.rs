@@ -118,13 +118,13 @@ impl PathNodes<'_> {
             return Some(pairs.iter().map(over).collect());
         }
         let gateways = self.gateways();
-        let mut known: BTreeMap<(NodeId, NodeId), FlowPath> = BTreeMap::new();
+        let mut by_ends: BTreeMap<(NodeId, NodeId), FlowPath> = BTreeMap::new();
         let path = |pair: &(NodeId, NodeId)| {
-            if let Some(path) = known.get(pair) {
+            if let Some(path) = by_ends.get(pair) {
                 return Some(path.clone());
             }
             let path = FlowPath { segments: self.path(&gateways, *pair)?.into() };
-            known.insert(*pair, path.clone());
+            by_ends.insert(*pair, path.clone());
             Some(path)
         };
         pairs.iter().map(path).collect()

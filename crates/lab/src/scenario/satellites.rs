@@ -94,7 +94,7 @@ impl Satellites {
 }
 
 fn read_walker(table: &TableReader<'_>, iridium: bool) -> Result<Walker> {
-    let known = iridium.then(Walker::iridium);
+    let preset = iridium.then(Walker::iridium);
     let whole = |key: &'static str, most: u64, default: Option<usize>| -> Result<usize> {
         let value = table.integer(key, 1, most)?.map(|n| n as usize).or(default);
         table.need(key, value, "a whole number, such as 72")
@@ -102,17 +102,17 @@ fn read_walker(table: &TableReader<'_>, iridium: bool) -> Result<Walker> {
     let altitude: Option<Length> = table.quantity("altitude", "780km")?;
     let inclination: Option<Angle> = table.quantity("inclination", "86.4deg")?;
     let plane_spacing: Option<Angle> = table.quantity("plane_spacing", "31.6deg")?;
-    let planes = whole("planes", 1000, known.as_ref().map(|k| k.planes))?;
-    let per_plane = whole("per_plane", 1000, known.as_ref().map(|k| k.per_plane))?;
+    let planes = whole("planes", 1000, preset.as_ref().map(|k| k.planes))?;
+    let per_plane = whole("per_plane", 1000, preset.as_ref().map(|k| k.per_plane))?;
     if (planes * per_plane) as u64 > MOST {
         return Err(table.error("planes", format!("more than {MOST} satellites")));
     }
-    let altitude = altitude.map(Length::km).or(known.as_ref().map(|k| k.altitude));
+    let altitude = altitude.map(Length::km).or(preset.as_ref().map(|k| k.altitude));
     let altitude = table.need("altitude", altitude, "such as altitude = \"550km\"")?;
     if !(100.0..=100_000.0).contains(&altitude) {
         return Err(table.error("altitude", "must be from 100 to 100,000 km"));
     }
-    let inclination = inclination.map(Angle::degrees).or(known.as_ref().map(|k| k.inclination));
+    let inclination = inclination.map(Angle::degrees).or(preset.as_ref().map(|k| k.inclination));
     let inclination = table.need("inclination", inclination, "such as inclination = \"53deg\"")?;
     if inclination > 180.0 {
         return Err(table.error("inclination", "must be at most 180 degrees"));
@@ -126,8 +126,8 @@ fn read_walker(table: &TableReader<'_>, iridium: bool) -> Result<Walker> {
             return Err(table.error("orbit", message));
         }
     };
-    let spacing = plane_spacing.map(Angle::degrees).or(known.as_ref().map(|k| k.plane_spacing));
-    let defaults = known.unwrap_or(Walker { alternate: false, rounded: false, ..Walker::iridium() });
+    let spacing = plane_spacing.map(Angle::degrees).or(preset.as_ref().map(|k| k.plane_spacing));
+    let defaults = preset.unwrap_or(Walker { alternate: false, rounded: false, ..Walker::iridium() });
     Ok(Walker {
         altitude,
         inclination,
@@ -254,8 +254,8 @@ fn read_handoff(table: &TableReader<'_>) -> Result<HandoffKeys> {
         ("drop_all_in_flight", HandoffLoss::InFlight),
     ];
     if let Some(word) = handoff.text("loss")? {
-        let known = losses.iter().find(|(name, _)| *name == word).map(|(_, loss)| *loss);
-        keys.loss = known.ok_or_else(|| {
+        let chosen = losses.iter().find(|(name, _)| *name == word).map(|(_, loss)| *loss);
+        keys.loss = chosen.ok_or_else(|| {
             let names = losses.iter().map(|(name, _)| *name);
             handoff.error("loss", format!("unknown loss \"{word}\"; {}", nearest(word, names)))
         })?;

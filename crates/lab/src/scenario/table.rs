@@ -256,12 +256,12 @@ impl<'a> TableReader<'a> {
     /// An error for each key of the table that was not read.
     pub fn unknown_keys(&self) -> Vec<ScenarioError> {
         let read = self.read.borrow();
-        let mut known: Vec<&str> = read.clone();
-        known.sort_unstable();
-        known.dedup();
+        let mut keys: Vec<&str> = read.clone();
+        keys.sort_unstable();
+        keys.dedup();
         let unknown = self.entries.iter().filter(|(key, _)| !read.contains(&key.as_str()));
         let refuse = |(key, item): &(String, TomlItem)| {
-            let message = format!("unknown key; {}", nearest(key, known.iter().copied()));
+            let message = format!("unknown key; {}", nearest(key, keys.iter().copied()));
             ScenarioError::new(&item.origin, &self.path(key), message).of_kind(ErrorKind::UnknownKey)
         };
         unknown.map(refuse).collect()

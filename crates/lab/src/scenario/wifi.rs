@@ -82,8 +82,8 @@ pub(super) fn read_rate(table: &TableReader<'_>) -> Result<DirectionOptions> {
             RateControl::Fixed(mcs as u8)
         }
         _ => {
-            let known = [(RateControl::Minstrel, "minstrel"), (RateControl::Ideal, "ideal")];
-            word(table, "rate_control", &known, RateControl::Minstrel)?
+            let controls = [(RateControl::Minstrel, "minstrel"), (RateControl::Ideal, "ideal")];
+            word(table, "rate_control", &controls, RateControl::Minstrel)?
         }
     };
     Ok(direction)

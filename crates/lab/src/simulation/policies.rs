@@ -150,11 +150,11 @@ impl Environment {
 
 /// The numbers of flows. Fails with the names that there are, and for a flow whose controller does not stay.
 fn numbers(run: &Run, names: &[String]) -> Result<Vec<u32>, String> {
-    let known = run.flow_names();
+    let flow_names = run.flow_names();
     let number = |name: &String| {
-        let number = known.iter().position(|flow| flow == name);
-        let number =
-            number.ok_or_else(|| format!("there is no flow \"{name}\"; there are {}", known.join(", ")))?;
+        let number = flow_names.iter().position(|flow| flow == name);
+        let number = number
+            .ok_or_else(|| format!("there is no flow \"{name}\"; there are {}", flow_names.join(", ")))?;
         Ok(number as u32)
     };
     let numbers = names.iter().map(number).collect::<Result<Vec<u32>, String>>()?;

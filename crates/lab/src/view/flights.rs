@@ -77,11 +77,11 @@ impl Run {
                     if event != PacketLog::ENQUEUE && reason.is_none_or(|reason| reason.after_queue()) =>
                 {
                     let Some(list) = open.get_mut(&key) else { continue };
-                    let known = list.pop_front();
+                    let sent = list.pop_front();
                     if list.is_empty() {
                         open.remove(&key);
                     }
-                    if let Some(flight) = known.filter(|_| at >= from) {
+                    if let Some(flight) = sent.filter(|_| at >= from) {
                         match reason {
                             Some(reason) => flights.push(log, flight, f64::NAN, fate(reason)),
                             None => flights.push(log, flight, at, PacketFate::Arrives),

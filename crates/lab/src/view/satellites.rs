@@ -72,8 +72,8 @@ impl SatelliteView {
         let system = &self.satellites.system;
         let result = system.terminals.iter().position(|terminal| terminal.name == name);
         result.map(|terminal| system.constellation.len() + terminal).ok_or_else(|| {
-            let known = system.terminals.iter().map(|terminal| terminal.name.as_str());
-            format!("there is no terminal \"{name}\"; {}", nearest(name, known))
+            let names = system.terminals.iter().map(|terminal| terminal.name.as_str());
+            format!("there is no terminal \"{name}\"; {}", nearest(name, names))
         })
     }
 

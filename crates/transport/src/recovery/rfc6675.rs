@@ -104,9 +104,9 @@ impl LossRecovery for Rfc6675 {
     }
 
     fn note_sent(s: &mut Sender, seq: u32) {
-        let again = seq < s.high;
+        let retransmission = seq < s.high;
         let sack = board(s);
-        if again && sack.recovering {
+        if retransmission && sack.recovering {
             // The rescue retransmission, which is above all reports, does not move HighRxt.
             match sack.board.highest() {
                 Some(top) if seq < top => sack.mark_retransmitted(seq),

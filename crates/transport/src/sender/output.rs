@@ -114,12 +114,12 @@ impl Sender {
     pub(crate) fn output<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
         let now = context.now();
         let outstanding = self.high - self.una;
-        let again = seq < self.high;
-        if W::SENDS && !again {
+        let retransmission = seq < self.high;
+        if W::SENDS && !retransmission {
             context.sending(self.in_flight(), self.allowance());
         }
         self.segments.sent(self.una, self.high, seq, now);
-        if !again {
+        if !retransmission {
             self.high = seq + 1;
             if !self.timing {
                 self.timing = true;
@@ -129,29 +129,28 @@ impl Sender {
         }
         if self.reports.reports_sent() {
             let in_flight = [outstanding, self.in_flight()];
-            let transmission =
-                Transmission { seq, now, retransmission: again, una: self.una, lost: 0, in_flight };
+            let transmission = Transmission { seq, now, retransmission, una: self.una, lost: 0, in_flight };
             self.reports.sent(&mut self.controller, &transmission);
         }
-        self.transmit(context, seq, again);
+        self.transmit(context, seq, retransmission);
         let restart = outstanding == 0 && !matches!(self.recovery_state, RecoveryState::Vegas(_));
         if restart || context.timer(FlowTimer::Retransmit) == Time::NEVER {
             context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto());
         }
     }
 
-    /// Builds the packet of segment `seq` and gives it to the network. `again`: it is a retransmission.
+    /// Builds the packet of segment `seq` and gives it to the network. `retransmission`: it was sent before.
     #[inline]
-    pub(crate) fn transmit<W: FlowContext>(&mut self, context: &mut W, seq: u32, again: bool) {
+    pub(crate) fn transmit<W: FlowContext>(&mut self, context: &mut W, seq: u32, retransmission: bool) {
         let syn = seq == 0 && self.options.syn;
         let size = if syn { self.options.syn_size } else { self.wire_size };
         let mut packet = Packet::new(PacketKind::Data, self.flow, self.route, seq, size, context.now());
         if self.uses_router_feedback {
-            packet = self.set_request_headers(packet, syn, again);
+            packet = self.set_request_headers(packet, syn, retransmission);
         }
         if !syn {
             self.stats.sent += 1;
-            self.stats.retransmitted += again as u32;
+            self.stats.retransmitted += retransmission as u32;
         }
         context.send(packet, &AckOptions::NONE);
     }

@@ -157,14 +157,20 @@ impl Sender {
     /// Sets the fields of a data packet that routers and the receiver process: ECT, CWR, and the rate or feedback
     /// request.
     #[cold]
-    pub(super) fn set_request_headers(&mut self, mut packet: Packet, syn: bool, again: bool) -> Packet {
-        let capable = self.options.ecn && !(syn || again && self.options.stack == StackProfile::Linux);
+    pub(super) fn set_request_headers(
+        &mut self,
+        mut packet: Packet,
+        syn: bool,
+        retransmission: bool,
+    ) -> Packet {
+        let capable =
+            self.options.ecn && !(syn || retransmission && self.options.stack == StackProfile::Linux);
         packet.ecn = match (capable, self.options.l4s) {
             (false, _) => Ecn::NotEct,
             (true, false) => Ecn::Ect0,
             (true, true) => Ecn::Ect1,
         };
-        packet.cwr = self.options.ecn && !again && std::mem::take(&mut self.cwr);
+        packet.cwr = self.options.ecn && !retransmission && std::mem::take(&mut self.cwr);
         let round_trip = || self.rtt.smoothed(&self.options).unwrap_or(Span::ZERO);
         if self.reports.has(Signals::ROUTER_RATE) {
             packet.set_rate_header(RateHeader::request(round_trip()));

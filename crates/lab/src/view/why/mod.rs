@@ -109,10 +109,10 @@ fn unanswered(part: &'static str, message: String) -> Unanswered {
 }
 
 fn number_of(name: &str, names: &[String]) -> Result<u32, Unanswered> {
-    let place = names.iter().position(|known| known == name);
+    let place = names.iter().position(|listed| listed == name);
     place.map(|number| number as u32).ok_or_else(|| {
-        let known = names.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", ");
-        unanswered("flow", format!("there is no TCP or QUIC flow {name}; there are {known}"))
+        let listed = names.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", ");
+        unanswered("flow", format!("there is no TCP or QUIC flow {name}; there are {listed}"))
     })
 }
 

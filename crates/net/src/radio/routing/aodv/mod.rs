@@ -359,9 +359,9 @@ impl Aodv {
     fn purge(&mut self, cx: &mut RoutingContext<'_>) {
         let (now, ns2, gap) = (cx.now, self.config.ns2, self.config.release_gap);
         self.seen.retain(|_, until| *until > now);
-        let known: Vec<u32> = self.routes.keys().copied().collect();
+        let destinations: Vec<u32> = self.routes.keys().copied().collect();
         let mut delay = Span::ZERO;
-        for to in known {
+        for to in destinations {
             let Some(route) = self.routes.get_mut(&to) else { continue };
             if route.state == State::Up && route.expire < now {
                 route.seq = route.seq.wrapping_add(1);

@@ -96,8 +96,8 @@ impl AodvRoute {
 
     /// Mean time per hop of the last discoveries; none if there was none.
     pub fn per_hop(&self) -> Option<Span> {
-        let known = self.latency.iter().filter(|l| **l > Span::ZERO);
-        let count = known.clone().count() as u64;
-        (count > 0).then(|| Span::from_ps(known.map(|l| l.ps()).sum::<u64>() / count))
+        let latencies = self.latency.iter().filter(|l| **l > Span::ZERO);
+        let count = latencies.clone().count() as u64;
+        (count > 0).then(|| Span::from_ps(latencies.map(|l| l.ps()).sum::<u64>() / count))
     }
 }
