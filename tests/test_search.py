@@ -199,6 +199,7 @@ def test_objectives_compare_controllers_profiles_and_substrates() -> None:
     regret = parse("regret(utilisation, cubic) >= 0.25", "vegas", None, "x")
     assert [role.label for role in regret.roles] == ["vegas", "cubic"]
     assert regret.value([0.5, 0.9]) == pytest.approx(0.4)
+    assert parse("regret(utilisation) >= 0.25", "vegas", "bbr", "x").text == "regret(utilisation, bbr) >= 0.25"
     ratio = parse("ratio(goodput, quic, tcp) <= 0.8", "bbr", None, "x")
     assert [role.quic for role in ratio.roles] == [True, False]
     parameters = parse('ratio(rtt, { kind = "vegas", alpha = 1 }, vegas) >= 2', "reno", None, "x")

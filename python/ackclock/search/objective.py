@@ -144,6 +144,7 @@ def parse(text: str, control: str | Role, against: str | None, place: str) -> Ob
     if form == "ratio" and len(inside) == 3:
         return Objective(text, form, name, _pair(tested, *inside[1:]), match[4], bound)
     other = against or (inside[1] if len(inside) > 1 else "reno")
+    text = f"{form}({name}, {other}) {match[4]} {match[5]}"
     return Objective(text, form, name, (tested, role(other)), match[4], bound)
 
 
