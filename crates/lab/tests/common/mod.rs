@@ -2,7 +2,6 @@
 #![allow(dead_code, reason = "not every test uses all")]
 
 use lab::{Recording, Run, Scenario, Settings, Study};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::{Span, Time};
 
@@ -58,17 +57,17 @@ pub fn copied(text: &str) -> lab::Outcome {
     whole.outcome()
 }
 
-/// Calls `check` for each point of each study of the fingerprints, on two threads.
+/// Calls `check` with the file, the point and the text of each point of each study of the fingerprints, on two threads.
 pub fn each_fingerprint_scenario(check: impl Fn(&str, usize, &str) + Sync) {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fingerprints"));
-    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    // From the folder of the crate, in which its tests run.
+    let files = std::fs::read_dir("tests/fingerprints").unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
     files.sort();
     let studies: Vec<_> = files
         .into_iter()
         .map(|path| {
             let text = std::fs::read_to_string(&path).unwrap();
-            let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+            let name = path.to_str().unwrap().to_string();
             let points = Study::parse(&name, &text, &[]).unwrap().points();
             (name, text, points)
         })
