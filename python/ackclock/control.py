@@ -174,17 +174,12 @@ def check(cls: type, parameters: Sequence[str] = ()) -> None:
             raise ValueError(f"{cls.__name__} needs the parameter {p.name}")
     if any(p.kind is p.VAR_KEYWORD for p in every):
         return
-    parameters = [p.name for p in every[1:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    accepted = [p.name for p in every[1:] if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     for name in parameters:
-        if name not in parameters:
-            near = difflib.get_close_matches(name, parameters, 1)
-            remark = (
-                f"did you mean {near[0]}?"
-                if near
-                else f"it has {', '.join(parameters)}"
-                if parameters
-                else "it has none"
-            )
+        if name not in accepted:
+            near = difflib.get_close_matches(name, accepted, 1)
+            listed = f"it has {', '.join(accepted)}" if accepted else "it has none"
+            remark = f"did you mean {near[0]}?" if near else listed
             raise ValueError(f"{cls.__name__} has no parameter {name}; {remark}")
 
 
