@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -24,26 +25,21 @@ Cost = Callable[[], float]
 """Runs a network; ns a packet-hop."""
 
 
+def cost(engine: Mapping[str, Any]) -> float:
+    """The CPU time of a run, ns a packet-hop; `engine`: that of its outcome."""
+    return 1e9 * float(engine["cpu_s"]) / float(engine["packet_hops"])
+
+
 def dumbbell(flows: int) -> Cost:
     """NewReno flows: up to 1,000 over 100 Mb/s, more over 10 Gb/s, a million over 100 Gb/s."""
     duration, rate = (20.0, 10**8) if flows <= 1000 else (2.0, 10**10) if flows <= 100_000 else (1.0, 10**11)
-
-    def run() -> float:
-        engine = json.loads(_core.bench(flows, duration, rate))
-        return 1e9 * float(engine["cpu_s"]) / float(engine["packet_hops"])
-
-    return run
+    return lambda: cost(json.loads(_core.bench(flows, duration, rate)))
 
 
 def scenario(text: str) -> Cost:
     """A scenario."""
     parsed = Scenario.parse(text)
-
-    def run() -> float:
-        engine = parsed.run(seed=1).outcome["engine"]
-        return 1e9 * float(engine["cpu_s"]) / float(engine["packet_hops"])
-
-    return run
+    return lambda: cost(parsed.run(seed=1).outcome["engine"])
 
 
 def fat_tree(ports: int) -> Cost:

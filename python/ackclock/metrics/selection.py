@@ -113,7 +113,7 @@ def _one(value: Value) -> Callable[[Row], list[float]]:
     return each
 
 
-def _of_flows(name: str, registered: Metric, rows: Sequence[Row], flows: Sequence[str]) -> RunMetric:
+def _of_flows(name: str, entry: Metric, rows: Sequence[Row], flows: Sequence[str]) -> RunMetric:
     names = dict.fromkeys(flow["name"] for row in rows for flow in row["flows"])
     for flow in flows:
         if flow not in names:
@@ -127,25 +127,23 @@ def _of_flows(name: str, registered: Metric, rows: Sequence[Row], flows: Sequenc
         chosen_flows = [
             flow for flow in row["flows"] if (flow["name"] in flows if flows else not only_tcp or flow["kind"] != "udp")
         ]
-        return [value for flow in chosen_flows if (value := registered.value(flow)) is not None]
+        return [value for flow in chosen_flows if (value := entry.value(flow)) is not None]
 
     counts = {len([f for f in row["flows"] if not only_tcp or f["kind"] != "udp"]) for row in rows}
     what = "TCP flows" if only_tcp else "flows"
     if flows:
-        words = f"{registered.words} of {', '.join(flows)}"
+        words = f"{entry.words} of {', '.join(flows)}"
     elif counts == {1}:
-        words = registered.words
+        words = entry.words
     else:
         number = f"{next(iter(counts))} " if len(counts) == 1 else ""
-        combination = "total" if registered.combine == "sum" else "mean"
-        words = f"{combination} {registered.words.removeprefix('mean ')} of {number}{what}"
-    limits = (registered.least, registered.most)
-    return RunMetric(
-        name, words, registered.unit, each, registered.combine, limits, of="flows", better=registered.better
-    )
+        combination = "total" if entry.combine == "sum" else "mean"
+        words = f"{combination} {entry.words.removeprefix('mean ')} of {number}{what}"
+    limits = (entry.least, entry.most)
+    return RunMetric(name, words, entry.unit, each, entry.combine, limits, of="flows", better=entry.better)
 
 
-def _of_links(name: str, registered: Metric, rows: Sequence[Row], link: str) -> RunMetric:
+def _of_links(name: str, entry: Metric, rows: Sequence[Row], link: str) -> RunMetric:
     used: dict[str, float] = {}
     for row in rows:
         for one in row["links"]:
@@ -158,9 +156,7 @@ def _of_links(name: str, registered: Metric, rows: Sequence[Row], link: str) -> 
 
     def value(row: Row) -> float | None:
         of_link = next((one for one in row["links"] if one["name"] == chosen), None)
-        return None if of_link is None else registered.value(of_link)
+        return None if of_link is None else entry.value(of_link)
 
-    words = f"{registered.words} of {chosen}"
-    return RunMetric(
-        name, words, registered.unit, _one(value), "one", (registered.least, registered.most), better=registered.better
-    )
+    words = f"{entry.words} of {chosen}"
+    return RunMetric(name, words, entry.unit, _one(value), "one", (entry.least, entry.most), better=entry.better)

@@ -162,8 +162,8 @@ def _calls() -> str:
     return ", ".join(FUNCTIONS)
 
 
-def _is_number(value: object) -> bool:
-    """Whether a value is a number, or None."""
+def _is_bound(value: object) -> bool:
+    """Whether a value is a number, or None for the usual bound."""
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
@@ -236,7 +236,7 @@ class Convention:
         if part is not None and not (len(part) == 2 and 0 < part[0] <= part[1]):
             raise BadInput(f"first_rate: {part!r} is no pair of positive numbers, the smaller one first")
         bounds = self.bounds
-        if not isinstance(bounds, Sequence) or len(bounds) != 2 or not all(_is_number(bound) for bound in bounds):
+        if not isinstance(bounds, Sequence) or len(bounds) != 2 or not all(_is_bound(bound) for bound in bounds):
             raise BadInput(f"bounds: {bounds!r} is no pair of numbers; None in it is the bound of the kind of action")
         for name in ("controller", "parameter"):
             value = getattr(self, name)
