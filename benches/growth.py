@@ -42,12 +42,12 @@ def scenario(text: str) -> Cost:
     return lambda: cost(parsed.run(seed=1).outcome["engine"])
 
 
-def fat_tree(ports: int) -> Cost:
-    """Short flows from one half of the hosts to the other, 1 Gb/s for each host, over links of 10 Gb/s."""
+def fabric(ports: int, duration_s: float) -> str:
+    """Short flows from one half of the hosts of a fat tree to the other, 1 Gb/s for each host, over links of 10 Gb/s."""
     hosts = ports**3 // 4
     halves = [json.dumps([f"h{host}" for host in half]) for half in (range(hosts // 2), range(hosts // 2, hosts))]
-    return scenario(f"""
-duration = "10ms"
+    return f"""
+duration = "{duration_s}s"
 routing  = "ecmp"
 tcp      = {{ min_rto = "5ms" }}
 [[topology]]
@@ -64,7 +64,12 @@ to    = {halves[1]}
 load  = "{hosts}Gbps"
 size  = "100kB"
 shape = 1.3
-""")
+"""
+
+
+def fat_tree(ports: int) -> Cost:
+    """The fabric for 10 ms."""
+    return scenario(fabric(ports, 0.01))
 
 
 def chain(hops: int) -> Cost:

@@ -67,6 +67,7 @@ class Finished:
     radio: dict[str, bytes]
     captured: list[bytes]
     qlogs: list[tuple[str, str, str]]
+    one_thread: str | None
     causes: list[str]
     causes_until_s: float
 
@@ -84,8 +85,10 @@ def run(
     qlog: bool = False,
     causes: int = 0,
     until_s: float | None = None,
+    threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Finished: ...
+def explain_threads(scenario: Scenario, threads: int, *, seed: int | None = None) -> str: ...
 
 class World:
     def __init__(

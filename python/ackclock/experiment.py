@@ -270,6 +270,7 @@ class Scenario:
         qlog: bool = False,
         causes: int = 0,
         until_s: float | None = None,
+        threads: int = 1,
         progress: Callable[[float], object] | None = None,
     ) -> Result:
         """Run the scenario. The GIL is released; Ctrl-C raises KeyboardInterrupt within tens of milliseconds.
@@ -279,11 +280,14 @@ class Scenario:
         meaning all hosts that send data (`Result.captures`); `qlog` keeps the qlogs of QUIC flows (`Result.qlogs`);
         `causes` explains so many reductions of windows (`Result.causes`; needs `trace="ack"` and `packets`);
         `audit` checks the run and fills `Result.violations`; `until_s` ends the run soon after that time (its traces
-        are valid, its outcome is not); `progress` is called with the completed fraction.
+        are valid, its outcome is not); `threads`: on at most so many threads, with equal results (docs/speed.md;
+        `Result.one_thread` is the reason if it was one); `progress` is called with the completed fraction.
         Raises ScenarioError if a place does not exist, and ControllerError if a controller written in Python raises
         an exception; the error has `flow`, `time_s` and that exception as its cause.
         """
         utf8(*captures)
+        if threads < 1:
+            raise refused("run", "threads: must be at least 1")
         if not 0 <= causes <= MOST_CAUSES:
             raise refused("run", f"causes: must be from 0 to {MOST_CAUSES}")
         if causes and not (packets and trace == "ack"):
@@ -302,6 +306,7 @@ class Scenario:
                 qlog=qlog,
                 causes=causes,
                 until_s=until_s,
+                threads=threads,
                 progress=progress,
             )
         except ScenarioError:
@@ -309,6 +314,20 @@ class Scenario:
         except ValueError as error:
             raise refused("run", str(error)) from None
         return Result(finished, list(captures))
+
+    def threads(self, most: int, *, seed: int | None = None) -> dict[str, Any]:
+        """How `run(threads=most)` divides the network.
+
+        `work` has the share of each thread; `cut_links` of `links` lead from one part to another (each direction counts);
+        `lookahead_s` is the least delay of the links between parts, and `hops` the estimated packet-hops of the network
+        in this time. Raises ScenarioError with the reason if the run uses one thread.
+        """
+        try:
+            return dict(json.loads(_core.explain_threads(self._parsed, most, seed=seed)))
+        except ScenarioError:
+            raise
+        except ValueError as error:
+            raise refused("threads", str(error)) from None
 
     def changed(self, at: str | float, *, name: str = "", **change: Any) -> Scenario:
         """The scenario with one more `[[change]]` at `at`, such as `changed("8s", set={"link.l.rate": "5Mbps"})`.

@@ -64,6 +64,11 @@ class Result:
         return self._finished.fingerprint
 
     @property
+    def one_thread(self) -> str | None:
+        """Why the run has used one thread, if it was to use several."""
+        return self._finished.one_thread
+
+    @property
     def members(self) -> Members:
         """The flows and links of the run in the order of their numbers, which traces use."""
         of = self._finished

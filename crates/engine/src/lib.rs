@@ -19,7 +19,7 @@ mod timers;
 
 pub use event_queue::{EventQueue, Next};
 pub use lanes::LaneHint;
-pub use memory::{large_vec, prefetch, prefetch_item};
+pub use memory::{large_copy, large_vec, prefetch, prefetch_item};
 pub use random::Stream;
 pub use tie::Tie;
 

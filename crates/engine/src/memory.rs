@@ -13,6 +13,13 @@ pub fn large_vec<T>(capacity: usize) -> Vec<T> {
     items
 }
 
+/// A copy of `items`, as [`large_vec`] has it.
+pub fn large_copy<T: Clone>(items: &[T]) -> Vec<T> {
+    let mut copy = large_vec(items.len());
+    copy.extend_from_slice(items);
+    copy
+}
+
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn advise_huge<T>(items: &Vec<T>) {

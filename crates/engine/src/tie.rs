@@ -7,13 +7,13 @@ use units::Time;
 pub struct Tie(pub(crate) u64);
 
 /// Bits of the time that an item was under way, and of the number of its source.
-const AGE_BITS: u32 = 44;
-const SOURCE_BITS: u32 = 12;
+const AGE_BITS: u32 = 40;
+const SOURCE_BITS: u32 = 16;
 const OLDEST: u64 = (1 << AGE_BITS) - 1;
 
 impl Tie {
     /// What was scheduled earlier comes first: an item for time `at` that source `source` scheduled at `since`. Sources that
-    /// schedule at one time follow in the order of their numbers, modulo 4,096. Items that are under way for more than 17.5 s
+    /// schedule at one time follow in the order of their numbers, modulo 65,536. Items that are under way for more than 1.1 s
     /// count as scheduled at the same time. Items of one source with one `at` and one `since` stay in
     /// their order if the source delivers in the order in which it sends.
     #[inline]

@@ -27,9 +27,9 @@ pub use scenario::{
 };
 pub use simulation::{
     Attachment, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,
-    HandoffOutcome, LinkOutcome, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow,
-    ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, SatelliteOutcome, Settings,
-    TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
+    HandoffOutcome, LinkOutcome, NotForkable, Outcome, PacketLog, PartFacts, Parts, RadioLog, Recording,
+    ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run,
+    SatelliteOutcome, Settings, TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
 };
 pub use study::{Axis, Done, Job, Pool, Step, Study};
 pub use view::{

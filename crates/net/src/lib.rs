@@ -39,7 +39,7 @@ pub use grants::{GrantAccount, GrantOptions, Grants, REQUEST_GRANT};
 pub use ids::{LinkId, NodeId};
 pub use link::{LinkAccount, LinkSpec, ROUTERS, RouterConfig, RouterKind};
 pub use medium::{Medium, MediumKind};
-pub use network::{Arrival, DatagramChanges, Network, NotPrepared};
+pub use network::{Arrival, DatagramChanges, Network, NotPrepared, cut};
 pub use next_hop::Segment;
 pub use packet::{Ecn, Packet, PacketKind, RateHeader, RouterReply, XcpHeader};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};

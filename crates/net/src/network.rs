@@ -3,6 +3,7 @@
 mod account;
 mod ahead;
 mod change;
+pub mod cut;
 mod forward;
 mod medium;
 mod service;
@@ -98,6 +99,8 @@ pub struct Network {
     held: Vec<(Time, Packet)>,
     /// Of the last packet that was [`Arrival::Ahead`].
     last_hop: LastHop,
+    /// For each link, its packets that are in the event queues of other parts of the run; empty if there are none.
+    elsewhere: Vec<u64>,
 }
 
 impl Network {
@@ -133,6 +136,7 @@ impl Network {
             received: Vec::new(),
             held: Vec::new(),
             last_hop: LastHop::default(),
+            elsewhere: Vec::new(),
         }
     }
 

@@ -83,7 +83,7 @@ mod _core {
     #[pymodule_export]
     use super::replay::PyScriptedSender;
     #[pymodule_export]
-    use super::run::{Finished, bench, run};
+    use super::run::{Finished, bench, explain_threads, run};
     #[pymodule_export]
     use super::satellites::PySatelliteView;
     #[pymodule_export]

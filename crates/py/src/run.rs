@@ -2,7 +2,7 @@
 
 use crate::errors::{controller_error, guarded, interruptible, scenario_error};
 use crate::scenario::PyScenario;
-use lab::{Recording, Run, Settings, TraceMode};
+use lab::{Parts, Recording, Run, Settings, TraceMode};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -13,6 +13,9 @@ pub(crate) const CHUNK: u64 = 1 << 16;
 
 /// The same if a time limit ends the run, or if controllers in Python make events slow.
 pub(crate) const FEW: u64 = 1 << 13;
+
+/// The same for a run on several threads, which are started for each call.
+const MANY: u64 = 1 << 21;
 
 /// A finished run.
 #[pyclass(frozen, module = "ackclock._core")]
@@ -54,6 +57,9 @@ pub(crate) struct Finished {
     /// The qlogs of QUIC flows: name of the flow, the sender's and the receiver's file.
     #[pyo3(get)]
     qlogs: Vec<(String, String, String)>,
+    /// Why the run has used one thread, if it was to use several.
+    #[pyo3(get)]
+    one_thread: Option<String>,
     /// Explanations of reductions of windows, as JSON.
     #[pyo3(get)]
     causes: Vec<String>,
@@ -69,7 +75,7 @@ pub(crate) fn trace_mode(name: &str) -> PyResult<TraceMode> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, qlog=false, causes=0, until_s=None, progress=None))]
+#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, qlog=false, causes=0, until_s=None, threads=1, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -84,6 +90,7 @@ pub(crate) fn run(
     qlog: bool,
     causes: usize,
     until_s: Option<f64>,
+    threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Finished> {
     let recording = Recording {
@@ -103,12 +110,35 @@ pub(crate) fn run(
     for place in &captures {
         run.capture(place).map_err(PyValueError::new_err)?;
     }
+    let (mut parts, one_thread) = match (threads > 1).then(|| Parts::new(&mut run, threads)).transpose() {
+        Ok(parts) => (parts, None),
+        Err(reason) => (None, Some(reason)),
+    };
     let chunk = if until_s.is_some() || run.has_external() { FEW } else { CHUNK };
     let duration = scenario.scenario.duration.seconds();
-    let advance =
-        |run: &mut Run| run.advance(chunk) || until_s.is_some_and(|until| run.progress() * duration > until);
+    let advance = |run: &mut Run| {
+        let ended = match &mut parts {
+            Some(parts) => parts.advance(run, MANY),
+            None => run.advance(chunk),
+        };
+        ended || until_s.is_some_and(|until| run.progress() * duration > until)
+    };
     drive(py, &mut run, advance, progress.as_ref())?;
-    finished(py, run, causes)
+    Ok(Finished { one_thread, ..finished(py, run, causes)? })
+}
+
+/// How a run would be divided among threads, as JSON; the reason as an error if one thread is faster.
+#[pyfunction]
+#[pyo3(signature = (scenario, threads, *, seed=None))]
+pub(crate) fn explain_threads(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    threads: usize,
+    seed: Option<u64>,
+) -> PyResult<String> {
+    let mut run = build(py, scenario, Settings { seed, ..Settings::default() })?;
+    let parts = py.detach(|| guarded(|| Parts::new(&mut run, threads)))?;
+    parts.map(|parts| lab::to_json(parts.facts())).map_err(PyValueError::new_err)
 }
 
 /// What a run has recorded, after its end, with the causes of so many reductions of windows.
@@ -138,6 +168,7 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
         radio: radio_columns(py, radio)?,
         captured,
         qlogs,
+        one_thread: None,
         causes: causes.iter().map(lab::to_json).collect(),
         causes_until_s,
     })
@@ -168,7 +199,7 @@ pub(crate) fn build(py: Python<'_>, scenario: &PyScenario, settings: Settings) -
 pub(crate) fn drive(
     py: Python<'_>,
     run: &mut Run,
-    advance: impl Fn(&mut Run) -> bool + Sync,
+    mut advance: impl FnMut(&mut Run) -> bool + Send,
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<()> {
     loop {

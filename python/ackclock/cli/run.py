@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +11,16 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from ackclock import scenario_check
+from ackclock import ScenarioError, scenario_check
 from ackclock.cli.console import progress
 from ackclock.cli.live import OWN, real_time
-from ackclock.cli.options import AllowCode, File, Overrides, Seed
+from ackclock.cli.options import AllowCode, File, Overrides, Seed, at_most
 from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.cli.summary import summary
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_picture, check_targets, save_figure, write_bytes, write_table
 from ackclock.result import Result, Trace
+from ackclock.si import quantity
 from ackclock.text import advise, ascii_json, lost_connections, say
 
 if TYPE_CHECKING:
@@ -77,6 +79,8 @@ def command(
     fingerprint: bool = False,
     over: Literal["quic"] | None = None,
     all_: Annotated[bool, Parameter(name="--all")] = False,
+    threads: Annotated[int, Parameter(validator=at_most("--threads", 1024))] = 1,
+    explain_threads: bool = False,
     allow_code: AllowCode = False,
 ) -> int:
     """Run one scenario and print a summary.
@@ -108,13 +112,18 @@ def command(
         Older name of --on quic.
     all_
         Show every flow and link. Default: the first 40, and the flows of a [[traffic]] table as one row.
+    threads
+        Divide the network among at most so many threads, with the same results. If a run uses one thread instead, a
+        line says why: it is small, has a recording, or something that cannot be divided.
+    explain_threads
+        Print how --threads (default here: all processors) divides the network, and do not run it.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
     on = _substrate(on, over)
     if on not in {"tcp", "quic"}:
-        _check_real_time(on, files, audit=audit, fingerprint=fingerprint)
+        _check_real_time(on, files, audit=audit, fingerprint=fingerprint, threads=threads > 1 or explain_threads)
         return real_time(on, Scenario.load(file, set_ or (), allow_code=allow_code), seed, as_json, files.trace)
     captures = _captures(files.pcap or ())
     targets = _targets(files.plot, files.trace, files.packets, *captures.values())
@@ -122,6 +131,8 @@ def command(
     scenario = _load(file, set_ or (), on, needs_quic=files.qlog is not None, allow_code=allow_code)
     if over is not None:
         say("ackclock: advice: --over quic is now --on quic", error=True)
+    if explain_threads:
+        return _explain_threads(scenario, threads, seed)
     with progress("simulating", quiet=as_json or fingerprint) as advance:
         result = scenario.run(
             seed=seed,
@@ -131,8 +142,11 @@ def command(
             fingerprint=fingerprint,
             qlog=files.qlog is not None,
             captures=list(captures),
+            threads=threads,
             progress=advance,
         )
+    if result.one_thread is not None:
+        say(f"ackclock: one thread: {result.one_thread}", error=True)
     _write_all(scenario, result, seed, files, captures, size)
     if files.qlog is not None:
         targets += _write_qlogs(result, files.qlog)
@@ -145,6 +159,21 @@ def command(
     return _report_faults(result)
 
 
+def _explain_threads(scenario: Scenario, threads: int, seed: int | None) -> int:
+    """Print how the network is divided among threads, or why it is not."""
+    most = threads if threads > 1 else len(os.sched_getaffinity(0))
+    try:
+        parts = scenario.threads(most, seed=seed)
+    except ScenarioError as error:
+        say(f"one thread: {error.message}")
+        return 0
+    shares = ", ".join(f"{100 * share:.0f} %" for share in parts["work"])
+    say(f"{len(parts['work'])} threads, with {shares} of the estimated work")
+    say(f"{parts['cut_links']} of {parts['links']} link directions lead from one part to another")
+    say(f"least delay between parts: {quantity(parts['lookahead_s'], 's')}, about {parts['hops']:.0f} packet-hops")
+    return 0
+
+
 def _substrate(on: str, over: str | None) -> str:
     """What carries the flows. Raises BadInput for two different substrates."""
     if over is not None and on not in {"tcp", over}:
@@ -152,12 +181,13 @@ def _substrate(on: str, over: str | None) -> str:
     return on if over is None else over
 
 
-def _check_real_time(on: str, files: Files, *, audit: bool, fingerprint: bool) -> None:
+def _check_real_time(on: str, files: Files, *, audit: bool, fingerprint: bool, threads: bool) -> None:
     """Raise BadInput for an unknown substrate, and for options that runs in real time do not have."""
     if on not in {"udp", "kernel"} and not on.startswith(OWN):
         raise BadInput(f"--on {on}: there are tcp, quic, udp, linux:NAME (such as linux:cubic) and kernel")
     options: dict[str, object] = {"--packets": files.packets, "--pcap": files.pcap, "--qlog": files.qlog}
     options |= {"--plot": files.plot, "--audit": audit or None, "--fingerprint": fingerprint or None}
+    options |= {"--threads": threads or None}
     for option, value in options.items():
         if value is not None:
             raise BadInput(f"--on {on}: runs in real time, which has no {option}")

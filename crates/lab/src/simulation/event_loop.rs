@@ -49,6 +49,8 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) has_external: bool,
     /// For each flow, the first link of its data and of its ACKs.
     pub(super) first_links: Vec<[LinkId; 2]>,
+    /// For each TCP and UDP flow the routes of its data and of its acknowledgements; none for the latter if it has none.
+    pub(super) routes: Vec<(u32, Option<u32>)>,
     /// Numbers of the flows, in the order of the scenario.
     pub(super) order: Vec<u32>,
     /// The owners of the timers after those of the flows.
@@ -65,6 +67,10 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) round_trips: Arc<[Span]>,
     /// All events up to this time are processed; those at this time too if [`Simulation::advance`] was told so.
     pub(super) reached: Time,
+    /// With several threads, what this part of the run has for packets that leave it.
+    pub(super) border: Option<Box<super::parts::Border>>,
+    /// Events that other parts of the run have processed.
+    pub(super) other_events: u64,
     /// CPU time of the event loop so far, ns.
     pub(super) cpu: u64,
     pub(super) wall: u64,
@@ -239,6 +245,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// A packet of data arrives at its receiver at `at`, which can be in the future. A delayed ACK that is due before `at` is
     /// sent first.
     fn receive(&mut self, at: Time, packet: &Packet) {
+        if let Some(border) = &mut self.border
+            && border.takes(&self.network, &mut self.ack_options, at, packet)
+        {
+            return;
+        }
         if !self.network.is_counted_now(at) {
             return self.network.hold(at, packet);
         }
@@ -305,13 +316,16 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn network_event(&mut self, id: u32) {
         match self.network_timers[(id - self.first_network_timer()) as usize] {
             TimerOwner::Satellites => self.satellite_event(),
-            TimerOwner::Warmup => self.end_warmup(),
+            TimerOwner::Warmup => {
+                self.store_warmup();
+                self.network.end_warmup();
+            }
             TimerOwner::Radio => self.radio_event(),
         }
     }
 
     /// Number of the first timer after those of the flows.
-    fn first_network_timer(&self) -> u32 {
+    pub(super) fn first_network_timer(&self) -> u32 {
         self.schedules.len() as u32 * FlowTimer::COUNT
     }
 

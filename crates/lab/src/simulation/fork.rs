@@ -30,10 +30,13 @@ impl Run {
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
-    fn fork(&self) -> Result<Self, NotForkable> {
+    pub(super) fn fork(&self) -> Result<Self, NotForkable> {
         if !self.quic.is_empty() {
             let name = &self.names[self.senders.len()]; // QUIC flows have the numbers after those of TCP flows
             return Err(NotForkable(format!("flow \"{name}\" is a QUIC flow, whose stack cannot be copied")));
+        }
+        if self.border.is_some() {
+            return Err(NotForkable("a run on several threads cannot be copied".into()));
         }
         let copy = Simulation {
             title: self.title.clone(),
@@ -43,8 +46,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             recorder: self.recorder.clone(),
             ack_options: self.ack_options.clone(),
             endpoints: self.endpoints.clone(),
-            senders: self.senders.clone(),
-            receivers: self.receivers.clone(),
+            senders: engine::large_copy(&self.senders),
+            receivers: engine::large_copy(&self.receivers),
             receiving: Vec::new(),
             quic: Vec::new(),
             udp: self.udp.clone(),
@@ -58,6 +61,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             given_names: self.given_names.clone(),
             first_links: self.first_links.clone(),
             order: self.order.clone(),
+            routes: self.routes.clone(),
+            border: None,
             network_timers: self.network_timers.clone(),
             satellites: self.satellites.clone(),
             warmup: self.warmup.clone(),

@@ -18,6 +18,7 @@ mod memory;
 mod outcome;
 mod outcome_schema;
 pub(crate) mod overview;
+mod parts;
 pub(crate) mod policies;
 mod probes;
 #[cfg(not(feature = "quic"))]
@@ -43,6 +44,7 @@ pub use outcome::{
     Outcome, SatelliteOutcome, to_json,
 };
 pub use outcome_schema::outcome_schema;
+pub use parts::{PartFacts, Parts};
 pub use policies::Environment;
 pub use radio_log::{RadioLog, RouteChange};
 pub use recorder::{PacketLog, Recording, RuleRow, TraceMode, WindowLog};

@@ -54,7 +54,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             self.network.account(&self.event_queue, self.duration).iter().map(|a| a.delivered).sum();
         let hops = wired + self.network.radio_hops();
         let cost = EngineCost {
-            events: self.event_queue.events(),
+            events: self.event_queue.events() + self.other_events,
             packet_hops: hops,
             cpu_s: self.cpu as f64 / 1e9,
             wall_s: self.wall as f64 / 1e9,
@@ -82,11 +82,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// Stores the outcome of the warm-up at its end.
-    pub(super) fn end_warmup(&mut self) {
+    /// Stores the outcome up to now as that of the warm-up.
+    pub(super) fn store_warmup(&mut self) {
         let Some(duration) = self.warmup.as_ref().map(|warmup| warmup.duration) else { return };
         let outcome = self.outcome_at(duration);
-        self.network.end_warmup();
         if let Some(warmup) = &mut self.warmup {
             warmup.outcome = Some(Box::new(outcome));
         }

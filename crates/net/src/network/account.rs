@@ -1,7 +1,7 @@
 //! Counters of links over the whole run and over its warm-up. A link counts a packet when it accepts it, before the
 //! departure and the arrival. The functions here subtract what happens after the end of the warm-up or of the run.
 
-use super::Network;
+use super::{Network, cut};
 use crate::link::{Beyond, IngressState, LinkAccount};
 use crate::medium::Medium;
 use crate::packet::Packet;
@@ -106,15 +106,9 @@ impl Network {
     /// The account of every link over the first `duration` of the run: the whole run or the warm-up. `event_queue`
     /// contains the packets in flight.
     pub fn account(&self, event_queue: &EventQueue<Packet>, duration: Span) -> Vec<LinkAccount> {
-        let mut in_flight = vec![0u64; self.links.len()];
-        for (_, packet) in event_queue.in_flight() {
-            // A packet that was just received by radio is on no link.
-            if let Some(count) = in_flight.get_mut(self.routes[packet.route as usize].index()) {
-                *count += 1;
-            }
-        }
-        for (_, packet) in &self.held {
-            in_flight[self.routes[packet.route as usize].index()] += 1;
+        let mut in_flight = cut::in_flight(self, event_queue);
+        for (count, elsewhere) in in_flight.iter_mut().zip(&self.elsewhere) {
+            *count += elsewhere;
         }
         for (link, count) in self.media.iter().flat_map(Medium::outstanding) {
             in_flight[link as usize] += count;

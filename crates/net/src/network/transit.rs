@@ -120,7 +120,7 @@ impl Network {
     /// Packets that leave a transmitter together arrive together: notes whether the last packet of link `id` has arrived at
     /// `arrival` too, so that the next one follows it.
     #[inline]
-    fn note_repetition(&mut self, id: u32, arrival: Time) {
+    pub(super) fn note_repetition(&mut self, id: u32, arrival: Time) {
         let link = &mut self.links[id as usize];
         if let Some(ingress) = self.ingress.get_mut(link.ingress as usize) {
             link.hint.set_repeats(ingress.last_arrival == arrival);

@@ -169,6 +169,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             given_names: scenario.links.iter().map(|link| link.name.clone()).collect(),
             crowded: plan.order.len() > 1000 && media.satellites.is_none() && scenario.radio.is_none(),
             first_links,
+            routes: flows.receiving,
             order: plan.order,
             network_timers: media.timers,
             satellites: media.satellites,
@@ -178,6 +179,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             prepared: scenario.prepared.clone().into(),
             round_trips: round_trips.into(),
             reached: Time::ZERO,
+            border: None,
+            other_events: 0,
             cpu: 0,
             wall: 0,
         })

@@ -1,0 +1,236 @@
+//! The threads of a run: each advances its parts as far as the other parts permit.
+
+use super::plan::Plan;
+use super::{Message, Part, receive};
+use crate::clock::cpu_time;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use units::Time;
+
+/// What the threads share of a part.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    times: Line<Times>,
+    inbox: Line<Mutex<Vec<Message>>>,
+}
+
+/// A value in cache lines that nothing else is in, so that threads wait only for what they need.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Line<T>(T);
+
+#[derive(Debug, Default)]
+struct Times {
+    /// All messages of the part from now on leave at this time (ps) or later.
+    clock: AtomicU64,
+    /// The time (ps) of the next event in the queue of the part, or an earlier one.
+    next: AtomicU64,
+}
+
+impl Shared {
+    /// The messages for the part.
+    pub fn inbox(&self) -> MutexGuard<'_, Vec<Message>> {
+        self.inbox.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn clock(&self) -> u64 {
+        self.times.0.clock.load(Ordering::Acquire)
+    }
+}
+
+/// What the threads of one call have in common.
+pub(super) struct Crew<'a> {
+    plan: &'a Plan,
+    shared: &'a [Shared],
+    target: Time,
+    stop: AtomicBool,
+    /// Events of a part after which all threads stop.
+    events: u64,
+    meeting: Mutex<Meeting>,
+    meetings: AtomicU64,
+}
+
+/// The threads that have nothing to do until others advance.
+struct Meeting {
+    /// Threads whose parts are not at the target.
+    active: usize,
+    waiting: usize,
+}
+
+/// Rounds without an event after which a thread gives way to others.
+const PATIENCE: u32 = 2_000;
+/// Steps without an event after which a thread waits for a meeting.
+const EMPTY_STEPS: u32 = 32;
+
+/// What a step has done.
+#[derive(Clone, Copy, PartialEq)]
+enum Step {
+    /// The parts before this one have not advanced.
+    Waits,
+    /// There was no event up to the horizon.
+    Empty,
+    Events,
+}
+
+impl Crew<'_> {
+    /// `threads` threads that advance parts to `target`, and stop after `events` events of a part.
+    pub fn new<'a>(
+        plan: &'a Plan,
+        shared: &'a [Shared],
+        target: Time,
+        (threads, events): (usize, u64),
+    ) -> Crew<'a> {
+        Crew {
+            plan,
+            shared,
+            target,
+            stop: AtomicBool::new(false),
+            events: events + 1,
+            meeting: Mutex::new(Meeting { active: threads, waiting: 0 }),
+            meetings: AtomicU64::new(0),
+        }
+    }
+
+    /// Has all threads stop soon.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Advances parts to the target, or until a thread stops all. Returns the CPU time of the thread, ns, and whether the parts
+    /// are at the target.
+    pub fn advance(&self, parts: &mut [(usize, &mut Part)]) -> (u64, bool) {
+        let cpu = cpu_time();
+        let lasts: Vec<u64> = parts.iter().map(|(_, part)| part.event_queue.events() + self.events).collect();
+        let (mut messages, mut idle, mut empty) = (Vec::new(), 0, 0);
+        while !self.stop.load(Ordering::Relaxed) && !self.at_target(parts) {
+            let (mut processed, mut advanced) = (false, false);
+            for ((number, part), last) in parts.iter_mut().zip(&lasts) {
+                let step = self.step(*number, part, &mut messages);
+                processed |= step == Step::Events;
+                advanced |= step != Step::Waits;
+                if part.event_queue.events() > *last {
+                    self.stop();
+                }
+            }
+            empty = if processed { 0 } else { empty + u32::from(advanced) };
+            idle = if advanced { 0 } else { idle + 1 };
+            if empty > EMPTY_STEPS && !advanced {
+                self.meet(parts);
+            }
+            give_way(idle);
+        }
+        let done = self.at_target(parts);
+        let mut meeting = self.meeting();
+        meeting.active -= 1;
+        self.end_meeting(&mut meeting);
+        (cpu_time() - cpu, done)
+    }
+
+    fn at_target(&self, parts: &[(usize, &mut Part)]) -> bool {
+        parts.iter().all(|(number, _)| self.is_at_target(*number))
+    }
+
+    fn is_at_target(&self, number: usize) -> bool {
+        self.shared[number].clock() > self.target.ps()
+    }
+
+    /// The time (ps) before which no message arrives at a part that is not in its inbox.
+    fn horizon(&self, number: usize) -> u64 {
+        let incoming = self.plan.incoming[number].iter();
+        let clocks = incoming.map(|(from, delay)| self.shared[*from].clock().saturating_add(delay.ps()));
+        clocks.min().unwrap_or(u64::MAX)
+    }
+
+    /// Advances a part as far as is certain now.
+    fn step(&self, number: usize, part: &mut Part, messages: &mut Vec<Message>) -> Step {
+        let shared = &self.shared[number];
+        let clock = shared.clock();
+        // The clocks before the messages: what is not in the inbox then arrives at the horizon or later.
+        let horizon = self.horizon(number);
+        if horizon <= clock || clock > self.target.ps() {
+            return Step::Waits;
+        }
+        std::mem::swap(&mut *shared.inbox(), messages);
+        receive(part, messages);
+        // Not more than the lookahead at once: otherwise the parts do twice as much in turns, and one waits for the other.
+        let until = horizon.min(clock.saturating_add(self.plan.lookahead.ps()));
+        let limit = self.target.min(Time::from_ps(until - 1));
+        let before = part.event_queue.events();
+        part.advance_unmeasured(u64::MAX, limit);
+        self.send(part);
+        let next = part.event_queue.next_at().ps();
+        // At the target all parts continue together.
+        let clock = next.min(horizon).min(self.target.ps() + 1);
+        shared.times.0.next.store(next, Ordering::Relaxed);
+        shared.times.0.clock.store(clock, Ordering::Release);
+        if part.event_queue.events() > before { Step::Events } else { Step::Empty }
+    }
+
+    /// Puts the messages of a part into the inboxes of the others.
+    fn send(&self, part: &mut Part) {
+        let Some(border) = &mut part.border else { return };
+        for (shared, outgoing) in self.shared.iter().zip(&mut border.outgoing) {
+            if outgoing.is_empty() {
+                continue;
+            }
+            let mut inbox = shared.inbox();
+            if inbox.is_empty() {
+                std::mem::swap(&mut *inbox, outgoing); // without a copy
+            } else {
+                inbox.append(outgoing);
+            }
+        }
+    }
+
+    fn meeting(&self) -> MutexGuard<'_, Meeting> {
+        self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until all threads do, whereupon all clocks advance to the next event, or until another part advances. Without
+    /// this, clocks between two distant events advance by the delay of a link at each step.
+    fn meet(&self, parts: &[(usize, &mut Part)]) {
+        let mut meeting = self.meeting();
+        let number = self.meetings.load(Ordering::Acquire);
+        meeting.waiting += 1;
+        self.end_meeting(&mut meeting);
+        drop(meeting);
+        let waits = |part: usize| self.horizon(part) <= self.shared[part].clock() || self.is_at_target(part);
+        let mut idle = 0;
+        while self.meetings.load(Ordering::Acquire) == number
+            && !self.stop.load(Ordering::Relaxed)
+            && parts.iter().all(|(part, _)| waits(*part))
+        {
+            idle += 1;
+            give_way(idle);
+        }
+        let mut meeting = self.meeting();
+        if self.meetings.load(Ordering::Acquire) == number {
+            meeting.waiting -= 1;
+        }
+    }
+
+    /// Ends the meeting if all threads wait: nothing happens before the first event in a queue or an inbox.
+    fn end_meeting(&self, meeting: &mut Meeting) {
+        if meeting.waiting == 0 || meeting.waiting < meeting.active {
+            return;
+        }
+        let first_message = |shared: &Shared| shared.inbox().iter().map(|message| message.at.ps()).min();
+        let next = |shared: &Shared| {
+            shared.times.0.next.load(Ordering::Relaxed).min(first_message(shared).unwrap_or(u64::MAX))
+        };
+        let first = self.shared.iter().map(next).min().unwrap_or(u64::MAX).min(self.target.ps() + 1);
+        for shared in self.shared {
+            shared.times.0.clock.fetch_max(first, Ordering::AcqRel);
+        }
+        meeting.waiting = 0;
+        self.meetings.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+fn give_way(idle: u32) {
+    if idle > PATIENCE {
+        std::thread::yield_now();
+    } else if idle > 0 {
+        std::hint::spin_loop();
+    }
+}

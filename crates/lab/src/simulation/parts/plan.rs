@@ -1,0 +1,225 @@
+//! Which part of a run has which nodes, and whether parts are of use.
+
+use super::Part;
+use super::partition::{Edge, Graph, partition, scatter};
+use net::LinkId;
+use net::cut::{can_be_cut, lookahead, route_links};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use units::Span;
+
+/// The parts of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PartFacts {
+    /// For each part, the share of the estimated work.
+    pub work: Vec<f64>,
+    /// Links between parts, each direction counted.
+    pub cut_links: usize,
+    /// All links, each direction counted.
+    pub links: usize,
+    /// The least delay of the links between parts, s.
+    pub lookahead_s: f64,
+    /// Estimated packet-hops of the whole network in this time.
+    pub hops: f64,
+}
+
+/// The owners of nodes, and the lookahead between parts.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The part of each node.
+    pub of: Vec<u16>,
+    /// For each part, the parts from which packets come, with the least delay.
+    pub incoming: Vec<Vec<(usize, Span)>>,
+    /// The least of these delays.
+    pub lookahead: Span,
+    pub facts: PartFacts,
+}
+
+/// The work of a sender and of a receiver for a packet and its acknowledgement, in packet-hops.
+const SENDER: f64 = 2.0;
+const RECEIVER: f64 = 1.0;
+/// Packet-hops of a part in the time of the least delay below which its thread waits for others most of the time: an exchange
+/// takes as long as some packet-hops.
+const LEAST_HOPS: f64 = 12.0;
+/// Flows of which the caches of one processor have the state, so that a message costs more than several packet-hops.
+const FEW_FLOWS: usize = 50;
+/// The work of the largest part over the mean of all, at most.
+const MOST: f64 = 1.25;
+/// The size of a packet for the estimate, bits.
+const PACKET_BITS: f64 = 12_000.0;
+
+impl Plan {
+    /// Divides a simulation that has not begun into at most `most` parts of about equal work. Fails with the reason if one thread
+    /// is faster.
+    pub fn useful(simulation: &Part, most: usize) -> Result<Plan, String> {
+        if let Some(reason) = refusal(simulation) {
+            return Err(reason.into());
+        }
+        if simulation.endpoints.len() < FEW_FLOWS {
+            return Err(format!(
+                "the state of fewer than {FEW_FLOWS} flows fits into the cache of one processor"
+            ));
+        }
+        let (load, mut parts) = (Load::new(simulation), most);
+        let graph = load.graph(simulation);
+        loop {
+            let of = partition(&graph, parts, MOST).map_err(|largest| {
+                let largest = 100.0 * largest;
+                format!("nodes without a link of some delay between them have {largest:.0} % of the work")
+            });
+            match of.and_then(|of| Plan::of(simulation, &graph, of, load.hops_per_s).checked()) {
+                Ok(plan) => return Ok(plan),
+                Err(_) if parts > 2 => parts = (3 * parts / 4).max(2),
+                Err(reason) => return Err(reason),
+            }
+        }
+    }
+
+    /// Divides a simulation that has not begun into at most `parts` parts, whose traffic is nearly all between them. Fails with
+    /// the reason if this is impossible.
+    pub fn scattered(simulation: &Part, parts: usize) -> Result<Plan, String> {
+        if let Some(reason) = refusal(simulation) {
+            return Err(reason.into());
+        }
+        let load = Load::new(simulation);
+        let graph = load.graph(simulation);
+        let of = scatter(&graph, parts);
+        if of.iter().all(|part| *part == 0) {
+            return Err("all nodes stay together, because no link has a fixed delay".into());
+        }
+        Ok(Plan::of(simulation, &graph, of, load.hops_per_s))
+    }
+
+    /// The plan, if its parts do not wait for each other most of the time.
+    fn checked(self) -> Result<Plan, String> {
+        let PartFacts { lookahead_s, hops, .. } = self.facts;
+        let parts = self.incoming.len();
+        if hops < LEAST_HOPS * parts as f64 {
+            let delay = lookahead_s * 1e6;
+            return Err(format!(
+                "in {delay:.3} us, the least delay between two of {parts} parts, about {hops:.1} packet-hops occur, and the \
+                 exchange between the threads takes as long as {LEAST_HOPS} for each part"
+            ));
+        }
+        Ok(self)
+    }
+
+    fn of(simulation: &Part, graph: &Graph, of: Vec<u16>, hops_per_s: f64) -> Plan {
+        let (network, topology) = (&simulation.network, &simulation.topology);
+        let parts = of.iter().max().map_or(0, |part| *part as usize + 1);
+        let mut incoming = vec![BTreeMap::new(); parts];
+        let mut cut = 0;
+        for number in 0..topology.links() as u32 {
+            let (from, to) = topology.ends(LinkId(number));
+            let [from, to] = [from, to].map(|node| of[node.0 as usize] as usize);
+            if let (true, Some(delay)) = (from != to, lookahead(network, LinkId(number))) {
+                cut += 1;
+                let least = incoming[to].entry(from).or_insert(delay);
+                *least = delay.min(*least);
+            }
+        }
+        let least = incoming.iter().flat_map(BTreeMap::values).min().copied().unwrap_or_default();
+        let total: f64 = graph.work.iter().sum();
+        let mut work = vec![0.0; parts];
+        for (node, part) in of.iter().enumerate() {
+            work[*part as usize] += graph.work[node] / total;
+        }
+        let facts = PartFacts {
+            work,
+            cut_links: cut,
+            links: topology.links(),
+            lookahead_s: least.seconds(),
+            hops: hops_per_s * least.seconds(),
+        };
+        let incoming = incoming.into_iter().map(|from| from.into_iter().collect()).collect();
+        Plan { of, incoming, lookahead: least, facts }
+    }
+}
+
+/// Why a simulation runs on one thread whatever its topology is.
+fn refusal(simulation: &Part) -> Option<&'static str> {
+    let reasons = [
+        (simulation.has_external, "a controller outside the core is called by one thread"),
+        (!simulation.quic.is_empty(), "QUIC flows run on one thread"),
+        (!simulation.attached.is_empty(), "ends outside the simulation are served by one thread"),
+        (!simulation.changes.is_empty(), "a run with changes has one thread"),
+        (
+            !can_be_cut(&simulation.network),
+            "satellites, radio, Wi-Fi, cells, cable, recorded delays and links that can change run on one thread",
+        ),
+    ];
+    reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
+}
+
+/// The estimated load of a network.
+struct Load {
+    /// Packets over each link in the run.
+    links: Vec<f64>,
+    /// The work at the ends of flows, by node.
+    ends: Vec<f64>,
+    hops_per_s: f64,
+}
+
+impl Load {
+    /// Each flow has its fair share of each link while all flows are there, but not more than it has to send.
+    fn new(simulation: &Part) -> Load {
+        let network = &simulation.network;
+        let mut users = vec![0u32; simulation.topology.links()];
+        for (data, _) in &simulation.routes {
+            route_links(network, *data).for_each(|link| users[link.0 as usize] += 1);
+        }
+        let mut load = Load {
+            links: vec![0.0; users.len()],
+            ends: vec![0.0; simulation.topology.nodes()],
+            hops_per_s: 0.0,
+        };
+        let (mut all_hops, mut first, mut last, mut transfers) = (0.0, f64::INFINITY, 0.0f64, 0.0);
+        for ((data, acknowledgements), (schedule, ends)) in
+            simulation.routes.iter().zip(simulation.schedules.iter().zip(&simulation.ends))
+        {
+            let share = |link: LinkId| network.rate(link).bps() as f64 / f64::from(users[link.0 as usize]);
+            let rate = route_links(network, *data).map(share).fold(f64::INFINITY, f64::min);
+            let active = simulation.end.min(schedule.stop).since(schedule.start.min(simulation.end));
+            let most = schedule.segments.map_or(f64::INFINITY, f64::from);
+            let packets = (rate / PACKET_BITS * active.seconds()).min(most);
+            let (start, transfer) = (schedule.start.seconds(), packets * PACKET_BITS / rate);
+            (first, last) = (first.min(start), last.max(start));
+            let back = acknowledgements.iter().flat_map(|route| route_links(network, *route));
+            for link in route_links(network, *data).chain(back) {
+                load.links[link.0 as usize] += packets;
+                all_hops += packets;
+                transfers += packets * transfer;
+            }
+            load.ends[ends[0].0 as usize] += SENDER * packets;
+            load.ends[ends[1].0 as usize] += RECEIVER * packets;
+        }
+        // From the first start to the last one, and as long as the transfer of a packet's flow takes in the mean.
+        if all_hops > 0.0 {
+            load.hops_per_s = all_hops / (last - first + transfers / all_hops);
+        }
+        load
+    }
+
+    /// The nodes with their work, and the links between them.
+    fn graph(&self, simulation: &Part) -> Graph {
+        let mut work = self.ends.clone();
+        let mut edges: BTreeMap<[usize; 2], Edge> = BTreeMap::new();
+        for number in 0..simulation.topology.links() {
+            let link = LinkId(number as u32);
+            let (from, to) = simulation.topology.ends(link);
+            let (from, to) = (from.0 as usize, to.0 as usize);
+            let traffic = self.links[number];
+            work[from] += traffic;
+            let delay = lookahead(&simulation.network, link);
+            let ends = [from.min(to), from.max(to)];
+            edges
+                .entry(ends)
+                .and_modify(|edge| {
+                    edge.traffic += traffic;
+                    edge.delay = edge.delay.zip(delay).map(|(a, b)| a.min(b));
+                })
+                .or_insert(Edge { ends, traffic, delay });
+        }
+        Graph { work, edges: edges.into_values().collect() }
+    }
+}

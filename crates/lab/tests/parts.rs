@@ -1,0 +1,108 @@
+//! Runs on several threads have the results of one thread.
+
+mod common;
+
+use common::{each_fingerprint_scenario, scenario};
+use lab::{Parts, Run, Scenario, Settings, Study};
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The outcome of a run, but for what it cost.
+fn outcome(mut run: Run) -> String {
+    run.outcome().to_json().split(",\"engine\"").next().unwrap().to_string()
+}
+
+fn on_one_thread(scenario: &Scenario) -> String {
+    let mut run = Run::new(scenario, Settings::default()).unwrap();
+    run.finish();
+    outcome(run)
+}
+
+/// The outcome of a run in so many parts, with `events` events in each call; the reason if it cannot be divided.
+fn in_parts(scenario: &Scenario, parts: usize, events: u64) -> Result<String, String> {
+    let mut run = Run::new(scenario, Settings::default()).unwrap();
+    let mut divided = Parts::scattered(&mut run, parts)?;
+    assert!((2..=parts).contains(&divided.facts().work.len()));
+    while !divided.advance(&mut run, events) {
+        assert!(run.progress() <= 1.0);
+    }
+    assert!(run.progress() == 1.0 && divided.advance(&mut run, events));
+    Ok(outcome(run))
+}
+
+/// Sixteen hosts at four leaves and two spines. All links are equal, and flows start in groups at one picosecond: many packets
+/// meet.
+fn tied(seed: u64, tcp: &str, queue: &str, loss: &str, warmup: &str) -> String {
+    let mut text = format!(
+        "duration = \"60ms\"\nwarmup = \"{warmup}\"\nseed = {seed}\nrouting = \"ecmp\"\ntcp = {tcp}\n"
+    );
+    let hosts = (0..16).map(|host| (format!("h{host}"), format!("l{}", host / 4), "{ kind = \"none\" }"));
+    let spines = (0..8).map(|pair| (format!("l{}", pair / 2), format!("s{}", pair % 2), loss));
+    for (from, to, loss) in hosts.chain(spines) {
+        text += &format!(
+            "[[link]]\nends = [\"{from}\", \"{to}\"]\nrate = \"100Mbps\"\ndelay = \"20us\"\nqueue = {queue}\nloss = {loss}\n"
+        );
+    }
+    for flow in 0..24u64 {
+        let (from, to) = ((flow * 7 + seed) % 16, (flow * 7 + seed + 1 + (flow * 5 + seed) % 15) % 16);
+        let (start, bytes) = (flow / 4 * 3, 30 + 40 * (flow % 3));
+        let kind = match flow % 6 {
+            5 => "udp = { packet = 500, schedule = [[\"0s\", \"20Mbps\"]] }".to_string(),
+            4 => String::new(),
+            _ => format!("bytes = \"{bytes}kB\""),
+        };
+        text += &format!(
+            "[[flow]]\nname = \"f{flow}\"\nfrom = \"h{from}\"\nto = \"h{to}\"\nstart = \"{start}ms\"\n{kind}\n"
+        );
+    }
+    text
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn parts_change_nothing(
+        seed in 0u64..1000,
+        tcp in prop::sample::select(&[
+            "{ profile = \"linux\" }",
+            "{ profile = \"linux\", control = \"dctcp\", ecn = true, recovery = \"rack\" }",
+            "{ profile = \"linux\", control = \"bbr\", recovery = \"rack\" }",
+            "{ profile = \"linux\", control = \"swift\", recovery = \"rack\" }",
+            "{ profile = \"ns2\", control = \"reno\" }",
+            "{ profile = \"ns2\", control = \"vegas\", recovery = \"sack\" }",
+        ][..]),
+        queue in prop::sample::select(&[
+            "{ kind = \"droptail\", limit = \"12p\" }",
+            "{ kind = \"codel\" }",
+            "{ kind = \"fq_codel\" }",
+            "{ kind = \"red\", limit = \"40p\", ecn = true }",
+        ][..]),
+        loss in prop::sample::select(&[
+            "{ kind = \"none\" }",
+            "{ kind = \"bernoulli\", rate = 0.01 }",
+        ][..]),
+        warmup in prop::sample::select(&["0s", "17ms"][..]),
+        events in prop::sample::select(&[500, 20_000, 1 << 40][..]),
+    ) {
+        let scenario = scenario(&tied(seed, tcp, queue, loss, warmup));
+        let expected = on_one_thread(&scenario);
+        for parts in [2, 3, 8, 22] {
+            let divided = in_parts(&scenario, parts, events);
+            prop_assert_eq!(divided.as_ref(), Ok(&expected), "{} parts", parts);
+        }
+    }
+}
+
+#[test]
+fn every_recorded_network_that_can_be_divided_has_the_same_outcome() {
+    let divided = AtomicUsize::new(0);
+    each_fingerprint_scenario(|file, point, text| {
+        let scenario = Study::parse(file, text, &[]).unwrap().scenario(point).unwrap();
+        if let Ok(parts) = in_parts(&scenario, 2, 1 << 40) {
+            assert_eq!(parts, on_one_thread(&scenario), "{file}, point {point}");
+            divided.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let divided = divided.into_inner();
+    assert!(divided >= 100, "{divided}");
+}

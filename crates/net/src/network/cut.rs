@@ -1,0 +1,119 @@
+//! Networks of which several threads advance a part each.
+//!
+//! Each part has a copy of the whole network and uses those links in it that begin in the part. A packet that leaves the last
+//! link of one part for another is [`super::Arrival::Ahead`], as for a receiver before its time; the caller moves it.
+
+use super::Network;
+use crate::ids::LinkId;
+use crate::impairment::{Impair, Impairment};
+use crate::next_hop::Hop;
+use crate::packet::Packet;
+use engine::{EventQueue, Tie};
+use units::{Span, Time};
+
+/// The links over which packets leave a part of a network, and the hops behind them.
+#[derive(Debug)]
+pub struct Cut {
+    /// Places in the routes, and the hop that is not there at present.
+    hops: Vec<(u32, Hop)>,
+}
+
+impl Cut {
+    /// Cuts the network behind the links for which `leaves` is true. Call it after [`Network::complete_routes`].
+    pub fn new(network: &mut Network, leaves: impl Fn(LinkId) -> bool) -> Cut {
+        let places = network.routes.iter().enumerate();
+        let behind = places.filter(|(_, hop)| hop.as_link().is_some_and(|link| leaves(LinkId(link))));
+        let mut cut = Cut { hops: behind.map(|(place, _)| (place as u32 + 1, Hop::DELIVER_AHEAD)).collect() };
+        cut.exchange(network);
+        cut
+    }
+
+    /// Joins the network again, or cuts it again.
+    pub fn exchange(&mut self, network: &mut Network) {
+        for (place, hop) in &mut self.hops {
+            std::mem::swap(&mut network.routes[*place as usize], hop);
+        }
+    }
+}
+
+/// Whether a network can be cut: each of its routes is a list of links, which are not served in turns.
+pub fn can_be_cut(network: &Network) -> bool {
+    network.tables.is_none()
+        && network.radio.is_none()
+        && network.media.is_empty()
+        && network.sojourns.is_none()
+        && !network.ingress.iter().any(|ingress| ingress.impairments.iter().any(Impair::serves_changes))
+}
+
+/// The least time from the event in which a packet enters `link` to its arrival at the far end; none if the network cannot be
+/// cut there, because packets arrive at once or in another order.
+pub fn lookahead(network: &Network, link: LinkId) -> Option<Span> {
+    let state = network.links[link.0 as usize];
+    let ingress = network.ingress.get(state.ingress as usize);
+    let displaces = ingress.is_some_and(|ingress| ingress.impairments.iter().any(Impairment::displaces));
+    (state.delay > Span::ZERO && !displaces).then_some(state.delay)
+}
+
+/// The links of the route that begins at `route`.
+pub fn route_links(network: &Network, route: u32) -> impl Iterator<Item = LinkId> {
+    network.routes[route as usize..].iter().map_while(|hop| hop.as_link().map(LinkId))
+}
+
+/// The link over which the last packet that was [`super::Arrival::Ahead`] arrives.
+#[inline]
+pub fn last_link(network: &Network) -> Option<LinkId> {
+    network.routes[network.last_hop.route as usize].as_link().map(LinkId)
+}
+
+/// The last packet that was [`super::Arrival::Ahead`] as it arrives.
+#[inline]
+pub fn as_it_arrives(network: &Network, packet: &Packet) -> Packet {
+    network.last_hop.applied_to(packet)
+}
+
+/// Schedules the arrival at `at` of a packet that has left another part over `link`.
+pub fn arrives_from(
+    network: &mut Network,
+    event_queue: &mut EventQueue<Packet>,
+    link: LinkId,
+    at: Time,
+    packet: &Packet,
+) {
+    network.note_repetition(link.0, at);
+    let hint = &mut network.links[link.0 as usize].hint;
+    event_queue.push(at, Tie::scheduled(at, packet.began, link.0 + 1), packet, hint, |_| {});
+}
+
+/// Exchanges the state of a link between two copies of a network.
+pub fn exchange_link(one: &mut Network, other: &mut Network, link: LinkId) {
+    let number = link.0 as usize;
+    std::mem::swap(&mut one.links[number], &mut other.links[number]);
+    let ingress = one.links[number].ingress as usize;
+    if let (Some(one), Some(other)) = (one.ingress.get_mut(ingress), other.ingress.get_mut(ingress)) {
+        std::mem::swap(one, other);
+    }
+    if let (Some(one), Some(other)) = (one.beyond.get_mut(number), other.beyond.get_mut(number)) {
+        std::mem::swap(one, other);
+    }
+    let [first, second] = [&mut *one, &mut *other].map(|network| network.unsent.remove(&link.0));
+    one.unsent.extend(second.map(|unsent| (link.0, unsent)));
+    other.unsent.extend(first.map(|unsent| (link.0, unsent)));
+}
+
+/// The number of packets on each link, apart from those that wait in its queue.
+pub fn in_flight(network: &Network, event_queue: &EventQueue<Packet>) -> Vec<u64> {
+    let mut counts = vec![0u64; network.links.len()];
+    let events = event_queue.in_flight().map(|(_, packet)| packet);
+    for packet in events.chain(network.held.iter().map(|(_, packet)| packet)) {
+        // A packet that was just received by radio is on no link.
+        if let Some(count) = counts.get_mut(network.routes[packet.route as usize].index()) {
+            *count += 1;
+        }
+    }
+    counts
+}
+
+/// Adds packets on the links that [`Network::account`] is to count, as other parts have them.
+pub fn set_elsewhere(network: &mut Network, in_flight: Vec<u64>) {
+    network.elsewhere = in_flight;
+}
