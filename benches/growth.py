@@ -43,7 +43,7 @@ def scenario(text: str) -> Cost:
 
 
 def fabric(ports: int, duration_s: float) -> str:
-    """Short flows from one half of the hosts of a fat tree to the other, 1 Gb/s for each host, over links of 10 Gb/s."""
+    """Short flows between the halves of a fat tree, 1 Gb/s for each host, over links of 10 Gb/s."""
     hosts = ports**3 // 4
     halves = [json.dumps([f"h{host}" for host in half]) for half in (range(hosts // 2), range(hosts // 2, hosts))]
     return f"""

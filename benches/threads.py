@@ -2,8 +2,8 @@
 
 .venv/bin/python benches/threads.py [PAIRS] [THREADS]
 
-Each network runs in turns on one thread and on THREADS (2). Printed are the median, the smallest and the largest ratio of
-the times that the event loop takes, and of the same with the division of the network among the threads.
+Each network runs in turns on one thread and on THREADS (2), and the outcomes are compared. Printed are the median, the
+smallest and the largest ratio of the times of the event loop, and of those of the whole run.
 """
 
 from __future__ import annotations

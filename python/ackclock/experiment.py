@@ -318,8 +318,8 @@ class Scenario:
     def threads(self, most: int, *, seed: int | None = None) -> dict[str, Any]:
         """How `run(threads=most)` divides the network.
 
-        `work` has the share of each thread; `cut_links` of `links` lead from one part to another (each direction counts);
-        `lookahead_s` is the least delay of the links between parts, and `hops` the estimated packet-hops of the network
+        `work` has the share of each thread; `cut_links` of `links` lead from one part to another (each direction
+        counts); `lookahead_s` is the least delay of the links between parts, and `hops` the estimated packet-hops of the network
         in this time. Raises ScenarioError with the reason if the run uses one thread.
         """
         try:

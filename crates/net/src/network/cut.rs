@@ -8,6 +8,7 @@ use crate::ids::LinkId;
 use crate::impairment::{Impair, Impairment};
 use crate::next_hop::Hop;
 use crate::packet::Packet;
+use crate::tap::Tap;
 use engine::{EventQueue, Tie};
 use units::{Span, Time};
 
@@ -71,14 +72,21 @@ pub fn as_it_arrives(network: &Network, packet: &Packet) -> Packet {
     network.last_hop.applied_to(packet)
 }
 
-/// Schedules the arrival at `at` of a packet that has left another part over `link`.
-pub fn arrives_from(
+/// Schedules the arrival at `at` of a packet that has left another part over `link`; computes its passage over fused links at
+/// once, as that part would have done.
+pub fn arrives_from<T: Tap>(
     network: &mut Network,
     event_queue: &mut EventQueue<Packet>,
-    link: LinkId,
-    at: Time,
+    tap: &mut T,
+    (link, at): (LinkId, Time),
     packet: &Packet,
 ) {
+    let next = packet.route + 1;
+    let hop = network.routes[next as usize];
+    if hop.is_fused() && at <= network.border {
+        let arrival = network.pass::<T, false>(event_queue, tap, (at, next, hop.index() as u32), packet);
+        return network.keep_received(arrival, packet);
+    }
     network.note_repetition(link.0, at);
     let hint = &mut network.links[link.0 as usize].hint;
     event_queue.push(at, Tie::scheduled(at, packet.began, link.0 + 1), packet, hint, |_| {});

@@ -74,7 +74,8 @@ fn receive(part: &mut Part, messages: &mut Vec<Message>) {
             message.packet.options = part.ack_options.put(&options);
         }
         let Message { at, link, packet, .. } = message;
-        arrives_from(&mut part.network, &mut part.event_queue, link, at, &packet);
+        let Part { network, event_queue, recorder, .. } = part;
+        arrives_from(network, event_queue, recorder, (link, at), &packet);
     }
 }
 

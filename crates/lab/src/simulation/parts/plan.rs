@@ -41,8 +41,6 @@ const RECEIVER: f64 = 1.0;
 /// Packet-hops of a part in the time of the least delay below which its thread waits for others most of the time: an exchange
 /// takes as long as some packet-hops.
 const LEAST_HOPS: f64 = 12.0;
-/// Flows of which the caches of one processor have the state, so that a message costs more than several packet-hops.
-const FEW_FLOWS: usize = 50;
 /// The work of the largest part over the mean of all, at most.
 const MOST: f64 = 1.25;
 /// The size of a packet for the estimate, bits.
@@ -54,11 +52,6 @@ impl Plan {
     pub fn useful(simulation: &Part, most: usize) -> Result<Plan, String> {
         if let Some(reason) = refusal(simulation) {
             return Err(reason.into());
-        }
-        if simulation.endpoints.len() < FEW_FLOWS {
-            return Err(format!(
-                "the state of fewer than {FEW_FLOWS} flows fits into the cache of one processor"
-            ));
         }
         let (load, mut parts) = (Load::new(simulation), most);
         let graph = load.graph(simulation);
