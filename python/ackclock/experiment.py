@@ -319,8 +319,8 @@ class Scenario:
         """How `run(threads=most)` divides the network.
 
         `work` has the share of each thread; `cut_links` of `links` lead from one part to another (each direction
-        counts); `lookahead_s` is the least delay of the links between parts, and `hops` the estimated packet-hops of the network
-        in this time. Raises ScenarioError with the reason if the run uses one thread.
+        counts); `lookahead_s` is the least delay of the links between parts, and `hops` the estimated packet-hops of
+        the network in this time. Raises ScenarioError with the reason if the run uses one thread.
         """
         try:
             return dict(json.loads(_core.explain_threads(self._parsed, most, seed=seed)))

@@ -65,6 +65,21 @@ class Files:
 NO_FILES = Files()
 
 
+@Parameter(name="*", show_default=False)
+@dataclass(frozen=True)
+class Division:
+    """How a run is divided among threads."""
+
+    threads: Annotated[int, Parameter(validator=at_most("--threads", 1024))] = 1
+    """Divide the network among at most so many threads, with the same results. Default: 1. If a run uses one thread
+    instead, a line says why: it has a recording, or something that cannot be divided, or one thread is faster."""
+    explain_threads: bool = False
+    """Print how --threads (default here: all processors) divides the network, and do not run it."""
+
+
+ONE_THREAD = Division()
+
+
 def command(
     file: File,
     /,
@@ -79,8 +94,7 @@ def command(
     fingerprint: bool = False,
     over: Literal["quic"] | None = None,
     all_: Annotated[bool, Parameter(name="--all")] = False,
-    threads: Annotated[int, Parameter(validator=at_most("--threads", 1024))] = 1,
-    explain_threads: bool = False,
+    division: Division = ONE_THREAD,
     allow_code: AllowCode = False,
 ) -> int:
     """Run one scenario and print a summary.
@@ -112,18 +126,15 @@ def command(
         Older name of --on quic.
     all_
         Show every flow and link. Default: the first 40, and the flows of a [[traffic]] table as one row.
-    threads
-        Divide the network among at most so many threads, with the same results. If a run uses one thread instead, a
-        line says why: it is small, has a recording, or something that cannot be divided.
-    explain_threads
-        Print how --threads (default here: all processors) divides the network, and do not run it.
+    division
+        How it is divided among threads.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
     on = _substrate(on, over)
     if on not in {"tcp", "quic"}:
-        _check_real_time(on, files, audit=audit, fingerprint=fingerprint, threads=threads > 1 or explain_threads)
+        _check_real_time(on, files, audit=audit, fingerprint=fingerprint, threads=division != ONE_THREAD)
         return real_time(on, Scenario.load(file, set_ or (), allow_code=allow_code), seed, as_json, files.trace)
     captures = _captures(files.pcap or ())
     targets = _targets(files.plot, files.trace, files.packets, *captures.values())
@@ -131,22 +142,10 @@ def command(
     scenario = _load(file, set_ or (), on, needs_quic=files.qlog is not None, allow_code=allow_code)
     if over is not None:
         say("ackclock: advice: --over quic is now --on quic", error=True)
-    if explain_threads:
-        return _explain_threads(scenario, threads, seed)
-    with progress("simulating", quiet=as_json or fingerprint) as advance:
-        result = scenario.run(
-            seed=seed,
-            trace=files.rows,
-            packets=files.packets is not None or files.plot is not None,
-            audit=audit,
-            fingerprint=fingerprint,
-            qlog=files.qlog is not None,
-            captures=list(captures),
-            threads=threads,
-            progress=advance,
-        )
-    if result.one_thread is not None:
-        say(f"ackclock: one thread: {result.one_thread}", error=True)
+    if division.explain_threads:
+        return _explain_threads(scenario, division.threads, seed)
+    quiet = as_json or fingerprint
+    result = _run(scenario, seed, files, division.threads, list(captures), audit, fingerprint, quiet)
     _write_all(scenario, result, seed, files, captures, size)
     if files.qlog is not None:
         targets += _write_qlogs(result, files.qlog)
@@ -157,6 +156,34 @@ def command(
     else:
         _summarise(scenario, result, targets, all_)
     return _report_faults(result)
+
+
+def _run(
+    scenario: Scenario,
+    seed: int | None,
+    files: Files,
+    threads: int,
+    captures: list[str],
+    audit: bool,
+    fingerprint: bool,
+    quiet: bool,
+) -> Result:
+    """Run the scenario with a progress bar unless `quiet`; say why, if it is divided among fewer threads than asked."""
+    with progress("simulating", quiet=quiet) as advance:
+        result = scenario.run(
+            seed=seed,
+            trace=files.rows,
+            packets=files.packets is not None or files.plot is not None,
+            audit=audit,
+            fingerprint=fingerprint,
+            qlog=files.qlog is not None,
+            captures=captures,
+            threads=threads,
+            progress=advance,
+        )
+    if result.one_thread is not None:
+        say(f"ackclock: one thread: {result.one_thread}", error=True)
+    return result
 
 
 def _explain_threads(scenario: Scenario, threads: int, seed: int | None) -> int:

@@ -1,6 +1,7 @@
 //! Runs of a scenario: set up in steps (`build`), advanced event by event (`event_loop`), read at the end (`results`).
 
 mod attached;
+mod border;
 mod bounds;
 mod build;
 mod change;

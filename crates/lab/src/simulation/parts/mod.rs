@@ -6,78 +6,23 @@
 //! one time follows from the events alone (docs/adr/0002-ties.md), so the results do not depend on the parts. See
 //! docs/adr/0007-threads.md.
 
-mod crew;
+mod part;
 mod partition;
 mod plan;
+mod threads;
 
-use super::event_loop::Simulation;
+use super::border::Border;
 use super::{Inner, Run, memory};
 use crate::clock::wall_time;
-use crew::{Crew, Shared};
-use net::cut::{Cut, arrives_from, as_it_arrives, exchange_link, in_flight, last_link, set_elsewhere};
-use net::{LinkId, Network, Packet};
+use net::LinkId;
+use net::cut::{Cut, exchange_link, in_flight, set_elsewhere};
+use part::{Part, receive};
 pub use plan::PartFacts;
 use plan::Plan;
 use std::num::NonZero;
 use std::sync::Arc;
-use transport::{AckOptionPool, AckOptions};
+use threads::{Shared, Threads};
 use units::Time;
-
-type Part = Simulation<false, false>;
-
-/// A packet on its way to another part.
-#[derive(Clone, Debug)]
-struct Message {
-    at: Time,
-    link: LinkId,
-    packet: Packet,
-    /// Its options, if it has any.
-    options: Option<Box<AckOptions>>,
-}
-
-/// What a part has for packets that leave it.
-#[derive(Debug)]
-pub(super) struct Border {
-    part: usize,
-    cut: Cut,
-    /// For each link, the part in which it ends.
-    ends: Arc<[u16]>,
-    /// Messages to each part.
-    outgoing: Vec<Vec<Message>>,
-}
-
-impl Border {
-    /// Takes the packet that arrives at `at` if its link ends in another part. Returns whether it has taken it.
-    #[inline(never)]
-    pub(super) fn takes(
-        &mut self,
-        network: &Network,
-        options: &mut AckOptionPool,
-        at: Time,
-        packet: &Packet,
-    ) -> bool {
-        let Some(link) = last_link(network) else { return false };
-        let part = self.ends[link.0 as usize] as usize;
-        if part == self.part {
-            return false;
-        }
-        let options = packet.has_options().then(|| Box::new(options.take(packet.options)));
-        self.outgoing[part].push(Message { at, link, packet: as_it_arrives(network, packet), options });
-        true
-    }
-}
-
-/// Schedules the arrivals of packets from other parts.
-fn receive(part: &mut Part, messages: &mut Vec<Message>) {
-    for mut message in messages.drain(..) {
-        if let Some(options) = message.options {
-            message.packet.options = part.ack_options.put(&options);
-        }
-        let Message { at, link, packet, .. } = message;
-        let Part { network, event_queue, recorder, .. } = part;
-        arrives_from(network, event_queue, recorder, (link, at), &packet);
-    }
-}
 
 /// The parts of a run on several threads, but the first one, which is the simulation of the run.
 pub struct Parts {
@@ -167,12 +112,13 @@ impl Parts {
         let Parts { others, plan, shared, threads } = self;
         let mut parts: Vec<(usize, &mut Part)> = std::iter::once(first).chain(others).enumerate().collect();
         let each = parts.len().div_ceil(*threads);
-        let crew = Crew::new(plan, shared, target, (parts.len().div_ceil(each), events / parts.len() as u64));
+        let common =
+            Threads::new(plan, shared, target, (parts.len().div_ceil(each), events / parts.len() as u64));
         let work = |parts: &mut [(usize, &mut Part)]| {
             // A thread that panics must not let the others wait for its parts.
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| crew.advance(parts)));
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| common.advance(parts)));
             if result.is_err() {
-                crew.stop();
+                common.stop();
             }
             result
         };
@@ -288,5 +234,5 @@ fn exchange_state(first: &mut Part, part: &mut Part, number: usize, of: &[u16]) 
 }
 
 fn take_messages(shared: &Shared, part: &mut Part) {
-    receive(part, &mut shared.inbox());
+    receive(part, &mut shared.messages());
 }

@@ -1,6 +1,6 @@
 //! Which part of a run has which nodes, and whether parts are of use.
 
-use super::Part;
+use super::part::Part;
 use super::partition::{Edge, Graph, partition, scatter};
 use net::LinkId;
 use net::cut::{can_be_cut, lookahead, route_links};

@@ -1,8 +1,9 @@
 //! The threads of a run: each advances its parts as far as the other parts permit.
 
+use super::part::{Part, receive};
 use super::plan::Plan;
-use super::{Message, Part, receive};
 use crate::clock::cpu_time;
+use crate::simulation::border::Message;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use units::Time;
@@ -10,14 +11,14 @@ use units::Time;
 /// What the threads share of a part.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    times: Line<Times>,
-    inbox: Line<Mutex<Vec<Message>>>,
+    times: CacheLine<Times>,
+    messages: CacheLine<Mutex<Vec<Message>>>,
 }
 
 /// A value in cache lines that nothing else is in, so that threads wait only for what they need.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Line<T>(T);
+struct CacheLine<T>(T);
 
 #[derive(Debug, Default)]
 struct Times {
@@ -29,8 +30,8 @@ struct Times {
 
 impl Shared {
     /// The messages for the part.
-    pub fn inbox(&self) -> MutexGuard<'_, Vec<Message>> {
-        self.inbox.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn messages(&self) -> MutexGuard<'_, Vec<Message>> {
+        self.messages.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn clock(&self) -> u64 {
@@ -39,27 +40,29 @@ impl Shared {
 }
 
 /// What the threads of one call have in common.
-pub(super) struct Crew<'a> {
+pub(super) struct Threads<'a> {
     plan: &'a Plan,
     shared: &'a [Shared],
     target: Time,
     stop: AtomicBool,
     /// Events of a part after which all threads stop.
     events: u64,
-    meeting: Mutex<Meeting>,
-    meetings: AtomicU64,
+    waiting: Mutex<Waiting>,
+    /// How often all threads have waited at once.
+    rounds: AtomicU64,
 }
 
 /// The threads that have nothing to do until others advance.
-struct Meeting {
+struct Waiting {
     /// Threads whose parts are not at the target.
     active: usize,
-    waiting: usize,
+    /// Those of them that wait.
+    count: usize,
 }
 
-/// Rounds without an event after which a thread gives way to others.
+/// Rounds without an event after which a thread yields its processor.
 const PATIENCE: u32 = 2_000;
-/// Steps without an event after which a thread waits for a meeting.
+/// Steps without an event after which a thread waits until all do.
 const EMPTY_STEPS: u32 = 32;
 
 /// What a step has done.
@@ -72,22 +75,22 @@ enum Step {
     Events,
 }
 
-impl Crew<'_> {
+impl Threads<'_> {
     /// `threads` threads that advance parts to `target`, and stop after `events` events of a part.
     pub fn new<'a>(
         plan: &'a Plan,
         shared: &'a [Shared],
         target: Time,
         (threads, events): (usize, u64),
-    ) -> Crew<'a> {
-        Crew {
+    ) -> Threads<'a> {
+        Threads {
             plan,
             shared,
             target,
             stop: AtomicBool::new(false),
             events: events + 1,
-            meeting: Mutex::new(Meeting { active: threads, waiting: 0 }),
-            meetings: AtomicU64::new(0),
+            waiting: Mutex::new(Waiting { active: threads, count: 0 }),
+            rounds: AtomicU64::new(0),
         }
     }
 
@@ -115,14 +118,14 @@ impl Crew<'_> {
             empty = if processed { 0 } else { empty + u32::from(advanced) };
             idle = if advanced { 0 } else { idle + 1 };
             if empty > EMPTY_STEPS && !advanced {
-                self.meet(parts);
+                self.wait_for_all(parts);
             }
-            give_way(idle);
+            pause(idle);
         }
         let done = self.at_target(parts);
-        let mut meeting = self.meeting();
-        meeting.active -= 1;
-        self.end_meeting(&mut meeting);
+        let mut waiting = self.waiting();
+        waiting.active -= 1;
+        self.end_wait(&mut waiting);
         (cpu_time() - cpu, done)
     }
 
@@ -134,7 +137,7 @@ impl Crew<'_> {
         self.shared[number].clock() > self.target.ps()
     }
 
-    /// The time (ps) before which no message arrives at a part that is not in its inbox.
+    /// The time (ps) before which no message arrives at a part that does not wait there already.
     fn horizon(&self, number: usize) -> u64 {
         let incoming = self.plan.incoming[number].iter();
         let clocks = incoming.map(|(from, delay)| self.shared[*from].clock().saturating_add(delay.ps()));
@@ -145,12 +148,12 @@ impl Crew<'_> {
     fn step(&self, number: usize, part: &mut Part, messages: &mut Vec<Message>) -> Step {
         let shared = &self.shared[number];
         let clock = shared.clock();
-        // The clocks before the messages: what is not in the inbox then arrives at the horizon or later.
+        // The clocks before the messages: a message that is not there then arrives at the horizon or later.
         let horizon = self.horizon(number);
         if horizon <= clock || clock > self.target.ps() {
             return Step::Waits;
         }
-        std::mem::swap(&mut *shared.inbox(), messages);
+        std::mem::swap(&mut *shared.messages(), messages);
         receive(part, messages);
         // Not more than the lookahead at once: otherwise the parts do twice as much in turns, and one waits for the other.
         let until = horizon.min(clock.saturating_add(self.plan.lookahead.ps()));
@@ -166,55 +169,56 @@ impl Crew<'_> {
         if part.event_queue.events() > before { Step::Events } else { Step::Empty }
     }
 
-    /// Puts the messages of a part into the inboxes of the others.
+    /// Puts the messages of a part where the other parts take them.
     fn send(&self, part: &mut Part) {
         let Some(border) = &mut part.border else { return };
         for (shared, outgoing) in self.shared.iter().zip(&mut border.outgoing) {
             if outgoing.is_empty() {
                 continue;
             }
-            let mut inbox = shared.inbox();
-            if inbox.is_empty() {
-                std::mem::swap(&mut *inbox, outgoing); // without a copy
+            let mut waiting = shared.messages();
+            if waiting.is_empty() {
+                std::mem::swap(&mut *waiting, outgoing); // without a copy
             } else {
-                inbox.append(outgoing);
+                waiting.append(outgoing);
             }
         }
     }
 
-    fn meeting(&self) -> MutexGuard<'_, Meeting> {
-        self.meeting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until all threads do, whereupon all clocks advance to the next event, or until another part advances. Without
     /// this, clocks between two distant events advance by the delay of a link at each step.
-    fn meet(&self, parts: &[(usize, &mut Part)]) {
-        let mut meeting = self.meeting();
-        let number = self.meetings.load(Ordering::Acquire);
-        meeting.waiting += 1;
-        self.end_meeting(&mut meeting);
-        drop(meeting);
-        let waits = |part: usize| self.horizon(part) <= self.shared[part].clock() || self.is_at_target(part);
+    fn wait_for_all(&self, parts: &[(usize, &mut Part)]) {
+        let mut waiting = self.waiting();
+        let number = self.rounds.load(Ordering::Acquire);
+        waiting.count += 1;
+        self.end_wait(&mut waiting);
+        drop(waiting);
+        let cannot_advance =
+            |part: usize| self.horizon(part) <= self.shared[part].clock() || self.is_at_target(part);
         let mut idle = 0;
-        while self.meetings.load(Ordering::Acquire) == number
+        while self.rounds.load(Ordering::Acquire) == number
             && !self.stop.load(Ordering::Relaxed)
-            && parts.iter().all(|(part, _)| waits(*part))
+            && parts.iter().all(|(part, _)| cannot_advance(*part))
         {
             idle += 1;
-            give_way(idle);
+            pause(idle);
         }
-        let mut meeting = self.meeting();
-        if self.meetings.load(Ordering::Acquire) == number {
-            meeting.waiting -= 1;
+        let mut waiting = self.waiting();
+        if self.rounds.load(Ordering::Acquire) == number {
+            waiting.count -= 1;
         }
     }
 
-    /// Ends the meeting if all threads wait: nothing happens before the first event in a queue or an inbox.
-    fn end_meeting(&self, meeting: &mut Meeting) {
-        if meeting.waiting == 0 || meeting.waiting < meeting.active {
+    /// If all threads wait, advances all clocks to the next event: nothing happens before the first event in a queue or a message.
+    fn end_wait(&self, waiting: &mut Waiting) {
+        if waiting.count == 0 || waiting.count < waiting.active {
             return;
         }
-        let first_message = |shared: &Shared| shared.inbox().iter().map(|message| message.at.ps()).min();
+        let first_message = |shared: &Shared| shared.messages().iter().map(|message| message.at.ps()).min();
         let next = |shared: &Shared| {
             shared.times.0.next.load(Ordering::Relaxed).min(first_message(shared).unwrap_or(u64::MAX))
         };
@@ -222,12 +226,12 @@ impl Crew<'_> {
         for shared in self.shared {
             shared.times.0.clock.fetch_max(first, Ordering::AcqRel);
         }
-        meeting.waiting = 0;
-        self.meetings.fetch_add(1, Ordering::AcqRel);
+        waiting.count = 0;
+        self.rounds.fetch_add(1, Ordering::AcqRel);
     }
 }
 
-fn give_way(idle: u32) {
+fn pause(idle: u32) {
     if idle > PATIENCE {
         std::thread::yield_now();
     } else if idle > 0 {

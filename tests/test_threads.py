@@ -1,0 +1,78 @@
+"""Runs on several threads: `ackclock run --threads`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ackclock import Scenario, ScenarioError
+from conftest import Command
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
+from growth import fabric
+
+FABRIC = fabric(4, 0.01).replace('delay       = "1us"', 'delay = "10us"')
+
+
+def network(outcome: dict[str, Any]) -> dict[str, Any]:
+    """An outcome without what the run cost."""
+    return {key: value for key, value in outcome.items() if key != "engine"}
+
+
+def test_the_results_do_not_depend_on_the_threads() -> None:
+    scenario = Scenario.parse(FABRIC)
+    one = scenario.run()
+    assert one.one_thread is None
+    progress: list[float] = []
+    for threads in (2, 3, 8, 64):
+        several = scenario.run(threads=threads, progress=progress.append)
+        assert several.one_thread in {None, "the machine has one processor"}
+        assert network(several.outcome) == network(one.outcome)
+        assert several.outcome["engine"]["packet_hops"] == one.outcome["engine"]["packet_hops"]
+    assert max(progress) == 1.0
+
+
+def test_the_command(tmp_path: Path, ackclock: Command) -> None:
+    file = tmp_path / "fabric.toml"
+    file.write_text(FABRIC)
+    one, two = (ackclock("run", file, "--json", "--threads", threads) for threads in ("1", "2"))
+    assert network(json.loads(one.stdout)) == network(json.loads(two.stdout))
+    explained = ackclock("run", file, "--explain-threads", "--threads", "2").stdout
+    if "one processor" not in explained:
+        assert explained.startswith("2 threads, with ")
+        assert "10 us" in explained
+        assert "of 96 link directions" in explained
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "reason"),
+    [
+        ("@wifi", (), "Wi-Fi"),
+        ("@starlink", (), "satellites"),
+        ("@dumbbell", ("--fingerprint",), "a recording is made by one thread"),
+        ("@dumbbell", ("--on", "quic"), "QUIC flows run on one thread"),
+    ],
+)
+def test_what_runs_on_one_thread(text: str, options: tuple[str, ...], reason: str, ackclock: Command) -> None:
+    run = ackclock("run", text, "--set", "duration=3s", "--threads", "2", *options)
+    assert run.returncode == 0
+    assert "one thread: " in run.stderr
+    assert reason in run.stderr or "one processor" in run.stderr
+
+
+def test_bad_numbers(ackclock: Command) -> None:
+    refused = ackclock("run", "@dumbbell", "--threads", "0")
+    assert refused.returncode == 2
+    assert "--threads is a number from 1 to 1,024" in refused.stderr
+    real_time = ackclock("run", "@dumbbell", "--on", "udp", "--threads", "2")
+    assert real_time.returncode == 2
+    assert "--threads" in real_time.stderr
+    with pytest.raises(ScenarioError, match="threads: must be at least 1"):
+        Scenario.parse(FABRIC).run(threads=0)
+    slow = FABRIC.replace('"10us"', '"10ns"')
+    with pytest.raises(ScenarioError, match=r"least delay between two of 2 parts|one processor"):
+        Scenario.parse(slow).threads(2)
