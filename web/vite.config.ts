@@ -59,7 +59,7 @@ function scenarios(): { name: string; text: string; files: Record<string, Packed
 
 /** LZMA as boot.js reads it, by the standard library of Python: a quarter smaller than gzip. */
 const LZMA = `import lzma, sys
-kind = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "lp": 0, "pb": 0, "nice_len": 140}
+kind = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "lp": 0, "pb": 0, "nice_len": 150}
 sys.stdout.buffer.write(lzma.compress(sys.stdin.buffer.read(), lzma.FORMAT_RAW, filters=[kind]))`;
 /** The element with simulator and program, and the script that runs them; they are the largest part of the page. */
 function packed(program: string): string {

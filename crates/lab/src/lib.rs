@@ -27,10 +27,12 @@ pub use scenario::{
 };
 pub use simulation::{
     Attachment, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,
-    HandoffOutcome, LinkOutcome, NotForkable, Outcome, PacketLog, PartFacts, Parts, RadioLog, Recording,
-    ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run,
-    SatelliteOutcome, Settings, TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
+    HandoffOutcome, LinkOutcome, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow,
+    ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, SatelliteOutcome, Settings,
+    TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
 };
+#[cfg(not(target_family = "wasm"))]
+pub use simulation::{PartFacts, Parts};
 pub use study::{Axis, Done, Job, Pool, Step, Study};
 pub use view::{
     Curves, Explanation, Flights, PacketFate, PathSample, Question, SatelliteSnapshot, SatelliteView, Series,

@@ -27,6 +27,9 @@ pub(super) struct Border {
     pub outgoing: Vec<Vec<Message>>,
 }
 
+/// The border of a simulation that is a part of a run.
+pub(super) type PartBorder = Box<Border>;
+
 impl Border {
     /// Takes the packet that arrives at `at` if its link ends in another part. Returns whether it has taken it.
     #[inline(never)]

@@ -1,7 +1,7 @@
 //! The event loop: packets arrive, timers expire.
 
 use super::attached::{AttachedFlow, DeliveredDatagram};
-use super::border::Border;
+use super::border::PartBorder;
 use super::datagrams::DatagramPool;
 use super::endpoints::{Endpoints, FlowSchedule, PathFacts, SimulationContext, TimerOwner, flow_context};
 use super::outcome::Outcome;
@@ -69,7 +69,7 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     /// All events up to this time are processed; those at this time too if [`Simulation::advance`] was told so.
     pub(super) reached: Time,
     /// With several threads, what this part of the run has for packets that leave it.
-    pub(super) border: Option<Box<Border>>,
+    pub(super) border: Option<PartBorder>,
     /// Events that other parts of the run have processed.
     pub(super) other_events: u64,
     /// CPU time of the event loop so far, ns.

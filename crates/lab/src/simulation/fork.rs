@@ -61,7 +61,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             given_names: self.given_names.clone(),
             first_links: self.first_links.clone(),
             order: self.order.clone(),
-            routes: self.routes.clone(),
+            routes: Vec::new(), // for the division of a run that has not begun
             border: None,
             network_timers: self.network_timers.clone(),
             satellites: self.satellites.clone(),

@@ -1,6 +1,7 @@
 //! Runs of a scenario: set up in steps (`build`), advanced event by event (`event_loop`), read at the end (`results`).
 
 mod attached;
+#[cfg_attr(target_family = "wasm", path = "no_border.rs")]
 mod border;
 mod bounds;
 mod build;
@@ -19,6 +20,7 @@ mod memory;
 mod outcome;
 mod outcome_schema;
 pub(crate) mod overview;
+#[cfg(not(target_family = "wasm"))]
 mod parts;
 pub(crate) mod policies;
 mod probes;
@@ -45,6 +47,7 @@ pub use outcome::{
     Outcome, SatelliteOutcome, to_json,
 };
 pub use outcome_schema::outcome_schema;
+#[cfg(not(target_family = "wasm"))]
 pub use parts::{PartFacts, Parts};
 pub use policies::Environment;
 pub use radio_log::{RadioLog, RouteChange};
