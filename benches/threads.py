@@ -17,7 +17,7 @@ from growth import fabric
 from ackclock import Scenario
 
 
-def dumbbell(flows: int, rate: str) -> str:
+def dumbbell(flows: int, rate: str, duration_s: float) -> str:
     """CUBIC flows over one bottleneck of 10 ms, hosts at 1 Gb/s."""
     pairs = [
         f"""[[link]]
@@ -36,7 +36,7 @@ start = "{flow}ms"
 """
         for flow in range(flows)
     ]
-    return f"""duration = "5s"
+    return f"""duration = "{duration_s}s"
 [[link]]
 ends = ["r1", "r2"]
 rate = "{rate}"
@@ -48,8 +48,8 @@ queue = {{ kind = "droptail", limit = "1bdp" }}
 NETWORKS = {
     "fat tree of 128 hosts, 99,500 short flows": fabric(8, 0.62),
     "fat tree of 1,024 hosts": fabric(16, 0.02),
-    "dumbbell, 100 flows, 1 Gb/s": dumbbell(100, "1Gbps"),
-    "dumbbell, 1,000 flows, 10 Gb/s": dumbbell(1000, "10Gbps"),
+    "dumbbell, 100 flows, 1 Gb/s": dumbbell(100, "1Gbps", 60),
+    "dumbbell, 1,000 flows, 10 Gb/s": dumbbell(1000, "10Gbps", 10),
 }
 
 

@@ -15,7 +15,7 @@ from conftest import Command
 sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
 from growth import fabric
 
-FABRIC = fabric(4, 0.01).replace('delay       = "1us"', 'delay = "10us"')
+FABRIC = fabric(8, 0.05)
 
 
 def network(outcome: dict[str, Any]) -> dict[str, Any]:
@@ -44,8 +44,8 @@ def test_the_command(tmp_path: Path, ackclock: Command) -> None:
     explained = ackclock("run", file, "--explain-threads", "--threads", "2").stdout
     if "one processor" not in explained:
         assert explained.startswith("2 threads, with ")
-        assert "10 us" in explained
-        assert "of 96 link directions" in explained
+        assert "1 us" in explained
+        assert "of 768 link directions" in explained
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,9 @@ def test_the_command(tmp_path: Path, ackclock: Command) -> None:
     [
         ("@wifi", (), "Wi-Fi"),
         ("@starlink", (), "satellites"),
-        ("@dumbbell", ("--fingerprint",), "a recording is made by one thread"),
-        ("@dumbbell", ("--on", "quic"), "QUIC flows run on one thread"),
+        ("@dumbbell", (), "million packet-hops"),
+        ("@dumbbell", ("--fingerprint",), "a recording needs one thread"),
+        ("@dumbbell", ("--on", "quic"), "QUIC flows need one thread"),
     ],
 )
 def test_what_runs_on_one_thread(text: str, options: tuple[str, ...], reason: str, ackclock: Command) -> None:
@@ -73,6 +74,8 @@ def test_bad_numbers(ackclock: Command) -> None:
     assert "--threads" in real_time.stderr
     with pytest.raises(ScenarioError, match="threads: must be at least 1"):
         Scenario.parse(FABRIC).run(threads=0)
-    slow = FABRIC.replace('"10us"', '"10ns"')
+    slow = FABRIC.replace('"1us"', '"10ns"')
+    with pytest.raises(ScenarioError, match="at least 2"):
+        Scenario.parse(FABRIC).threads(1)
     with pytest.raises(ScenarioError, match=r"least delay between two of 2 parts|one processor"):
         Scenario.parse(slow).threads(2)

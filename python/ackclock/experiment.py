@@ -322,6 +322,8 @@ class Scenario:
         counts); `lookahead_s` is the least delay of the links between parts, and `hops` the estimated packet-hops of
         the network in this time. Raises ScenarioError with the reason if the run uses one thread.
         """
+        if most < 2:
+            raise refused("threads", "most: must be at least 2")
         try:
             return dict(json.loads(_core.explain_threads(self._parsed, most, seed=seed)))
         except ScenarioError:

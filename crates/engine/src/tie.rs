@@ -13,6 +13,9 @@ const SOURCE_BITS: u32 = 22;
 const OLDEST: u64 = (1 << AGE_BITS) - 1;
 
 impl Tie {
+    /// Sources with smaller numbers are distinct.
+    pub const SOURCES: usize = 1 << SOURCE_BITS;
+
     /// What was scheduled earlier comes first: an item for time `at` that source `source` scheduled at `since`. Sources that
     /// schedule at one time follow in the order of their numbers, modulo 4,194,304. Items count as scheduled at the same time whose times under way differ by less than 64 ps, or
     /// are above 1.1 s. Items of one source with one `at` and one `since` stay in

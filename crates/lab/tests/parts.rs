@@ -30,17 +30,16 @@ fn in_parts(scenario: &Scenario, parts: usize, events: u64) -> Result<String, St
     Ok(outcome(run))
 }
 
-/// Sixteen hosts at four leaves and two spines. All links are equal, and flows start in groups at one picosecond: many packets
-/// meet.
-fn tied(seed: u64, tcp: &str, queue: &str, loss: &str, warmup: &str) -> String {
-    let mut text = format!(
-        "duration = \"60ms\"\nwarmup = \"{warmup}\"\nseed = {seed}\nrouting = \"ecmp\"\ntcp = {tcp}\n"
-    );
+/// Sixteen hosts at four leaves and two spines. Links have one of a few delays, and flows start in groups at one picosecond:
+/// many packets meet.
+fn tied(seed: u64, tcp: &str, queue: &str, loss: &str, delays: [u64; 3]) -> String {
+    let mut text = format!("duration = \"60ms\"\nseed = {seed}\nrouting = \"ecmp\"\ntcp = {tcp}\n");
     let hosts = (0..16).map(|host| (format!("h{host}"), format!("l{}", host / 4), "{ kind = \"none\" }"));
     let spines = (0..8).map(|pair| (format!("l{}", pair / 2), format!("s{}", pair % 2), loss));
-    for (from, to, loss) in hosts.chain(spines) {
+    for (number, (from, to, loss)) in hosts.chain(spines).enumerate() {
+        let delay = delays[number % 3];
         text += &format!(
-            "[[link]]\nends = [\"{from}\", \"{to}\"]\nrate = \"100Mbps\"\ndelay = \"20us\"\nqueue = {queue}\nloss = {loss}\n"
+            "[[link]]\nends = [\"{from}\", \"{to}\"]\nrate = \"100Mbps\"\ndelay = \"{delay}us\"\nqueue = {queue}\nloss = {loss}\n"
         );
     }
     for flow in 0..24u64 {
@@ -81,10 +80,10 @@ proptest! {
             "{ kind = \"none\" }",
             "{ kind = \"bernoulli\", rate = 0.01 }",
         ][..]),
-        warmup in prop::sample::select(&["0s", "17ms"][..]),
+        delays in prop::sample::select(&[[20, 20, 20], [20, 100, 20], [1, 50, 2000]][..]),
         events in prop::sample::select(&[500, 20_000, 1 << 40][..]),
     ) {
-        let scenario = scenario(&tied(seed, tcp, queue, loss, warmup));
+        let scenario = scenario(&tied(seed, tcp, queue, loss, delays));
         let expected = on_one_thread(&scenario);
         for parts in [2, 3, 8, 22] {
             let divided = in_parts(&scenario, parts, events);
@@ -105,4 +104,31 @@ fn every_recorded_network_that_can_be_divided_has_the_same_outcome() {
     });
     let divided = divided.into_inner();
     assert!(divided >= 100, "{divided}");
+}
+
+#[test]
+fn what_cannot_be_divided_is_refused() {
+    let plain = tied(
+        1,
+        "{ profile = \"linux\" }",
+        "{ kind = \"droptail\", limit = \"12p\" }",
+        "{ kind = \"none\" }",
+        [20; 3],
+    );
+    for (addition, reason) in [
+        ("warmup = \"20ms\"\n", "warm-up"),
+        ("delays = true\n", "recorded delays"),
+        (
+            "change = [{ name = \"c\", at = \"20ms\", set = { \"flow.f4.tcp.receive_window\" = 20 } }]\n",
+            "changes",
+        ),
+    ] {
+        let Ok(scenario) = Scenario::parse("test.toml", &format!("{addition}{plain}"), &[]) else {
+            panic!("{addition} is refused")
+        };
+        let refused = in_parts(&scenario, 2, 1 << 40).unwrap_err();
+        assert!(refused.contains(reason), "{refused}");
+    }
+    let silent = scenario(&plain.replace("start = \"", "start = \"9"));
+    assert!(in_parts(&silent, 2, 1 << 40).is_ok());
 }

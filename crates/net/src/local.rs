@@ -47,6 +47,11 @@ impl LocalQueues {
         self.flows[flow as usize] = Some(Box::new(local));
     }
 
+    /// Whether no sender limits its packets.
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
     /// The packets of flow `flow`, if `link` is the first of its path.
     fn at(&mut self, link: u32, flow: u32) -> Option<&mut LocalFlow> {
         self.flows.get_mut(flow as usize)?.as_deref_mut().filter(|local| local.link == link)

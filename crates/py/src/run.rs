@@ -14,7 +14,7 @@ pub(crate) const CHUNK: u64 = 1 << 16;
 /// The same if a time limit ends the run, or if controllers in Python make events slow.
 pub(crate) const FEW: u64 = 1 << 13;
 
-/// The same for a run on several threads, which are started for each call.
+/// The same for a run on several threads, each call of which has a limit of time too.
 const MANY: u64 = 1 << 21;
 
 /// A finished run.
@@ -110,7 +110,11 @@ pub(crate) fn run(
     for place in &captures {
         run.capture(place).map_err(PyValueError::new_err)?;
     }
-    let (mut parts, one_thread) = match (threads > 1).then(|| Parts::new(&mut run, threads)).transpose() {
+    if threads > 1 && until_s.is_some() {
+        return Err(PyValueError::new_err("until_s: needs threads=1"));
+    }
+    let mut divide = || (threads > 1).then(|| Parts::new(&mut run, threads)).transpose();
+    let (mut parts, one_thread) = match py.detach(|| guarded(&mut divide))? {
         Ok(parts) => (parts, None),
         Err(reason) => (None, Some(reason)),
     };

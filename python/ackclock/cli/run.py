@@ -143,7 +143,8 @@ def command(
     if over is not None:
         say("ackclock: advice: --over quic is now --on quic", error=True)
     if division.explain_threads:
-        return _explain_threads(scenario, division.threads, seed)
+        recorded = files != NO_FILES or audit or fingerprint
+        return _explain_threads(scenario, division.threads, seed, recorded=recorded)
     quiet = as_json or fingerprint
     result = _run(scenario, seed, files, division.threads, list(captures), audit, fingerprint, quiet)
     _write_all(scenario, result, seed, files, captures, size)
@@ -186,9 +187,12 @@ def _run(
     return result
 
 
-def _explain_threads(scenario: Scenario, threads: int, seed: int | None) -> int:
+def _explain_threads(scenario: Scenario, threads: int, seed: int | None, *, recorded: bool) -> int:
     """Print how the network is divided among threads, or why it is not."""
     most = threads if threads > 1 else len(os.sched_getaffinity(0))
+    if recorded:
+        say("one thread: a recording needs one thread")
+        return 0
     try:
         parts = scenario.threads(most, seed=seed)
     except ScenarioError as error:

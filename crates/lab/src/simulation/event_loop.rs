@@ -317,16 +317,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn network_event(&mut self, id: u32) {
         match self.network_timers[(id - self.first_network_timer()) as usize] {
             TimerOwner::Satellites => self.satellite_event(),
-            TimerOwner::Warmup => {
-                self.store_warmup();
-                self.network.end_warmup();
-            }
+            TimerOwner::Warmup => self.end_warmup(),
             TimerOwner::Radio => self.radio_event(),
         }
     }
 
     /// Number of the first timer after those of the flows.
-    pub(super) fn first_network_timer(&self) -> u32 {
+    fn first_network_timer(&self) -> u32 {
         self.schedules.len() as u32 * FlowTimer::COUNT
     }
 

@@ -36,7 +36,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     pub(super) fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
         let mut needs = self.recorder.memory_needs();
         let growth = (self.event_queue.growth() + self.network.growth()) as u64;
-        if growth >= memory::SMALL {
+        if growth >= memory::SMALL && self.border.is_none() {
             let accounts = self.network.account(&self.event_queue, self.duration);
             let links = self.link_names().into_iter().zip(accounts.iter().map(|account| account.in_flight));
             let (link, packets) = links.max_by_key(|(_, packets)| *packets).unwrap_or_default();
@@ -82,10 +82,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// Stores the outcome up to now as that of the warm-up.
-    pub(super) fn store_warmup(&mut self) {
+    /// Stores the outcome of the warm-up at its end.
+    pub(super) fn end_warmup(&mut self) {
         let Some(duration) = self.warmup.as_ref().map(|warmup| warmup.duration) else { return };
         let outcome = self.outcome_at(duration);
+        self.network.end_warmup();
         if let Some(warmup) = &mut self.warmup {
             warmup.outcome = Some(Box::new(outcome));
         }

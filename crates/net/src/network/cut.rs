@@ -37,12 +37,16 @@ impl Cut {
     }
 }
 
-/// Whether a network can be cut: each of its routes is a list of links, which are not served in turns.
+/// Whether a network can be cut: each of its routes is a list of links, which are not served in turns and count for the whole
+/// run, and no sender sees the queue of its host.
 pub fn can_be_cut(network: &Network) -> bool {
     network.tables.is_none()
         && network.radio.is_none()
         && network.media.is_empty()
         && network.sojourns.is_none()
+        && network.beyond.is_empty()
+        && network.local.is_empty()
+        && network.links.len() < Tie::SOURCES
         && !network.ingress.iter().any(|ingress| ingress.impairments.iter().any(Impair::serves_changes))
 }
 
@@ -83,7 +87,7 @@ pub fn arrives_from<T: Tap>(
 ) {
     let next = packet.route + 1;
     let hop = network.routes[next as usize];
-    if hop.is_fused() && at <= network.border {
+    if hop.is_fused() && at <= network.horizon {
         let arrival = network.pass::<T, false>(event_queue, tap, (at, next, hop.index() as u32), packet);
         return network.keep_received(arrival, packet);
     }
@@ -98,9 +102,6 @@ pub fn exchange_link(one: &mut Network, other: &mut Network, link: LinkId) {
     std::mem::swap(&mut one.links[number], &mut other.links[number]);
     let ingress = one.links[number].ingress as usize;
     if let (Some(one), Some(other)) = (one.ingress.get_mut(ingress), other.ingress.get_mut(ingress)) {
-        std::mem::swap(one, other);
-    }
-    if let (Some(one), Some(other)) = (one.beyond.get_mut(number), other.beyond.get_mut(number)) {
         std::mem::swap(one, other);
     }
     let [first, second] = [&mut *one, &mut *other].map(|network| network.unsent.remove(&link.0));

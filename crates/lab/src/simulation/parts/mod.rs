@@ -30,18 +30,22 @@ pub struct Parts {
     plan: Plan,
     shared: Vec<Shared>,
     threads: usize,
+    /// None for tests, which use all threads.
+    speeds: Option<Speeds>,
 }
 
 impl Parts {
     /// Divides a run that has not begun into at most `most` parts, and not more than the machine has processors, for as many threads.
-    /// From then on advance it by [`Parts::advance`] alone. Fails with the reason if one thread is faster; then the run is as it
-    /// was.
+    /// From then on advance it by [`Parts::advance`] alone, and read its outcome when it has ended. Fails with the reason if one
+    /// thread is faster; then the run is as it was.
     pub fn new(run: &mut Run, most: usize) -> Result<Parts, String> {
         let processors = processors();
         if processors < 2 {
             return Err("the machine has one processor".into());
         }
-        Parts::of(run, |simulation| Plan::useful(simulation, most.min(processors)))
+        let mut parts = Parts::of(run, |simulation| Plan::useful(simulation, most.min(processors)))?;
+        parts.speeds = Some(Speeds::default());
+        Ok(parts)
     }
 
     /// As [`Parts::new`], into at most `parts` parts whose traffic is nearly all between them, for tests.
@@ -51,14 +55,15 @@ impl Parts {
 
     fn of(run: &mut Run, plan: impl FnOnce(&Part) -> Result<Plan, String>) -> Result<Parts, String> {
         let Inner::Plain(simulation) = &mut run.inner else {
-            return Err("a recording is made by one thread".into());
+            return Err("a recording needs one thread".into());
         };
         let plan = plan(simulation)?;
         let parts = plan.incoming.len();
         memory::room_for((parts - 1) * simulation.endpoints.len())?;
         let forks = (1..parts).map(|_| simulation.fork().map_err(|error| error.to_string()));
         let others = forks.collect::<Result<Vec<Part>, String>>()?;
-        let mut all = Parts { others, threads: parts.min(processors()), shared: Vec::new(), plan };
+        let mut all =
+            Parts { others, threads: parts.min(processors()), shared: Vec::new(), speeds: None, plan };
         all.shared.resize_with(parts, Shared::default);
         let topology = &simulation.topology;
         let links = 0..topology.links() as u32;
@@ -76,44 +81,45 @@ impl Parts {
         &self.plan.facts
     }
 
-    /// Processes about `events` events in all parts of `run`. Returns whether the run has ended; then it has the results of all
-    /// parts.
+    /// Processes at most about `events` events in all parts of `run`, for at most some 50 ms. Returns whether the run has ended;
+    /// then it has the results of all parts.
     pub fn advance(&mut self, run: &mut Run, events: u64) -> bool {
         let Inner::Plain(first) = &mut run.inner else { return true };
         if first.border.is_none() {
             return true;
         }
-        let wall = wall_time();
-        let ended = self.advance_phases(first, events);
-        first.wall += wall_time() - wall;
+        let (threads, events) = match &self.speeds {
+            Some(speeds) => speeds.choose(self.threads, events),
+            None => (self.threads, events),
+        };
+        let (wall, before) = (wall_time(), self.events(first));
+        let ended = self.advance_on(threads, first, events);
+        let wall = wall_time() - wall;
+        first.wall += wall;
+        let done = self.events(first) - before;
+        if let Some(speeds) = &mut self.speeds {
+            speeds.measured(threads, done as f64 / wall.max(1) as f64);
+        }
         first.reached = self.others.iter().fold(first.reached, |least, part| least.min(part.reached));
         if ended {
-            self.exchange(first);
-            first.border = None;
-            first.other_events = self.others.iter().map(|part| part.event_queue.events()).sum();
+            self.collect(first);
         }
         ended
     }
 
-    fn advance_phases(&mut self, first: &mut Part, events: u64) -> bool {
-        if let Some(warmup) = first.warmup.as_ref().filter(|warmup| warmup.outcome.is_none()) {
-            let until = Time::ZERO + warmup.duration;
-            if !self.advance_to(first, events, until) {
-                return false;
-            }
-            self.end_warmup(first);
-        }
-        let end = first.end;
-        self.advance_to(first, events, end)
+    /// Events so far in all parts.
+    fn events(&self, first: &Part) -> u64 {
+        self.others.iter().map(|part| part.event_queue.events()).sum::<u64>() + first.event_queue.events()
     }
 
-    /// Processes about `events` events, none after `target`. Returns whether all up to `target` are processed.
-    fn advance_to(&mut self, first: &mut Part, events: u64, target: Time) -> bool {
-        let Parts { others, plan, shared, threads } = self;
-        let mut parts: Vec<(usize, &mut Part)> = std::iter::once(first).chain(others).enumerate().collect();
-        let each = parts.len().div_ceil(*threads);
-        let common =
-            Threads::new(plan, shared, target, (parts.len().div_ceil(each), events / parts.len() as u64));
+    /// Processes about `events` events on so many threads. Returns whether the run has ended.
+    fn advance_on(&mut self, threads: usize, first: &mut Part, events: u64) -> bool {
+        let end = first.end;
+        let mut parts: Vec<(usize, &mut Part)> =
+            std::iter::once(first).chain(&mut self.others).enumerate().collect();
+        let each = parts.len().div_ceil(threads);
+        let (count, events) = (parts.len().div_ceil(each), events / parts.len() as u64);
+        let common = Threads::new(&self.plan, &self.shared, end, count, events);
         let work = |parts: &mut [(usize, &mut Part)]| {
             // A thread that panics must not let the others wait for its parts.
             let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| common.advance(parts)));
@@ -122,53 +128,85 @@ impl Parts {
             }
             result
         };
-        let results: Vec<_> = std::thread::scope(|scope| {
+        let (results, started) = std::thread::scope(|scope| {
             let mut chunks = parts.chunks_mut(each);
             let mine = chunks.next();
-            let handles: Vec<_> = chunks.map(|chunk| scope.spawn(|| work(chunk))).collect();
+            let spawn = |chunk| std::thread::Builder::new().spawn_scoped(scope, || work(chunk));
+            let spawned: Vec<_> = chunks.map(spawn).collect();
+            let started = spawned.iter().all(Result::is_ok);
+            if !started {
+                common.stop();
+            }
             let mine = mine.map(work);
-            mine.into_iter().chain(handles.into_iter().map(|handle| handle.join().flatten())).collect()
+            let joined = spawned.into_iter().flatten().map(|thread| thread.join().flatten());
+            (mine.into_iter().chain(joined).collect::<Vec<_>>(), started)
         });
-        let (mut cpu, mut done) = (0, true);
+        let (mut cpu, mut done) = (0, started);
         for result in results {
             match result {
                 Ok((used, ended)) => (cpu, done) = (cpu + used, done && ended),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        if let Some((_, first)) = parts.first_mut() {
-            first.cpu += cpu;
+        if !started {
+            // The system has no more threads: the next call continues on one.
+            self.threads = 1;
         }
-        if done {
-            parts.iter_mut().for_each(|(_, part)| part.reached = target);
+        for (number, part) in &mut parts {
+            part.cpu += if *number == 0 { cpu } else { 0 };
+            part.reached = if done { end } else { part.reached };
         }
         done
     }
 
-    /// Ends the warm-up, up to which all parts have come.
-    fn end_warmup(&mut self, first: &mut Part) {
-        self.exchange(first);
-        first.store_warmup();
-        self.exchange(first);
-        for part in self.others.iter_mut().chain([&mut *first]) {
-            part.network.end_warmup();
-        }
-    }
-
-    /// Exchanges the state of links and flows between the first part and those to which they belong: after the first of two
-    /// calls the first part has all of it, after the second each has again what belongs to it.
-    fn exchange(&mut self, first: &mut Part) {
+    /// Gives the first part the state of all links and flows at the end of the run.
+    fn collect(&mut self, first: &mut Part) {
         let mut elsewhere = vec![0; first.topology.links()];
+        for (part, shared) in std::iter::once(&mut *first).chain(&mut self.others).zip(&self.shared) {
+            receive(part, &mut shared.messages());
+            if let Some(mut border) = part.border.take() {
+                border.cut.exchange(&mut part.network);
+            }
+        }
         for (number, part) in self.others.iter_mut().enumerate() {
-            take_messages(&self.shared[number + 1], part);
-            exchange_cut(part);
             let counts = in_flight(&part.network, &part.event_queue);
             elsewhere.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             exchange_state(first, part, number + 1, &self.plan.of);
         }
-        take_messages(&self.shared[0], first);
-        exchange_cut(first);
         set_elsewhere(&mut first.network, elsewhere);
+        first.other_events = self.others.iter().map(|part| part.event_queue.events()).sum();
+    }
+}
+
+/// The speeds of several threads and of one, events per ns, by which calls choose the number of threads. No result depends on
+/// it.
+#[derive(Default)]
+struct Speeds {
+    calls: u32,
+    several: f64,
+    one: f64,
+}
+
+/// Calls after which both speeds are measured again.
+const CALLS: u32 = 16;
+/// Events of a call that measures a speed.
+const TRIAL: u64 = 30_000;
+
+impl Speeds {
+    /// The number of threads of the next call, and its events, at most `events`.
+    fn choose(&self, threads: usize, events: u64) -> (usize, u64) {
+        match self.calls % CALLS {
+            // The first call of several threads also reads the copies into their caches.
+            0 | 2 => (threads, events.min(TRIAL)),
+            1 => (1, events.min(TRIAL)),
+            _ => (if self.one > self.several { 1 } else { threads }, events),
+        }
+    }
+
+    /// Notes the speed of a call.
+    fn measured(&mut self, threads: usize, speed: f64) {
+        *(if threads == 1 { &mut self.one } else { &mut self.several }) = speed;
+        self.calls += 1;
     }
 }
 
@@ -186,22 +224,11 @@ fn set_up(simulation: &mut Part, part: usize, plan: &Plan, ends: &Arc<[u16]>) {
             simulation.event_queue.set_timer(timer, Time::NEVER);
         }
     }
-    // The end of the warm-up is an event of all parts together.
-    for number in 0..simulation.network_timers.len() as u32 {
-        let timer = simulation.first_network_timer() + number;
-        simulation.event_queue.set_timer(timer, Time::NEVER);
-    }
     let topology = &simulation.topology;
     let leaves = |link: LinkId| is_mine(topology.ends(link).0) && ends[link.0 as usize] as usize != part;
     let cut = Cut::new(&mut simulation.network, leaves);
     let outgoing = vec![Vec::new(); plan.incoming.len()];
     simulation.border = Some(Box::new(Border { part, cut, ends: ends.clone(), outgoing }));
-}
-
-fn exchange_cut(part: &mut Part) {
-    if let Some(border) = &mut part.border {
-        border.cut.exchange(&mut part.network);
-    }
 }
 
 /// Exchanges between the first part and part `number` what belongs to the latter; `of` has the part of each node.
@@ -231,8 +258,4 @@ fn exchange_state(first: &mut Part, part: &mut Part, number: usize, of: &[u16]) 
             }
         }
     }
-}
-
-fn take_messages(shared: &Shared, part: &mut Part) {
-    receive(part, &mut shared.messages());
 }

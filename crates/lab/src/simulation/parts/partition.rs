@@ -24,6 +24,8 @@ pub(super) struct Edge {
 
 /// The cost of a message for each of both parts, in the unit of the work.
 const MESSAGE: f64 = 0.3;
+/// Delays of which each is tried as the least of an edge that is cut.
+const MOST_DELAYS: usize = 16;
 /// Passes over all groups that improve the parts.
 const PASSES: usize = 20;
 
@@ -37,7 +39,9 @@ pub(super) fn partition(graph: &Graph, parts: usize, most: f64) -> Result<Vec<u1
     let total: f64 = graph.work.iter().sum();
     let most = most * total / parts as f64;
     let mut largest = 1.0;
-    for least in delays.into_iter().rev() {
+    // Of very many delays some.
+    let step = delays.len().div_ceil(MOST_DELAYS);
+    for least in delays.into_iter().rev().step_by(step.max(1)) {
         let groups = Groups::new(graph, least, most);
         largest = groups.work.iter().fold(0.0, |a: f64, b| a.max(*b)) / total;
         if largest * total > most {
@@ -53,7 +57,7 @@ pub(super) fn partition(graph: &Graph, parts: usize, most: f64) -> Result<Vec<u1
     Err(largest)
 }
 
-/// Deals the nodes out to `parts`, so that nearly all traffic is between parts. Edges that cannot be cut stay whole.
+/// Assigns the nodes to `parts` in turn, so that nearly all traffic is between parts. Edges that cannot be cut stay whole.
 pub(super) fn scatter(graph: &Graph, parts: usize) -> Vec<u16> {
     let groups = Groups::new(graph, Span::from_ps(1), 0.0);
     groups.of.iter().map(|group| (group % parts) as u16).collect()

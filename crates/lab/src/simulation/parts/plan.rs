@@ -41,6 +41,8 @@ const RECEIVER: f64 = 1.0;
 /// Packet-hops of a part in the time of the least delay below which its thread waits for others most of the time: an exchange
 /// takes as long as some packet-hops.
 const LEAST_HOPS: f64 = 12.0;
+/// Packet-hops of a run that takes one thread some hundredths of a second.
+const LEAST_RUN: f64 = 2e6;
 /// The work of the largest part over the mean of all, at most.
 const MOST: f64 = 1.25;
 /// The size of a packet for the estimate, bits.
@@ -54,6 +56,12 @@ impl Plan {
             return Err(reason.into());
         }
         let (load, mut parts) = (Load::new(simulation), most);
+        if load.hops < LEAST_RUN {
+            return Err(format!(
+                "the run has about {:.1} million packet-hops, too few to divide",
+                load.hops / 1e6
+            ));
+        }
         let graph = load.graph(simulation);
         loop {
             let of = partition(&graph, parts, MOST).map_err(|largest| {
@@ -132,13 +140,14 @@ impl Plan {
 /// Why a simulation runs on one thread whatever its topology is.
 fn refusal(simulation: &Part) -> Option<&'static str> {
     let reasons = [
-        (simulation.has_external, "a controller outside the core is called by one thread"),
-        (!simulation.quic.is_empty(), "QUIC flows run on one thread"),
-        (!simulation.attached.is_empty(), "ends outside the simulation are served by one thread"),
-        (!simulation.changes.is_empty(), "a run with changes has one thread"),
+        (simulation.has_external, "a controller outside the core needs one thread"),
+        (!simulation.quic.is_empty(), "QUIC flows need one thread"),
+        (!simulation.attached.is_empty(), "ends outside the simulation need one thread"),
+        (!simulation.changes.is_empty(), "changes during a run need one thread"),
         (
             !can_be_cut(&simulation.network),
-            "satellites, radio, Wi-Fi, cells, cable, recorded delays and links that can change run on one thread",
+            "warm-up, satellites, radio, Wi-Fi, cells, cable, small queues, recorded delays and links that can change \
+             need one thread",
         ),
     ];
     reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
@@ -150,6 +159,8 @@ struct Load {
     links: Vec<f64>,
     /// The work at the ends of flows, by node.
     ends: Vec<f64>,
+    /// Packet-hops of the run, and in a second in which there are flows.
+    hops: f64,
     hops_per_s: f64,
 }
 
@@ -164,6 +175,7 @@ impl Load {
         let mut load = Load {
             links: vec![0.0; users.len()],
             ends: vec![0.0; simulation.topology.nodes()],
+            hops: 0.0,
             hops_per_s: 0.0,
         };
         let (mut all_hops, mut first, mut last, mut transfers) = (0.0, f64::INFINITY, 0.0f64, 0.0);
@@ -187,6 +199,7 @@ impl Load {
             load.ends[ends[1].0 as usize] += RECEIVER * packets;
         }
         // From the first start to the last one, and as long as the transfer of a packet's flow takes in the mean.
+        load.hops = all_hops;
         if all_hops > 0.0 {
             load.hops_per_s = all_hops / (last - first + transfers / all_hops);
         }

@@ -2,7 +2,7 @@
 
 use super::part::{Part, receive};
 use super::plan::Plan;
-use crate::clock::cpu_time;
+use crate::clock::{cpu_time, wall_time};
 use crate::simulation::border::Message;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -45,8 +45,9 @@ pub(super) struct Threads<'a> {
     shared: &'a [Shared],
     target: Time,
     stop: AtomicBool,
-    /// Events of a part after which all threads stop.
+    /// Events of a part, and the wall time (ns), after which all threads stop.
     events: u64,
+    until: u64,
     waiting: Mutex<Waiting>,
     /// How often all threads have waited at once.
     rounds: AtomicU64,
@@ -61,7 +62,9 @@ struct Waiting {
 }
 
 /// Rounds without an event after which a thread yields its processor.
-const PATIENCE: u32 = 2_000;
+const MANY_ROUNDS: u32 = 200_000;
+/// Wall time of a call, ns: signals are looked at between calls.
+const LONGEST: u64 = 50_000_000;
 /// Steps without an event after which a thread waits until all do.
 const EMPTY_STEPS: u32 = 32;
 
@@ -76,12 +79,13 @@ enum Step {
 }
 
 impl Threads<'_> {
-    /// `threads` threads that advance parts to `target`, and stop after `events` events of a part.
+    /// `threads` threads that advance parts to `target`, and stop after `events` events of a part or after [`LONGEST`].
     pub fn new<'a>(
         plan: &'a Plan,
         shared: &'a [Shared],
         target: Time,
-        (threads, events): (usize, u64),
+        threads: usize,
+        events: u64,
     ) -> Threads<'a> {
         Threads {
             plan,
@@ -89,6 +93,7 @@ impl Threads<'_> {
             target,
             stop: AtomicBool::new(false),
             events: events + 1,
+            until: wall_time() + LONGEST,
             waiting: Mutex::new(Waiting { active: threads, count: 0 }),
             rounds: AtomicU64::new(0),
         }
@@ -104,9 +109,13 @@ impl Threads<'_> {
     pub fn advance(&self, parts: &mut [(usize, &mut Part)]) -> (u64, bool) {
         let cpu = cpu_time();
         let lasts: Vec<u64> = parts.iter().map(|(_, part)| part.event_queue.events() + self.events).collect();
-        let (mut messages, mut idle, mut empty) = (Vec::new(), 0, 0);
+        let (mut messages, mut idle, mut empty, mut rounds) = (Vec::new(), 0, 0, 0u32);
         while !self.stop.load(Ordering::Relaxed) && !self.at_target(parts) {
             let (mut processed, mut advanced) = (false, false);
+            rounds = rounds.wrapping_add(1);
+            if rounds.is_multiple_of(256) && wall_time() > self.until {
+                self.stop();
+            }
             for ((number, part), last) in parts.iter_mut().zip(&lasts) {
                 let step = self.step(*number, part, &mut messages);
                 processed |= step == Step::Events;
@@ -232,7 +241,7 @@ impl Threads<'_> {
 }
 
 fn pause(idle: u32) {
-    if idle > PATIENCE {
+    if idle > MANY_ROUNDS {
         std::thread::yield_now();
     } else if idle > 0 {
         std::hint::spin_loop();
