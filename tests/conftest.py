@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,11 @@ ROOT = Path(__file__).parents[1]
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Once = Callable[[str, Callable[[Path], None]], Path]
+
+
+def without_cost(outcome: dict[str, Any]) -> dict[str, Any]:
+    """An outcome without what the run cost."""
+    return {key: value for key, value in outcome.items() if key != "engine"}
 
 
 @pytest.fixture(scope="session")

@@ -5,22 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from ackclock import Scenario, ScenarioError
-from conftest import Command
+from conftest import Command, without_cost
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
 from growth import fabric
 
 FABRIC = fabric(8, 0.05)
-
-
-def network(outcome: dict[str, Any]) -> dict[str, Any]:
-    """An outcome without what the run cost."""
-    return {key: value for key, value in outcome.items() if key != "engine"}
 
 
 def test_the_results_do_not_depend_on_the_threads() -> None:
@@ -31,7 +25,7 @@ def test_the_results_do_not_depend_on_the_threads() -> None:
     for threads in (2, 3, 8, 64):
         several = scenario.run(threads=threads, progress=progress.append)
         assert several.one_thread in {None, "the machine has one processor"}
-        assert network(several.outcome) == network(one.outcome)
+        assert without_cost(several.outcome) == without_cost(one.outcome)
         assert several.outcome["engine"]["packet_hops"] == one.outcome["engine"]["packet_hops"]
     assert max(progress) == 1.0
 
@@ -40,7 +34,7 @@ def test_the_command(tmp_path: Path, ackclock: Command) -> None:
     file = tmp_path / "fabric.toml"
     file.write_text(FABRIC)
     one, two = (ackclock("run", file, "--json", "--threads", threads) for threads in ("1", "2"))
-    assert network(json.loads(one.stdout)) == network(json.loads(two.stdout))
+    assert without_cost(json.loads(one.stdout)) == without_cost(json.loads(two.stdout))
     explained = ackclock("run", file, "--explain-threads", "--threads", "2").stdout
     if "one processor" not in explained:
         assert explained.startswith("2 threads, with ")

@@ -17,9 +17,9 @@ impl Tie {
     pub const SOURCES: usize = 1 << SOURCE_BITS;
 
     /// What was scheduled earlier comes first: an item for time `at` that source `source` scheduled at `since`. Sources that
-    /// schedule at one time follow in the order of their numbers, modulo 4,194,304. Items count as scheduled at the same time whose times under way differ by less than 64 ps, or
-    /// are above 1.1 s. Items of one source with one `at` and one `since` stay in
-    /// their order if the source delivers in the order in which it sends.
+    /// schedule at one time follow in the order of their numbers, modulo 4,194,304. Items whose times under way differ by less
+    /// than 64 ps, or are above 1.1 s, count as scheduled at the same time. Items of one source with one `at` and one `since`
+    /// stay in their order if the source delivers in the order in which it sends.
     #[inline]
     pub fn scheduled(at: Time, since: Time, source: u32) -> Tie {
         let age = (at.ps().wrapping_sub(since.ps()) >> AGE_SHIFT).min(OLDEST - 1); // no item comes before the timers

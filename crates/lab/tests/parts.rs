@@ -2,20 +2,15 @@
 
 mod common;
 
-use common::{each_fingerprint_scenario, scenario};
+use common::{each_fingerprint_scenario, scenario, without_cost};
 use lab::{Parts, Run, Scenario, Settings, Study};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The outcome of a run, but for what it cost.
-fn outcome(mut run: Run) -> String {
-    run.outcome().to_json().split(",\"engine\"").next().unwrap().to_string()
-}
-
 fn on_one_thread(scenario: &Scenario) -> String {
     let mut run = Run::new(scenario, Settings::default()).unwrap();
     run.finish();
-    outcome(run)
+    without_cost(&run.outcome().to_json())
 }
 
 /// The outcome of a run in so many parts, with `events` events in each call; the reason if it cannot be divided.
@@ -27,7 +22,7 @@ fn in_parts(scenario: &Scenario, parts: usize, events: u64) -> Result<String, St
         assert!(run.progress() <= 1.0);
     }
     assert!(run.progress() == 1.0 && divided.advance(&mut run, events));
-    Ok(outcome(run))
+    Ok(without_cost(&run.outcome().to_json()))
 }
 
 /// Sixteen hosts at four leaves and two spines. Links have one of a few delays, and flows start in groups at one picosecond:
@@ -131,4 +126,9 @@ fn what_cannot_be_divided_is_refused() {
     }
     let silent = scenario(&plain.replace("start = \"", "start = \"9"));
     assert!(in_parts(&silent, 2, 1 << 40).is_ok());
+    let mut run = Run::new(&scenario(&plain), Settings::default()).unwrap();
+    let mut copy = run.fork().unwrap();
+    assert_eq!(Parts::scattered(&mut copy, 2).err().unwrap(), "a copy of a run needs one thread");
+    run.advance(1000);
+    assert_eq!(Parts::scattered(&mut run, 2).err().unwrap(), "a run that has begun needs one thread");
 }

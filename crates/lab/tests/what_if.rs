@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::without_cost;
 use engine::Stream;
 use lab::{Recording, Run, Scenario, ScenarioError, Settings, Study, TraceMode};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +14,8 @@ use units::Time;
 fn all_of(mut run: Run) -> [String; 3] {
     run.finish();
     let windows = blake3::hash(format!("{:?}", run.windows()).as_bytes()).to_hex().to_string();
-    let outcome = run.outcome().to_json();
-    [run.fingerprint(), windows, outcome.split(",\"engine\"").next().unwrap().to_string()]
+    let outcome = without_cost(&run.outcome().to_json());
+    [run.fingerprint(), windows, outcome]
 }
 
 fn begin(scenario: &Scenario) -> Run {
@@ -164,7 +165,6 @@ fn a_sweep_over_the_time_of_a_change_gives_the_outcomes_of_single_runs() {
     let study = Study::parse("s", text, &[]).unwrap();
     assert_eq!(study.points(), 4);
     let jobs: Vec<lab::Job> = (0..4).flat_map(|point| [1, 2].map(|seed| lab::Job { point, seed })).collect();
-    let without_cost = |outcome: &str| outcome.split(",\"engine\"").next().unwrap().to_string();
     for threads in [1, 3] {
         let pool = lab::Pool::new(study.clone(), jobs.clone(), threads);
         let mut count = 0;

@@ -29,6 +29,11 @@ pub fn finished(scenario: &Scenario, recording: Recording) -> Run {
     run
 }
 
+/// The JSON of an outcome, but for what the run cost.
+pub fn without_cost(outcome: &str) -> String {
+    outcome.split(",\"engine\"").next().unwrap().to_string()
+}
+
 /// Runs with the auditor on; panics on any violation, and if a share of the outcome is not one.
 pub fn audited(text: &str) -> lab::Outcome {
     audited_with(text, &[])
@@ -52,8 +57,7 @@ pub fn copied(text: &str) -> lab::Outcome {
     first.advance_to(Time::ZERO + Span::from_ms(2500));
     let mut copy = first.fork().unwrap();
     copy.finish();
-    let strip = |json: String| json.split(",\"engine\"").next().unwrap().to_string();
-    assert_eq!(strip(whole.outcome().to_json()), strip(copy.outcome().to_json()));
+    assert_eq!(without_cost(&whole.outcome().to_json()), without_cost(&copy.outcome().to_json()));
     whole.outcome()
 }
 

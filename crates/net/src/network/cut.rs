@@ -15,24 +15,24 @@ use units::{Span, Time};
 /// The links over which packets leave a part of a network, and the hops behind them.
 #[derive(Debug)]
 pub struct Cut {
-    /// Places in the routes, and the hop that is not there at present.
+    /// Places in the routes, and the hops that were there.
     hops: Vec<(u32, Hop)>,
 }
 
 impl Cut {
     /// Cuts the network behind the links for which `leaves` is true. Call it after [`Network::complete_routes`].
     pub fn new(network: &mut Network, leaves: impl Fn(LinkId) -> bool) -> Cut {
-        let places = network.routes.iter().enumerate();
-        let behind = places.filter(|(_, hop)| hop.as_link().is_some_and(|link| leaves(LinkId(link))));
-        let mut cut = Cut { hops: behind.map(|(place, _)| (place as u32 + 1, Hop::DELIVER_AHEAD)).collect() };
-        cut.exchange(network);
-        cut
+        let routes = &mut network.routes;
+        let ends_here = |place: &usize| routes[place - 1].as_link().is_some_and(|link| leaves(LinkId(link)));
+        let places: Vec<usize> = (1..routes.len()).filter(ends_here).collect();
+        let replace = |place| (place as u32, std::mem::replace(&mut routes[place], Hop::DELIVER_AHEAD));
+        Cut { hops: places.into_iter().map(replace).collect() }
     }
 
-    /// Joins the network again, or cuts it again.
-    pub fn exchange(&mut self, network: &mut Network) {
-        for (place, hop) in &mut self.hops {
-            std::mem::swap(&mut network.routes[*place as usize], hop);
+    /// Joins the network again.
+    pub fn join(self, network: &mut Network) {
+        for (place, hop) in self.hops {
+            network.routes[place as usize] = hop;
         }
     }
 }

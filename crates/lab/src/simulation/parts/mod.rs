@@ -116,7 +116,7 @@ impl Parts {
     fn advance_on(&mut self, threads: usize, first: &mut Part, events: u64) -> bool {
         let end = first.end;
         let mut parts: Vec<(usize, &mut Part)> =
-            std::iter::once(first).chain(&mut self.others).enumerate().collect();
+            std::iter::once(&mut *first).chain(&mut self.others).enumerate().collect();
         let each = parts.len().div_ceil(threads);
         let (count, events) = (parts.len().div_ceil(each), events / parts.len() as u64);
         let common = Threads::new(&self.plan, &self.shared, end, count, events);
@@ -152,10 +152,10 @@ impl Parts {
             // The system has no more threads: the next call continues on one.
             self.threads = 1;
         }
-        for (number, part) in &mut parts {
-            part.cpu += if *number == 0 { cpu } else { 0 };
-            part.reached = if done { end } else { part.reached };
+        if done {
+            parts.iter_mut().for_each(|(_, part)| part.reached = end);
         }
+        first.cpu += cpu;
         done
     }
 
@@ -164,8 +164,8 @@ impl Parts {
         let mut elsewhere = vec![0; first.topology.links()];
         for (part, shared) in std::iter::once(&mut *first).chain(&mut self.others).zip(&self.shared) {
             receive(part, &mut shared.messages());
-            if let Some(mut border) = part.border.take() {
-                border.cut.exchange(&mut part.network);
+            if let Some(border) = part.border.take() {
+                border.cut.join(&mut part.network);
             }
         }
         for (number, part) in self.others.iter_mut().enumerate() {

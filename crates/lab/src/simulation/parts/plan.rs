@@ -52,10 +52,7 @@ impl Plan {
     /// Divides a simulation that has not begun into at most `most` parts of about equal work. Fails with the reason if one thread
     /// is faster.
     pub fn useful(simulation: &Part, most: usize) -> Result<Plan, String> {
-        if let Some(reason) = refusal(simulation) {
-            return Err(reason.into());
-        }
-        let (load, mut parts) = (Load::new(simulation), most);
+        let (load, mut parts) = (Load::new(simulation)?, most);
         if load.hops < LEAST_RUN {
             return Err(format!(
                 "the run has about {:.1} million packet-hops, too few to divide",
@@ -79,10 +76,7 @@ impl Plan {
     /// Divides a simulation that has not begun into at most `parts` parts, whose traffic is nearly all between them. Fails with
     /// the reason if this is impossible.
     pub fn scattered(simulation: &Part, parts: usize) -> Result<Plan, String> {
-        if let Some(reason) = refusal(simulation) {
-            return Err(reason.into());
-        }
-        let load = Load::new(simulation);
+        let load = Load::new(simulation)?;
         let graph = load.graph(simulation);
         let of = scatter(&graph, parts);
         if of.iter().all(|part| *part == 0) {
@@ -140,9 +134,11 @@ impl Plan {
 /// Why a simulation runs on one thread whatever its topology is.
 fn refusal(simulation: &Part) -> Option<&'static str> {
     let reasons = [
+        (simulation.event_queue.events() > 0, "a run that has begun needs one thread"),
         (simulation.has_external, "a controller outside the core needs one thread"),
         (!simulation.quic.is_empty(), "QUIC flows need one thread"),
         (!simulation.attached.is_empty(), "ends outside the simulation need one thread"),
+        (simulation.routes.len() < simulation.endpoints.len(), "a copy of a run needs one thread"),
         (!simulation.changes.is_empty(), "changes during a run need one thread"),
         (
             !can_be_cut(&simulation.network),
@@ -165,8 +161,12 @@ struct Load {
 }
 
 impl Load {
-    /// Each flow has its fair share of each link while all flows are there, but not more than it has to send.
-    fn new(simulation: &Part) -> Load {
+    /// Each flow has its fair share of each link while all flows are there, but not more than it has to send. Fails with the
+    /// reason if the simulation cannot be divided.
+    fn new(simulation: &Part) -> Result<Load, String> {
+        if let Some(reason) = refusal(simulation) {
+            return Err(reason.into());
+        }
         let network = &simulation.network;
         let mut users = vec![0u32; simulation.topology.links()];
         for (data, _) in &simulation.routes {
@@ -178,7 +178,7 @@ impl Load {
             hops: 0.0,
             hops_per_s: 0.0,
         };
-        let (mut all_hops, mut first, mut last, mut transfers) = (0.0, f64::INFINITY, 0.0f64, 0.0);
+        let (mut first, mut last, mut transfers) = (f64::INFINITY, 0.0f64, 0.0);
         for ((data, acknowledgements), (schedule, ends)) in
             simulation.routes.iter().zip(simulation.schedules.iter().zip(&simulation.ends))
         {
@@ -192,18 +192,17 @@ impl Load {
             let back = acknowledgements.iter().flat_map(|route| route_links(network, *route));
             for link in route_links(network, *data).chain(back) {
                 load.links[link.0 as usize] += packets;
-                all_hops += packets;
+                load.hops += packets;
                 transfers += packets * transfer;
             }
             load.ends[ends[0].0 as usize] += SENDER * packets;
             load.ends[ends[1].0 as usize] += RECEIVER * packets;
         }
         // From the first start to the last one, and as long as the transfer of a packet's flow takes in the mean.
-        load.hops = all_hops;
-        if all_hops > 0.0 {
-            load.hops_per_s = all_hops / (last - first + transfers / all_hops);
+        if load.hops > 0.0 {
+            load.hops_per_s = load.hops / (last - first + transfers / load.hops);
         }
-        load
+        Ok(load)
     }
 
     /// The nodes with their work, and the links between them.

@@ -43,7 +43,7 @@ impl Shared {
 pub(super) struct Threads<'a> {
     plan: &'a Plan,
     shared: &'a [Shared],
-    target: Time,
+    end: Time,
     stop: AtomicBool,
     /// Events of a part, and the wall time (ns), after which all threads stop.
     events: u64,
@@ -55,7 +55,7 @@ pub(super) struct Threads<'a> {
 
 /// The threads that have nothing to do until others advance.
 struct Waiting {
-    /// Threads whose parts are not at the target.
+    /// Threads whose parts are not at the end of the run.
     active: usize,
     /// Those of them that wait.
     count: usize,
@@ -79,18 +79,18 @@ enum Step {
 }
 
 impl Threads<'_> {
-    /// `threads` threads that advance parts to `target`, and stop after `events` events of a part or after [`LONGEST`].
+    /// `threads` threads that advance parts to the end of the run, and stop after `events` events of a part or after [`LONGEST`].
     pub fn new<'a>(
         plan: &'a Plan,
         shared: &'a [Shared],
-        target: Time,
+        end: Time,
         threads: usize,
         events: u64,
     ) -> Threads<'a> {
         Threads {
             plan,
             shared,
-            target,
+            end,
             stop: AtomicBool::new(false),
             events: events + 1,
             until: wall_time() + LONGEST,
@@ -104,13 +104,13 @@ impl Threads<'_> {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Advances parts to the target, or until a thread stops all. Returns the CPU time of the thread, ns, and whether the parts
-    /// are at the target.
+    /// Advances parts to the end of the run, or until a thread stops all. Returns the CPU time of the thread, ns, and whether the parts
+    /// are at the end.
     pub fn advance(&self, parts: &mut [(usize, &mut Part)]) -> (u64, bool) {
         let cpu = cpu_time();
         let lasts: Vec<u64> = parts.iter().map(|(_, part)| part.event_queue.events() + self.events).collect();
         let (mut messages, mut idle, mut empty, mut rounds) = (Vec::new(), 0, 0, 0u32);
-        while !self.stop.load(Ordering::Relaxed) && !self.at_target(parts) {
+        while !self.stop.load(Ordering::Relaxed) && !self.have_ended(parts) {
             let (mut processed, mut advanced) = (false, false);
             rounds = rounds.wrapping_add(1);
             if rounds.is_multiple_of(256) && wall_time() > self.until {
@@ -131,19 +131,19 @@ impl Threads<'_> {
             }
             pause(idle);
         }
-        let done = self.at_target(parts);
+        let done = self.have_ended(parts);
         let mut waiting = self.waiting();
         waiting.active -= 1;
         self.end_wait(&mut waiting);
         (cpu_time() - cpu, done)
     }
 
-    fn at_target(&self, parts: &[(usize, &mut Part)]) -> bool {
-        parts.iter().all(|(number, _)| self.is_at_target(*number))
+    fn have_ended(&self, parts: &[(usize, &mut Part)]) -> bool {
+        parts.iter().all(|(number, _)| self.has_ended(*number))
     }
 
-    fn is_at_target(&self, number: usize) -> bool {
-        self.shared[number].clock() > self.target.ps()
+    fn has_ended(&self, number: usize) -> bool {
+        self.shared[number].clock() > self.end.ps()
     }
 
     /// The time (ps) before which no message arrives at a part that does not wait there already.
@@ -159,20 +159,19 @@ impl Threads<'_> {
         let clock = shared.clock();
         // The clocks before the messages: a message that is not there then arrives at the horizon or later.
         let horizon = self.horizon(number);
-        if horizon <= clock || clock > self.target.ps() {
+        if horizon <= clock || clock > self.end.ps() {
             return Step::Waits;
         }
         std::mem::swap(&mut *shared.messages(), messages);
         receive(part, messages);
         // Not more than the lookahead at once: otherwise the parts do twice as much in turns, and one waits for the other.
         let until = horizon.min(clock.saturating_add(self.plan.lookahead.ps()));
-        let limit = self.target.min(Time::from_ps(until - 1));
+        let limit = self.end.min(Time::from_ps(until - 1));
         let before = part.event_queue.events();
         part.advance_unmeasured(u64::MAX, limit);
         self.send(part);
         let next = part.event_queue.next_at().ps();
-        // At the target all parts continue together.
-        let clock = next.min(horizon).min(self.target.ps() + 1);
+        let clock = next.min(horizon).min(self.end.ps() + 1);
         shared.times.0.next.store(next, Ordering::Relaxed);
         shared.times.0.clock.store(clock, Ordering::Release);
         if part.event_queue.events() > before { Step::Events } else { Step::Empty }
@@ -207,7 +206,7 @@ impl Threads<'_> {
         self.end_wait(&mut waiting);
         drop(waiting);
         let cannot_advance =
-            |part: usize| self.horizon(part) <= self.shared[part].clock() || self.is_at_target(part);
+            |part: usize| self.horizon(part) <= self.shared[part].clock() || self.has_ended(part);
         let mut idle = 0;
         while self.rounds.load(Ordering::Acquire) == number
             && !self.stop.load(Ordering::Relaxed)
@@ -231,7 +230,7 @@ impl Threads<'_> {
         let next = |shared: &Shared| {
             shared.times.0.next.load(Ordering::Relaxed).min(first_message(shared).unwrap_or(u64::MAX))
         };
-        let first = self.shared.iter().map(next).min().unwrap_or(u64::MAX).min(self.target.ps() + 1);
+        let first = self.shared.iter().map(next).min().unwrap_or(u64::MAX).min(self.end.ps() + 1);
         for shared in self.shared {
             shared.times.0.clock.fetch_max(first, Ordering::AcqRel);
         }
