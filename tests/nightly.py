@@ -123,7 +123,7 @@ def prepare_mutants() -> None:
         raise SystemExit(f"error: {registry}: no line {declaration.strip()}; adapt tests/nightly.py")
     registry.write_text(registry.read_text().replace(declaration, ""))
     library = MUTANTS / "crates" / "cc" / "src" / "lib.rs"
-    modules = re.findall(r"^    (\w+): \w+,$", library.read_text(), flags=re.M)
+    modules = re.findall(r"^    (\w+): \w+(?: in Box)?,$", library.read_text(), flags=re.M)
     library.write_text(library.read_text() + "".join(f"mod {module};\n" for module in modules))
 
 

@@ -12,19 +12,29 @@ macro_rules! tunable {
         }
     };
 }
-/// Defines the modules, the enum with static dispatch, and the list of descriptors.
+/// What a variant of [`crate::AnyController`] holds.
+macro_rules! held {
+    ($algorithm:ident) => { $algorithm };
+    ($algorithm:ident Box) => { Box<$algorithm> };
+}
+pub(crate) use held;
+
+/// Defines the modules, the enum with static dispatch, and the list of descriptors. Each sender has room for the largest
+/// variant, so large controllers are in a box: `module: Type in Box`.
 macro_rules! controllers {
-    ($($module:ident: $algorithm:ident),* $(,)?) => {
+    ($($module:ident: $algorithm:ident $(in $place:ident)?),* $(,)?) => {
         $(mod $module;)*
         $(pub use $module::$algorithm;)*
 
         /// Any controller, dispatched by a `match`: a registered one, or an external one as a trait object.
         #[derive(Clone, Debug)]
         pub enum AnyController {
-            $(#[doc = stringify!($algorithm)] $algorithm($algorithm),)*
+            $(#[doc = stringify!($algorithm)] $algorithm($crate::registry::held!($algorithm $($place)?)),)*
             /// A controller outside the registry.
             ExternalController($crate::CachedExternal),
         }
+
+        const _: () = assert!(size_of::<AnyController>() <= 208, "a large controller is not in a box");
 
         /// Every registered controller, in the order of the list.
         pub const CONTROLLERS: &[$crate::Descriptor] = &[$(<$algorithm as $crate::Algorithm>::DESCRIPTOR),*];
@@ -72,7 +82,7 @@ macro_rules! controllers {
             /// Sets a tunable parameter to a value within its bounds.
             pub fn tune(&mut self, name: &str, value: f64) {
                 match self {
-                    $(AnyController::$algorithm(controller) => $crate::Algorithm::tune(controller, name, value),)*
+                    $(AnyController::$algorithm(controller) => <$algorithm as $crate::Algorithm>::tune(controller, name, value),)*
                     AnyController::ExternalController(_) => {}
                 }
             }
@@ -87,7 +97,8 @@ macro_rules! controllers {
             /// name.
             pub fn new(name: &str, params: &$crate::Params, flow: &$crate::FlowInfo) -> Option<AnyController> {
                 $(if name == <$algorithm as $crate::Algorithm>::DESCRIPTOR.name {
-                    return Some(AnyController::$algorithm(<$algorithm as $crate::Algorithm>::new(params, flow)));
+                    let controller = <$algorithm as $crate::Algorithm>::new(params, flow);
+                    return Some(AnyController::$algorithm(controller.into()));
                 })*
                 None
             }

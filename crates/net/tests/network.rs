@@ -45,7 +45,7 @@ fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
     }
     // Arrivals at the second link at 6, 7, 8, 9 ms; it sends 6-14 and 14-22, refuses the last two.
     assert_eq!(got, [(0, 19_000_000_000), (1, 27_000_000_000)]);
-    let account = net.account(&event_queue, Span::from_ms(100));
+    let account: Vec<_> = net.account(&event_queue, Span::from_ms(100)).collect();
     assert_eq!((account[0].delivered, account[0].in_flight), (4, 0));
     assert_eq!((account[1].offered, account[1].delivered, account[1].dropped[0]), (4, 2, 2));
     assert!((account[1].utilisation - 0.16).abs() < 1e-12);

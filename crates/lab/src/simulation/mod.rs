@@ -333,7 +333,7 @@ impl Run {
     /// The first violations that the auditor found, and their total number. Call it once, after the end of the run.
     pub fn audit(&mut self) -> (Vec<Violation>, u64) {
         each!(&mut self.inner, simulation => {
-            let accounts = simulation.network.account(&simulation.event_queue, simulation.duration);
+            let accounts = simulation.network.account(&simulation.event_queue, simulation.duration).collect::<Vec<_>>();
             let end = simulation.end;
             let wired = simulation.recorder.auditor.take().map(|auditor| auditor.close(end, &accounts));
             let radio = simulation.recorder.radio_auditor.take();

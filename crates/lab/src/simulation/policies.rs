@@ -217,7 +217,7 @@ fn observe_controller(run: &mut Run, flow: u32, plan: &Arc<Plan>) -> bool {
         let possible = registered && sender.accepts(needs);
         if possible {
             let context = &mut flow_context!(simulation, flow);
-            sender.change_controller(context, cc::AnyController::Policy(policy));
+            sender.change_controller(context, cc::AnyController::Policy(policy.into()));
         }
         possible
     })

@@ -38,7 +38,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let growth = (self.event_queue.growth() + self.network.growth()) as u64;
         if growth >= memory::SMALL && self.border.is_none() {
             let accounts = self.network.account(&self.event_queue, self.duration);
-            let links = self.link_names().into_iter().zip(accounts.iter().map(|account| account.in_flight));
+            let links = self.link_names().into_iter().zip(accounts.map(|account| account.in_flight));
             let (link, packets) = links.max_by_key(|(_, packets)| *packets).unwrap_or_default();
             needs.push((
                 format!("{link} holds {packets} packets and needs"),
@@ -50,8 +50,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     pub(super) fn cost(&self) -> (EngineCost, f64) {
-        let wired: u64 =
-            self.network.account(&self.event_queue, self.duration).iter().map(|a| a.delivered).sum();
+        let wired: u64 = self.network.account(&self.event_queue, self.duration).map(|a| a.delivered).sum();
         let hops = wired + self.network.radio_hops();
         let cost = EngineCost {
             events: self.event_queue.events() + self.other_events,
@@ -95,15 +94,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// The outcome of the first `span` of the run.
     fn outcome_at(&mut self, span: Span) -> Outcome {
         let duration = span.seconds();
-        let accounts = self.network.account(&self.event_queue, span);
         let flows: Vec<FlowOutcome> =
             self.order.clone().iter().map(|number| self.flow_outcome(*number as usize, span)).collect();
         let compared = compared_goodputs(&flows);
         let has = |kind: &str| flows.iter().any(|flow| flow.kind == kind);
         let substrate = if has("quic") && !has("tcp") { "quic" } else { "tcp" };
-        let names = self.link_names();
-        let links = names.into_iter().zip(&accounts).map(|(name, account)| self.link_outcome(name, account));
-        let mut links: Vec<LinkOutcome> = links.collect();
+        let accounts = self.network.account(&self.event_queue, span);
+        let links = self.link_names().into_iter().zip(accounts);
+        let mut links: Vec<LinkOutcome> =
+            links.map(|(name, account)| self.link_outcome(name, &account)).collect();
         let (wifi, cell) = self.media_outcomes(&mut links, duration);
         Outcome {
             title: self.title.clone(),

@@ -103,9 +103,13 @@ impl Network {
         self.beyond = Vec::new();
     }
 
-    /// The account of every link over the first `duration` of the run: the whole run or the warm-up. `event_queue`
-    /// contains the packets in flight.
-    pub fn account(&self, event_queue: &EventQueue<Packet>, duration: Span) -> Vec<LinkAccount> {
+    /// The account of every link over the first `duration` of the run, in the order of their numbers: the whole run or the
+    /// warm-up. `event_queue` contains the packets in flight.
+    pub fn account(
+        &self,
+        event_queue: &EventQueue<Packet>,
+        duration: Span,
+    ) -> impl Iterator<Item = LinkAccount> + '_ {
         let mut in_flight = cut::in_flight(self, event_queue);
         for (count, elsewhere) in in_flight.iter_mut().zip(&self.elsewhere) {
             *count += elsewhere;
@@ -119,63 +123,50 @@ impl Network {
         let (seconds, end) = (duration.seconds(), Time::ZERO + duration);
         let (none, nothing) = (IngressState::default(), Beyond::default());
         let unsent_at_end = |number: usize| self.unsent.get(&(number as u32)).copied().unwrap_or_default();
-        self.links
-            .iter()
-            .zip(in_flight)
-            .enumerate()
-            .map(|(number, (link, flying))| {
-                let beyond = self.beyond.get(number).unwrap_or(&nothing);
-                let accepted = link.accepted - beyond.accepted;
-                let busy = link.busy - beyond.busy;
-                let ingress = self.ingress.get(link.ingress as usize).unwrap_or(&none);
-                let dropped = |after: bool| -> u64 {
-                    let wanted = DropReason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
-                    wanted.map(|reason| ingress.drops[reason as usize]).sum()
-                };
-                // A varying transmitter counts as busy as long as the bits take at the nominal rate.
-                let varying = ingress.service.as_ref().filter(|service| !service.transmitter.constant());
-                let offered =
-                    varying.map_or(seconds, |s| s.transmitter.offered(end) / s.nominal.bps() as f64);
-                let waiting = ingress.service.as_ref().map_or(0.0, |service| service.waited(end));
-                let seconds_of = |ps: f64| ps / units::PS_PER_S as f64;
-                let waited = seconds_of(link.waited - beyond.waited + waiting);
-                let unsent = match &ingress.service {
-                    Some(service) => service.unsent(),
-                    None if self.beyond.is_empty() => unsent_at_end(number),
-                    None => beyond.unsent,
-                };
-                let transmitted = accepted - unsent.packets;
-                let sojourns = seconds_of(link.waited - beyond.waited - unsent.waited);
-                let delivered =
-                    link.accepted - flying - dropped(true) - ingress.lost_later - beyond.delivered;
-                debug_assert!(
-                    busy.seconds() <= offered * (1.0 + 1e-6) + 1e-9,
-                    "{number}: {busy:?} of {offered}"
-                );
-                let drops = std::array::from_fn(|reason| ingress.drops[reason] - beyond.dropped[reason]);
-                let lost = dropped(true) - beyond.dropped.iter().sum::<u64>();
-                LinkAccount {
-                    offered: accepted + dropped(false),
-                    accepted,
-                    transmitted,
-                    delivered,
-                    dropped: drops,
-                    in_flight: accepted - delivered - lost,
-                    marked: ingress.marked,
-                    // Transmission times are rounded to the picosecond.
-                    utilisation: if offered > 0.0 { (busy.seconds() / offered).min(1.0) } else { 0.0 },
-                    offered_s: offered,
-                    // Sums that cancel can leave a rounding error below zero.
-                    mean_queue_packets: if seconds > 0.0 { (waited / seconds).max(0.0) } else { 0.0 },
-                    low_latency: ingress.service.as_ref().and_then(|s| s.scheduler.low_latency()),
-                    p95_sojourn_s: self
-                        .sojourns
-                        .as_ref()
-                        .and_then(|sojourns| sojourns.quantile(number, 0.95)),
-                    delays_s: self.sojourns.as_ref().and_then(|sojourns| sojourns.delays(number)),
-                    mean_sojourn_s: (transmitted > 0).then(|| sojourns / transmitted as f64),
-                }
-            })
-            .collect()
+        self.links.iter().zip(in_flight).enumerate().map(move |(number, (link, flying))| {
+            let beyond = self.beyond.get(number).unwrap_or(&nothing);
+            let accepted = link.accepted - beyond.accepted;
+            let busy = link.busy - beyond.busy;
+            let ingress = self.ingress.get(link.ingress as usize).unwrap_or(&none);
+            let dropped = |after: bool| -> u64 {
+                let wanted = DropReason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
+                wanted.map(|reason| ingress.drops[reason as usize]).sum()
+            };
+            // A varying transmitter counts as busy as long as the bits take at the nominal rate.
+            let varying = ingress.service.as_ref().filter(|service| !service.transmitter.constant());
+            let offered = varying.map_or(seconds, |s| s.transmitter.offered(end) / s.nominal.bps() as f64);
+            let waiting = ingress.service.as_ref().map_or(0.0, |service| service.waited(end));
+            let seconds_of = |ps: f64| ps / units::PS_PER_S as f64;
+            let waited = seconds_of(link.waited - beyond.waited + waiting);
+            let unsent = match &ingress.service {
+                Some(service) => service.unsent(),
+                None if self.beyond.is_empty() => unsent_at_end(number),
+                None => beyond.unsent,
+            };
+            let transmitted = accepted - unsent.packets;
+            let sojourns = seconds_of(link.waited - beyond.waited - unsent.waited);
+            let delivered = link.accepted - flying - dropped(true) - ingress.lost_later - beyond.delivered;
+            debug_assert!(busy.seconds() <= offered * (1.0 + 1e-6) + 1e-9, "{number}: {busy:?} of {offered}");
+            let drops = std::array::from_fn(|reason| ingress.drops[reason] - beyond.dropped[reason]);
+            let lost = dropped(true) - beyond.dropped.iter().sum::<u64>();
+            LinkAccount {
+                offered: accepted + dropped(false),
+                accepted,
+                transmitted,
+                delivered,
+                dropped: drops,
+                in_flight: accepted - delivered - lost,
+                marked: ingress.marked,
+                // Transmission times are rounded to the picosecond.
+                utilisation: if offered > 0.0 { (busy.seconds() / offered).min(1.0) } else { 0.0 },
+                offered_s: offered,
+                // Sums that cancel can leave a rounding error below zero.
+                mean_queue_packets: if seconds > 0.0 { (waited / seconds).max(0.0) } else { 0.0 },
+                low_latency: ingress.service.as_ref().and_then(|s| s.scheduler.low_latency()),
+                p95_sojourn_s: self.sojourns.as_ref().and_then(|sojourns| sojourns.quantile(number, 0.95)),
+                delays_s: self.sojourns.as_ref().and_then(|sojourns| sojourns.delays(number)),
+                mean_sojourn_s: (transmitted > 0).then(|| sojourns / transmitted as f64),
+            }
+        })
     }
 }
