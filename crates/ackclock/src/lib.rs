@@ -23,7 +23,7 @@
 //!
 //! let outcome = run.outcome();
 //! assert!(outcome.flows[0].goodput_bps > 8e6);
-//! let trace = run.windows();
+//! let trace = &run.logs().windows;
 //! assert_eq!(trace.time_s.len(), trace.cwnd.len());
 //! assert!(trace.cwnd.iter().all(|cwnd| *cwnd >= 1.0));
 //! println!("{}", outcome.to_json());

@@ -27,9 +27,9 @@ pub use scenario::{
 };
 pub use simulation::{
     Attachment, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,
-    HandoffOutcome, LinkOutcome, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow,
+    HandoffOutcome, LinkOutcome, Logs, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow,
     ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, SatelliteOutcome, Settings,
-    TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
+    Shape, TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use simulation::{PartFacts, Parts};

@@ -148,7 +148,7 @@ fn waiting_times_and_drop_rates_are_those_of_the_packet_log() {
         );
         let recording = Recording { packets: true, ..Recording::default() };
         let mut run = common::finished(&common::scenario(&text), recording);
-        let (departed, wait) = logged_wait(run.packets(), 5e6);
+        let (departed, wait) = logged_wait(&run.logs().packets, 5e6);
         let link = run.outcome().links.swap_remove(0);
         assert!((link.mean_sojourn_s.unwrap() - wait).abs() < 1e-9, "{queue}: {wait} {link:?}");
         let dropped =

@@ -93,7 +93,7 @@ fn datagrams_cross_wires_at_the_exact_time_with_their_bytes() {
     run.inject(0, FlowEnd::Destination, &[7; 10], Ecn::NotEct);
     assert!(run.catch_up(ms(4000)), "the run ends at its duration");
     assert_eq!(run.outbox()[0].bytes, [7; 10]);
-    let log = run.packets();
+    let log = &run.logs().packets;
     assert_eq!((&log.kind[..2], log.kind.last()), (&[0u8, 0][..], Some(&1)));
     let outcome = end(&mut run);
     let flow = &outcome.flows[0];

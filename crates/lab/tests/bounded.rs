@@ -33,8 +33,8 @@ fn extremes(values: &[f64]) -> (f64, f64) {
 fn a_run_that_fits_has_the_same_rows_and_curves() {
     let (all, bounded) = (run(&["duration=10s"], Recording::default()), run(&["duration=10s"], bounded()));
     assert_eq!(all.fingerprint(), bounded.fingerprint());
-    assert_eq!(all.windows().cwnd, bounded.windows().cwnd);
-    assert_eq!(all.packets().time, bounded.packets().time);
+    assert_eq!(all.logs().windows.cwnd, bounded.logs().windows.cwnd);
+    assert_eq!(all.logs().packets.time, bounded.logs().packets.time);
     // Only the thinned curves have one-way delays.
     let bits = |run: &Run| {
         let curves = run.curves(2.0, 8.0, 300);
@@ -50,7 +50,7 @@ fn a_run_that_fits_has_the_same_rows_and_curves() {
     let ([from, to], [windows, packets]) = bounded.recorded();
     assert_eq!([from, to], [0.0, 10.0]);
     let rows = [windows, packets].map(|count| count as usize);
-    assert_eq!(rows, [all.windows().time_s.len(), all.packets().time.len()]);
+    assert_eq!(rows, [all.logs().windows.time_s.len(), all.logs().packets.time.len()]);
 }
 
 #[test]
@@ -61,13 +61,13 @@ fn a_range_alone_has_rows_and_the_rest_has_thinned_curves() {
     let all = run(&["duration=10s"], Recording::default());
     assert_eq!(part.fingerprint(), all.fingerprint());
     assert_eq!(part.recorded().0, [4.0, 5.0]);
-    assert!(part.windows().time_s.iter().all(|at| (4.0..=5.0).contains(at)));
-    assert!(part.packets().time.iter().all(|at| (within[0]..=within[1]).contains(at)));
-    let expected = all.windows().time_s.iter().filter(|at| (4.0..=5.0).contains(*at)).count();
-    assert_eq!(part.windows().time_s.len(), expected);
-    assert_eq!(part.recorded().1[1] as usize, all.packets().time.len());
+    assert!(part.logs().windows.time_s.iter().all(|at| (4.0..=5.0).contains(at)));
+    assert!(part.logs().packets.time.iter().all(|at| (within[0]..=within[1]).contains(at)));
+    let expected = all.logs().windows.time_s.iter().filter(|at| (4.0..=5.0).contains(*at)).count();
+    assert_eq!(part.logs().windows.time_s.len(), expected);
+    assert_eq!(part.recorded().1[1] as usize, all.logs().packets.time.len());
     // Within the range the curves are exact; over all the thinned ones keep the extremes.
-    let link = all.link_names().iter().position(|name| name == "r1->r2").unwrap() as u32;
+    let link = all.shape().links.iter().position(|name| name == "r1->r2").unwrap() as u32;
     for (panel, number) in [("cwnd", 0), ("cwnd", 2), ("rtt", 1), ("queue", link)] {
         let (thin, full) = (part.curves(0.0, 10.0, 400), all.curves(0.0, 10.0, 400));
         let (found, expected) = (points(&thin, panel, number), points(&full, panel, number));
@@ -121,9 +121,9 @@ fn logs_end_when_one_is_full_and_curves_go_on() {
     let ([from, to], [windows, packets]) = bounded.recorded();
     assert!(packets as usize > PacketLog::MOST_ROWS && windows as usize > 1000, "{packets}");
     assert!(from == 0.0 && to > 1.0 && to < 59.0, "{to}");
-    assert!(bounded.packets().time.len() == PacketLog::MOST_ROWS);
-    assert!(bounded.windows().time_s.len() <= WindowLog::MOST_ROWS);
-    assert!(bounded.windows().time_s.iter().all(|at| *at <= to));
+    assert!(bounded.logs().packets.time.len() == PacketLog::MOST_ROWS);
+    assert!(bounded.logs().windows.time_s.len() <= WindowLog::MOST_ROWS);
+    assert!(bounded.logs().windows.time_s.iter().all(|at| *at <= to));
     let curves = bounded.curves(0.0, 60.0, 500);
     assert_eq!(points(&curves, "cwnd", 0).0.last(), Some(&60.0));
     assert!(bounded.flights(to + 1.0, 60.0).rows.is_empty());

@@ -153,7 +153,7 @@ fn account(text: &str, unfused: bool) -> (String, Vec<impl Ord + std::fmt::Debug
     let mut run = Run::new(&scenario(text), Settings { recording, unfused, ..Settings::default() }).unwrap();
     run.finish();
     let json = run.outcome().to_json();
-    let log = run.packets();
+    let log = &run.logs().packets;
     let mut rows: Vec<_> = (0..log.time.len())
         .map(|i| {
             (
@@ -334,7 +334,7 @@ flow = [{{ name = "u", from = "a", to = "b", udp = {{ rate = "500kbps", packet =
     };
     let arrived = |text: &str| {
         let run = finished(&scenario(text), Recording { packets: true, ..Recording::default() });
-        let log = run.packets();
+        let log = &run.logs().packets;
         (0..log.time.len())
             .filter(|i| log.event[*i] == 1 && log.link[*i] == 0)
             .map(|i| log.seq[i])

@@ -81,7 +81,7 @@ fn a_freeze_of_no_length_ends() {
     let more = format!("control = \"bic_dpe\"\n{FLOW}");
     let (run, _) =
         run_traced(&text("400s", "handoff = { guard_before = \"0s\", guard_after = \"0s\" }", &more));
-    let log = run.windows();
+    let log = &run.logs().windows;
     let late = log.time_s.iter().zip(&log.cwnd).filter(|(at, _)| **at > 250.0).map(|(_, cwnd)| *cwnd);
     let late: Vec<f64> = late.collect();
     assert!(late.windows(2).any(|pair| pair[1] > pair[0]));
@@ -122,7 +122,7 @@ fn a_flow_that_stays_on_the_ground_hears_of_no_handoff() {
         [[flow]]\nname = \"f\"\nfrom = \"x\"\nto = \"y\"\n";
     let (run, outcome) = run_traced(&text("250s", "", wires));
     assert_eq!(outcome.satellite.unwrap().handoffs.len(), 1);
-    let flag = &run.windows().internals.iter().find(|(name, _)| *name == "handoff").unwrap().1;
+    let flag = &run.logs().windows.internals.iter().find(|(name, _)| *name == "handoff").unwrap().1;
     assert!(flag.iter().all(|value| *value == 0.0));
 }
 
@@ -176,7 +176,7 @@ fn a_pause_after_a_handoff_lets_packets_wait() {
     let longest = |pause: &str| {
         let handoff = format!("handoff = {{ loss = \"lossless\", time = \"{pause}\" }}");
         let (run, _) = run_traced(&text("260s", &handoff, FLOW));
-        let log = run.windows();
+        let log = &run.logs().windows;
         let late = log.time_s.iter().zip(&log.rtt_s).filter(|(at, _)| **at > 240.0);
         late.map(|(_, rtt)| *rtt).filter(|rtt| rtt.is_finite()).fold(0.0, f64::max)
     };
@@ -234,7 +234,7 @@ fn hints_reach_the_flows_of_the_terminal_and_stop_growth() {
     let more = format!("control = \"bic_dpe\"\n{FLOW}");
     let (run, _) =
         run_traced(&text("260s", "handoff = { guard_before = \"2s\", guard_after = \"1s\" }", &more));
-    let log = run.windows();
+    let log = &run.logs().windows;
     let flag = &log.internals.iter().find(|(name, _)| *name == "handoff").unwrap().1;
     let changes: Vec<(f64, f64)> = flag
         .windows(2)

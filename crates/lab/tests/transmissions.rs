@@ -31,7 +31,7 @@ fn the_use_of_a_channel_is_its_airtime() {
     for (number, link) in outcome.links.iter().enumerate().filter(|(_, link)| link.wifi.is_some()) {
         let wifi = link.wifi.as_ref().unwrap();
         assert!((mean_use(&curves, number, 3.0) - 100.0 * wifi.airtime_share).abs() < 0.2, "{}", link.name);
-        let log = run.transmissions();
+        let log = &run.logs().transmissions;
         let of_link =
             (0..log.link.len()).filter(|row| log.link[*row] == number as u32 && log.packets[*row] > 0);
         let (ppdus, mpdus) = of_link.fold((0, 0), |sum, row| (sum.0 + 1, sum.1 + log.packets[row] as u64));
@@ -94,7 +94,7 @@ fn thinned_curves_of_a_long_run_have_the_same_use() {
     let (all, part) = (run(WIFI, 12, false), run(WIFI, 12, true));
     assert!(part.recorded().0[1] < 12.0);
     let [whole, thinned] = [&all, &part].map(|run| run.curves(0.0, 12.0, 500));
-    for (number, name) in all.link_names().iter().enumerate() {
+    for (number, name) in all.shape().links.iter().enumerate() {
         let [expected, use_of_link] = [&whole, &thinned].map(|curves| mean_use(curves, number, 12.0));
         assert!((use_of_link - expected).abs() < 0.05, "{name}: {use_of_link} {expected}");
     }

@@ -13,7 +13,7 @@ use units::Time;
 /// Packets, windows and outcome of a run that has ended.
 fn all_of(mut run: Run) -> [String; 3] {
     run.finish();
-    let windows = blake3::hash(format!("{:?}", run.windows()).as_bytes()).to_hex().to_string();
+    let windows = blake3::hash(format!("{:?}", run.logs().windows).as_bytes()).to_hex().to_string();
     let outcome = without_cost(&run.outcome().to_json());
     [run.fingerprint(), windows, outcome]
 }
@@ -192,7 +192,8 @@ fn a_controller_that_takes_over_has_the_smallest_round_trip_time() {
     let recording = Recording { trace: TraceMode::EveryAck, ..Recording::default() };
     let mut run = Run::new(&common::scenario(text), Settings { recording, ..Settings::default() }).unwrap();
     run.finish();
-    let (log, flow) = (run.windows(), run.flow_names().iter().position(|name| name == "f").unwrap() as u32);
+    let (log, flow) =
+        (&run.logs().windows, run.shape().flows.iter().position(|name| name == "f").unwrap() as u32);
     let (_, min_rtt) = log.internals.iter().find(|(name, _)| name == "min_rtt").unwrap();
     let later = |row: &usize| log.flow[*row] == flow && log.time_s[*row] > 5.0;
     let rows: Vec<usize> = (0..log.time_s.len()).filter(later).take(50).collect();

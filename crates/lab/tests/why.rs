@@ -39,8 +39,8 @@ fn a_run_that_stands_at_a_time_has_the_logs_of_one_that_ended() {
     let (stopped, ended) = (run(Some(15.0)), run(None));
     let explanation = cut(&stopped, 15.0);
     assert_eq!(explanation, cut(&ended, 15.0));
-    let until = ended.packets().time.partition_point(|time| time.seconds() <= 15.0);
-    assert_eq!(stopped.packets().time[..], ended.packets().time[..until]);
+    let until = ended.logs().packets.time.partition_point(|time| time.seconds() <= 15.0);
+    assert_eq!(stopped.logs().packets.time[..], ended.logs().packets.time[..until]);
     let rule = explanation.rule.unwrap();
     assert_eq!((rule.kind, rule.values[0]), ("full", ("packets", 20.0)));
     assert_eq!(explanation.queue.unwrap().packets, [("f".into(), 21)]);

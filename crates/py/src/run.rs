@@ -2,7 +2,7 @@
 
 use crate::errors::{controller_error, guarded, interruptible, scenario_error};
 use crate::scenario::PyScenario;
-use lab::{Parts, Recording, Run, Settings, TraceMode};
+use lab::{Logs, Parts, Recording, Run, Settings, Shape, TraceMode};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -154,15 +154,15 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
     let outcome = run.outcome();
     let fingerprint = if recording.fingerprint { run.fingerprint() } else { String::new() };
     let (causes, causes_until_s) = reductions(py, &mut run, causes)?;
-    let transmissions = run.take_transmissions();
-    let (windows, packets, radio) = run.take_logs();
+    let Logs { windows, packets, transmissions, radio, .. } = run.take_logs();
+    let Shape { links, flows, flow_ends, segment_bytes, .. } = run.shape();
     Ok(Finished {
         limited_s: outcome.flows.iter().map(|flow| flow.limited_s).collect(),
         outcome: outcome.to_json(),
-        flow_names: run.flow_names(),
-        link_names: run.link_names(),
-        flow_ends: run.flow_ends(),
-        segment_bytes: (0..run.flow_names().len()).map(|flow| run.segment_bytes(flow as u32)).collect(),
+        flow_names: flows,
+        link_names: links,
+        flow_ends,
+        segment_bytes,
         violations: violations.iter().map(ToString::to_string).collect(),
         violation_count,
         fingerprint,

@@ -67,7 +67,7 @@ fn written_bytes_arrive_and_the_connection_completes() {
         // Two round trips: the handshake and the data.
         assert!(completed >= ms(40) && completed < ms(3000), "{bytes} {completed:?}");
         let state = pipe.handle.lock();
-        assert_eq!((state.packets_in_flight(), state.bytes_in_flight(), state.phase()), (0, 0, Phase::Open));
+        assert_eq!((state.in_flight().packets, state.in_flight().bytes, state.phase()), (0, 0, Phase::Open));
         assert_eq!(state.stream_sent(), bytes);
     }
 }
@@ -95,14 +95,14 @@ fn portions_are_sent_when_they_are_written() {
 fn a_stopped_flow_sends_little_more_and_completes() {
     let mut pipe = Pipe::endless("reno", &Config::default(), Path::default(), 2);
     let sent = pipe.log.len();
-    let in_flight = pipe.handle.lock().bytes_in_flight();
+    let in_flight = pipe.handle.lock().in_flight().bytes;
     pipe.ends[0].stop();
     pipe.turn(0);
     pipe.run(ms(4000));
     let more: usize = pipe.log[sent..].iter().map(|(_, size, _)| size).sum();
     assert!(more as u64 <= in_flight / 2 + 20_000, "{more} of {in_flight}");
     assert!(pipe.ends[0].completed().is_some_and(|at| at < ms(2200)));
-    assert_eq!(pipe.handle.lock().bytes_in_flight(), 0);
+    assert_eq!(pipe.handle.lock().in_flight().bytes, 0);
     let delivered = pipe.delivered();
     pipe.run(ms(8000));
     assert_eq!(pipe.delivered(), delivered);
@@ -161,7 +161,7 @@ fn a_window_is_never_below_two_segments_and_is_not_exceeded() {
     );
     pipe.watch = Some(Box::new(|now, handle| {
         let state = handle.lock();
-        let (window, in_flight) = (state.window_bytes(), state.bytes_in_flight());
+        let (window, in_flight) = (state.window_bytes(), state.in_flight().bytes);
         assert!(window >= 2 * 1472);
         // A reduction leaves more in flight; two probes may leave whatever the window is.
         if state.phase() == Phase::Open && state.stats().probe_timeouts == 0 {
@@ -175,7 +175,7 @@ fn a_window_is_never_below_two_segments_and_is_not_exceeded() {
     let state = pipe.handle.lock();
     let stats = state.stats();
     assert_eq!(stats.sent_packets, stats.acked_packets + stats.lost_packets);
-    assert_eq!(state.bytes_in_flight(), 0);
+    assert_eq!(state.in_flight().bytes, 0);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn reordering_within_the_thresholds_is_no_loss() {
         pipe.open();
         pipe.run(ms(20_000));
         assert_eq!(pipe.delivered(), 2_000_000);
-        assert_eq!(pipe.handle.lock().bytes_in_flight(), 0);
+        assert_eq!(pipe.handle.lock().in_flight().bytes, 0);
         pipe.stats()
     };
     assert_eq!(run(Span::from_ms(1)).lost_packets, 0); // two packets of 0.6 ms overtake
@@ -264,7 +264,7 @@ fn a_lost_handshake_is_probed() {
             let completed = pipe.ends[0].completed().expect("all data is acknowledged");
             assert!(completed > ms(999) && completed < ms(1200), "{completed:?} {:?}", &pipe.log[..4]);
         }
-        assert_eq!(pipe.handle.lock().bytes_in_flight(), 0, "{lost:?}");
+        assert_eq!(pipe.handle.lock().in_flight().bytes, 0, "{lost:?}");
     }
 }
 

@@ -49,11 +49,12 @@ fn every_controller_runs_or_is_refused_with_a_reason() {
         assert!(pipe.delivered() > least, "{context} {}", pipe.delivered());
         let stack = pipe.ends[0].stack_stats().map(|stats| stats.path.lost_packets);
         let state = pipe.handle.lock();
-        let in_flight = state.packets_in_flight() as u64;
+        let in_flight = state.in_flight().packets as u64;
         assert_eq!(stats.sent_packets, stats.acked_packets + stats.lost_packets + in_flight, "{context}");
         assert_eq!(stack, Some(stats.lost_packets), "{context}");
         assert!(
-            state.in_flight() <= state.window_bytes() as f64 / 1472.0 + 2.0 || state.phase() != Phase::Open
+            state.in_flight().segments <= state.window_bytes() as f64 / 1472.0 + 2.0
+                || state.phase() != Phase::Open
         );
     }
     assert_eq!(refused, ["rcp", "xcp"]);

@@ -77,9 +77,9 @@ fn run(case: &Case) -> Option<Pipe> {
     pipe.watch = Some(Box::new(|now, handle| {
         let state = handle.lock();
         assert!(state.controller().cwnd() >= 0.0 && state.window_bytes() >= 2 * 1472, "{now:?}");
-        assert!(state.bytes_in_flight() >= state.packets_in_flight() as u64);
+        assert!(state.in_flight().bytes >= state.in_flight().packets as u64);
         let stats = state.stats();
-        let known = stats.acked_packets + stats.lost_packets + state.packets_in_flight() as u64;
+        let known = stats.acked_packets + stats.lost_packets + state.in_flight().packets as u64;
         assert_eq!(stats.sent_packets, known, "{now:?} {stats:?}");
     }));
     pipe.ends[0].write(case.bytes, true);
@@ -99,7 +99,7 @@ proptest! {
         prop_assert!(pipe.ends[0].completed().is_some());
         let stack = pipe.ends[0].stack_stats().map(|stats| stats.path.lost_packets);
         let state = pipe.handle.lock();
-        prop_assert_eq!((state.bytes_in_flight(), state.packets_in_flight()), (0, 0));
+        prop_assert_eq!((state.in_flight().bytes, state.in_flight().packets), (0, 0));
         prop_assert_eq!(stats.unmatched_acks, 0);
         prop_assert!(stack.is_some_and(|lost| lost >= stats.lost_packets), "{:?} {:?}", stack, stats);
         prop_assert!(stats.ce_marks <= pipe.marked);

@@ -93,7 +93,7 @@ fn every_size_survives_a_lossy_handshake() {
             pipe.run(seconds(60));
             assert_eq!(pipe.delivered(), 100_000, "{packet} {case:#b} {:?}", pipe.stats());
             assert!(pipe.ends[0].completed().is_some(), "{packet} {case:#b}");
-            assert_eq!(pipe.handle.lock().bytes_in_flight(), 0, "{packet} {case:#b}");
+            assert_eq!(pipe.handle.lock().in_flight().bytes, 0, "{packet} {case:#b}");
         }
     }
 }

@@ -202,7 +202,7 @@ impl LiveNetwork {
 
     /// Number of the flow in the outcome.
     pub fn flow_index(&self, outcome: &Outcome) -> usize {
-        let names = self.run.flow_names();
+        let names = self.run.shape().flows;
         outcome.flows.iter().position(|flow| flow.name == names[self.flow as usize]).unwrap_or(0)
     }
 

@@ -303,7 +303,7 @@ fn record(trace: &mut WindowTrace, handle: &ControllerHandle, now: Time) {
         ssthresh: change.ssthresh,
         ack: state.highest_acked(),
         rtt_s: change.rtt.map(Span::seconds),
-        in_flight: state.in_flight(),
+        in_flight: state.in_flight().segments,
         phase: Phase::name(state.phase()),
         cause: change.cause.map(|cause| cause.name()),
     });

@@ -101,7 +101,7 @@ impl Session {
         /// Longer than any frame.
         const LONGEST_S: f64 = 0.1;
         let Some(run) = self.run() else { return };
-        let log = run.radio_log();
+        let log = &run.logs().radio;
         let some = |number: u32| if number == RadioLog::NOBODY { -1.0 } else { number as f64 };
         let first = log.time.partition_point(|time| time.seconds() < from - LONGEST_S);
         let (mut data, mut rows, mut left_out) = (Vec::new(), 0, 0);

@@ -191,11 +191,11 @@ impl Session {
             Ok(opened) => opened,
         };
         self.fingerprint = recording.fingerprint;
+        let shape = run.shape();
         self.reply(&json!({
             "duration_s": duration,
-            "flows": run.flow_names(), "flow_ends": run.flow_ends(),
-            "links": run.link_names(), "link_ends": run.link_ends(),
-            "internals": run.windows().internals.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(),
+            "flows": shape.flows, "flow_ends": shape.flow_ends, "links": shape.links, "link_ends": shape.link_ends,
+            "internals": run.logs().windows.internals.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(),
         }));
         self.run = Some(run);
         0
@@ -237,14 +237,14 @@ impl Session {
     /// Place and length of a column: 0 to 8 of the window trace, 10 to 18 of the packet log (after [`Session::outcome`]),
     /// from 100 on internal values of controllers.
     pub fn column(&mut self, number: u32) -> (*const u8, usize) {
-        if let (Some(log), 10 | 18) = (self.run.as_ref().map(Run::packets), number)
+        if let (Some(log), 10 | 18) = (self.run.as_ref().map(|run| &run.logs().packets), number)
             && log.time.len() != self.packet_times.len()
         {
             self.packet_times = log.time.iter().map(|time| time.seconds()).collect();
             self.marked = log.marked.iter().map(|marked| *marked as u8).collect();
         }
         let Some(run) = &self.run else { return (std::ptr::null(), 0) };
-        let log = run.windows();
+        let log = &run.logs().windows;
         match number {
             0 => place(&log.time_s),
             1 => place(&log.flow),
@@ -255,7 +255,7 @@ impl Session {
             6 => place(&log.rtt_s),
             7 => place(&log.in_flight),
             8 => place(&log.phase),
-            10..=18 => self.packet_column(run.packets(), number),
+            10..=18 => self.packet_column(&run.logs().packets, number),
             _ => {
                 let internal = number.checked_sub(100).and_then(|n| log.internals.get(n as usize));
                 internal.map_or((std::ptr::null(), 0), |(_, column)| place(column))
@@ -299,7 +299,8 @@ impl Session {
     pub fn recorded(&mut self) {
         let Some(run) = self.run() else { return };
         let ([from, to], [windows, packets]) = run.recorded();
-        let kept = [run.windows().time_s.len(), run.packets().time.len(), run.rules().len()];
+        let logs = run.logs();
+        let kept = [logs.windows.time_s.len(), logs.packets.time.len(), logs.rules.len()];
         self.reply(&json!({
             "from_s": from, "to_s": to, "window_rows": windows, "packet_events": packets, "kept_rows": kept,
         }));

@@ -35,6 +35,7 @@ mod radio_log;
 pub(crate) mod recorder;
 mod results;
 mod satellites;
+mod shape;
 mod transmission_log;
 mod warmup;
 
@@ -51,7 +52,8 @@ pub use outcome_schema::outcome_schema;
 pub use parts::{PartFacts, Parts};
 pub use policies::Environment;
 pub use radio_log::{RadioLog, RouteChange};
-pub use recorder::{PacketLog, Recording, RuleRow, TraceMode, WindowLog};
+pub use recorder::{Logs, PacketLog, Recording, RuleRow, TraceMode, WindowLog};
+pub use shape::Shape;
 pub use transmission_log::TransmissionLog;
 
 use crate::audit::Violation;
@@ -273,38 +275,14 @@ impl Run {
         each!(&self.inner, simulation => simulation.cost())
     }
 
-    /// The window trace.
-    pub fn windows(&self) -> &WindowLog {
-        each!(&self.inner, simulation => &simulation.recorder.windows)
+    /// What is recorded so far; complete after the end of the run.
+    pub fn logs(&self) -> &Logs {
+        each!(&self.inner, simulation => &simulation.recorder.logs)
     }
 
-    /// With [`Recording::bounded`], the last row of each flow before the window trace begins, in any order.
-    pub(crate) fn held_windows(&self) -> &WindowLog {
-        each!(&self.inner, simulation => &simulation.recorder.held)
-    }
-
-    /// The packet events so far, in the order of time; complete after the end of the run.
-    pub fn packets(&self) -> &PacketLog {
-        each!(&self.inner, simulation => &simulation.recorder.packets)
-    }
-
-    /// Window trace, packet events and steps of the radio of a run that has ended. The run has none afterwards.
-    pub fn take_logs(&mut self) -> (WindowLog, PacketLog, RadioLog) {
-        use std::mem::take;
-        each!(&mut self.inner, simulation => {
-            let recorder = &mut simulation.recorder;
-            (take(&mut recorder.windows), take(&mut recorder.packets), take(&mut recorder.radio_log))
-        })
-    }
-
-    /// The transmissions of a run that has ended. The run has none afterwards.
-    pub fn take_transmissions(&mut self) -> TransmissionLog {
-        each!(&mut self.inner, simulation => std::mem::take(&mut simulation.recorder.transmissions))
-    }
-
-    /// The drops and marks with their rules, in the order in which they were decided.
-    pub fn rules(&self) -> &[RuleRow] {
-        each!(&self.inner, simulation => &simulation.recorder.rules)
+    /// The logs of a run that has ended. The run has none afterwards.
+    pub fn take_logs(&mut self) -> Logs {
+        each!(&mut self.inner, simulation => std::mem::take(&mut simulation.recorder.logs))
     }
 
     /// The end of the run.
@@ -318,16 +296,6 @@ impl Run {
             let quic = simulation.quic.iter().map(|flow| flow.bounds());
             simulation.senders.iter().map(FlowBounds::of).chain(quic).collect()
         })
-    }
-
-    /// The transmissions on Wi-Fi channels and in cells so far; recorded with packet events.
-    pub fn transmissions(&self) -> &TransmissionLog {
-        each!(&self.inner, simulation => &simulation.recorder.transmissions)
-    }
-
-    /// All steps of the radio network, in the order of time.
-    pub fn radio_log(&self) -> &RadioLog {
-        each!(&self.inner, simulation => &simulation.recorder.radio_log)
     }
 
     /// The first violations that the auditor found, and their total number. Call it once, after the end of the run.
@@ -360,53 +328,9 @@ impl Run {
         each!(&self.inner, simulation => simulation.recorder.fingerprint.hex())
     }
 
-    /// Names of the links, by number.
-    pub fn link_names(&self) -> Vec<String> {
-        each!(&self.inner, simulation => simulation.link_names())
-    }
-
-    /// The shared channel of each link, by number, and the part of the time that is for it; `None` for a link with a
-    /// transmitter that it shares with no other. The downlink and the uplink of a cell are two channels.
-    pub fn link_channels(&self) -> Vec<Option<(usize, f64)>> {
-        let mut channels = vec![None; self.link_names().len()];
-        let media = each!(&self.inner, simulation => simulation.network.media());
-        for (number, medium) in media.iter().enumerate() {
-            for (link, channel, share) in medium.links() {
-                channels[link as usize] = Some((2 * number + channel, share));
-            }
-        }
-        channels
-    }
-
-    /// Names of the flows, by the numbers in the logs.
-    pub fn flow_names(&self) -> Vec<String> {
-        each!(&self.inner, simulation => simulation.names.clone())
-    }
-
-    /// For each flow, by the numbers in the logs, the nodes at which its data starts and ends.
-    pub fn flow_ends(&self) -> Vec<[String; 2]> {
-        each!(&self.inner, simulation => {
-            let name = |node: net::NodeId| simulation.topology.node_name(node).to_string();
-            simulation.ends.iter().map(|ends| ends.map(name)).collect()
-        })
-    }
-
-    /// For each link, by number, the nodes at its begin and its end.
-    pub fn link_ends(&self) -> Vec<[String; 2]> {
-        each!(&self.inner, simulation => {
-            let name = |node: net::NodeId| simulation.topology.node_name(node).to_string();
-            let links = 0..simulation.topology.links() as u32;
-            links.map(|link| simulation.topology.ends(net::LinkId(link))).map(|(a, b)| [name(a), name(b)]).collect()
-        })
-    }
-
-    /// Payload of a full segment of flow `flow`, bytes, of QUIC with its headers; `None` for a UDP flow.
-    pub fn segment_bytes(&self, flow: u32) -> Option<u32> {
-        each!(&self.inner, simulation => {
-            let (tcp, number) = (simulation.senders.len(), flow as usize);
-            let quic = || simulation.quic.get(number.checked_sub(tcp)?).map(|flow| flow.segment());
-            simulation.senders.get(number).map(|sender| sender.options().packet).or_else(quic)
-        })
+    /// What the numbers in the logs stand for.
+    pub fn shape(&self) -> Shape {
+        each!(&self.inner, simulation => Shape::of(simulation))
     }
 
     /// Adds a capture at the node or link `place` (`a->b`; `a-b` for both directions), or at all sending hosts if

@@ -150,7 +150,7 @@ impl Environment {
 
 /// The numbers of flows. Fails with the names that there are, and for a flow whose controller does not stay.
 fn numbers(run: &Run, names: &[String]) -> Result<Vec<u32>, String> {
-    let flow_names = run.flow_names();
+    let flow_names = run.shape().flows;
     let number = |name: &String| {
         let number = flow_names.iter().position(|flow| flow == name);
         let number = number

@@ -100,7 +100,7 @@ impl QuicEndpoints {
     /// What bounds the flow besides its congestion window.
     pub fn bounds(&self) -> FlowBounds {
         let (options, state) = (&self.setup.options, self.controller.lock());
-        let blocked = state.bytes_in_flight() + options.config.packet as u64 > state.window_bytes();
+        let blocked = state.in_flight().bytes + options.config.packet as u64 > state.window_bytes();
         let limited_by = match state.highest_acked() {
             -1 => SendLimit::Handshake,
             _ if blocked => SendLimit::CongestionWindow,

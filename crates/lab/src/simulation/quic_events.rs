@@ -167,7 +167,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             cwnd: change.cwnd,
             ssthresh: change.ssthresh,
             highest_ack: state.highest_acked(),
-            in_flight: state.packets_in_flight(),
+            in_flight: state.in_flight().packets,
             phase: state.phase(),
             under_handoff: flow.under_handoff,
             controller: state.controller(),

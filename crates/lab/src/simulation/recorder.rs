@@ -185,23 +185,34 @@ const SHORTER: [&str; 3] = [
     "shorten the duration, or run without --pcap",
 ];
 
+/// What a run has recorded so far; complete after its end.
+#[derive(Clone, Debug, Default)]
+pub struct Logs {
+    /// The window trace.
+    pub windows: WindowLog,
+    /// With [`Recording::bounded`], the last row of each flow before the window trace begins, in any order.
+    pub(crate) held: WindowLog,
+    /// The packet events, in the order of time.
+    pub packets: PacketLog,
+    /// The drops and marks with their rules, in the order in which they were decided.
+    pub rules: Vec<RuleRow>,
+    /// The transmissions on Wi-Fi channels and in cells; recorded with packet events.
+    pub transmissions: TransmissionLog,
+    /// All steps of the radio network, in the order of time.
+    pub radio: RadioLog,
+}
+
 /// Records a run. `WINDOWS` and `PACKETS` enable the recording of windows and packets at compile time.
 #[derive(Clone)]
 pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub recording: Recording,
-    pub windows: WindowLog,
-    /// The last row of each flow before the interval that is recorded, in any order.
-    pub held: WindowLog,
-    /// The place of each flow in `held`; `u32::MAX` for none.
+    pub logs: Logs,
+    /// The place of each flow in `logs.held`; `u32::MAX` for none.
     held_places: Vec<u32>,
-    pub packets: PacketLog,
-    pub rules: Vec<RuleRow>,
     pub stream: EventOrder,
     pub captures: Option<Captures>,
     pub auditor: Option<Auditor>,
     pub radio_auditor: Option<RadioAuditor>,
-    pub radio_log: RadioLog,
-    pub transmissions: TransmissionLog,
     pub fingerprint: Fingerprint,
     /// With bounded memory: curves of the whole run.
     pub overview: Option<Box<Overview>>,
@@ -225,17 +236,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         };
         Recorder {
             recording,
-            held: windows.clone(),
+            logs: Logs { held: windows.clone(), windows, ..Logs::default() },
             held_places: Vec::new(),
-            windows,
-            packets: PacketLog::default(),
-            rules: Vec::new(),
             stream: EventOrder::new(end),
             captures: None,
             auditor,
             radio_auditor: None,
-            radio_log: RadioLog::default(),
-            transmissions: TransmissionLog::default(),
             fingerprint: Fingerprint::default(),
             overview,
             full: None,
@@ -258,7 +264,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             self.counts[0] += wanted as u64;
             if wanted && self.recording.packets_within.is_some_and(|(from, _)| now < from) {
                 self.hold(now, row);
-            } else if wanted && self.keeps(now, self.windows.time_s.len(), WindowLog::MOST_ROWS) {
+            } else if wanted && self.keeps(now, self.logs.windows.time_s.len(), WindowLog::MOST_ROWS) {
                 self.keep(now, row);
             }
         } else if wanted {
@@ -268,13 +274,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
 
     /// Keeps a row before the interval that is recorded, in place of the one before it.
     fn hold(&mut self, now: Time, row: &WindowRow) {
-        let (flow, rows) = (row.flow as usize, self.held.time_s.len());
+        let (flow, rows) = (row.flow as usize, self.logs.held.time_s.len());
         if flow >= self.held_places.len() {
             self.held_places.resize(flow + 1, u32::MAX);
         }
         let place = (self.held_places[flow] as usize).min(rows);
         self.held_places[flow] = place as u32;
-        self.held.set(place, now, row, self.probes.columns(row.flow), &self.probes.values);
+        self.logs.held.set(place, now, row, self.probes.columns(row.flow), &self.probes.values);
     }
 
     /// Whether a log with bounded memory and `rows` rows takes an event.
@@ -290,8 +296,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     fn keep(&mut self, now: Time, row: &WindowRow) {
-        let place = self.windows.time_s.len();
-        self.windows.set(place, now, row, self.probes.columns(row.flow), &self.probes.values);
+        let place = self.logs.windows.time_s.len();
+        self.logs.windows.set(place, now, row, self.probes.columns(row.flow), &self.probes.values);
     }
 
     /// Records steps of the radio network.
@@ -304,9 +310,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
                 let route = matches!(event.step, RadioStep::Route { .. });
                 if route
                     || !self.recording.bounded
-                    || self.keeps(event.at, self.radio_log.time.len(), RadioLog::MOST_ROWS)
+                    || self.keeps(event.at, self.logs.radio.time.len(), RadioLog::MOST_ROWS)
                 {
-                    self.radio_log.push(event);
+                    self.logs.radio.push(event);
                 }
             }
         }
@@ -317,10 +323,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
 
     /// The memory that the logs will need: description, bytes, remedy.
     pub fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
-        let packets = self.packets.time.len() as u64;
-        let rows = self.windows.time_s.len() as u64;
+        let packets = self.logs.packets.time.len() as u64;
+        let rows = self.logs.windows.time_s.len() as u64;
         // Columns double their capacity when they grow, and are copied twice on output.
-        let row = 4 * (60 + 8 * self.windows.internals.len() as u64);
+        let row = 4 * (60 + 8 * self.logs.windows.internals.len() as u64);
         let captured = self.captures.as_ref().map_or(0, Captures::bytes);
         let ahead = self.stream.growth() as u64;
         vec![
@@ -329,7 +335,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             ("captures need".into(), 3 * captured, SHORTER[2]),
             (
                 "transmissions need".into(),
-                self.transmissions.link.len() as u64 * TransmissionLog::ROW,
+                self.logs.transmissions.link.len() as u64 * TransmissionLog::ROW,
                 SHORTER[0],
             ),
             ("events of packets in flight need".into(), ahead, SHORTER[0]),
@@ -365,18 +371,19 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             }
             let kept = match self.recording.packets_within {
                 Some((from, _)) if event.at < from => {
-                    self.packets.hold(event);
+                    self.logs.packets.hold(event);
                     false
                 }
                 Some((_, to)) => event.at <= to,
                 None => true,
             };
             let bounded = self.recording.bounded;
-            if kept && (!bounded || self.keeps(event.at, self.packets.time.len(), PacketLog::MOST_ROWS)) {
-                if bounded && self.packets.time.len() == PacketLog::RESERVED {
-                    self.packets.reserve();
+            if kept && (!bounded || self.keeps(event.at, self.logs.packets.time.len(), PacketLog::MOST_ROWS))
+            {
+                if bounded && self.logs.packets.time.len() == PacketLog::RESERVED {
+                    self.logs.packets.reserve();
                 }
-                self.packets.push(event);
+                self.logs.packets.push(event);
             }
         }
         if let Some(captures) = &mut self.captures {
@@ -454,7 +461,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
         if let Some(auditor) = &mut self.auditor {
             auditor.transmission(transmission);
         }
-        let rows = self.transmissions.link.len();
+        let rows = self.logs.transmissions.link.len();
         if let Some(overview) = self.overview.as_mut().filter(|_| self.recording.packets) {
             overview.transmission(transmission);
         }
@@ -463,16 +470,16 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
             && !self.recording.packets_within.is_some_and(outside)
             && (!self.recording.bounded || self.keeps(transmission.begin, rows, TransmissionLog::MOST_ROWS))
         {
-            self.transmissions.push(transmission);
+            self.logs.transmissions.push(transmission);
         }
     }
 
     fn rule(&mut self, event: RuleEvent) {
-        if self.recording.bounded && !self.keeps(event.at, self.rules.len(), RuleRow::MOST_ROWS) {
+        if self.recording.bounded && !self.keeps(event.at, self.logs.rules.len(), RuleRow::MOST_ROWS) {
             return;
         }
         let packet = &event.packet;
-        self.rules.push(RuleRow {
+        self.logs.rules.push(RuleRow {
             time: event.at,
             link: event.link.0,
             flow: packet.flow,

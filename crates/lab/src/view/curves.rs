@@ -4,7 +4,7 @@ use super::media;
 use super::series::{Curves, Series};
 use crate::simulation::decimator::{Decimator, Range};
 use crate::simulation::overview::{FlowOverview, Overview};
-use crate::simulation::{PacketLog, Run, TraceMode, WindowLog};
+use crate::simulation::{Logs, PacketLog, Run, Shape, TraceMode, WindowLog};
 
 /// Bins of the goodput in the interval shown; a bin is never shorter than two round-trip times.
 const GOODPUT_BINS: f64 = 120.0;
@@ -19,7 +19,7 @@ impl Run {
     pub fn curves(&self, from: f64, to: f64, columns: usize) -> Curves {
         let mut curves = Curves::default();
         let range = Range { from, to: to.min(self.now().seconds()), columns: columns.max(1) };
-        let (flows, links) = (self.flow_names(), self.link_names());
+        let Shape { flows, links, segment_bytes, .. } = self.shape();
         let rows = match self.overview() {
             Some(overview) if range.from < range.to => {
                 percentiles(&mut curves, overview, range);
@@ -31,8 +31,7 @@ impl Run {
                 let complete = self.has_ended() || within.is_some_and(|(_, until)| self.now() > until);
                 let rows = complete && begin <= range.from && range.to <= end;
                 if !rows {
-                    let bytes = |flow| self.segment_bytes(flow as u32);
-                    from_overview(&mut curves, overview, range, [&flows, &links], bytes);
+                    from_overview(&mut curves, overview, range, [&flows, &links], &segment_bytes);
                     media::from_overview(&mut curves, self, overview, range);
                 }
                 rows
@@ -43,15 +42,15 @@ impl Run {
             return curves;
         }
         if range.from < range.to {
-            windows(&mut curves, [self.held_windows(), self.windows()], range, &flows);
+            windows(&mut curves, [&self.logs().held, &self.logs().windows], range, &flows);
             if self.recording().trace == TraceMode::EveryAck {
-                goodput(&mut curves, self, range, &flows);
+                goodput(&mut curves, self.logs(), range, &flows, &segment_bytes);
             }
         }
         if let Some(range) =
             self.recorded_packets(range.from, range.to).map(|(from, to)| Range { from, to, ..range })
         {
-            queues(&mut curves, self.packets(), range, &links);
+            queues(&mut curves, &self.logs().packets, range, &links);
             media::from_log(&mut curves, self, range);
         }
         curves
@@ -71,7 +70,7 @@ fn from_overview(
     overview: &Overview,
     range: Range,
     [flows, links]: [&[String]; 2],
-    segment_bytes: impl Fn(usize) -> Option<u32>,
+    segment_bytes: &[Option<u32>],
 ) {
     for (number, (flow, name)) in overview.flows.iter().zip(flows).enumerate() {
         let columns_of_flow = [
@@ -86,7 +85,7 @@ fn from_overview(
         for (name, curve) in &flow.internals {
             curves.of_flow(("internal", ""), number as u32, name, &curve.thinned(range).finish());
         }
-        if let Some(bytes) = segment_bytes(number) {
+        if let Some(bytes) = segment_bytes[number] {
             let points = acked_rate(overview.range, flow, range, bytes);
             curves.of_flow(("goodput", "bit/s"), number as u32, name, &points);
         }
@@ -187,11 +186,11 @@ fn by_flow(
 }
 
 /// The rate at which data is acknowledged, in bins. Each bin has a point at its begin, and the last one at its end.
-fn goodput(curves: &mut Curves, run: &Run, range: Range, flows: &[String]) {
+fn goodput(curves: &mut Curves, logs: &Logs, range: Range, flows: &[String], segment_bytes: &[Option<u32>]) {
     for (flow, name) in flows.iter().enumerate() {
-        let Some(bytes) = run.segment_bytes(flow as u32) else { continue };
+        let Some(bytes) = segment_bytes[flow] else { continue };
         let rows = || {
-            let each = [run.held_windows(), run.windows()]
+            let each = [&logs.held, &logs.windows]
                 .into_iter()
                 .flat_map(|log| log.time_s.iter().zip(&log.flow).zip(log.ack.iter().zip(&log.rtt_s)));
             each.filter(move |((_, of), _)| **of == flow as u32).map(|((at, _), row)| (*at, *row.0, *row.1))

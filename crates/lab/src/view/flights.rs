@@ -49,7 +49,7 @@ impl Run {
     /// The packets that are on a link, or in its queue, at some time from `from` to `to`, s, up to the simulated time so far.
     /// Needs packet events. A log that begins within the run does not have the packets that were on links then.
     pub fn flights(&self, from: f64, to: f64) -> Flights {
-        let log = self.packets();
+        let log = &self.logs().packets;
         let mut flights = Flights::default();
         let Some((from, to)) = self.recorded_packets(from, to) else { return flights };
         // Copies of one packet leave a link in the order in which they came.

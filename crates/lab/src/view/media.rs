@@ -2,9 +2,9 @@
 //! each transmission carries.
 
 use super::series::{Curves, Series};
-use crate::simulation::Run;
 use crate::simulation::decimator::Range;
 use crate::simulation::overview::{LinkUse, Overview};
+use crate::simulation::{Run, Shape};
 use std::collections::BTreeMap;
 use units::{Span, Time};
 
@@ -13,7 +13,7 @@ const BINS: usize = 120;
 
 /// Adds the curves of the links that share a medium, from the transmissions of the interval.
 pub(super) fn from_log(curves: &mut Curves, run: &Run, range: Range) {
-    let log = run.transmissions();
+    let log = &run.logs().transmissions;
     let mut uses: BTreeMap<u32, LinkUse> = BTreeMap::new();
     let bins = Range { columns: BINS, ..range };
     for row in log.first_row(Time::ZERO + Span::from_seconds(range.from.max(0.0)))..log.link.len() {
@@ -50,7 +50,7 @@ pub(super) fn from_overview(curves: &mut Curves, run: &Run, overview: &Overview,
 
 /// Adds the curves of each link: its part of the time of its channel, and the packets of its transmissions.
 fn add(curves: &mut Curves, run: &Run, uses: BTreeMap<u32, LinkUse>, bins: Range) {
-    let (names, channels) = (run.link_names(), run.link_channels());
+    let Shape { links: names, channels, .. } = run.shape();
     let width = (bins.to - bins.from) / bins.columns as f64;
     for (link, link_use) in uses {
         let Some((channel, share)) = channels[link as usize] else { continue };

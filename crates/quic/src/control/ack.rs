@@ -149,7 +149,7 @@ impl ControllerState {
         } else if echo {
             self.cause = Some(WindowCause::Ecn); // if the controller reduces its window
         }
-        self.log_state(ack.now);
+        self.qlog.state(self, ack.now);
         // With feedback per packet an ACK is about marked packets or about others, as in RFC 8257 section 3.2.
         let marked = (ack.ce.min(ack.newly as u64) as u32).min(ack.segments);
         if echo && self.needs.has(Signals::ECN_PER_PACKET) && marked < ack.segments {
@@ -182,7 +182,7 @@ impl ControllerState {
             dupacks: 0, // an ACK frame without news is not passed on
             acked_through: self.largest_acked.unwrap_or(0).saturating_sub(later as u64),
             next: self.packets.next(),
-            in_flight: self.in_flight(),
+            in_flight: self.in_flight().segments,
             prior_in_flight: ack.prior as f64 / self.packet as f64,
             rtt: ack.rtt,
             receiver_time: self.receiver_time.filter(|_| self.needs.has(Signals::RECEIVER_TIME)),

@@ -20,7 +20,7 @@ impl ControllerState {
         if !self.packets.lose(bytes, sent, &mut lost) {
             self.stats.unmatched_losses += 1;
         }
-        self.log_losses(now, &lost);
+        self.qlog.losses(self, now, &lost);
         self.notify_losses(now, &lost);
         let newest = lost.last().copied();
         self.lost = lost;
@@ -29,7 +29,7 @@ impl ControllerState {
         } else {
             self.reduce(now, Cause::FastRetransmit, newest, Some(sent), prior);
         }
-        self.log_state(now);
+        self.qlog.state(self, now);
         if self.pending.is_none() {
             self.packets.trim();
         }
@@ -93,7 +93,7 @@ impl ControllerState {
             now,
             cause,
             window,
-            in_flight: self.in_flight(),
+            in_flight: self.in_flight().segments,
             segment_sent: sent,
             retransmitted: false,
             dupacks: 0,

@@ -24,6 +24,7 @@ use crate::frames::{AckFrame, Space};
 use crate::packets::{SentPacket, SentPackets};
 use crate::qlog::Qlog;
 use cc::{AnyController, Controller, Handshake, Hint, PathHint, Phase, Signals};
+use log::ConnectionLog;
 use pacer::{Pacer, WindowUse};
 use pending::PendingAck;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -46,7 +47,7 @@ impl ControllerHandle {
     }
     /// Writes the events of congestion control to a qlog.
     pub(crate) fn record(&self, qlog: Option<Qlog>) {
-        self.lock().qlog = qlog;
+        self.lock().qlog = ConnectionLog(qlog);
     }
     /// The controller and its state.
     pub fn lock(&self) -> MutexGuard<'_, ControllerState> {
@@ -64,6 +65,17 @@ pub(crate) struct Contents {
     pub probe: bool,
     /// The end of the stream data in it.
     pub stream_end: u64,
+}
+
+/// What a connection has in flight.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InFlight {
+    /// Bytes of packets that elicit an ACK or contain padding, of all spaces.
+    pub bytes: u64,
+    /// These bytes in segments.
+    pub segments: Segments,
+    /// Packets of the application data space.
+    pub packets: u32,
 }
 
 /// A controller and what the adapter knows about its connection.
@@ -117,7 +129,7 @@ pub struct ControllerState {
     /// Probe timeouts since the last ACK.
     pto_count: u64,
     packet_threshold: u64,
-    qlog: Option<Qlog>,
+    qlog: ConnectionLog,
 }
 
 impl ControllerState {
@@ -160,7 +172,7 @@ impl ControllerState {
             cause: None,
             pto_count: 0,
             packet_threshold: config.packet_threshold as u64,
-            qlog: None,
+            qlog: ConnectionLog::default(),
         };
         state.renew_needs(config.pacing);
         state
@@ -193,17 +205,13 @@ impl ControllerState {
     pub fn window_bytes(&self) -> u64 {
         (self.controller.cwnd().max(MIN_WINDOW) as u64).saturating_mul(self.packet)
     }
-    /// Bytes in flight: packets that elicit an ACK or contain padding, of all spaces.
-    pub fn bytes_in_flight(&self) -> u64 {
-        self.in_flight
-    }
-    /// Segments in flight.
-    pub fn in_flight(&self) -> Segments {
-        self.in_flight as f64 / self.packet as f64
-    }
-    /// Packets of the application data space in flight.
-    pub fn packets_in_flight(&self) -> u32 {
-        self.packets.outstanding()
+    /// What is in flight.
+    pub fn in_flight(&self) -> InFlight {
+        InFlight {
+            bytes: self.in_flight,
+            segments: self.in_flight as f64 / self.packet as f64,
+            packets: self.packets.outstanding(),
+        }
     }
     /// The recovery phase.
     pub fn phase(&self) -> Phase {
@@ -303,7 +311,7 @@ impl ControllerState {
         let acked = self.largest_acked.map_or(0, |number| number + 1);
         let full = !self.has_room();
         self.window_use.update(acked, self.packets.next(), self.packets.outstanding(), full);
-        self.log_metrics(now);
+        self.qlog.metrics(self, now);
     }
 
     /// A packet of `size` bytes is about to leave.
@@ -323,9 +331,7 @@ impl ControllerState {
             self.stats.probe_timeouts += 1;
             self.pto_count += 1;
             self.change.timeout = true;
-            if let Some(qlog) = &self.qlog {
-                qlog.probe_timeout(now);
-            }
+            self.qlog.probe_timeout(now);
         }
         if space != Space::Data {
             return;

@@ -7,8 +7,8 @@ mod limit;
 mod packets;
 mod sentences;
 
-use crate::simulation::{FlowBounds, Run, WindowLog};
-use packets::{Names, Packets};
+use crate::simulation::{FlowBounds, Run, Shape, WindowLog};
+use packets::Packets;
 
 pub use explanation::{Explanation, Question, Unanswered};
 use transport::WindowCause;
@@ -29,13 +29,13 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
     if !(0.0..=end).contains(&question.at_s) {
         return Err(unanswered("at", format!("the run lasts from 0 to {end} s")));
     }
-    let (bounds, names) = (run.flow_bounds(), Names::of(run));
+    let (bounds, names) = (run.flow_bounds(), run.shape());
     let flow = question.flow.map(|name| number_of(name, &names.flows[..bounds.len()])).transpose()?;
     if bounds.is_empty() {
         let message = "the scenario has no TCP or QUIC flow and so no congestion window";
         return Err(unanswered("", message.into()));
     }
-    let log = run.windows();
+    let log = &run.logs().windows;
     let (change, last) = last_change(log, bounds.len(), question, flow).ok_or_else(|| {
         let whose = question.flow.map_or("a window".into(), |flow| format!("{flow}'s window"));
         let verb = if question.cut { "reduced" } else { "changed" };
@@ -62,7 +62,7 @@ const MOST_ROWS: usize = 2_000_000_000;
 /// is as for [`explain`]. Returns the time up to which all are explained, seconds: there are at most `most`, and fewer if the
 /// packet log is long.
 pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
-    let (bounds, names, log) = (run.flow_bounds(), Names::of(run), run.windows());
+    let (bounds, names, log) = (run.flow_bounds(), run.shape(), &run.logs().windows);
     let mut latest: Vec<Option<usize>> = vec![None; bounds.len()];
     let mut explanations = Vec::new();
     let mut left = MOST_ROWS;
@@ -73,7 +73,7 @@ pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
             continue;
         }
         // The packets of a reduction are looked for from the beginning of the log, for its cause, its path and its queue.
-        let rows = 3 * run.packets().time.partition_point(|time| time.seconds() <= log.time_s[row]);
+        let rows = 3 * run.logs().packets.time.partition_point(|time| time.seconds() <= log.time_s[row]);
         if explanations.len() == most || rows > left {
             return (explanations, log.time_s[before.unwrap_or(row)]);
         }
@@ -88,8 +88,8 @@ pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
 }
 
 /// A change with its cause.
-fn caused(run: &Run, names: &Names, bounds: &FlowBounds, change: Change) -> Explanation {
-    let log = run.windows();
+fn caused(run: &Run, names: &Shape, bounds: &FlowBounds, change: Change) -> Explanation {
+    let log = &run.logs().windows;
     let mut explanation = outline(log, change, &names.flows, bounds);
     let packets = Packets::new(run, names, log.flow[change.row], explanation.time_s);
     if bounds.quic {

@@ -2,32 +2,18 @@
 
 use super::explanation::{QueueState, RuleView, Step, TransmissionView};
 use super::sentences;
-use crate::simulation::{PacketLog, RuleRow, Run, TransmissionLog};
+use crate::simulation::{Logs, PacketLog, RuleRow, Run, Shape, TransmissionLog};
 use net::DropReason;
 
 const DATA: u8 = 0;
 const ACK: u8 = 1;
-
-/// What the numbers of a run stand for.
-pub(super) struct Names {
-    pub flows: Vec<String>,
-    links: Vec<String>,
-    /// The channel that each link shares.
-    channels: Vec<Option<(usize, f64)>>,
-}
-
-impl Names {
-    pub fn of(run: &Run) -> Names {
-        Names { flows: run.flow_names(), links: run.link_names(), channels: run.link_channels() }
-    }
-}
 
 /// The packet events of a run, seen from one flow at one time.
 pub(super) struct Packets<'a> {
     log: &'a PacketLog,
     transmissions: &'a TransmissionLog,
     rules: &'a [RuleRow],
-    names: &'a Names,
+    names: &'a Shape,
     flow: u32,
     /// Number of the events up to the time.
     events: usize,
@@ -42,10 +28,10 @@ pub(super) struct Signal {
 }
 
 impl<'a> Packets<'a> {
-    pub fn new(run: &'a Run, names: &'a Names, flow: u32, until_s: f64) -> Packets<'a> {
-        let (log, rules) = (run.packets(), run.rules());
+    pub fn new(run: &'a Run, names: &'a Shape, flow: u32, until_s: f64) -> Packets<'a> {
+        let Logs { packets: log, transmissions, rules, .. } = run.logs();
         let events = log.time.partition_point(|time| time.seconds() <= until_s);
-        Packets { log, transmissions: run.transmissions(), rules, names, flow, events }
+        Packets { log, transmissions, rules, names, flow, events }
     }
 
     fn of_flow(&self, kind: u8) -> impl DoubleEndedIterator<Item = usize> + '_ {
