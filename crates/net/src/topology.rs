@@ -103,6 +103,10 @@ impl Topology {
     pub fn links(&self) -> usize {
         self.edges.len()
     }
+    /// The numbers of the links.
+    pub fn link_ids(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..self.links() as u32).map(LinkId)
+    }
     /// The ends of a link.
     pub fn ends(&self, link: LinkId) -> (NodeId, NodeId) {
         let edge = self.edges[link.0 as usize];
@@ -112,6 +116,16 @@ impl Topology {
     pub fn link_name(&self, link: LinkId) -> String {
         let (from, to) = self.ends(link);
         format!("{}->{}", self.node_name(from), self.node_name(to))
+    }
+    /// The names of all links in output; of parallel links the second one is `from->to#2`.
+    pub fn link_names(&self) -> Vec<String> {
+        let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+        let mut unique = |name: String| {
+            let count = seen.entry(name.clone()).or_default();
+            *count += 1;
+            if *count > 1 { format!("{name}#{count}") } else { name }
+        };
+        self.link_ids().map(|link| unique(self.link_name(link))).collect()
     }
 
     /// The shortest path for each pair, in the order of `pairs`. Fails on the first pair without a path.

@@ -132,7 +132,7 @@ impl PathNodes<'_> {
 
     /// The radio nodes with links.
     fn gateways(&self) -> Vec<NodeId> {
-        let links = (0..self.topology.links() as u32).map(|link| self.topology.ends(LinkId(link)));
+        let links = self.topology.link_ids().map(|link| self.topology.ends(link));
         let mut gateways: Vec<NodeId> =
             links.flat_map(|(a, b)| [a, b]).filter(|n| self.is_radio(*n)).collect();
         gateways.sort_unstable();

@@ -28,7 +28,7 @@ pub enum FlowEnd {
 /// A datagram that has reached an end of an attached flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveredDatagram {
-    /// Number of the flow, as in [`crate::Run::flow_names`].
+    /// Number of the flow, as in [`crate::Shape`].
     pub flow: u32,
     /// The end that it has reached.
     pub end: FlowEnd,

@@ -52,7 +52,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     pub(super) fn apply_due(&mut self) {
         let Some(change) = self.changes.get(self.next_change).cloned() else { return };
         self.next_change += 1;
-        if self.apply(&change).is_err() {
+        if (Editor { simulation: self, change: &change.name }).apply(&change).is_err() {
             unreachable!("a run is built for the changes of its scenario");
         }
     }
@@ -71,65 +71,85 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         self.has_external |= scenario.has_external();
         Ok(())
     }
+}
 
+/// Applies a change to a simulation.
+struct Editor<'a, const WINDOWS: bool, const PACKETS: bool> {
+    simulation: &'a mut Simulation<WINDOWS, PACKETS>,
+    /// The name of the change, for its random streams.
+    change: &'a str,
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
     fn apply(&mut self, change: &Change) -> Result<(), NotPrepared> {
-        self.event_queue.wait_until(change.at);
+        let simulation = &mut *self.simulation;
+        simulation.event_queue.wait_until(change.at);
         if PACKETS {
-            self.recorder.reach(change.at);
+            simulation.recorder.reach(change.at);
         }
-        self.network.timer_event();
-        self.reached = self.reached.max(change.at);
-        change.actions.iter().try_for_each(|action| self.act(&change.name, action))
+        simulation.network.timer_event();
+        simulation.reached = simulation.reached.max(change.at);
+        change.actions.iter().try_for_each(|action| self.act(action))
     }
 
-    fn act(&mut self, name: &str, action: &Action) -> Result<(), NotPrepared> {
+    fn act(&mut self, action: &Action) -> Result<(), NotPrepared> {
+        let simulation = &mut *self.simulation;
         match action {
-            Action::Rate(link, rate) => self.network.change_rate(&self.event_queue, LinkId(*link), *rate),
+            Action::Rate(link, rate) => {
+                simulation.network.change_rate(&simulation.event_queue, LinkId(*link), *rate)
+            }
             Action::Delay(link, delay, ordered) => self.change_delay(*link, *delay, *ordered),
-            Action::Queue(link, queue) => self.change_queue(name, *link, queue),
-            Action::Losses(link, losses) => self.change_losses(name, *link, losses),
+            Action::Queue(link, queue) => self.change_queue(*link, queue),
+            Action::Losses(link, losses) => self.change_losses(*link, losses),
             Action::DropNext(link, wanted) => {
-                let (demand, count) = demand(&self.order, wanted);
-                self.network.on_demand(LinkId(*link), |on_demand| on_demand.drop_next(demand, count))
+                let (demand, count) = demand(&simulation.order, wanted);
+                simulation.network.on_demand(LinkId(*link), |on_demand| on_demand.drop_next(demand, count))
             }
             Action::KeepNext(link, wanted) => {
-                let (demand, count) = demand(&self.order, wanted);
-                if let Some(auditor) = &mut self.recorder.auditor {
+                let (demand, count) = demand(&simulation.order, wanted);
+                if let Some(auditor) = &mut simulation.recorder.auditor {
                     auditor.change_link(*link, |link| {
                         link.kept += count;
                         link.limit = link.limit.map(|limit| longer(limit, count));
                     });
                 }
-                self.network.on_demand(LinkId(*link), |on_demand| on_demand.keep_next(demand, count))
+                simulation.network.on_demand(LinkId(*link), |on_demand| on_demand.keep_next(demand, count))
             }
             Action::UnmarkNext(link, wanted) => {
-                let (demand, count) = demand(&self.order, wanted);
-                self.network.on_demand(LinkId(*link), |on_demand| on_demand.unmark_next(demand, count))
+                let (demand, count) = demand(&simulation.order, wanted);
+                simulation.network.on_demand(LinkId(*link), |on_demand| on_demand.unmark_next(demand, count))
             }
             Action::Blackout(link, end) => {
-                self.network.on_demand(LinkId(*link), |wanted| wanted.black_out(*end))
+                simulation.network.on_demand(LinkId(*link), |wanted| wanted.black_out(*end))
             }
             Action::Schedule(flow, schedule) => {
-                let number = self.order[*flow];
-                let Endpoints::Udp(index) = self.endpoints[number as usize] else { return Err(NotPrepared) };
-                self.udp[index].0.change_schedule(&mut flow_context!(self, number), schedule.clone());
+                let number = simulation.order[*flow];
+                let Endpoints::Udp(index) = simulation.endpoints[number as usize] else {
+                    return Err(NotPrepared);
+                };
+                simulation.udp[index]
+                    .0
+                    .change_schedule(&mut flow_context!(simulation, number), schedule.clone());
                 Ok(())
             }
             Action::Start(flow, at) => {
-                let number = self.order[*flow];
-                self.schedules[number as usize].start = *at;
+                let number = simulation.order[*flow];
+                simulation.schedules[number as usize].start = *at;
                 let timer = number * FlowTimer::COUNT + FlowTimer::Application as u32;
-                self.event_queue.set_timer(timer, *at);
+                simulation.event_queue.set_timer(timer, *at);
                 Ok(())
             }
             Action::Stop(flow, at) => self.change_stop(*flow, *at),
             Action::ReceiveWindow(flow, segments) => {
-                let number = self.order[*flow];
-                let Endpoints::Tcp(index) = self.endpoints[number as usize] else { return Err(NotPrepared) };
-                if let Some(auditor) = &mut self.recorder.auditor {
+                let number = simulation.order[*flow];
+                let Endpoints::Tcp(index) = simulation.endpoints[number as usize] else {
+                    return Err(NotPrepared);
+                };
+                if let Some(auditor) = &mut simulation.recorder.auditor {
                     auditor.allow_window(number, *segments);
                 }
-                self.senders[index].change_receive_window(&mut flow_context!(self, number), *segments);
+                simulation.senders[index]
+                    .change_receive_window(&mut flow_context!(simulation, number), *segments);
                 Ok(())
             }
             Action::Control(flow, kind) => self.change_control(*flow, kind),
@@ -137,9 +157,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     fn change_delay(&mut self, link: u32, delay: Span, ordered: bool) -> Result<(), NotPrepared> {
-        let old = self.network.delay(LinkId(link));
-        self.network.change_delay(LinkId(link), delay, ordered)?;
-        if let Some(auditor) = &mut self.recorder.auditor {
+        let simulation = &mut *self.simulation;
+        let old = simulation.network.delay(LinkId(link));
+        simulation.network.change_delay(LinkId(link), delay, ordered)?;
+        if let Some(auditor) = &mut simulation.recorder.auditor {
             auditor.change_link(link, |link| {
                 let (least, most) = link.delay;
                 link.delay = (least.min((least + delay) - old.min(least)), most.max((most + delay) - old));
@@ -148,71 +169,86 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         Ok(())
     }
 
-    fn change_queue(&mut self, name: &str, link: u32, queue: &Queue) -> Result<(), NotPrepared> {
+    fn change_queue(&mut self, link: u32, queue: &Queue) -> Result<(), NotPrepared> {
+        let simulation = &mut *self.simulation;
         let id = LinkId(link);
-        let (rate, rtt) = (self.network.rate(id), self.round_trips[link as usize]);
-        let stream =
-            |purpose: &str| named_stream(self.seed, &self.topology, id, &format!("{purpose}/{name}"));
+        let (rate, rtt) = (simulation.network.rate(id), simulation.round_trips[link as usize]);
+        let stream = |purpose: &str| {
+            named_stream(simulation.seed, &simulation.topology, id, &format!("{purpose}/{}", self.change))
+        };
         let scheduler = queue.at_departure(rate, rtt, &stream);
-        if let Some(auditor) = &mut self.recorder.auditor {
+        if let Some(auditor) = &mut simulation.recorder.auditor {
             auditor.change_link(link, |link| {
                 link.limit = audited_limit(queue, rate, rtt).map(|limit| longer(limit, link.kept));
                 link.limit_before = queue.limits_before();
                 link.keeps_flow_order &= queue.keeps_flow_order();
             });
         }
-        self.network.change_queue(&mut self.event_queue, &mut self.recorder, id, scheduler)
+        simulation.network.change_queue(&mut simulation.event_queue, &mut simulation.recorder, id, scheduler)
     }
 
-    fn change_losses(&mut self, name: &str, link: u32, losses: &[Loss]) -> Result<(), NotPrepared> {
-        let flows: Vec<(&str, u32, u32)> = self
+    fn change_losses(&mut self, link: u32, losses: &[Loss]) -> Result<(), NotPrepared> {
+        let simulation = &mut *self.simulation;
+        let flows: Vec<(&str, u32, u32)> = simulation
             .names
             .iter()
             .enumerate()
             .map(|(number, name)| {
-                let syn = self.senders.get(number).is_some_and(|sender| sender.options().syn);
+                let syn = simulation.senders.get(number).is_some_and(|sender| sender.options().syn);
                 (name.as_str(), number as u32, syn as u32)
             })
             .collect();
         let flow = |wanted: &str| flows.iter().find(|flow| flow.0 == wanted).map(|flow| (flow.1, flow.2));
         let mut impairments = Vec::new();
         for (index, loss) in losses.iter().enumerate() {
-            let stream =
-                || named_stream(self.seed, &self.topology, LinkId(link), &format!("loss/{name}/{index}"));
+            let stream = || {
+                named_stream(
+                    simulation.seed,
+                    &simulation.topology,
+                    LinkId(link),
+                    &format!("loss/{}/{index}", self.change),
+                )
+            };
             impairments.extend(loss.build(&BuildContext { flow: &flow, stream: &stream }));
         }
-        if let Some(auditor) = &mut self.recorder.auditor {
+        if let Some(auditor) = &mut simulation.recorder.auditor {
             auditor.change_link(link, |link| permit_losses(link, losses));
         }
-        self.network.change_impairments(LinkId(link), impairments)
+        simulation.network.change_impairments(LinkId(link), impairments)
     }
 
     fn change_stop(&mut self, flow: usize, at: Time) -> Result<(), NotPrepared> {
-        let number = self.order[flow];
-        let schedule = &mut self.schedules[number as usize];
+        let simulation = &mut *self.simulation;
+        let number = simulation.order[flow];
+        let schedule = &mut simulation.schedules[number as usize];
         schedule.stop = at;
         let started = schedule.started;
-        match self.endpoints[number as usize] {
-            Endpoints::Udp(index) => self.udp[index].0.change_stop(&mut flow_context!(self, number), at),
-            _ if started => self.set_application_timer(number),
+        match simulation.endpoints[number as usize] {
+            Endpoints::Udp(index) => {
+                simulation.udp[index].0.change_stop(&mut flow_context!(simulation, number), at)
+            }
+            _ if started => schedule.set_timer(&mut simulation.event_queue, number),
             _ => {}
         }
         Ok(())
     }
 
     fn change_control(&mut self, flow: usize, kind: &FlowKind) -> Result<(), NotPrepared> {
-        let number = self.order[flow];
-        let (Endpoints::Tcp(index), FlowKind::Tcp(tcp)) = (self.endpoints[number as usize], kind) else {
+        let simulation = &mut *self.simulation;
+        let number = simulation.order[flow];
+        let (Endpoints::Tcp(index), FlowKind::Tcp(tcp)) = (simulation.endpoints[number as usize], kind)
+        else {
             return Err(NotPrepared);
         };
-        let seed = engine::Stream::new(self.seed, "controller", &self.names[number as usize]).bits();
-        let controller = tcp.control.make(&tcp.flow_info(seed, self.paths[number as usize].links));
-        let sender = &mut self.senders[index];
+        let seed =
+            engine::Stream::new(simulation.seed, "controller", &simulation.names[number as usize]).bits();
+        let controller = tcp.control.make(&tcp.flow_info(seed, simulation.paths[number as usize].links));
+        let sender = &mut simulation.senders[index];
         if !sender.accepts(cc::Controller::needs(&controller)) {
             return Err(NotPrepared);
         }
-        self.recorder.probes.change(number, &tcp.control.probes());
-        sender.change_controller(&mut flow_context!(self, number), controller);
+        simulation.recorder.probes.change(number, &tcp.control.probes());
+        sender.change_controller(&mut flow_context!(simulation, number), controller);
         Ok(())
     }
 }

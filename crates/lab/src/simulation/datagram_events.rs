@@ -2,8 +2,6 @@
 
 use super::attached::{DeliveredDatagram, FlowEnd};
 use super::event_loop::Simulation;
-use super::outcome::FlowOutcome;
-use super::results::arrivals;
 use net::{Ecn, Packet, PacketKind};
 use units::Time;
 
@@ -86,20 +84,5 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let Packet { flow, ecn, sent, .. } = *packet;
         self.outbox.push(DeliveredDatagram { flow, end, bytes, ecn, sent, at });
         self.release_stored(packet);
-    }
-
-    /// The outcome of attached flow `index`, over `duration` seconds. The network does not know what the bytes mean: goodput
-    /// and delivered bytes are those of the datagrams, without the header that the network adds.
-    pub(super) fn attached_outcome(&self, index: usize, duration: f64) -> FlowOutcome {
-        let flow = &self.attached[index];
-        let number = flow.flow as usize;
-        let (sent, stats) = (flow.sent[0] as u64, &flow.stats);
-        let delivered = stats.distinct_bytes() - stats.distinct_packets() * flow.header as u64;
-        FlowOutcome {
-            kind: "attached",
-            goodput_bps: delivered as f64 * 8.0 / duration,
-            delivered_bytes: delivered,
-            ..arrivals(self.names[number].clone(), stats, sent, self.paths[number].empty, duration)
-        }
     }
 }

@@ -47,6 +47,28 @@ pub(super) struct FlowSchedule {
     pub short: u64,
 }
 
+impl FlowSchedule {
+    /// Removes the next write of the application if its time has come: segments (QUIC: bytes), and whether it is the last.
+    pub fn due_write(&mut self, now: Time) -> Option<(u32, bool)> {
+        let writes = self.writes.as_mut()?;
+        let &(at, amount) = writes.last()?;
+        if at > now {
+            return None;
+        }
+        writes.pop();
+        Some((amount, writes.is_empty()))
+    }
+
+    /// Sets the application timer of the flow, number `flow`, to the next write or to the stop.
+    pub fn set_timer(&self, event_queue: &mut EventQueue<Packet>, flow: u32) {
+        let write = self.writes.as_ref().and_then(|writes| writes.last());
+        let next = write.map_or(self.stop, |(at, _)| self.stop.min(*at));
+        if next != Time::NEVER {
+            event_queue.set_timer(flow * FlowTimer::COUNT + FlowTimer::Application as u32, next);
+        }
+    }
+}
+
 /// What is known of the path of a flow, if it is a single one over links.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PathFacts {

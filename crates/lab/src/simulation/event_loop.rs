@@ -399,35 +399,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         } else if self.event_queue.now() >= schedule.stop {
             return self.senders[index].on_stop(&mut flow_context!(self, flow));
         }
-        self.write(flow, index);
-    }
-
-    /// Gives the sender the data that the application writes now, and sets the timer of the next write or of the stop.
-    fn write(&mut self, flow: u32, index: usize) {
-        while let Some((segments, last)) = self.due_write(flow) {
+        // The data that the application writes now.
+        while let Some((segments, last)) = self.schedules[flow as usize].due_write(self.event_queue.now()) {
             self.senders[index].on_write(&mut flow_context!(self, flow), segments, last);
         }
-        self.set_application_timer(flow);
-    }
-
-    /// Removes the next write of the application if its time has come: segments (QUIC: bytes), and whether it is the last.
-    pub(super) fn due_write(&mut self, flow: u32) -> Option<(u32, bool)> {
-        let writes = self.schedules[flow as usize].writes.as_mut()?;
-        let &(at, amount) = writes.last()?;
-        if at > self.event_queue.now() {
-            return None;
-        }
-        writes.pop();
-        Some((amount, writes.is_empty()))
-    }
-
-    /// Sets the application timer to the next write or to the stop.
-    pub(super) fn set_application_timer(&mut self, flow: u32) {
-        let schedule = &self.schedules[flow as usize];
-        let write = schedule.writes.as_ref().and_then(|writes| writes.last());
-        let next = write.map_or(schedule.stop, |(at, _)| schedule.stop.min(*at));
-        if next != Time::NEVER {
-            self.event_queue.set_timer(flow * FlowTimer::COUNT + FlowTimer::Application as u32, next);
-        }
+        self.schedules[flow as usize].set_timer(&mut self.event_queue, flow);
     }
 }

@@ -14,6 +14,7 @@ mod event_loop;
 
 pub(crate) mod event_order;
 mod fingerprint;
+mod flow_outcome;
 mod fork;
 mod media_outcome;
 mod memory;
@@ -338,7 +339,7 @@ impl Run {
     /// known names.
     pub fn capture(&mut self, place: &str) -> Result<(), String> {
         each!(&mut self.inner, simulation => {
-            let names = simulation.link_names();
+            let names = simulation.topology.link_names();
             let Simulation { topology, recorder, ends, senders, quic, given_names, .. } = &mut **simulation;
             let options: Vec<_> = senders.iter().map(Sender::options).collect();
             let without_tls = quic.iter().any(|flow| !flow.has_tls());

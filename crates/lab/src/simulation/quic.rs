@@ -2,8 +2,10 @@
 
 use super::bounds::FlowBounds;
 use super::endpoints::QuicSetup;
+use super::flow_outcome::{FlowFacts, finite};
+use super::outcome::FlowOutcome;
 use ::quic::{Clock, Config, ControllerHandle, Endpoint, Pacing};
-use cc::Failure;
+use cc::{Controller, Failure};
 use transport::{ReceiverStats, SendLimit};
 use units::Time;
 
@@ -115,6 +117,46 @@ impl QuicEndpoints {
             validated: true,
             limited_by,
             completed: self.ends[0].completed(),
+        }
+    }
+
+    /// The outcome of the flow.
+    pub fn outcome(&mut self, facts: &FlowFacts) -> FlowOutcome {
+        let schedule = facts.schedule;
+        if schedule.started {
+            self.integrate(Time::ZERO + facts.span);
+        }
+        let transfer = schedule.writes.is_some() || self.setup.bytes.is_some();
+        let state = self.controller.lock();
+        let stats = *state.stats();
+        let delivered = self.delivered_bytes();
+        FlowOutcome {
+            kind: "quic",
+            transport: Some("quic"),
+            control: Some(state.controller().name().into()),
+            goodput_bps: facts.rate(delivered),
+            delivered_bytes: delivered,
+            acked_packets: Some(stats.acked_packets),
+            retransmitted_packets: Some(stats.lost_packets),
+            timeouts: Some(stats.probe_timeouts),
+            window_cuts: Some(stats.cwnd_reductions),
+            persistent_congestion: Some(stats.persistent_congestion),
+            ce_marks: Some(stats.ce_marks),
+            connection_error: Some(self.connection_error()),
+            connection_lost: self.connection_lost().map(|_| true),
+            connection_lost_s: self.connection_lost().map(Time::seconds),
+            mean_cwnd: facts.mean(self.areas[0]),
+            mean_ssthresh: facts.mean(self.areas[1]),
+            final_cwnd: finite(state.controller().cwnd()),
+            final_ssthresh: finite(state.controller().ssthresh()),
+            mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
+            min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
+            rtt_samples: stats.rtt_count,
+            completion_s: self.ends[0]
+                .completed()
+                .filter(|_| transfer)
+                .map(|at| at.since(schedule.start).seconds()),
+            ..facts.arrivals(&self.arrived, self.sent[0] as u64)
         }
     }
 

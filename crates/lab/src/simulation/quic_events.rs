@@ -1,14 +1,14 @@
 //! The events of QUIC flows: datagrams, timers, the application, hand-offs.
 
 use super::event_loop::Simulation;
-use super::outcome::FlowOutcome;
 use super::quic::QuicEndpoints;
-use super::results::arrivals;
+use super::recorder::Recorder;
 use ::quic::Deadlines;
-use cc::{Controller, Hint, PathHint};
+use cc::{Hint, PathHint};
+use engine::EventQueue;
 use net::{Ecn, Packet, PacketKind};
 use transport::{FlowTimer, Trigger, WindowRow};
-use units::{Span, Time};
+use units::Time;
 
 fn to_network(ecn: ::quic::Ecn) -> Ecn {
     match ecn {
@@ -29,11 +29,6 @@ fn from_network(ecn: Ecn) -> ::quic::Ecn {
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
-    /// Index of a flow with a number above those of the TCP flows; QUIC flows have the next numbers.
-    fn quic_index(&self, flow: u32) -> usize {
-        flow as usize - self.senders.len()
-    }
-
     /// A datagram has reached an end of QUIC flow `index`.
     pub(super) fn quic_arrived(&mut self, index: usize, packet: &Packet) {
         let now = self.event_queue.now();
@@ -50,7 +45,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// A timer of a QUIC flow has expired.
     pub(super) fn quic_timer(&mut self, flow: u32, timer: FlowTimer) {
-        let (now, index) = (self.event_queue.now(), self.quic_index(flow));
+        let (now, index) = (self.event_queue.now(), flow as usize - self.senders.len());
         let side = (timer == FlowTimer::AckDelay) as usize;
         let end = &mut self.quic[index].ends[side];
         match timer {
@@ -83,17 +78,17 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             endpoints.stopped = true;
         }
         if !stops {
-            while let Some((bytes, last)) = self.due_write(flow) {
+            while let Some((bytes, last)) = self.schedules[flow as usize].due_write(now) {
                 self.quic[index].ends[0].write(bytes as u64, last);
             }
-            self.set_application_timer(flow);
+            self.schedules[flow as usize].set_timer(&mut self.event_queue, flow);
         }
         self.quic_transmit(flow, 0, trigger);
     }
 
     /// A hand-off of an end of a QUIC flow begins or ends.
     pub(super) fn quic_handoff(&mut self, flow: u32, begins: bool) {
-        let (now, index) = (self.event_queue.now(), self.quic_index(flow));
+        let (now, index) = (self.event_queue.now(), flow as usize - self.senders.len());
         self.quic[index].under_handoff = begins;
         if self.schedules[flow as usize].started {
             let kind = if begins { Hint::HandoffBegins } else { Hint::HandoffEnds };
@@ -104,7 +99,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// Called after each event at an end: sends what may leave, sets the timers, records the window.
     fn quic_transmit(&mut self, number: u32, side: usize, trigger: Trigger) {
-        let (now, index) = (self.event_queue.now(), self.quic_index(number));
+        let (now, index) = (self.event_queue.now(), number as usize - self.senders.len());
         let mut all = std::mem::take(&mut self.quic);
         let flow = &mut all[index];
         let (route, header) = (flow.setup.routes[side], flow.setup.options.header);
@@ -118,36 +113,43 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             self.send_datagram(packet, bytes);
         });
         if side == 1 {
-            self.set_quic_timer(number, FlowTimer::AckDelay, timeout);
+            set_timer(&mut self.event_queue, number, FlowTimer::AckDelay, timeout);
         } else {
-            self.set_quic_timer(number, FlowTimer::Retransmit, timeout);
-            self.set_quic_timer(number, FlowTimer::Pace, pacing);
-            self.set_quic_timer(number, FlowTimer::Wake, wake);
-            self.record_quic(flow, trigger);
+            set_timer(&mut self.event_queue, number, FlowTimer::Retransmit, timeout);
+            set_timer(&mut self.event_queue, number, FlowTimer::Pace, pacing);
+            set_timer(&mut self.event_queue, number, FlowTimer::Wake, wake);
+            flow.record(&mut self.recorder, now, self.has_external, trigger);
         }
         self.quic = all;
     }
+}
 
-    fn set_quic_timer(&mut self, flow: u32, timer: FlowTimer, at: Time) {
-        let (id, at) = (flow * FlowTimer::COUNT + timer as u32, at.max(self.event_queue.now()));
-        if self.event_queue.timer(id) != at {
-            self.event_queue.set_timer(id, at);
-        }
+fn set_timer(event_queue: &mut EventQueue<Packet>, flow: u32, timer: FlowTimer, at: Time) {
+    let (id, at) = (flow * FlowTimer::COUNT + timer as u32, at.max(event_queue.now()));
+    if event_queue.timer(id) != at {
+        event_queue.set_timer(id, at);
     }
+}
 
+impl QuicEndpoints {
     /// Records what has changed at the sender.
-    fn record_quic(&mut self, flow: &mut QuicEndpoints, trigger: Trigger) {
-        let now = self.event_queue.now();
-        let handle = flow.controller.clone();
+    fn record<const WINDOWS: bool, const PACKETS: bool>(
+        &mut self,
+        recorder: &mut Recorder<WINDOWS, PACKETS>,
+        now: Time,
+        has_external: bool,
+        trigger: Trigger,
+    ) {
+        let handle = self.controller.clone();
         let mut state = handle.lock();
         let change = state.take_change();
         let starts = trigger == Trigger::Start;
         if change.window || starts {
-            flow.integrate(now);
-            flow.window = [change.cwnd, change.ssthresh];
+            self.integrate(now);
+            self.window = [change.cwnd, change.ssthresh];
         }
-        if self.has_external && flow.failure.is_none() {
-            flow.failure = state.controller().failure().cloned();
+        if has_external && self.failure.is_none() {
+            self.failure = state.controller().failure().cloned();
         }
         if !WINDOWS || !(change.window || change.acked || change.timeout || starts) {
             return;
@@ -159,7 +161,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             _ => Trigger::FlowTimer,
         };
         let row = WindowRow {
-            flow: flow.setup.flow,
+            flow: self.setup.flow,
             trigger,
             rtt: change.rtt,
             changed: change.window || starts,
@@ -169,51 +171,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             highest_ack: state.highest_acked(),
             in_flight: state.in_flight().packets,
             phase: state.phase(),
-            under_handoff: flow.under_handoff,
+            under_handoff: self.under_handoff,
             controller: state.controller(),
         };
-        self.recorder.window(now, &row);
-    }
-
-    /// The outcome of QUIC flow `index` over the first `span` of the run.
-    pub(super) fn quic_outcome(&mut self, number: usize, index: usize, span: Span) -> FlowOutcome {
-        let duration = span.seconds();
-        let schedule = &self.schedules[number];
-        let (started, start) = (schedule.started, schedule.start);
-        let transfer = schedule.writes.is_some() || self.quic[index].setup.bytes.is_some();
-        let flow = &mut self.quic[index];
-        if started {
-            flow.integrate(Time::ZERO + span);
-        }
-        let state = flow.controller.lock();
-        let stats = *state.stats();
-        let mean = |area: f64| (started && area.is_finite()).then(|| area / duration);
-        let finite = |x: f64| x.is_finite().then_some(x);
-        let (sent, delivered) = (flow.sent[0] as u64, flow.delivered_bytes());
-        FlowOutcome {
-            kind: "quic",
-            transport: Some("quic"),
-            control: Some(state.controller().name().into()),
-            goodput_bps: delivered as f64 * 8.0 / duration,
-            delivered_bytes: delivered,
-            acked_packets: Some(stats.acked_packets),
-            retransmitted_packets: Some(stats.lost_packets),
-            timeouts: Some(stats.probe_timeouts),
-            window_cuts: Some(stats.cwnd_reductions),
-            persistent_congestion: Some(stats.persistent_congestion),
-            ce_marks: Some(stats.ce_marks),
-            connection_error: Some(flow.connection_error()),
-            connection_lost: flow.connection_lost().map(|_| true),
-            connection_lost_s: flow.connection_lost().map(Time::seconds),
-            mean_cwnd: mean(flow.areas[0]),
-            mean_ssthresh: mean(flow.areas[1]),
-            final_cwnd: finite(state.controller().cwnd()),
-            final_ssthresh: finite(state.controller().ssthresh()),
-            mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
-            min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
-            rtt_samples: stats.rtt_count,
-            completion_s: flow.ends[0].completed().filter(|_| transfer).map(|at| at.since(start).seconds()),
-            ..arrivals(self.names[number].clone(), &flow.arrived, sent, self.paths[number].empty, duration)
-        }
+        recorder.window(now, &row);
     }
 }

@@ -1,7 +1,6 @@
 //! What the numbers in the logs of a run stand for.
 
 use super::event_loop::Simulation;
-use net::LinkId;
 
 /// The links and flows of a run, by their numbers in its logs.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +26,7 @@ impl Shape {
     ) -> Shape {
         let topology = &simulation.topology;
         let name = |node| topology.node_name(node).to_string();
-        let links = (0..topology.links() as u32).map(|link| topology.ends(LinkId(link)));
+        let links = topology.link_ids().map(|link| topology.ends(link));
         let mut channels = vec![None; topology.links()];
         for (number, medium) in simulation.network.media().iter().enumerate() {
             for (link, channel, share) in medium.links() {
@@ -39,7 +38,7 @@ impl Shape {
         let mut segment_bytes: Vec<Option<u32>> = tcp.chain(quic).collect();
         segment_bytes.resize(simulation.names.len(), None);
         Shape {
-            links: simulation.link_names(),
+            links: topology.link_names(),
             link_ends: links.map(|(from, to)| [name(from), name(to)]).collect(),
             channels,
             flows: simulation.names.clone(),

@@ -149,7 +149,7 @@ impl ControllerState {
         } else if echo {
             self.cause = Some(WindowCause::Ecn); // if the controller reduces its window
         }
-        self.qlog.state(self, ack.now);
+        self.qlog.state(ack.now, self.phase, &self.controller, self.cause);
         // With feedback per packet an ACK is about marked packets or about others, as in RFC 8257 section 3.2.
         let marked = (ack.ce.min(ack.newly as u64) as u32).min(ack.segments);
         if echo && self.needs.has(Signals::ECN_PER_PACKET) && marked < ack.segments {

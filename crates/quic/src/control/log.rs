@@ -1,8 +1,7 @@
 //! The events of congestion control in a qlog.
 
-use super::ControllerState;
 use crate::qlog::{Metrics, Qlog};
-use cc::{Controller, Phase};
+use cc::{AnyController, Controller, Phase};
 use transport::WindowCause;
 use units::Time;
 
@@ -12,48 +11,33 @@ pub(super) struct ConnectionLog(pub Option<Qlog>);
 
 impl ConnectionLog {
     /// Writes the metrics that changed.
-    pub fn metrics(&self, of: &ControllerState, now: Time) {
-        let Some(qlog) = &self.0 else { return };
-        let bytes = |segments: f64| (segments * of.packet as f64) as u64;
-        let ssthresh = of.controller.ssthresh();
-        qlog.metrics(
-            now,
-            Metrics {
-                min_rtt: (of.stats.rtt_count > 0).then_some(of.stats.rtt_min),
-                smoothed_rtt: of.smoothed_rtt(),
-                latest_rtt: of.sample,
-                pto_count: of.pto_count,
-                congestion_window: bytes(of.controller.cwnd()),
-                bytes_in_flight: of.in_flight,
-                packets_in_flight: of.packets.outstanding() as u64,
-                ssthresh: ssthresh.is_finite().then(|| bytes(ssthresh)),
-                pacing_rate: of.pacing_rate(),
-            },
-        );
-        self.state(of, now);
+    pub fn metrics(&self, now: Time, metrics: impl FnOnce() -> Metrics) {
+        if let Some(qlog) = &self.0 {
+            qlog.metrics(now, metrics());
+        }
     }
 
     /// Writes the state of congestion control if it changed.
-    pub fn state(&self, of: &ControllerState, now: Time) {
+    pub fn state(&self, now: Time, phase: Phase, controller: &AnyController, cause: Option<WindowCause>) {
         let Some(qlog) = &self.0 else { return };
-        let state = match of.phase {
+        let state = match phase {
             Phase::Recovery | Phase::Cwr => "recovery",
-            Phase::Open | Phase::Loss if of.controller.cwnd() < of.controller.ssthresh() => "slow_start",
+            Phase::Open | Phase::Loss if controller.cwnd() < controller.ssthresh() => "slow_start",
             Phase::Open | Phase::Loss => "congestion_avoidance",
         };
-        let trigger = match of.cause {
-            Some(WindowCause::Ecn) if of.phase == Phase::Cwr => Some("ecn"),
+        let trigger = match cause {
+            Some(WindowCause::Ecn) if phase == Phase::Cwr => Some("ecn"),
             Some(WindowCause::Rto) => Some("persistent_congestion"),
             _ => None,
         };
         qlog.state(now, state, trigger);
     }
 
-    /// Writes the packets that are lost.
-    pub fn losses(&self, of: &ControllerState, now: Time, lost: &[u64]) {
+    /// Writes the packets that are lost: by reordering if a packet `threshold` numbers above is acknowledged.
+    pub fn losses(&self, now: Time, lost: &[u64], largest_acked: Option<u64>, threshold: u64) {
         let Some(qlog) = &self.0 else { return };
         for number in lost {
-            let reordered = of.largest_acked.is_some_and(|largest| largest >= number + of.packet_threshold);
+            let reordered = largest_acked.is_some_and(|largest| largest >= number + threshold);
             qlog.lost(now, *number, reordered);
         }
     }

@@ -20,7 +20,7 @@ impl ControllerState {
         if !self.packets.lose(bytes, sent, &mut lost) {
             self.stats.unmatched_losses += 1;
         }
-        self.qlog.losses(self, now, &lost);
+        self.qlog.losses(now, &lost, self.largest_acked, self.packet_threshold);
         self.notify_losses(now, &lost);
         let newest = lost.last().copied();
         self.lost = lost;
@@ -29,7 +29,7 @@ impl ControllerState {
         } else {
             self.reduce(now, Cause::FastRetransmit, newest, Some(sent), prior);
         }
-        self.qlog.state(self, now);
+        self.qlog.state(now, self.phase, &self.controller, self.cause);
         if self.pending.is_none() {
             self.packets.trim();
         }

@@ -22,7 +22,7 @@ pub use stats::ControllerStats;
 use crate::config::{Config, Pacing};
 use crate::frames::{AckFrame, Space};
 use crate::packets::{SentPacket, SentPackets};
-use crate::qlog::Qlog;
+use crate::qlog::{Metrics, Qlog};
 use cc::{AnyController, Controller, Handshake, Hint, PathHint, Phase, Signals};
 use log::ConnectionLog;
 use pacer::{Pacer, WindowUse};
@@ -311,7 +311,20 @@ impl ControllerState {
         let acked = self.largest_acked.map_or(0, |number| number + 1);
         let full = !self.has_room();
         self.window_use.update(acked, self.packets.next(), self.packets.outstanding(), full);
-        self.qlog.metrics(self, now);
+        let bytes = |segments: f64| (segments * self.packet as f64) as u64;
+        let ssthresh = self.controller.ssthresh();
+        self.qlog.metrics(now, || Metrics {
+            min_rtt: (self.stats.rtt_count > 0).then_some(self.stats.rtt_min),
+            smoothed_rtt: self.smoothed_rtt(),
+            latest_rtt: self.sample,
+            pto_count: self.pto_count,
+            congestion_window: bytes(self.controller.cwnd()),
+            bytes_in_flight: self.in_flight,
+            packets_in_flight: self.packets.outstanding() as u64,
+            ssthresh: ssthresh.is_finite().then(|| bytes(ssthresh)),
+            pacing_rate: self.pacing_rate(),
+        });
+        self.qlog.state(now, self.phase, &self.controller, self.cause);
     }
 
     /// A packet of `size` bytes is about to leave.

@@ -235,7 +235,7 @@ fn set_up(simulation: &mut Part, part: usize, plan: &Plan, ends: &Arc<[u16]>) {
 fn exchange_state(first: &mut Part, part: &mut Part, number: usize, of: &[u16]) {
     use std::mem::swap;
     let is_theirs = |node: net::NodeId| of[node.0 as usize] as usize == number;
-    for link in (0..first.topology.links() as u32).map(LinkId) {
+    for link in first.topology.link_ids() {
         if is_theirs(first.topology.ends(link).0) {
             exchange_link(&mut first.network, &mut part.network, link);
         }
