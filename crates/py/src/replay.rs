@@ -52,8 +52,8 @@ impl PyScriptedSender {
         state.set_item("cwnd", cwnd)?;
         state.set_item("ssthresh", ssthresh)?;
         let sender = self.0.sender();
-        state.set_item("retransmitted", sender.stats.retransmitted)?;
-        state.set_item("timeouts", sender.stats.timeouts)?;
+        state.set_item("retransmitted", sender.stats().retransmitted)?;
+        state.set_item("timeouts", sender.stats().timeouts)?;
         state.set_item("rto_us", sender.rto().seconds() * 1e6)?;
         state.set_item("backoff", sender.backoff())?;
         state.set_item("srtt_us", sender.smoothed_rtt().map(|rtt| rtt.seconds() * 1e6))?;

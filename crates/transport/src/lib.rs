@@ -6,6 +6,7 @@
 
 mod blocks;
 mod change;
+mod connection;
 mod context;
 mod options;
 mod ranges;
@@ -23,6 +24,7 @@ mod udp;
 
 pub use blocks::{AckOptionPool, AckOptions, Block, Blocks, MAX_BLOCKS};
 pub use change::WindowCause;
+pub use connection::{SenderStats, Setup};
 pub use context::{FlowContext, FlowTimer, Trigger, WindowRow};
 pub use options::{
     EcnFeedback, IdleRestart, Options, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator,
@@ -34,5 +36,5 @@ pub use receiver::{ArrivalDetail, PacketNumbers, Receiver, ReceiverStats};
 pub use recording::RecordingContext;
 pub use recovery_state::rack::{Snapshot, State};
 pub use rtt::RttEstimator;
-pub use sender::{SendLimit, Sender, SenderStats, Setup};
+pub use sender::{SendLimit, Sender};
 pub use udp::UdpSource;

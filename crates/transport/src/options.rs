@@ -4,7 +4,7 @@ use cc::{Arithmetic, Growth};
 use params::Form::{AtLeast, Bytes, Integer, List, Number, NumberOrNone, Range, Row, Switch, Word};
 use params::{FromValue, Unit, Value, named_values};
 use std::sync::LazyLock;
-use units::{Rate, Span};
+use units::{Rate, Span, Time};
 
 named_values! {
     /// The loss recovery algorithm: how the sender detects lost segments and retransmits them.
@@ -312,6 +312,26 @@ impl Options {
     /// Whether ACKs carry the receiver's timestamp: always in ns-2, otherwise with the timestamp option.
     pub fn receiver_time(&self) -> bool {
         self.timestamps || self.stack == StackProfile::Ns2
+    }
+
+    /// The most segments that one event may send.
+    #[inline]
+    pub fn most_at_once(&self) -> u32 {
+        match self.max_burst {
+            0 => u32::MAX,
+            most => most,
+        }
+    }
+
+    /// A time in the resolution of the timestamp clock.
+    pub fn stamp(&self, at: Time) -> Time {
+        let past = at.ps().checked_rem(self.timestamp_quantum.ps()).unwrap_or(0);
+        Time::from_ps(at.ps() - past)
+    }
+
+    /// Whether the sender responds to ECN echoes.
+    pub(crate) fn answers_echoes(&self) -> bool {
+        self.ecn && self.recovery != Recovery::WestwoodModule
     }
 
     /// Whether the SYN carries a Quick-Start request.

@@ -1,10 +1,11 @@
 //! A sender whose receiver is played by a test.
 
 use crate::blocks::{AckOptions, Block};
+use crate::connection::Setup;
 use crate::context::FlowTimer;
 use crate::options::Options;
 use crate::recording::RecordingContext;
-use crate::sender::{Sender, Setup};
+use crate::sender::Sender;
 use cc::{AnyController, Controller, FlowInfo, Params};
 use net::{Packet, PacketKind};
 use std::sync::Arc;

@@ -73,7 +73,7 @@ pub(super) fn tcp_outcome(sender: &mut Sender, receiver: &Receiver, facts: &Flow
     if schedule.started {
         sender.finish(Time::ZERO + facts.span);
     }
-    let (options, stats) = (sender.options(), &sender.stats);
+    let (options, stats) = (sender.options(), sender.stats());
     let delivered = delivered_bytes(sender, receiver, schedule);
     let (cwnd, ssthresh) = sender.shown_window();
     FlowOutcome {

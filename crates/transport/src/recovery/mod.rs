@@ -19,48 +19,48 @@ mod vegas;
 mod westwood_module;
 
 use crate::blocks::AckOptions;
+use crate::connection::Connection;
 use crate::context::FlowContext;
 use crate::recovery_state::RecoveryState;
-use crate::sender::Sender;
 use net::Packet;
 
 /// Number of duplicate ACKs that indicates a loss.
 const DUP_THRESH: u32 = 3;
 
-/// A loss recovery. Its state is in the sender, because the sender and its recovery change each other in every step.
+/// A loss recovery. Its state is in the connection, because the connection and its recovery change each other in every step.
 pub(crate) trait LossRecovery {
     /// Processes an ACK: passes it to the controller, detects losses, and sends what is permitted. `options` has the SACK
     /// blocks. The ACK is for data that was sent.
-    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, options: &AckOptions);
+    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, options: &AckOptions);
 
     /// The retransmission timer expired, with data outstanding. By default the sender goes back to the oldest segment.
-    fn on_timer<W: FlowContext>(s: &mut Sender, context: &mut W) {
+    fn on_timer<W: FlowContext>(s: &mut Connection, context: &mut W) {
         s.time_out(context);
         Self::forget_repair(s);
         Self::send(s, context, s.options.max_burst);
     }
 
     /// Forgets the repair that a timeout ends.
-    fn forget_repair(_s: &mut Sender) {}
+    fn forget_repair(_s: &mut Connection) {}
 
     /// The application has written data.
-    fn on_write<W: FlowContext>(s: &mut Sender, context: &mut W) {
+    fn on_write<W: FlowContext>(s: &mut Connection, context: &mut W) {
         Self::send(s, context, s.options.max_burst);
     }
 
     /// The next segment to send, if `window` permits one: by default the next one in order.
     #[inline(always)]
-    fn next_segment(s: &Sender, window: u32) -> Option<u32> {
+    fn next_segment(s: &Connection, window: u32) -> Option<u32> {
         (s.next - s.una < window && s.next < s.limit).then_some(s.next)
     }
 
     /// Segment `seq`, which [`LossRecovery::next_segment`] gave, is sent now.
     #[inline(always)]
-    fn note_sent(_s: &mut Sender, _seq: u32) {}
+    fn note_sent(_s: &mut Connection, _seq: u32) {}
 
     /// Sends what the window and the pacer permit: at most `burst` packets, or any number if `burst` is zero. A recovery
     /// with an order of its own replaces it, and then has no use for [`LossRecovery::next_segment`].
-    fn send<W: FlowContext>(s: &mut Sender, context: &mut W, burst: u32) {
+    fn send<W: FlowContext>(s: &mut Connection, context: &mut W, burst: u32) {
         let window = s.window();
         let mut packets = 0;
         while let Some(seq) = Self::next_segment(s, window) {
@@ -79,17 +79,17 @@ pub(crate) trait LossRecovery {
 
     /// Segments in flight: by default those outstanding.
     #[inline]
-    fn in_flight(s: &Sender) -> u32 {
+    fn in_flight(s: &Connection) -> u32 {
         s.next.saturating_sub(s.una)
     }
 
     /// How many segments more than the window may be outstanding, with limited transmit. The auditor checks it.
-    fn beyond_window(s: &Sender) -> u32 {
+    fn beyond_window(s: &Connection) -> u32 {
         if s.options.limited_transmit { s.dupacks.min(2) } else { 0 }
     }
 }
 
-/// Evaluates `$call` with `$recovery` as the type of the recovery of sender `$s`. The call is static.
+/// Evaluates `$call` with `$recovery` as the type of the recovery of connection `$s`. The call is static.
 macro_rules! dispatch {
     ($s:expr, $recovery:ident => $call:expr) => {
         dispatch!(@ $s, $recovery => $call;
@@ -113,7 +113,7 @@ macro_rules! dispatch {
     };
 }
 
-impl Sender {
+impl Connection {
     /// Gives an ACK to the recovery.
     #[inline(always)] // or an ACK pays a call for it
     pub(crate) fn recover_on_ack<W: FlowContext>(

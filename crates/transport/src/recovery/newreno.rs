@@ -3,10 +3,10 @@
 
 use super::{DUP_THRESH, LossRecovery, reno};
 use crate::blocks::AckOptions;
+use crate::connection::{Connection, LastReduction, Progress};
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::StackProfile;
 use crate::recovery_state::RecoveryState;
-use crate::sender::{LastReduction, Progress, Sender};
 use cc::{Controller, Phase};
 use net::Packet;
 
@@ -14,7 +14,7 @@ use net::Packet;
 pub(crate) struct NewReno;
 
 impl LossRecovery for NewReno {
-    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, _options: &AckOptions) {
+    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, _options: &AckOptions) {
         if packet.seq > s.una {
             if packet.seq > s.recover || s.last_reduction != LastReduction::DupAck {
                 full_ack(s, context, packet);
@@ -43,21 +43,21 @@ impl LossRecovery for NewReno {
         }
     }
 
-    fn forget_repair(s: &mut Sender) {
+    fn forget_repair(s: &mut Connection) {
         set_partial(s, false);
     }
 }
 
 /// Notes whether this recovery has had a partial ACK.
 #[inline]
-fn set_partial(s: &mut Sender, value: bool) {
+fn set_partial(s: &mut Connection, value: bool) {
     if let RecoveryState::NewReno { partial } = &mut s.recovery_state {
         *partial = value;
     }
 }
 
-fn full_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
-    let recovering = s.dupwnd > 0 || s.phase() == Phase::Recovery;
+fn full_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet) {
+    let recovering = s.dupwnd > 0 || s.phase == Phase::Recovery;
     if recovering {
         s.dupwnd = 0;
         s.leave_recovery(context.now());
@@ -68,13 +68,13 @@ fn full_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
         // RFC 6582 section 3.2 step 3: the window is limited so that no burst follows if little data is in flight.
         let flight = (s.next - s.una).max(1) as f64;
         s.controller.set_window(s.controller.ssthresh().min(flight + 1.0));
-        s.notify_without_growth(context, packet, progress);
+        s.notify(context, packet, progress, Phase::Recovery);
     } else {
         s.grow(context, packet, progress);
     }
 }
 
-fn partial_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet) {
+fn partial_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet) {
     let acked = packet.seq - s.una;
     let first = !matches!(s.recovery_state, RecoveryState::NewReno { partial: true });
     if !s.options.partial_deflation {
@@ -96,7 +96,7 @@ fn partial_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet)
     s.una = packet.seq;
     s.next = s.next.max(s.una);
     s.drop_timing(s.una - 1);
-    s.notify_without_growth(context, packet, Progress { acked, dupacks: s.dupacks });
+    s.notify(context, packet, Progress { acked, dupacks: s.dupacks }, Phase::Recovery);
     let una = s.una;
     s.output(context, una);
 }

@@ -3,15 +3,15 @@
 
 use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
+use crate::connection::{Connection, LastReduction};
 use crate::context::FlowContext;
-use crate::sender::{LastReduction, Sender};
 use net::Packet;
 
 #[derive(Clone)]
 pub(crate) struct Reno;
 
 impl LossRecovery for Reno {
-    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, _options: &AckOptions) {
+    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, _options: &AckOptions) {
         if packet.seq > s.una {
             s.leave_recovery(context.now());
             s.dupwnd = 0;
@@ -38,7 +38,7 @@ impl LossRecovery for Reno {
 
 /// Retransmits the first unacknowledged segment, halves the window, and inflates it by the segments that left the
 /// network.
-pub(crate) fn fast_retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
+pub(crate) fn fast_retransmit<W: FlowContext>(s: &mut Connection, context: &mut W) {
     let una = s.una;
     s.enter_recovery(context, una);
     s.reset_timer(context, false);
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!((d.cwnd(), d.ssthresh(), d.sender.phase()), (1.0, 4.0, cc::Phase::Loss));
         assert_eq!(d.ack(1, &[]), [1, 2]);
         assert!((0..4).all(|_| d.ack(1, &[]).is_empty()));
-        assert_eq!((d.sender.stats.timeouts, d.sender.stats.cwnd_reductions), (1, 1));
+        assert_eq!((d.sender.stats().timeouts, d.sender.stats().cwnd_reductions), (1, 1));
         // The second timeout doubles the time.
         assert_eq!(d.sender.rto(), units::Span::from_ms(2000));
     }

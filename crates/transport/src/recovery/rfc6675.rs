@@ -5,9 +5,9 @@
 
 use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
+use crate::connection::Connection;
 use crate::context::FlowContext;
 use crate::recovery_state::{RecoveryState, Sack};
-use crate::sender::Sender;
 use cc::Phase;
 use net::Packet;
 
@@ -15,7 +15,7 @@ use net::Packet;
 pub(crate) struct Rfc6675;
 
 /// The state of a SACK recovery, to be changed.
-pub(super) fn board(s: &mut Sender) -> &mut Sack {
+pub(super) fn board(s: &mut Connection) -> &mut Sack {
     match &mut s.recovery_state {
         RecoveryState::Sack1(sack) | RecoveryState::Rfc6675(sack) => sack,
         _ => unreachable!("the recovery state is that of SACK recovery"),
@@ -53,7 +53,7 @@ impl Sack {
 }
 
 impl LossRecovery for Rfc6675 {
-    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, options: &AckOptions) {
+    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, options: &AckOptions) {
         board(s).prior_in_flight = Self::in_flight(s);
         let (una, high) = (s.una.max(packet.seq), s.high);
         let mut news = false;
@@ -65,7 +65,7 @@ impl LossRecovery for Rfc6675 {
             let una = s.una;
             board(s).board.advance(una);
             if board(s).recovering {
-                s.notify_without_growth(context, packet, progress);
+                s.notify(context, packet, progress, Phase::Recovery);
                 if s.una > s.recover {
                     board(s).recovering = false;
                     s.leave_recovery(context.now());
@@ -79,18 +79,18 @@ impl LossRecovery for Rfc6675 {
         }
         let una = s.una;
         let lost = s.dupacks >= DUP_THRESH || una < board(s).board.lost_below();
-        if lost && s.phase() == Phase::Open && una < s.high {
+        if lost && s.phase == Phase::Open && una < s.high {
             enter(s, context);
         }
         Self::send(s, context, s.options.max_burst);
     }
 
-    fn forget_repair(s: &mut Sender) {
+    fn forget_repair(s: &mut Connection) {
         board(s).end_repair();
     }
 
     /// A segment may be sent while the window exceeds the pipe.
-    fn next_segment(s: &Sender, window: u32) -> Option<u32> {
+    fn next_segment(s: &Connection, window: u32) -> Option<u32> {
         let sack = s.recovery_state.scoreboard()?;
         if sack.pipe(s.una, s.next, s.high) >= window {
             return None;
@@ -103,7 +103,7 @@ impl LossRecovery for Rfc6675 {
         (seq < s.limit && seq - s.una < s.options.window).then_some(seq)
     }
 
-    fn note_sent(s: &mut Sender, seq: u32) {
+    fn note_sent(s: &mut Connection, seq: u32) {
         let retransmission = seq < s.high;
         let sack = board(s);
         if retransmission && sack.recovering {
@@ -115,12 +115,12 @@ impl LossRecovery for Rfc6675 {
         }
     }
 
-    fn in_flight(s: &Sender) -> u32 {
+    fn in_flight(s: &Connection) -> u32 {
         s.recovery_state.scoreboard().map_or(0, |sack| sack.pipe(s.una, s.next, s.high))
     }
 }
 
-fn enter<W: FlowContext>(s: &mut Sender, context: &mut W) {
+fn enter<W: FlowContext>(s: &mut Connection, context: &mut W) {
     let una = s.una;
     s.enter_recovery(context, una);
     s.next = s.high;

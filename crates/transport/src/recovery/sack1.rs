@@ -3,9 +3,10 @@
 use super::rfc6675::board;
 use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::{AckOptions, Block};
+use crate::connection::{Connection, Progress};
 use crate::context::{FlowContext, FlowTimer};
 use crate::recovery_state::Sack;
-use crate::sender::{Progress, Sender};
+use cc::Phase;
 use net::Packet;
 
 #[derive(Clone)]
@@ -26,7 +27,7 @@ impl Sack {
 }
 
 impl LossRecovery for Sack1 {
-    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, options: &AckOptions) {
+    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, options: &AckOptions) {
         board(s).prior_in_flight = Self::in_flight(s);
         let blocks = options.blocks.as_slice();
         if board(s).recovering {
@@ -54,14 +55,14 @@ impl LossRecovery for Sack1 {
         }
     }
 
-    fn forget_repair(s: &mut Sender) {
+    fn forget_repair(s: &mut Connection) {
         let sack = board(s);
         sack.board.clear();
         sack.end_repair();
     }
 
     /// A segment may be sent while the pipe (in recovery) or the window permits it.
-    fn next_segment(s: &Sender, window: u32) -> Option<u32> {
+    fn next_segment(s: &Connection, window: u32) -> Option<u32> {
         let sack = s.recovery_state.scoreboard()?;
         let room = if sack.recovering { sack.pipe < s.cwnd() as i64 } else { s.next - s.una < window };
         if !room || s.una >= s.limit {
@@ -76,7 +77,7 @@ impl LossRecovery for Sack1 {
         }
     }
 
-    fn note_sent(s: &mut Sender, seq: u32) {
+    fn note_sent(s: &mut Connection, seq: u32) {
         let una = s.una;
         let sack = board(s);
         if sack.next_retransmission(una) == Some(seq) {
@@ -85,7 +86,7 @@ impl LossRecovery for Sack1 {
         sack.pipe += 1;
     }
 
-    fn in_flight(s: &Sender) -> u32 {
+    fn in_flight(s: &Connection) -> u32 {
         match s.recovery_state.scoreboard() {
             Some(sack) if sack.recovering => sack.pipe.max(0) as u32,
             _ => s.next.saturating_sub(s.una),
@@ -94,14 +95,14 @@ impl LossRecovery for Sack1 {
 }
 
 /// Processes an ACK in recovery.
-fn repair<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
+fn repair<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, blocks: &[Block]) {
     board(s).pipe -= 1;
     if packet.seq > s.recover && packet.seq > s.una {
         s.recover = 0;
         board(s).recovering = false;
         let progress = s.new_ack(context, packet);
         board(s).forget();
-        s.notify_without_growth(context, packet, progress);
+        s.notify(context, packet, progress, Phase::Recovery);
         s.leave_recovery(context.now());
     } else if packet.seq > s.una {
         let acked = packet.seq - s.una;
@@ -112,7 +113,7 @@ fn repair<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, bloc
         board(s).pipe -= 1; // the retransmission left the network, as the original had before
         context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto());
         s.rtt.end_backoff(&s.options);
-        s.notify_without_growth(context, packet, Progress { acked, dupacks: s.dupacks });
+        s.notify(context, packet, Progress { acked, dupacks: s.dupacks }, Phase::Recovery);
     } else if !board(s).timed_out && report(s, blocks) {
         s.dupacks += (s.dupacks > 0) as u32;
         s.notify_duplicate(context, packet);
@@ -120,7 +121,7 @@ fn repair<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, bloc
 }
 
 /// Adds the blocks to the scoreboard. Returns whether they report new data.
-fn report(s: &mut Sender, blocks: &[Block]) -> bool {
+fn report(s: &mut Connection, blocks: &[Block]) -> bool {
     let (una, high) = (s.una, s.high);
     let sack = board(s);
     let mut news = sack.board.advance(una);
@@ -130,7 +131,7 @@ fn report(s: &mut Sender, blocks: &[Block]) -> bool {
     news
 }
 
-fn fast_retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
+fn fast_retransmit<W: FlowContext>(s: &mut Connection, context: &mut W) {
     let una = s.una;
     s.enter_recovery(context, una);
     s.reset_timer(context, false);
@@ -177,7 +178,7 @@ mod tests {
         for _ in 0..5 {
             assert!(d.ack(1, &[block(2, 3)]).is_empty());
         }
-        assert_eq!(d.sender.stats.cwnd_reductions, 0);
+        assert_eq!(d.sender.stats().cwnd_reductions, 0);
     }
 
     #[test]
@@ -189,7 +190,7 @@ mod tests {
         for end in 5..9 {
             assert!(d.ack(1, &[block(2, end)]).is_empty());
         }
-        assert_eq!(d.sender.stats.cwnd_reductions, 1);
+        assert_eq!(d.sender.stats().cwnd_reductions, 1);
         assert_eq!(d.ack(2, &[]), [2, 3]); // the reports were forgotten
     }
 

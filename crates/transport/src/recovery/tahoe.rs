@@ -2,8 +2,8 @@
 
 use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
+use crate::connection::{Connection, LastReduction};
 use crate::context::FlowContext;
-use crate::sender::Sender;
 use cc::{Cause, Controller};
 use net::Packet;
 
@@ -11,7 +11,7 @@ use net::Packet;
 pub(crate) struct Tahoe;
 
 impl LossRecovery for Tahoe {
-    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, _options: &AckOptions) {
+    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, _options: &AckOptions) {
         if packet.seq > s.una {
             let progress = s.new_ack(context, packet);
             s.grow(context, packet, progress);
@@ -21,7 +21,7 @@ impl LossRecovery for Tahoe {
             if s.dupacks == DUP_THRESH && s.may_recover() {
                 let una = s.una;
                 s.reduce_cwnd(context, una, Cause::FastRetransmit);
-                s.restart_from(una);
+                (s.recover, s.last_reduction, s.next) = (s.high - 1, LastReduction::DupAck, una);
                 s.controller.set_window(1.0);
                 s.reset_timer(context, false);
             } else if s.dupacks < DUP_THRESH && s.options.limited_transmit {
@@ -53,7 +53,7 @@ mod tests {
         assert!(d.ack(0, &[]).is_empty()); // further ones do nothing
         assert_eq!(d.ack(1, &[]), [1, 2]); // slow start from the lost segment on
         assert_eq!(d.ack(8, &[]), [8, 9, 10, 11, 12]); // the others had arrived: above the threshold by one
-        assert_eq!(d.sender.stats.cwnd_reductions, 1);
+        assert_eq!(d.sender.stats().cwnd_reductions, 1);
     }
 
     #[test]
@@ -71,10 +71,10 @@ mod tests {
         (0..3).for_each(|_| drop(d.ack(0, &[])));
         d.ack(2, &[]);
         (0..3).for_each(|_| drop(d.ack(2, &[])));
-        assert_eq!(d.sender.stats.cwnd_reductions, 1);
+        assert_eq!(d.sender.stats().cwnd_reductions, 1);
         d.ack(8, &[]);
         d.ack(9, &[]);
         assert_eq!((0..3).map(|_| d.ack(9, &[])).last(), Some(vec![9]));
-        assert_eq!(d.sender.stats.cwnd_reductions, 2);
+        assert_eq!(d.sender.stats().cwnd_reductions, 2);
     }
 }

@@ -4,21 +4,21 @@
 
 use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
+use crate::connection::{Connection, LastReduction};
 use crate::context::FlowContext;
 use crate::recovery_state::{RecoveryState, VegasClock};
-use crate::sender::{LastReduction, Sender};
 use cc::Controller;
 use net::Packet;
 use units::Time;
 
 /// Whether the first unacknowledged segment is older than the controller's fine timeout.
-fn expired(s: &Sender, now: Time) -> bool {
+fn expired(s: &Connection, now: Time) -> bool {
     let Some(timeout) = s.controller.fine_timeout() else { return false };
     // In ns-2 a segment that was never sent has expired.
     s.una >= s.high || now.since(s.segments.get(s.una).sent) >= timeout
 }
 
-fn clock(s: &mut Sender) -> &mut VegasClock {
+fn clock(s: &mut Connection) -> &mut VegasClock {
     match &mut s.recovery_state {
         RecoveryState::Vegas(clock) => clock,
         _ => unreachable!("the recovery state is that of Vegas"),
@@ -29,7 +29,7 @@ fn clock(s: &mut Sender) -> &mut VegasClock {
 pub(crate) struct Vegas;
 
 impl LossRecovery for Vegas {
-    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, _options: &AckOptions) {
+    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, _options: &AckOptions) {
         let now = context.now();
         if packet.seq > s.una {
             if s.una == 1 && !s.opened {
@@ -38,7 +38,7 @@ impl LossRecovery for Vegas {
             let progress = s.new_ack(context, packet);
             s.leave_recovery(now);
             s.notify_growth(context, packet, progress);
-            if clock(s).checks_left > 0 && s.completed().is_none() {
+            if clock(s).checks_left > 0 && !s.done {
                 clock(s).checks_left -= 1;
                 if expired(s, now) && s.una < s.limit {
                     s.dupacks = DUP_THRESH;
@@ -63,12 +63,12 @@ impl LossRecovery for Vegas {
         }
     }
 
-    fn beyond_window(_s: &Sender) -> u32 {
+    fn beyond_window(_s: &Connection) -> u32 {
         0
     }
 }
 
-fn retransmit<W: FlowContext>(s: &mut Sender, context: &mut W) {
+fn retransmit<W: FlowContext>(s: &mut Connection, context: &mut W) {
     let una = s.una;
     let first = s.segments.get(una).transmits == 1;
     clock(s).checks_left = (s.next - una + 1).min(2);
@@ -98,9 +98,9 @@ mod tests {
     fn the_first_duplicate_retransmits_a_segment_older_than_the_fine_timeout() {
         let mut d = driver();
         assert!(d.ack_at(110, 1, &[]).is_empty()); // 110 ms old: younger than the timeout
-        assert_eq!(d.sender.stats.cwnd_reductions, 0);
+        assert_eq!(d.sender.stats().cwnd_reductions, 0);
         assert_eq!(d.ack_at(900, 1, &[]).first(), Some(&1));
-        assert_eq!((d.sender.stats.retransmitted, d.sender.stats.cwnd_reductions), (1, 1));
+        assert_eq!((d.sender.stats().retransmitted, d.sender.stats().cwnd_reductions), (1, 1));
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(d.ack_at(910, 2, &[]).first(), Some(&2)); // sent at 0, so it has expired too
         assert_eq!(d.ack_at(920, 3, &[]).first(), Some(&3));
         assert_ne!(d.ack_at(930, 4, &[]).first(), Some(&4)); // the third one does not check
-        assert!(d.sender.stats.retransmitted >= 3);
+        assert!(d.sender.stats().retransmitted >= 3);
         assert_eq!(d.context.now, ms(930));
     }
 }

@@ -9,8 +9,8 @@
 
 use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
+use crate::connection::Connection;
 use crate::context::FlowContext;
-use crate::sender::Sender;
 use cc::Cause;
 use net::Packet;
 
@@ -18,7 +18,7 @@ use net::Packet;
 pub(crate) struct WestwoodModule;
 
 impl LossRecovery for WestwoodModule {
-    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, _options: &AckOptions) {
+    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, _options: &AckOptions) {
         if packet.seq > s.una {
             let progress = s.new_ack(context, packet);
             s.grow(context, packet, progress);
@@ -38,7 +38,7 @@ impl LossRecovery for WestwoodModule {
         }
     }
 
-    fn beyond_window(_s: &Sender) -> u32 {
+    fn beyond_window(_s: &Connection) -> u32 {
         0
     }
 }
@@ -68,6 +68,6 @@ mod tests {
         d.ack(3, &[]);
         assert_eq!(d.ack(3, &[]), [3]);
         assert_eq!(d.cwnd(), 2.125);
-        assert_eq!(d.sender.stats.cwnd_reductions, 2);
+        assert_eq!(d.sender.stats().cwnd_reductions, 2);
     }
 }

@@ -1,6 +1,7 @@
 //! What a sender shows of its state.
 
-use super::Sender;
+use super::{SendLimit, Sender};
+use crate::connection::SenderStats;
 use crate::options::Options;
 use crate::recovery_state::RecoveryState;
 use crate::recovery_state::rack::Snapshot;
@@ -10,60 +11,84 @@ use units::{Span, Time};
 impl Sender {
     /// Number of the flow.
     pub fn flow(&self) -> u32 {
-        self.flow
+        self.connection.flow
     }
     /// Number of the highest segment acknowledged cumulatively; -1 before the first.
     pub fn highest_ack(&self) -> i64 {
-        self.una as i64 - 1
+        self.connection.una as i64 - 1
     }
     /// Data segments acknowledged cumulatively, the SYN left out.
     pub fn acked_segments(&self) -> u32 {
-        self.una - self.options.syn.min(self.una > 0) as u32
+        self.connection.una - self.connection.options.syn.min(self.connection.una > 0) as u32
     }
     /// The counts of the scoreboard; `None` unless the recovery is `rack`.
     pub fn snapshot(&self) -> Option<Snapshot> {
-        match &self.recovery_state {
+        match &self.connection.recovery_state {
             RecoveryState::Rack(rack) => rack.as_ref().map(|rack| rack.snapshot()),
             _ => None,
         }
     }
     /// The retransmission timeout, with backoff.
     pub fn rto(&self) -> Span {
-        self.rtt.rto()
+        self.connection.rtt.rto()
     }
     /// How often the timeout was doubled since the last valid round-trip sample.
     pub fn backoff(&self) -> u32 {
-        self.rtt.backoff()
+        self.connection.rtt.backoff()
     }
     /// The recovery phase.
     pub fn phase(&self) -> Phase {
-        self.phase
+        self.connection.phase
     }
     /// The congestion controller.
     pub fn controller(&self) -> &AnyController {
-        &self.controller
+        &self.connection.controller
     }
     /// The congestion controller, if it is a policy.
     pub fn policy_mut(&mut self) -> Option<&mut cc::Policy> {
-        match &mut self.controller {
+        match &mut self.connection.controller {
             AnyController::Policy(policy) => Some(policy),
             _ => None,
         }
     }
     /// The time at which the last byte was acknowledged; `None` before that.
     pub fn completed(&self) -> Option<Time> {
-        self.done.then_some(self.completed)
+        self.connection.done.then_some(self.connection.completed)
     }
     /// The round-trip sample that the controller got with the last ACK.
     pub fn rtt_given(&self) -> Option<Span> {
-        self.sample
+        self.connection.sample
     }
     /// The smoothed round-trip time of the retransmission timer.
     pub fn smoothed_rtt(&self) -> Option<Span> {
-        self.rtt.smoothed(&self.options)
+        self.connection.rtt.smoothed(&self.connection.options)
     }
     /// The TCP options of the flow.
     pub fn options(&self) -> &Options {
-        &self.options
+        &self.connection.options
+    }
+    /// The counters.
+    pub fn stats(&self) -> &SenderStats {
+        &self.connection.stats
+    }
+    /// The congestion window and the threshold in the window trace, segments.
+    pub fn shown_window(&self) -> (f64, f64) {
+        self.trace.shown
+    }
+    /// The receiver's window, segments.
+    pub fn receive_window(&self) -> u32 {
+        self.connection.receive_window
+    }
+    /// Segments in flight: with SACK the estimate of the recovery ("pipe"), otherwise the segments outstanding.
+    pub fn in_flight(&self) -> u32 {
+        self.connection.in_flight()
+    }
+    /// What keeps the sender from sending more since its last event.
+    pub fn limited_by(&self) -> SendLimit {
+        self.limits.present
+    }
+    /// The time under each limit, seconds, in the order of [`SendLimit::NAMES`].
+    pub fn limited_s(&self) -> [f64; SendLimit::NAMES.len()] {
+        self.limits.seconds()
     }
 }

@@ -10,9 +10,10 @@ use units::Time;
 impl Sender {
     /// The receiver's window becomes `segments` segments.
     pub fn change_receive_window<W: FlowContext>(&mut self, context: &mut W, segments: u32) {
-        let known = matches!(self.recovery_state, RecoveryState::Rack(_)).then_some(self.options.window);
+        let known = matches!(self.connection.recovery_state, RecoveryState::Rack(_))
+            .then_some(self.connection.options.window);
         // RACK bounds what an ACK may report by the largest window.
-        Arc::make_mut(&mut self.options).window = segments.max(known.unwrap_or(0));
+        Arc::make_mut(&mut self.connection.options).window = segments.max(known.unwrap_or(0));
         self.set_receive_window(segments);
         self.resume(context);
     }
@@ -20,46 +21,47 @@ impl Sender {
     /// Prepares the sender for a controller that a change of the scenario will start ([`Sender::change_controller`]), and
     /// that requires `needs`. Call it before the flow starts.
     pub fn prepare(&mut self, needs: Signals) {
-        self.reports.prepare(needs);
+        self.connection.reports.prepare(needs);
     }
 
     /// Whether [`Sender::change_controller`] can start a controller that requires `needs`: the sender was prepared for it, and
     /// both controllers use one loss recovery.
     pub fn accepts(&self, needs: Signals) -> bool {
-        let prepared = self.reports.has_rate() || !needs.has(Signals::RATE);
-        prepared && self.recovery_state.serves(&self.options, needs)
+        let prepared = self.connection.reports.has_rate() || !needs.has(Signals::RATE);
+        prepared && self.connection.recovery_state.serves(&self.connection.options, needs)
     }
 
     /// Another controller takes over, with the window and the threshold of the previous one. With recovery `rack` it gets
     /// the smallest round-trip time of the connection as that of a handshake: BBR of Linux starts with it too. It learns the
     /// rest from the ACKs that follow, as with Linux's TCP_CONGESTION.
     pub fn change_controller<W: FlowContext>(&mut self, context: &mut W, mut controller: AnyController) {
-        let (cwnd, ssthresh) = (self.controller.cwnd(), self.controller.ssthresh());
-        if self.high > 0 {
+        let (cwnd, ssthresh) = (self.connection.controller.cwnd(), self.connection.controller.ssthresh());
+        if self.connection.high > 0 {
             controller.on_open(context.now());
         }
-        if self.opened {
+        if self.connection.opened {
             controller.set_window(cwnd);
             controller.set_ssthresh(ssthresh);
-            if let Some(rtt) = self.recovery_state.min_rtt() {
+            if let Some(rtt) = self.connection.recovery_state.min_rtt() {
                 controller.on_handshake(&Handshake { now: context.now(), rtt });
             }
         }
         let needs = controller.needs();
-        self.reports.change(needs);
-        self.paced = self.options.pacing || needs.has(Signals::PACING);
-        self.recovery_state.report_losses(needs);
-        self.uses_router_feedback |= needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK);
-        self.controller = controller;
+        self.connection.reports.change(needs);
+        self.connection.paced = self.connection.options.pacing || needs.has(Signals::PACING);
+        self.connection.recovery_state.report_losses(needs);
+        self.connection.uses_router_feedback |=
+            needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK);
+        self.connection.controller = controller;
         context.set_timer(FlowTimer::Wake, Time::NEVER);
         self.resume(context);
     }
 
     /// Sends what is permitted after a change of the scenario.
     fn resume<W: FlowContext>(&mut self, context: &mut W) {
-        if self.high > 0 && !self.done {
-            self.sample = None;
-            self.send_permitted(context);
+        if self.connection.high > 0 && !self.connection.done {
+            self.connection.sample = None;
+            self.connection.send_permitted(context);
             self.note(context, Trigger::Change);
             self.after(context);
         }

@@ -1,6 +1,6 @@
 //! What keeps a sender from sending more, and for how long.
 
-use super::Sender;
+use crate::connection::Connection;
 use units::{Span, Time};
 
 /// What keeps a sender from sending more.
@@ -22,56 +22,65 @@ pub enum SendLimit {
 }
 
 impl SendLimit {
-    /// Names of the limits, in the order of [`Sender::limited_s`].
+    /// Names of the limits, in the order of [`crate::Sender::limited_s`].
     pub const NAMES: [&'static str; 6] =
         ["handshake", "congestion window", "receive window", "pacing", "host queue", "application"];
-}
 
-impl Sender {
-    /// Called after an event: if another limit holds now, adds the time since the last change to the previous one.
+    /// What keeps a connection from sending more now.
     #[inline(always)]
-    pub(super) fn note_limit(&mut self, now: Time) {
-        let limit = self.limit_now(now);
-        if limit != self.limited_by {
-            self.add_limited_time(now);
-            self.limited_by = limit;
+    pub(super) fn of(connection: &Connection, now: Time) -> SendLimit {
+        let may_send = || connection.in_flight() < connection.cwnd();
+        if connection.next >= connection.limit {
+            return if connection.handshake_pending() {
+                SendLimit::Handshake
+            } else {
+                SendLimit::Application
+            };
         }
-    }
-
-    #[inline(always)]
-    fn limit_now(&self, now: Time) -> SendLimit {
-        if self.next >= self.limit {
-            return if self.handshake_pending() { SendLimit::Handshake } else { SendLimit::Application };
-        }
-        if self.next - self.una >= self.receive_window {
+        if connection.next - connection.una >= connection.receive_window {
             return SendLimit::ReceiveWindow;
         }
-        if self.host_full && self.in_flight() < self.cwnd() {
+        if connection.host_full && may_send() {
             return SendLimit::HostQueue;
         }
-        if self.paced && self.pace_at > now && self.in_flight() < self.cwnd() {
+        if connection.paced && connection.pacer.wait(now) > Span::ZERO && may_send() {
             return SendLimit::Pacing;
         }
-        if self.handshake_pending() { SendLimit::Handshake } else { SendLimit::CongestionWindow }
+        if connection.handshake_pending() { SendLimit::Handshake } else { SendLimit::CongestionWindow }
     }
+}
 
-    /// Adds the time since the last change to the present limit. Nothing limits a complete flow.
-    pub(super) fn add_limited_time(&mut self, now: Time) {
-        if !self.done {
-            let time = &mut self.limited[self.limited_by as usize];
-            *time = *time + now.since(self.limited_at);
-            self.limited_at = now;
+/// The time under each limit.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+pub(super) struct Limits {
+    /// When the present limit began, or its time was added.
+    pub since: Time,
+    pub present: SendLimit,
+    /// In the order of [`SendLimit::NAMES`].
+    times: [Span; SendLimit::NAMES.len()],
+}
+
+impl Limits {
+    /// Another limit may hold from `now` on. Nothing limits a flow after `completed`.
+    #[inline(always)]
+    pub fn set(&mut self, limit: SendLimit, now: Time, completed: Time) {
+        if limit != self.present {
+            self.add_time(now.min(completed));
+            self.present = limit;
         }
     }
 
-    /// What keeps the sender from sending more since its last event.
-    pub fn limited_by(&self) -> SendLimit {
-        self.limited_by
+    /// Adds the time up to `until` to the present limit.
+    pub fn add_time(&mut self, until: Time) {
+        let time = &mut self.times[self.present as usize];
+        *time = *time + until.since(self.since);
+        self.since = until;
     }
 
-    /// The time under each limit, seconds, in the order of [`SendLimit::NAMES`].
-    pub fn limited_s(&self) -> [f64; SendLimit::NAMES.len()] {
-        self.limited.map(Span::seconds)
+    /// The time under each limit, seconds.
+    pub fn seconds(&self) -> [f64; SendLimit::NAMES.len()] {
+        self.times.map(Span::seconds)
     }
 }
 

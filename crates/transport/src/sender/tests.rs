@@ -4,6 +4,8 @@ use super::*;
 use crate::options::Recovery;
 use crate::testing::{Driver, block, ms, sender};
 use crate::{FlowTimer, SendLimit};
+use cc::Phase;
+use units::Span;
 
 fn options(recovery: Recovery) -> Options {
     Options { recovery, timestamps: false, ..Options::linux() }
@@ -29,7 +31,7 @@ fn data_is_sent_as_the_application_writes_it() {
         d.ack_at(210, 6, &[]);
         assert_eq!(d.sender.completed(), Some(ms(210)), "{recovery:?}");
         assert_eq!(d.context.first_timer(), None);
-        assert_eq!((d.sender.stats.sent, d.sender.stats.retransmitted), (5, 0));
+        assert_eq!((d.sender.stats().sent, d.sender.stats().retransmitted), (5, 0));
         // A complete flow does nothing more.
         d.sender.on_write(&mut d.context, 1, true);
         assert!(d.sent().is_empty());
@@ -53,7 +55,7 @@ fn integrals_of_the_window_and_round_trip_samples() {
     d.ack_at(100, 1, &[]); // 1 for 100 ms, then 10
     d.ack_at(300, 2, &[]); // 10 for 200 ms, then 11
     d.sender.finish(ms(400));
-    let stats = &d.sender.stats;
+    let stats = d.sender.stats();
     assert!((stats.cwnd_area - (0.1 + 2.0 + 1.1)).abs() < 1e-9, "{}", stats.cwnd_area);
     assert!((stats.ssthresh_area - 8.0).abs() < 1e-9, "{}", stats.ssthresh_area);
     // The sample of the handshake is not the controller's.
@@ -61,7 +63,7 @@ fn integrals_of_the_window_and_round_trip_samples() {
     assert!((stats.rtt_sum - 0.2).abs() < 1e-12);
     assert_eq!(d.sender.shown_window(), (11.0, 20.0));
     d.ack_at(450, 3, &[]);
-    assert_eq!((d.sender.stats.rtt_count, d.sender.stats.rtt_min), (2, Span::from_ms(200)));
+    assert_eq!((d.sender.stats().rtt_count, d.sender.stats().rtt_min), (2, Span::from_ms(200)));
 }
 
 #[test]

@@ -215,7 +215,7 @@ impl Exchange {
 
     /// Counters and digest in one line.
     pub fn summary(&self) -> String {
-        let stats = &self.sender.stats;
+        let stats = self.sender.stats();
         format!(
             "sent {} again {} timeouts {} reductions {} acked {} {:016x}",
             stats.sent,

@@ -2,9 +2,9 @@
 
 use super::Arrival;
 use crate::blocks::Block;
+use crate::connection::Connection;
 use crate::context::FlowContext;
 use crate::recovery_state::rack::{Rack, State};
-use crate::sender::Sender;
 use cc::Controller;
 use net::Packet;
 use units::Span;
@@ -33,7 +33,7 @@ impl Rack {
     }
 
     /// Processes SACK blocks (RFC 2018) and a DSACK block (RFC 2883).
-    pub(super) fn process_blocks(&mut self, s: &mut Sender, a: &mut Arrival, ack: u32, blocks: &[Block]) {
+    pub(super) fn process_blocks(&mut self, s: &mut Connection, a: &mut Arrival, ack: u32, blocks: &[Block]) {
         let mut rest = blocks;
         if let Some(block) = Rack::dsack(ack, blocks) {
             rest = &blocks[1..];
@@ -69,7 +69,7 @@ impl Rack {
 
     fn report(
         &mut self,
-        s: &mut Sender,
+        s: &mut Connection,
         a: &mut Arrival,
         seq: u32,
         samples: &mut Samples,
@@ -88,7 +88,7 @@ impl Rack {
         s.reports.delivered(&mut s.controller, seq, a.now);
     }
 
-    fn process_dsack(&mut self, s: &Sender, a: &mut Arrival, block: Block) {
+    fn process_dsack(&mut self, s: &Connection, a: &mut Arrival, block: Block) {
         let count = block.end - block.start;
         let more = self.dsacks + count as u64 > s.stats.retransmitted as u64;
         if more || count > s.options.window || block.end > self.segments.next {
@@ -110,7 +110,7 @@ impl Rack {
     }
 
     /// Processes the cumulative part. Returns the round-trip sample for the retransmission timer.
-    pub(super) fn advance(&mut self, s: &mut Sender, a: &mut Arrival, ack: u32) -> Option<Span> {
+    pub(super) fn advance(&mut self, s: &mut Connection, a: &mut Arrival, ack: u32) -> Option<Span> {
         let acked = ack.saturating_sub(self.segments.una);
         let (mut samples, mut reordered, mut retransmitted) = (Samples::default(), u32::MAX, false);
         a.advanced = acked > 0;
@@ -127,7 +127,7 @@ impl Rack {
             }
             if !segment.reported() {
                 let spurious = segment.ever_retransmitted()
-                    && a.echo.is_some_and(|echo| s.stamp(segment.sent) > s.stamp(echo));
+                    && a.echo.is_some_and(|echo| s.options.stamp(segment.sent) > s.options.stamp(echo));
                 if s.options.sack && !spurious {
                     self.detection.delivered(a.now, seq, segment, self.min_rtt.map(|m| m.0));
                 }
@@ -165,7 +165,7 @@ impl Rack {
 
     /// The sample for the retransmission timer: from the oldest segment acknowledged, else from SACK, else from the
     /// timestamp. The controller receives that of the newest segment.
-    fn choose_sample(&mut self, s: &Sender, a: &mut Arrival, samples: Samples) -> Option<Span> {
+    fn choose_sample(&mut self, s: &Connection, a: &mut Arrival, samples: Samples) -> Option<Span> {
         let (sacked_first, sacked_last) = (a.sack_rtt(), a.rtt);
         let mut timer = samples.first.or(sacked_first);
         let mut newest = sacked_last.or(samples.last);
@@ -173,7 +173,7 @@ impl Rack {
             && a.advanced
             && let Some(echo) = a.echo
         {
-            let rtt = s.stamp(a.now).since(s.stamp(echo)).max(s.options.timestamp_quantum);
+            let rtt = s.options.stamp(a.now).since(s.options.stamp(echo)).max(s.options.timestamp_quantum);
             (timer, newest) = (Some(rtt), Some(rtt));
         }
         if timer.is_none() {
@@ -218,7 +218,7 @@ impl Rack {
     /// Processes the first ACK, which acknowledges the SYN.
     pub(super) fn complete_handshake<W: FlowContext>(
         &mut self,
-        s: &mut Sender,
+        s: &mut Connection,
         context: &mut W,
         packet: &Packet,
     ) {

@@ -1,17 +1,17 @@
 //! Loss detection by time of sending (RFC 8985 section 6), and without SACK by duplicate ACKs (RFC 6582).
 
 use super::Arrival;
+use crate::connection::Connection;
 use crate::context::FlowContext;
 use crate::options::ReorderingWindow;
 use crate::recovery_state::rack::Reordering;
 use crate::recovery_state::rack::{Rack, State};
-use crate::sender::Sender;
 use units::{Span, Time};
 
 impl Rack {
     /// Widens the reordering window by a DSACK, at most once a round trip: the newest segment of this ACK must have been
     /// sent after the last change.
-    pub(super) fn adapt_reordering_window(&mut self, s: &Sender, a: &Arrival) {
+    pub(super) fn adapt_reordering_window(&mut self, s: &Connection, a: &Arrival) {
         let round = self.detection.round.take();
         if self.segments.delivered == a.prior_delivered
             || s.options.reordering_window != ReorderingWindow::Adaptive
@@ -34,7 +34,7 @@ impl Rack {
     }
 
     /// How much later than its round-trip time a segment may be delivered before it counts as lost.
-    fn reordering_window(&self, s: &Sender) -> Span {
+    fn reordering_window(&self, s: &Connection) -> Span {
         let Some((min_rtt, _)) = self.min_rtt else { return Span::ZERO };
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         let r = &self.reordering;
@@ -53,7 +53,7 @@ impl Rack {
     }
 
     /// Marks the segments that are lost at `now`. Returns the longest time until another one will be.
-    pub(super) fn detect(&mut self, s: &Sender, now: Time) -> Span {
+    pub(super) fn detect(&mut self, s: &Connection, now: Time) -> Span {
         let window = self.reordering_window(s);
         let mut wait = Span::ZERO;
         let mut next = self.segments.oldest();
@@ -74,7 +74,12 @@ impl Rack {
     }
 
     /// Detects losses after an ACK, and sets the reordering timer if a segment may become lost later.
-    pub(super) fn identify_losses<W: FlowContext>(&mut self, s: &Sender, context: &mut W, a: &mut Arrival) {
+    pub(super) fn identify_losses<W: FlowContext>(
+        &mut self,
+        s: &Connection,
+        context: &mut W,
+        a: &mut Arrival,
+    ) {
         if self.segments.packets_out() == 0 {
             return;
         }

@@ -14,11 +14,11 @@ mod timers;
 mod validation;
 
 use crate::blocks::{AckOptions, Block};
+use crate::connection::Connection;
 use crate::context::FlowContext;
 use crate::recovery::LossRecovery;
 use crate::recovery_state::RecoveryState;
 use crate::recovery_state::rack::{Rack, Reordering, State};
-use crate::sender::Sender;
 use cc::{Ack, Controller, EcnResponse};
 use net::Packet;
 use units::{Span, Time};
@@ -55,7 +55,7 @@ struct Arrival {
     /// It is a duplicate ACK (RFC 5681).
     duplicate: bool,
     ece: bool,
-    /// The timestamp echo, exact; the clock of the timestamps rounds it ([`Sender::stamp`]).
+    /// The timestamp echo, exact; the clock of the timestamps rounds it ([`Connection::stamp`]).
     echo: Option<Time>,
     /// The retransmission timer or the probe timer must be set again.
     rearm: bool,
@@ -69,7 +69,7 @@ struct Arrival {
 
 impl Rack {
     /// Whether the application, and not the window, limits what is in flight.
-    pub(crate) fn application_limited(&self, s: &Sender) -> bool {
+    pub(crate) fn application_limited(&self, s: &Connection) -> bool {
         let segments = &self.segments;
         segments.next >= s.limit
             && segments.in_flight() < s.cwnd()
@@ -82,7 +82,13 @@ impl Rack {
     }
 
     /// Processes an ACK. The order of the steps decides what is sent.
-    fn ack<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W, packet: &Packet, blocks: &[Block]) {
+    fn ack<W: FlowContext>(
+        &mut self,
+        s: &mut Connection,
+        context: &mut W,
+        packet: &Packet,
+        blocks: &[Block],
+    ) {
         let now = context.now();
         let mut a = self.arrival(s, now, packet);
         let old = packet.seq < self.segments.una;
@@ -125,7 +131,7 @@ impl Rack {
     }
 
     #[inline(always)] // or the values are copied
-    fn arrival(&self, s: &Sender, now: Time, packet: &Packet) -> Arrival {
+    fn arrival(&self, s: &Connection, now: Time, packet: &Packet) -> Arrival {
         Arrival {
             now,
             prior_una: self.segments.una,
@@ -150,7 +156,7 @@ impl Rack {
 
     /// Notifies the controller of the segments that were marked as lost, if it asks for them.
     #[inline]
-    pub(super) fn notify_losses(&mut self, s: &mut Sender, now: Time) {
+    pub(super) fn notify_losses(&mut self, s: &mut Connection, now: Time) {
         if !self.segments.records_losses() {
             return;
         }
@@ -161,12 +167,13 @@ impl Rack {
     }
 
     /// Notifies the controller of the ACK.
-    fn notify(&mut self, s: &mut Sender, packet: &Packet, a: &Arrival) {
+    fn notify(&mut self, s: &mut Connection, packet: &Packet, a: &Arrival) {
         self.notify_losses(s, a.now); // before anything is retransmitted
         let segments = &self.segments;
         let delivered = (segments.delivered - a.prior_delivered) as u32;
         let progress = a.advanced || self.reordering.degree() > Reordering::LEAST && a.sacked;
-        s.count_rtt(a.rtt);
+        s.sample = a.rtt;
+        a.rtt.inspect(|rtt| s.stats.count_rtt(*rtt));
         let rate =
             s.reports.sample(a.now, self.min_rtt.map(|(rtt, _)| rtt), segments.delivered, segments.lost);
         let ack = Ack {
@@ -182,13 +189,13 @@ impl Rack {
             in_flight: segments.in_flight() as f64,
             prior_in_flight: a.prior_in_flight as f64,
             rtt: a.rtt,
-            receiver_time: s.receiver_time(packet),
+            receiver_time: s.reports.receiver_time(&s.options, packet),
             ece: packet.ece && s.options.ecn,
             rate,
             phase: self.state.phase(),
             may_grow: progress && !self.state.reducing(),
             paced: s.paced,
-            pacing_wait: s.pacing_wait(a.now),
+            pacing_wait: s.pacer.wait(a.now),
             window_limited: self.window_limited(s),
         };
         s.controller.on_ack(&ack);
@@ -200,15 +207,17 @@ impl Rack {
 
 /// Calls `event` with the recovery taken out of its sender.
 #[inline]
-fn with<W: FlowContext>(s: &mut Sender, context: &mut W, event: impl FnOnce(&mut Rack, &mut Sender, &mut W)) {
+fn with<W: FlowContext>(
+    s: &mut Connection,
+    context: &mut W,
+    event: impl FnOnce(&mut Rack, &mut Connection, &mut W),
+) {
     let RecoveryState::Rack(slot) = &mut s.recovery_state else { unreachable!("the recovery is rack") };
     let mut rack = slot.take().expect("the recovery is at rest between events");
     event(&mut rack, s, context);
     (s.una, s.next, s.high) = (rack.segments.una, rack.segments.next, rack.segments.next);
     s.phase = rack.state.phase();
-    if s.finished(s.una) {
-        s.complete(context);
-    } else {
+    if !s.complete(context) {
         rack.apply_timer(context);
     }
     s.recovery_state = RecoveryState::Rack(Some(rack));
@@ -216,7 +225,7 @@ fn with<W: FlowContext>(s: &mut Sender, context: &mut W, event: impl FnOnce(&mut
 
 impl LossRecovery for Rack {
     #[inline(never)] // keeps the path of the other recoveries short
-    fn on_ack<W: FlowContext>(s: &mut Sender, context: &mut W, packet: &Packet, options: &AckOptions) {
+    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, options: &AckOptions) {
         with(s, context, |rack, s, context| {
             if s.handshake_pending() {
                 rack.complete_handshake(s, context, packet);
@@ -231,12 +240,12 @@ impl LossRecovery for Rack {
     }
 
     #[inline(never)]
-    fn on_timer<W: FlowContext>(s: &mut Sender, context: &mut W) {
+    fn on_timer<W: FlowContext>(s: &mut Connection, context: &mut W) {
         with(s, context, |rack, s, context| rack.expire(s, context));
     }
 
     #[inline(never)]
-    fn on_write<W: FlowContext>(s: &mut Sender, context: &mut W) {
+    fn on_write<W: FlowContext>(s: &mut Connection, context: &mut W) {
         with(s, context, |rack, s, context| {
             rack.restart_after_idle(s, context.now());
             rack.send_new(s, context);
@@ -245,7 +254,7 @@ impl LossRecovery for Rack {
 
     /// Sends what window, pacing and receiver permit: lost segments first.
     #[inline(never)]
-    fn send<W: FlowContext>(s: &mut Sender, context: &mut W, _burst: u32) {
+    fn send<W: FlowContext>(s: &mut Connection, context: &mut W, _burst: u32) {
         with(s, context, |rack, s, context| {
             if rack.segments.lost_out > rack.segments.retrans_out {
                 rack.send_lost(s, context);
@@ -256,7 +265,7 @@ impl LossRecovery for Rack {
 
     /// The pipe, between events. During one the recovery is out of its sender, whose own numbers do not tell the pipe; the
     /// steps of an event take it from their scoreboard.
-    fn in_flight(s: &Sender) -> u32 {
+    fn in_flight(s: &Connection) -> u32 {
         match &s.recovery_state {
             RecoveryState::Rack(Some(rack)) => rack.pipe(),
             _ => unreachable!("the pipe was read from the sender during an event of its recovery"),
@@ -320,7 +329,7 @@ mod tests {
         assert_eq!(d.ack_at(30, 1, &[block(2, 13)]), [17]);
         assert_eq!(d.ack_at(31, 1, &[block(2, 14)]), [18]);
         assert_eq!(d.sender.snapshot().unwrap().delivered, 13);
-        assert_eq!(d.sender.stats.retransmitted, 5);
+        assert_eq!(d.sender.stats().retransmitted, 5);
     }
 
     #[test]
@@ -356,10 +365,10 @@ mod tests {
         assert_eq!((at, sent), (ms(602), vec![1])); // the timeout of 300 ms counts from the probe
         assert_eq!((d.cwnd(), d.ssthresh(), d.sender.rto()), (1.0, 5.0, Span::from_ms(600)));
         assert_eq!(counts(&d), (State::Loss, [10, 0, 10, 1]));
-        assert_eq!((d.sender.stats.timeouts, d.sender.backoff()), (1, 1));
+        assert_eq!((d.sender.stats().timeouts, d.sender.backoff()), (1, 1));
         let (_, at, sent) = d.fire();
         assert_eq!((at, sent), (ms(1202), vec![1]));
-        assert_eq!((d.sender.stats.timeouts, d.ssthresh()), (2, 5.0)); // reduced once
+        assert_eq!((d.sender.stats().timeouts, d.ssthresh()), (2, 5.0)); // reduced once
     }
 
     #[test]
@@ -430,7 +439,7 @@ mod tests {
         d.fire();
         d.ack_at(600, 11, &[]);
         d.ack_at(610, 11, &[block(10, 11)]);
-        assert_eq!((d.ssthresh(), d.sender.stats.cwnd_reductions), (f64::INFINITY, 0));
+        assert_eq!((d.ssthresh(), d.sender.stats().cwnd_reductions), (f64::INFINITY, 0));
     }
 
     #[test]
@@ -460,7 +469,7 @@ mod tests {
         for next in 3..=11 {
             echo(&mut d, 200, next);
         }
-        assert_eq!((d.cwnd(), d.sender.stats.cwnd_reductions), (5.0, 1));
+        assert_eq!((d.cwnd(), d.sender.stats().cwnd_reductions), (5.0, 1));
         d.ack_at(300, 12, &[]);
         assert_eq!((counts(&d).0, d.cwnd()), (State::Open, 5.0));
     }
@@ -513,8 +522,8 @@ mod tests {
         d.ack_at(100, 0, &[block(1, 4)]);
         assert_eq!((d.cwnd(), d.ssthresh()), (8.0, 5.0));
         // What HyStart does: the window is below the threshold, and becomes the threshold.
-        d.sender.controller.set_window(4.0);
-        d.sender.controller.set_ssthresh(4.0);
+        d.sender.connection.controller.set_window(4.0);
+        d.sender.connection.controller.set_ssthresh(4.0);
         d.ack_at(100, 0, &[block(1, 5)]);
         d.ack_at(200, 10, &[]);
         // The window of 4 grows by one with the six segments of this ACK.
@@ -527,7 +536,7 @@ mod tests {
     fn the_pipe_is_not_guessed_while_the_recovery_is_out_of_its_sender() {
         let mut d = driver("reno", None);
         assert_eq!(d.sender.in_flight(), 10);
-        d.sender.recovery_state = RecoveryState::Rack(None);
+        d.sender.connection.recovery_state = RecoveryState::Rack(None);
         d.sender.in_flight();
     }
 }

@@ -1,16 +1,16 @@
 //! Window reductions: their begin, their steps, their end and their undo.
 
 use crate::change::WindowCause;
+use crate::connection::Connection;
 use crate::options::{ReduceFrom, ReductionKind};
 use crate::recovery_state::rack::Reduction;
 use crate::recovery_state::rack::{Rack, State};
-use crate::sender::Sender;
-use cc::{Cause, Controller};
+use cc::{Cause, Congestion, Controller};
 use units::Time;
 
 impl Rack {
     /// The threshold that a later undo restores.
-    pub(super) fn current_ssthresh(&self, s: &Sender) -> f64 {
+    pub(super) fn current_ssthresh(&self, s: &Connection) -> f64 {
         let ssthresh = s.controller.ssthresh();
         if self.state.reducing() {
             return ssthresh;
@@ -31,7 +31,7 @@ impl Rack {
     }
 
     /// Lets the controller reduce the window. The window itself follows ACK by ACK.
-    pub(super) fn begin_reduction(&mut self, s: &mut Sender, now: Time, cause: Cause) {
+    pub(super) fn begin_reduction(&mut self, s: &mut Connection, now: Time, cause: Cause) {
         self.high_seq = self.segments.next;
         self.probe = None;
         self.undo.prior_cwnd = s.cwnd();
@@ -43,13 +43,15 @@ impl Rack {
             ReduceFrom::Flight => segments.in_flight().min(prior_cwnd),
         };
         let oldest = (segments.packets_out() > 0).then(|| segments.get(segments.una));
-        s.notify_congestion(
-            cause,
+        s.notify_congestion(&Congestion {
             now,
-            window as f64,
-            segments.in_flight() as f64,
-            oldest.map(|segment| (segment.sent, segment.ever_retransmitted())),
-        );
+            cause,
+            window: window as f64,
+            in_flight: segments.in_flight() as f64,
+            segment_sent: oldest.map(|segment| segment.sent),
+            retransmitted: oldest.is_some_and(|segment| segment.ever_retransmitted()),
+            dupacks: s.dupacks,
+        });
         let target = s.cwnd();
         let ssthresh = s.controller.ssthresh();
         let flight = segments.in_flight();
@@ -60,7 +62,7 @@ impl Rack {
     }
 
     /// Ends the reduction: the window takes its final value.
-    pub(super) fn end_reduction(&mut self, s: &mut Sender, now: Time) {
+    pub(super) fn end_reduction(&mut self, s: &mut Connection, now: Time) {
         let stands = self.state == State::Cwr || self.undo.marker.is_some(); // it was not undone
         self.end_unvalidated(s, stands);
         if stands && !s.controller.owns_window() {
@@ -71,7 +73,7 @@ impl Rack {
     }
 
     /// Begins recovery. `ece`: this ACK carries an ECN echo, which forbids the undo.
-    pub(super) fn enter_recovery(&mut self, s: &mut Sender, now: Time, ece: bool) {
+    pub(super) fn enter_recovery(&mut self, s: &mut Connection, now: Time, ece: bool) {
         self.forget_first_retransmission();
         self.undo.prior_ssthresh = 0.0;
         self.mark_undo();
@@ -85,7 +87,7 @@ impl Rack {
     }
 
     /// Begins a reduction after an ECN echo (RFC 3168).
-    pub(super) fn enter_cwr(&mut self, s: &mut Sender, now: Time) {
+    pub(super) fn enter_cwr(&mut self, s: &mut Connection, now: Time) {
         self.undo.prior_ssthresh = 0.0;
         if self.state < State::Cwr {
             self.undo.marker = None;
@@ -95,7 +97,7 @@ impl Rack {
     }
 
     /// The window of one ACK during a reduction.
-    pub(super) fn reduce(&mut self, s: &mut Sender, delivered: u32, newly_lost: bool, advanced: bool) {
+    pub(super) fn reduce(&mut self, s: &mut Connection, delivered: u32, newly_lost: bool, advanced: bool) {
         if delivered == 0 || s.options.reduction == ReductionKind::AtOnce || s.controller.owns_window() {
             return;
         }
@@ -112,7 +114,7 @@ impl Rack {
     }
 
     /// Undoes the last reduction. `unmark`: nothing is lost.
-    pub(super) fn undo(&mut self, s: &mut Sender, now: Time, unmark: bool) {
+    pub(super) fn undo(&mut self, s: &mut Connection, now: Time, unmark: bool) {
         if unmark {
             self.segments.unmark_losses();
         }
@@ -134,15 +136,17 @@ impl Rack {
     }
 
     /// Whether this ACK shows that the original of the first retransmission was only late.
-    pub(super) fn original_was_late(&self, s: &Sender, echo: Option<Time>) -> bool {
+    pub(super) fn original_was_late(&self, s: &Connection, echo: Option<Time>) -> bool {
         match (self.undo.first_retransmission, echo) {
             (None, _) => self.undo.by_timestamps && !self.undo.complete,
-            (Some(first), Some(echo)) => self.undo.by_timestamps && s.stamp(echo) < s.stamp(first),
+            (Some(first), Some(echo)) => {
+                self.undo.by_timestamps && s.options.stamp(echo) < s.options.stamp(first)
+            }
             (Some(_), None) => false,
         }
     }
 
-    pub(super) fn may_undo(&self, s: &Sender, echo: Option<Time>) -> bool {
+    pub(super) fn may_undo(&self, s: &Connection, echo: Option<Time>) -> bool {
         self.undo.marker.is_some() && (self.undo.all_duplicates() || self.original_was_late(s, echo))
     }
 }

@@ -1,27 +1,27 @@
 //! What leaves the sender: lost segments first, then new data, within the window, the receiver's window and the pacer.
 
 use super::Resend;
+use crate::connection::{Connection, Transmission};
 use crate::context::FlowContext;
 use crate::recovery_state::rack::{Rack, Segments, State};
-use crate::sender::{Sender, Transmission};
 use units::Time;
 
 impl Rack {
     /// Whether the application has data that the receiver's window permits.
-    pub(super) fn has_new_data(&self, s: &Sender) -> bool {
+    pub(super) fn has_new_data(&self, s: &Connection) -> bool {
         self.new_segments(s) > 0
     }
 
     /// The new segments that the application has and the receiver's window permits; before the handshake the SYN alone.
     #[inline]
-    fn new_segments(&self, s: &Sender) -> u32 {
+    fn new_segments(&self, s: &Connection) -> u32 {
         let next = self.segments.next;
         let all = if s.handshake_pending() { s.limit.min(1) } else { s.limit };
-        all.saturating_sub(next).min(s.receive_window().saturating_sub(self.segments.packets_out()))
+        all.saturating_sub(next).min(s.receive_window.saturating_sub(self.segments.packets_out()))
     }
 
     /// Sends again what an ACK has found lost.
-    pub(super) fn resend<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W, what: Resend) {
+    pub(super) fn resend<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W, what: Resend) {
         match what {
             Resend::Nothing => {}
             Resend::Lost => self.send_lost(s, context),
@@ -36,7 +36,7 @@ impl Rack {
     }
 
     /// Retransmits lost segments, oldest first, while the window exceeds what is in flight.
-    pub(super) fn send_lost<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+    pub(super) fn send_lost<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
         let mut oldest = false;
         let cwnd = s.cwnd();
         while self.segments.in_flight() < cwnd {
@@ -54,7 +54,7 @@ impl Rack {
     }
 
     /// Sends new data while the window exceeds what is in flight.
-    pub(super) fn send_new<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+    pub(super) fn send_new<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
         if self.segments.next >= s.limit {
             return;
         }
@@ -66,7 +66,11 @@ impl Rack {
         if in_flight == 0 && available > 0 {
             s.reports.transmit_start(&mut s.controller, context.now(), self.last_sent);
         }
-        let most = if held { 0 } else { available.min(cwnd.saturating_sub(in_flight)).min(s.most_at_once()) };
+        let most = if held {
+            0
+        } else {
+            available.min(cwnd.saturating_sub(in_flight)).min(s.options.most_at_once())
+        };
         let mut sent = 0;
         while sent < most && s.may_leave(context) {
             self.transmit_new(s, context, cwnd);
@@ -84,7 +88,12 @@ impl Rack {
 
     /// Sends the next new segment. `permitted`: the most segments that may be in flight.
     #[inline(always)] // or each segment pays a call for it
-    pub(super) fn transmit_new<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W, permitted: u32) {
+    pub(super) fn transmit_new<W: FlowContext>(
+        &mut self,
+        s: &mut Connection,
+        context: &mut W,
+        permitted: u32,
+    ) {
         let now = context.now();
         let seq = self.segments.next;
         let in_flight = self.segments.in_flight();
@@ -99,7 +108,7 @@ impl Rack {
 
     pub(super) fn transmit_again<W: FlowContext>(
         &mut self,
-        s: &mut Sender,
+        s: &mut Connection,
         context: &mut W,
         seq: u32,
         probe: bool,
@@ -118,7 +127,14 @@ impl Rack {
 
 /// Reports a transmission, if anyone asks for it. `before`: the segments in flight before it.
 #[inline(always)]
-fn report_sent(segments: &Segments, s: &mut Sender, seq: u32, now: Time, before: u32, retransmission: bool) {
+fn report_sent(
+    segments: &Segments,
+    s: &mut Connection,
+    seq: u32,
+    now: Time,
+    before: u32,
+    retransmission: bool,
+) {
     if s.reports.reports_sent() {
         let in_flight = [before, segments.in_flight()];
         let (una, lost) = (segments.una, segments.lost);

@@ -1,16 +1,16 @@
 //! The states of the sender and their transitions on an ACK.
 
 use super::{Arrival, Resend};
+use crate::connection::Connection;
 use crate::context::FlowContext;
 use crate::recovery_state::rack::{Rack, State};
-use crate::sender::Sender;
 use units::Time;
 
 impl Rack {
     /// Processes an ACK that is not the plain ACK of an open connection. Returns what to send again.
     pub(super) fn change_state<W: FlowContext>(
         &mut self,
-        s: &mut Sender,
+        s: &mut Connection,
         context: &mut W,
         a: &mut Arrival,
     ) -> Resend {
@@ -73,7 +73,7 @@ impl Rack {
     }
 
     /// Ends a state when everything sent before it is acknowledged. Returns whether the ACK is processed.
-    fn end_state(&mut self, s: &mut Sender, a: &Arrival) -> bool {
+    fn end_state(&mut self, s: &mut Connection, a: &Arrival) -> bool {
         match self.state {
             State::Cwr if self.segments.una > self.high_seq => {
                 self.end_reduction(s, a.now);
@@ -95,7 +95,7 @@ impl Rack {
 
     /// Without SACK, recovery ends only above `high_seq`: a duplicate ACK of `high_seq` must not start another one
     /// (RFC 6582 section 4).
-    fn must_stay(&mut self, s: &Sender) -> bool {
+    fn must_stay(&mut self, s: &Connection) -> bool {
         let stay = !s.options.sack && self.segments.una == self.high_seq;
         if stay && !self.segments.any_retransmission() {
             self.undo.first_retransmission = None;
@@ -105,7 +105,7 @@ impl Rack {
     }
 
     /// The end of recovery or of the loss state: undoes the reduction if it was spurious. Returns whether the state stays.
-    fn undo_recovery(&mut self, s: &mut Sender, a: &Arrival) -> bool {
+    fn undo_recovery(&mut self, s: &mut Connection, a: &Arrival) -> bool {
         if self.may_undo(s, a.echo) {
             self.undo(s, a.now, false);
         } else {
@@ -120,7 +120,7 @@ impl Rack {
 
     /// A partial ACK by the late original of a segment: undoes the reduction if no retransmission is in flight. Returns
     /// whether the ACK is processed.
-    fn undo_partially(&mut self, s: &mut Sender, a: &Arrival) -> bool {
+    fn undo_partially(&mut self, s: &mut Connection, a: &Arrival) -> bool {
         if self.undo.marker.is_none() || !self.original_was_late(s, a.echo) {
             return false;
         }
@@ -134,7 +134,7 @@ impl Rack {
         false
     }
 
-    fn undo_by_dsack(&mut self, s: &mut Sender, now: Time) -> bool {
+    fn undo_by_dsack(&mut self, s: &mut Connection, now: Time) -> bool {
         let all = self.undo.all_duplicates();
         if all {
             self.reordering.recovery_undone();
@@ -150,7 +150,7 @@ impl Rack {
         }
     }
 
-    fn try_to_open(&mut self, s: &mut Sender, a: &Arrival) {
+    fn try_to_open(&mut self, s: &mut Connection, a: &Arrival) {
         self.forget_first_retransmission();
         if a.ece {
             self.enter_cwr(s, a.now);
@@ -171,7 +171,7 @@ impl Rack {
         }
     }
 
-    fn undo_loss(&mut self, s: &mut Sender, now: Time, by_frto: bool) {
+    fn undo_loss(&mut self, s: &mut Connection, now: Time, by_frto: bool) {
         self.undo(s, now, true);
         self.timeouts = 0;
         if !self.must_stay(s) && (by_frto || s.options.sack) {
@@ -180,7 +180,7 @@ impl Rack {
     }
 
     /// An ACK after a retransmission timeout: F-RTO (RFC 5682, with SACK), otherwise slow start.
-    fn process_loss(&mut self, s: &mut Sender, a: &Arrival) -> Resend {
+    fn process_loss(&mut self, s: &mut Connection, a: &Arrival) -> Resend {
         let recovered = self.segments.una >= self.high_seq;
         if a.advanced && self.may_undo(s, a.echo) {
             self.undo_loss(s, a.now, false);

@@ -2,10 +2,10 @@
 //! is set at a time.
 
 use super::Arrival;
+use crate::connection::Connection;
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::TimerClock;
 use crate::recovery_state::rack::{Pending, Probe, Rack, State};
-use crate::sender::Sender;
 use cc::{Controller, Timeout};
 use units::{Span, Time};
 
@@ -16,7 +16,7 @@ const RENEGING_MIN: Span = Span::from_ms(10);
 impl Rack {
     /// Sets the timer. The engine learns of it at the end of the event, in [`Rack::apply_timer`].
     #[inline]
-    fn set<W: FlowContext>(&mut self, s: &Sender, context: &W, pending: Pending, after: Span) {
+    fn set<W: FlowContext>(&mut self, s: &Connection, context: &W, pending: Pending, after: Span) {
         self.pending = pending;
         let after = match s.options.timer {
             TimerClock::Exact => after,
@@ -39,13 +39,13 @@ impl Rack {
     }
 
     /// The time until the retransmission timeout of the oldest segment; at least a microsecond.
-    fn rto_left(&self, s: &Sender, now: Time) -> Option<Span> {
+    fn rto_left(&self, s: &Connection, now: Time) -> Option<Span> {
         let due = self.segments.get(self.segments.una).sent + s.rtt.rto();
         (due > now).then(|| due.since(now))
     }
 
     /// Sets the retransmission timer.
-    pub(super) fn arm_rto<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
+    pub(super) fn arm_rto<W: FlowContext>(&mut self, s: &Connection, context: &mut W) {
         if self.segments.packets_out() == 0 {
             return self.disarm();
         }
@@ -59,14 +59,19 @@ impl Rack {
     }
 
     /// Sets the retransmission timer to a whole timeout, after the oldest segment was retransmitted.
-    pub(super) fn restart_rto<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
+    pub(super) fn restart_rto<W: FlowContext>(&mut self, s: &Connection, context: &mut W) {
         if self.pending != Pending::Reordering {
             self.set(s, context, Pending::Rto, s.rtt.rto());
         }
     }
 
     /// Sets the probe timer if a probe is possible. `advanced`: an ACK has just restarted the retransmission timeout.
-    pub(super) fn arm_probe<W: FlowContext>(&mut self, s: &Sender, context: &mut W, advanced: bool) -> bool {
+    pub(super) fn arm_probe<W: FlowContext>(
+        &mut self,
+        s: &Connection,
+        context: &mut W,
+        advanced: bool,
+    ) -> bool {
         let out = self.segments.packets_out();
         let possible =
             s.options.tail_loss_probe && s.options.sack && matches!(self.state, State::Open | State::Cwr);
@@ -83,7 +88,7 @@ impl Rack {
     }
 
     /// Sets the timer after an ACK for new data.
-    pub(super) fn arm_after_ack<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
+    pub(super) fn arm_after_ack<W: FlowContext>(&mut self, s: &Connection, context: &mut W) {
         self.rearm = false;
         if !self.arm_probe(s, context, true) {
             self.arm_rto(s, context);
@@ -91,7 +96,7 @@ impl Rack {
     }
 
     /// Sets the timer after new data was sent. `first`: nothing was outstanding before.
-    pub(super) fn arm_after_send<W: FlowContext>(&mut self, s: &Sender, context: &mut W, first: bool) {
+    pub(super) fn arm_after_send<W: FlowContext>(&mut self, s: &Connection, context: &mut W, first: bool) {
         if self.arm_probe(s, context, false) {
             self.rearm = false;
         } else if std::mem::take(&mut self.rearm)
@@ -102,17 +107,17 @@ impl Rack {
         }
     }
 
-    pub(super) fn arm_reordering<W: FlowContext>(&mut self, s: &Sender, context: &mut W, wait: Span) {
+    pub(super) fn arm_reordering<W: FlowContext>(&mut self, s: &Connection, context: &mut W, wait: Span) {
         self.set(s, context, Pending::Reordering, wait + TIMEOUT_MIN);
     }
 
-    pub(super) fn arm_reneging<W: FlowContext>(&mut self, s: &Sender, context: &mut W) {
+    pub(super) fn arm_reneging<W: FlowContext>(&mut self, s: &Connection, context: &mut W) {
         let half = s.rtt.smoothed(&s.options).map_or(Span::ZERO, |srtt| Span::from_ps(srtt.ps() / 2));
         self.set(s, context, Pending::Reneging, half.max(RENEGING_MIN));
     }
 
     /// The timer expired.
-    pub(super) fn expire<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+    pub(super) fn expire<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
         if self.segments.packets_out() == 0 {
             return self.disarm();
         }
@@ -125,7 +130,7 @@ impl Rack {
         }
     }
 
-    fn on_reordering_timer<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+    fn on_reordering_timer<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
         let now = context.now();
         let before = self.segments.in_flight();
         let lost = self.segments.lost;
@@ -143,7 +148,7 @@ impl Rack {
         }
     }
 
-    fn send_probe<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+    fn send_probe<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
         let new_data = self.has_new_data(s);
         // As in Linux: a probe with new data waits for the pacer, a repeated segment does not.
         if self.probe.is_none() && (!new_data || s.may_leave(context)) {
@@ -154,7 +159,9 @@ impl Rack {
             } else {
                 let last = self.segments.next - 1;
                 self.transmit_again(s, context, last, true);
-                s.charge_pacer(context.now());
+                if s.paced {
+                    s.pacer.charge(context.now(), s.pacing_interval());
+                }
             }
             self.probe = Some(Probe { high: self.segments.next, retransmission: !new_data });
             self.pending = Pending::None; // the retransmission timeout counts from now
@@ -164,13 +171,13 @@ impl Rack {
 
     /// The end of a probe's episode (RFC 8985 section 7.4).
     #[inline]
-    pub(super) fn check_probe(&mut self, s: &mut Sender, a: &Arrival, ack: u32) {
+    pub(super) fn check_probe(&mut self, s: &mut Connection, a: &Arrival, ack: u32) {
         if let Some(probe) = self.probe.filter(|probe| ack >= probe.high) {
             self.end_probe(s, a, ack, probe);
         }
     }
 
-    fn end_probe(&mut self, s: &mut Sender, a: &Arrival, ack: u32, probe: Probe) {
+    fn end_probe(&mut self, s: &mut Connection, a: &Arrival, ack: u32, probe: Probe) {
         if !probe.retransmission || a.dsack_of_probe {
             self.probe = None;
         } else if ack > probe.high {
@@ -185,7 +192,7 @@ impl Rack {
     }
 
     /// A retransmission timeout.
-    fn on_rto<W: FlowContext>(&mut self, s: &mut Sender, context: &mut W) {
+    fn on_rto<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
         let now = context.now();
         let fresh = self.state < State::Recovery;
         self.mark_for_rto(s, now);
@@ -224,7 +231,7 @@ impl Rack {
     }
 
     /// Gives up the oldest segment and every other one that is older than its round-trip time.
-    fn mark_for_rto(&mut self, s: &Sender, now: Time) {
+    fn mark_for_rto(&mut self, s: &Connection, now: Time) {
         let una = self.segments.una;
         if self.segments.get(una).reported() {
             self.segments.forget_all_reports();

@@ -2,16 +2,16 @@
 //! section 4.1, as in Linux).
 
 use crate::change::WindowCause;
+use crate::connection::Connection;
 use crate::options::{IdleRestart, Validation};
 use crate::recovery_state::rack::Segments;
 use crate::recovery_state::rack::{Rack, State, WindowUse};
-use crate::sender::Sender;
 use cc::{Controller, Restart};
 use units::Time;
 
 impl WindowUse {
     #[inline]
-    fn limits(&self, s: &Sender) -> bool {
+    fn limits(&self, s: &Connection) -> bool {
         self.limited || {
             let cwnd = s.controller.cwnd();
             cwnd < s.controller.ssthresh() && cwnd < 2.0 * self.most_out as f64
@@ -21,7 +21,7 @@ impl WindowUse {
 
 impl Rack {
     /// The first window of data begins.
-    pub(super) fn open_window(&mut self, s: &Sender, now: Time) {
+    pub(super) fn open_window(&mut self, s: &Connection, now: Time) {
         self.window_use = WindowUse { full_at: now, ..WindowUse::default() };
         self.high_seq = self.segments.una;
         self.detection.pending = false;
@@ -29,7 +29,7 @@ impl Rack {
     }
 
     /// Whether the window may grow: it was the limit, or slow start has not used twice what was outstanding.
-    pub(super) fn window_limited(&self, s: &Sender) -> bool {
+    pub(super) fn window_limited(&self, s: &Connection) -> bool {
         match s.options.validation {
             Validation::None => true,
             Validation::Linux => self.window_use.limits(s),
@@ -40,7 +40,7 @@ impl Rack {
     }
 
     /// Called after each attempt to send. `full`: the window does not permit more.
-    pub(super) fn validate_window(&mut self, s: &mut Sender, now: Time, full: bool) {
+    pub(super) fn validate_window(&mut self, s: &mut Connection, now: Time, full: bool) {
         self.expire_unvalidated(s, now);
         let out = self.segments.packets_out();
         let w = &mut self.window_use;
@@ -64,7 +64,7 @@ impl Rack {
     }
 
     /// The application has not used the window for a whole timeout: the window moves halfway to what was used.
-    fn shrink_unused(&mut self, s: &mut Sender, now: Time) {
+    fn shrink_unused(&mut self, s: &mut Connection, now: Time) {
         if self.state == State::Open && !s.controller.owns_window() {
             let used = self.window_use.used.max(s.options.initial_window as u32);
             let cwnd = s.cwnd();
@@ -79,7 +79,7 @@ impl Rack {
     }
 
     /// The application writes after an idle time longer than the retransmission timeout.
-    pub(super) fn restart_after_idle(&mut self, s: &mut Sender, now: Time) {
+    pub(super) fn restart_after_idle(&mut self, s: &mut Connection, now: Time) {
         self.expire_unvalidated(s, now);
         let rto = s.rtt.rto();
         let idle = now.since(self.last_sent);
@@ -115,7 +115,7 @@ impl Rack {
 
 impl Rack {
     /// A loss or an ECN echo is about to reduce the window: if it is not validated, what was used takes its place.
-    pub(super) fn discard_unvalidated(&mut self, s: &mut Sender, now: Time) {
+    pub(super) fn discard_unvalidated(&mut self, s: &mut Connection, now: Time) {
         let out = self.segments.packets_out();
         let Some(pipe_ack) = &mut self.pipe_ack else { return };
         let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
@@ -130,7 +130,7 @@ impl Rack {
 
     /// The end of a recovery: takes what was retransmitted out of a window that was not validated, if the reduction
     /// stands. The measure begins again.
-    pub(super) fn end_unvalidated(&mut self, s: &mut Sender, stands: bool) {
+    pub(super) fn end_unvalidated(&mut self, s: &mut Connection, stands: bool) {
         let Some(pipe_ack) = &mut self.pipe_ack else { return };
         let reduced = pipe_ack.reduced.take().filter(|_| stands);
         pipe_ack.restart();
@@ -144,7 +144,7 @@ impl Rack {
 
     /// An ACK: measures what is used.
     #[cold]
-    pub(super) fn measure_use(&mut self, s: &Sender, now: Time) {
+    pub(super) fn measure_use(&mut self, s: &Connection, now: Time) {
         let Some(pipe_ack) = &mut self.pipe_ack else { return };
         let Segments { una, next, delivered, .. } = self.segments;
         pipe_ack.on_ack(now, una, next, delivered, s.rtt.smoothed(&s.options));
@@ -156,14 +156,14 @@ impl Rack {
     /// Called after each attempt to send and before data is written: halves a window that was not validated, once
     /// for each five minutes.
     #[inline]
-    pub(super) fn expire_unvalidated(&mut self, s: &mut Sender, now: Time) {
+    pub(super) fn expire_unvalidated(&mut self, s: &mut Connection, now: Time) {
         if self.pipe_ack.is_some() {
             self.halve_unvalidated(s, now);
         }
     }
 
     #[cold]
-    fn halve_unvalidated(&mut self, s: &mut Sender, now: Time) {
+    fn halve_unvalidated(&mut self, s: &mut Connection, now: Time) {
         let Some(pipe_ack) = &mut self.pipe_ack else { return };
         let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
         pipe_ack.turn(now, s.rtt.smoothed(&s.options));

@@ -1,7 +1,9 @@
 //! Notifications of a controller besides ACKs, and the sampler of the delivery rate: each only if the controller needs it.
 
+use crate::options::Options;
 use crate::rate::RateSampler;
 use cc::{AnyController, Controller, Delivered, Lost, RateSample, Sent, Signals, TransmitStart};
+use net::Packet;
 use units::{Span, Time};
 
 /// The signals of a controller, and the rate sampler if it has samples of the delivery rate.
@@ -34,6 +36,12 @@ impl Reports {
     #[inline]
     pub(crate) fn has(&self, signal: Signals) -> bool {
         self.needs.has(signal)
+    }
+
+    /// The receiver's time in an ACK, if the controller needs it: a multiple of the quantum of its clock.
+    #[inline]
+    pub(crate) fn receiver_time(&self, options: &Options, packet: &Packet) -> Option<Time> {
+        self.has(Signals::RECEIVER_TIME).then(|| options.stamp(packet.sent))
     }
 
     /// Whether there are rate samples.

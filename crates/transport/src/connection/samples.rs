@@ -1,11 +1,13 @@
 //! Round-trip and delivery-rate samples of an ACK.
 
-use super::{RecoveryState, Sender};
+use super::Connection;
 use crate::options::StackProfile;
+use crate::recovery_state::RecoveryState;
+use crate::segments::SentSegments;
 use net::Packet;
 use units::{Span, Time};
 
-impl Sender {
+impl Connection {
     /// Takes the round-trip samples of an ACK for new data. `una` is not updated yet.
     #[inline(always)] // otherwise a call saves and restores ten registers for every ACK
     pub(super) fn measure(&mut self, now: Time, packet: &Packet) {
@@ -13,14 +15,20 @@ impl Sender {
         let mut by_clock = None;
         // The echoed timestamp is that of the oldest segment that the ACK covers (RFC 7323), as the retransmission
         // timer needs it.
-        let oldest = self.options.timestamps.then(|| now.since(packet.echo));
-        if let Some(rtt) = oldest {
+        let stamped = self.options.timestamps.then(|| now.since(packet.echo));
+        if let Some(rtt) = stamped {
             by_clock = Some(self.rtt.stamped(&self.options, rtt));
             if self.options.stack == StackProfile::Linux {
                 self.rtt.end_backoff(&self.options);
             }
         }
-        self.sample = self.newest_sample(now, newest, oldest);
+        let segment = self.segments.get(newest);
+        self.sample = if segment.transmits == 1 && newest == self.una {
+            Some(now.since(segment.sent))
+        } else {
+            let Connection { segments, recovery_state, una, .. } = self;
+            Acknowledged { segments, recovery_state, oldest: *una, newest, now }.sample(stamped)
+        };
         if newest == 0 && self.options.syn {
             self.sample = None; // a sample of the handshake is not passed to the controller
         }
@@ -32,58 +40,48 @@ impl Sender {
             }
         }
         if let Some(rtt) = self.sample {
-            self.stats.rtt_sum += rtt.seconds();
-            self.stats.rtt_min = if self.stats.rtt_count == 0 { rtt } else { self.stats.rtt_min.min(rtt) };
-            self.stats.rtt_count += 1;
+            self.stats.count_rtt(rtt);
         }
         if self.options.clock_rtt {
             self.sample = by_clock;
         }
     }
+}
 
+/// The segments that an ACK acknowledges.
+struct Acknowledged<'a> {
+    segments: &'a SentSegments,
+    recovery_state: &'a RecoveryState,
+    oldest: u32,
+    newest: u32,
+    now: Time,
+}
+
+impl Acknowledged<'_> {
     /// The sample for the controller: the age of the newest acknowledged segment, as in Linux. If one of the
-    /// acknowledged segments was retransmitted, its arrival may have caused this ACK: then the sample comes from the
-    /// timestamp, if there is one. (Without timestamps ns-2's Vegas uses the newest segment alone.)
-    #[inline]
-    fn newest_sample(&self, now: Time, newest: u32, oldest: Option<Span>) -> Option<Span> {
-        let segment = self.segments.get(newest);
-        if segment.transmits == 1 && newest == self.una {
-            return Some(now.since(segment.sent));
-        }
-        self.sample_of_several(now, newest, oldest)
-    }
-
+    /// acknowledged segments was retransmitted, its arrival may have caused this ACK: then the sample is `stamped`, which
+    /// comes from the timestamp, if there is one. (Without timestamps ns-2's Vegas uses the newest segment alone.)
     #[inline(never)] // keeps the path for an ACK of one segment short
-    fn sample_of_several(&self, now: Time, newest: u32, oldest: Option<Span>) -> Option<Span> {
-        let segment = self.segments.get(newest);
-        let age = (segment.transmits == 1).then(|| now.since(segment.sent));
-        if oldest.is_none() && matches!(self.recovery_state, RecoveryState::Vegas(_)) {
+    fn sample(&self, stamped: Option<Span>) -> Option<Span> {
+        let segment = self.segments.get(self.newest);
+        let age = (segment.transmits == 1).then(|| self.now.since(segment.sent));
+        if stamped.is_none() && matches!(self.recovery_state, RecoveryState::Vegas(_)) {
             return age;
         }
-        let clean = (self.una..newest).all(|seq| self.segments.get(seq).transmits == 1);
-        if clean && age.is_some() { self.unreported_age(now, newest).or(age) } else { oldest }
+        let clean = (self.oldest..self.newest).all(|seq| self.segments.get(seq).transmits == 1);
+        if clean && age.is_some() { self.unreported_age().or(age) } else { stamped }
     }
 
     /// The age of the newest segment that SACK has not reported before; `None` if that is the newest segment of the
     /// ACK.
     #[inline]
-    fn unreported_age(&self, now: Time, newest: u32) -> Option<Span> {
+    fn unreported_age(&self) -> Option<Span> {
         let sack = self.recovery_state.scoreboard()?;
-        if !sack.board.has(newest) {
+        if !sack.board.has(self.newest) {
             return None;
         }
-        let seq = (self.una..newest).rev().find(|seq| !sack.board.has(*seq))?;
-        Some(now.since(self.segments.get(seq).sent))
-    }
-
-    /// Called after an event of a sender with rate samples: checks whether the application limits the sender, and not
-    /// the window.
-    #[inline(never)] // most controllers need no rate samples
-    pub(super) fn note_application_limit(&mut self) {
-        if self.next < self.limit || self.in_flight() >= self.window() {
-            return;
-        }
-        self.reports.application_limits(self.in_flight().max(1));
+        let seq = (self.oldest..self.newest).rev().find(|seq| !sack.board.has(*seq))?;
+        Some(self.now.since(self.segments.get(seq).sent))
     }
 }
 
@@ -99,7 +97,7 @@ mod tests {
         let options = Options { clock_rtt: true, ..Options::ns2() };
         let mut d = Driver::new(options, 8.0);
         d.ack(1, &[]);
-        assert_eq!(d.sender.stats.rtt_min, Span::from_ms(1));
+        assert_eq!(d.sender.stats().rtt_min, Span::from_ms(1));
         assert_eq!(d.sender.rtt_given(), Some(Span::from_ms(10)));
     }
 

@@ -1,9 +1,9 @@
 //! Transmission: limits by window and pacing, and the retransmission timer.
 
-use super::Sender;
-use super::reports::Transmission;
+use super::{Connection, Transmission};
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
+use crate::options::Options;
 use crate::recovery_state::RecoveryState;
 use cc::{Controller, Signals};
 use net::{Packet, PacketKind};
@@ -13,13 +13,16 @@ use units::{PS_PER_S, Rate, Span, Time};
 const TSO_BYTES: u64 = 65_494;
 const TSO_LEAST: u64 = 2;
 
-/// Segments of `segment` bytes, one of which takes `interval` at the pacing rate, in a burst of 2^-`shift` s.
-fn burst_segments(interval: Span, shift: u32, segment: u64) -> u32 {
+/// Segments, one of which takes `interval` at the pacing rate, in a burst that the network card cuts into packets (TSO), as Linux
+/// sizes it: 2^-shift s.
+#[inline(never)] // keeps the path without it short
+fn burst_segments(interval: Span, options: &Options) -> u32 {
+    let segment = options.packet as u64;
     let each_second = (segment as u128 * PS_PER_S as u128 / interval.ps().max(1) as u128) as u64;
-    ((each_second >> shift).min(TSO_BYTES) / segment).max(TSO_LEAST) as u32
+    ((each_second >> options.pacing_shift).min(TSO_BYTES) / segment).max(TSO_LEAST) as u32
 }
 
-impl Sender {
+impl Connection {
     /// Limited transmit (RFC 3042): one new segment on an early duplicate ACK.
     pub(crate) fn send_one<W: FlowContext>(&mut self, context: &mut W) {
         let flight = self.next - self.una;
@@ -42,18 +45,22 @@ impl Sender {
         if !self.paced {
             return true;
         }
-        let now = context.now();
-        if self.burst_left == 0 || self.burst_at != now {
-            if self.pace_at > now {
-                context.set_timer(FlowTimer::Pace, self.pace_at);
-                return false;
-            }
-            self.burst_at = now;
+        let (now, mut pacer) = (context.now(), self.pacer);
+        let burst = || {
             let quantum = self.controller.send_quantum().clamp(1, self.options.gso_max_segs);
-            self.burst_left = if self.options.tso { quantum.max(self.tso_segments()) } else { quantum };
+            if !self.options.tso {
+                return quantum;
+            }
+            let segments =
+                self.pacing_interval().map_or(1, |interval| burst_segments(interval, &self.options));
+            quantum.max(segments)
+        };
+        if let Err(at) = pacer.take(now, burst) {
+            context.set_timer(FlowTimer::Pace, at);
+            return false;
         }
-        self.burst_left -= 1;
-        self.charge_pacer(now);
+        pacer.charge(now, self.pacing_interval());
+        self.pacer = pacer;
         true
     }
 
@@ -63,7 +70,7 @@ impl Sender {
     fn has_local_room<W: FlowContext>(&mut self, context: &mut W) -> bool {
         self.host_full = false;
         let Some(interval) = self.pacing_interval().filter(|_| self.next > self.una) else { return true };
-        let burst = burst_segments(interval, self.options.pacing_shift, self.options.packet as u64);
+        let burst = burst_segments(interval, &self.options);
         let each_second = PS_PER_S / interval.ps().max(1);
         let segments = (each_second >> self.options.pacing_shift).max(2 * burst as u64);
         let room = context.local_room(segments * self.wire_size as u64);
@@ -74,25 +81,9 @@ impl Sender {
         !self.host_full
     }
 
-    /// A segment is sent at `now`: the pacer permits the next one after its time at the pacing rate.
-    pub(crate) fn charge_pacer(&mut self, now: Time) {
-        if self.paced
-            && let Some(interval) = self.pacing_interval()
-        {
-            self.pace_at = self.pace_at.max(now) + interval;
-        }
-    }
-
-    /// Segments of a burst that the network card cuts into packets (TSO), as Linux sizes it.
-    #[inline(never)] // keeps the path without it short
-    fn tso_segments(&self) -> u32 {
-        let Some(interval) = self.pacing_interval() else { return 1 };
-        burst_segments(interval, self.options.pacing_shift, self.options.packet as u64)
-    }
-
     /// The time of a segment at the pacing rate. The controller's rate counts the payload, or whole packets if routers grant
     /// it. Without one it is the window over the round-trip time, times 2 in slow start and 1.2 after it, as in Linux.
-    fn pacing_interval(&self) -> Option<Span> {
+    pub fn pacing_interval(&self) -> Option<Span> {
         if let Some(rate) = self.controller.pacing() {
             let granted = self.reports.has(Signals::ROUTER_RATE);
             return Some(rate.time_for(if granted { self.wire_size } else { self.options.packet } as u64));
@@ -179,9 +170,10 @@ mod tests {
 
     #[test]
     fn bursts_have_the_sizes_of_linux() {
+        let options = |pacing_shift| Options { packet: 1448, pacing_shift, ..Options::linux() };
         let bursts = |shift| {
             [1, 10, 25, 50, 100, 1000]
-                .map(|mbps| burst_segments(Rate::from_bps(mbps * 1_000_000).time_for(1448), shift, 1448))
+                .map(|mbps| burst_segments(Rate::from_bps(mbps * 1_000_000).time_for(1448), &options(shift)))
         };
         assert_eq!(bursts(10), [2, 2, 2, 4, 8, 45]);
         assert_eq!(bursts(7), [2, 6, 16, 33, 45, 45]);

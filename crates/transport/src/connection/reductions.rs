@@ -5,15 +5,27 @@
 //!
 //! Difference between both: ns-2 also sets ECT on retransmitted segments, which RFC 3168 section 6.1.5 forbids.
 
-use super::{LastReduction, RecoveryState, Sender};
+use super::{Connection, LastReduction};
 use crate::change::WindowCause;
-use crate::context::{FlowContext, Trigger};
-use crate::options::StackProfile;
+use crate::context::FlowContext;
+use crate::options::{Options, StackProfile};
+use crate::recovery_state::RecoveryState;
 use cc::{Cause, Congestion, Controller, EcnResponse, Phase, Signals};
 use net::{Ecn, Packet, QUICK_START_LEAST, RateHeader, RouterReply, XcpHeader};
-use units::{Span, Time};
+use units::{Rate, Span, Time};
 
-impl Sender {
+/// The initial window, segments, after a Quick-Start request that all routers approved: the approved rate times the
+/// round-trip time (RFC 4782 section 4.4). A loss in that window has the same effect as any other loss.
+fn quick_start_window(options: &Options, rate: Rate, round_trip: Span) -> f64 {
+    let bits = ((options.packet + options.header) * 8) as f64;
+    let window = match options.quick_start_window {
+        0.0 => (rate.bps() as f64 * round_trip.seconds() / bits).floor(),
+        fixed => fixed,
+    };
+    window.min(options.window as f64)
+}
+
+impl Connection {
     /// The window that a loss reduces: `min(cwnd + inflation, window)` in ns-2, the flight size without limited
     /// transmit in RFC 5681.
     pub(crate) fn effective_window(&self) -> f64 {
@@ -37,31 +49,7 @@ impl Sender {
             retransmitted: segment.transmits > 1,
             dupacks: self.dupacks,
         };
-        self.stats.cwnd_reductions += 1;
-        self.cause = Some(cause.into());
-        self.set_cwr_pending();
-        self.controller.on_congestion(&event);
-    }
-
-    /// The cause of the change of window and threshold from `before`, if it is a reduction or its undo. Called once for each
-    /// event, if the window trace is recorded. The cause of a reduction whose first step comes with a later ACK is that of
-    /// this step.
-    pub(super) fn take_cause(&mut self, trigger: Trigger, before: (f64, f64)) -> Option<WindowCause> {
-        let repairing = self.phase != Phase::Open || self.noted_phase != Phase::Open;
-        self.noted_phase = self.phase;
-        if self.seen == before && self.cause != Some(WindowCause::Undo) {
-            return None;
-        }
-        let (fell, threshold) = (self.seen.0 < before.0, self.seen.1 != before.1);
-        match self.cause.take() {
-            Some(WindowCause::Undo) => (self.seen != before).then_some(WindowCause::Undo),
-            Some(cause) if fell || threshold => Some(cause),
-            // The first ACK sets the initial window.
-            _ if !fell || trigger == Trigger::Start || self.una <= 1 => None,
-            _ if trigger == Trigger::Handoff => Some(WindowCause::Handoff),
-            _ if repairing => Some(WindowCause::Recovery),
-            _ => Some(WindowCause::Controller),
-        }
+        self.notify_congestion(&event);
     }
 
     /// Starts recovery for the lost segment `lost`. Reduces the window unless an ECN echo has reduced it for this
@@ -73,13 +61,6 @@ impl Sender {
         }
         self.last_reduction = LastReduction::DupAck;
         self.phase = Phase::Recovery;
-    }
-
-    /// Tahoe: restarts transmission at the lost segment `seq` after the third duplicate ACK.
-    pub(crate) fn restart_from(&mut self, seq: u32) {
-        self.recover = self.high - 1;
-        self.last_reduction = LastReduction::DupAck;
-        self.next = seq;
     }
 
     pub(crate) fn leave_recovery(&mut self, now: Time) {
@@ -105,7 +86,7 @@ impl Sender {
 
     /// Processes the ECN echo and the router feedback of an ACK, before the other steps of ACK processing.
     #[cold]
-    pub(super) fn process_ecn_and_router_feedback<W: FlowContext>(
+    pub(crate) fn process_ecn_and_router_feedback<W: FlowContext>(
         &mut self,
         context: &W,
         packet: &Packet,
@@ -114,13 +95,21 @@ impl Sender {
         // The recovery `rack` reduces the window by itself.
         let rack = matches!(self.recovery_state, RecoveryState::Rack(_));
         if packet.ece
-            && self.answers_echoes()
+            && self.options.answers_echoes()
             && !(rack && self.controller.ecn_response() == EcnResponse::Reduce)
         {
             self.on_echo(context, packet);
         }
-        if self.options.requests_quick_start() && self.una == 0 && packet.seq == 1 {
-            self.take_quick_start(context.now(), reply);
+        if self.options.requests_quick_start()
+            && self.quick_start_path
+            && self.una == 0
+            && packet.seq == 1
+            && let RouterReply::Rate(rate) = reply
+            && rate >= QUICK_START_LEAST
+        {
+            let round_trip = context.now().since(self.segments.get(0).sent);
+            let window = quick_start_window(&self.options, rate, round_trip);
+            self.initial_window = self.initial_window.max(window);
         }
         if self.reports.has(Signals::ROUTER_RATE)
             && let RouterReply::Rate(rate) = reply
@@ -134,24 +123,6 @@ impl Sender {
             let kind = cc::Hint::RouterFeedback(feedback as f64);
             self.controller.on_hint(&cc::PathHint { now: context.now(), kind });
         }
-    }
-
-    /// Processes the response to a Quick-Start request at the end of the handshake: if all routers approved, the
-    /// initial window is the approved rate times the round-trip time (RFC 4782 section 4.4). A loss in that window
-    /// has the same effect as any other loss.
-    fn take_quick_start(&mut self, now: Time, reply: RouterReply) {
-        let RouterReply::Rate(rate) = reply else { return };
-        if !self.quick_start_path || rate < QUICK_START_LEAST {
-            return;
-        }
-        let segment = self.segments.get(0);
-        let round_trip = now.since(segment.sent).seconds();
-        let bits = ((self.options.packet + self.options.header) * 8) as f64;
-        let window = match self.options.quick_start_window {
-            0.0 => (rate.bps() as f64 * round_trip / bits).floor(),
-            fixed => fixed,
-        };
-        self.initial_window = self.initial_window.max(window.min(self.options.window as f64));
     }
 
     /// Sets the fields of a data packet that routers and the receiver process: ECT, CWR, and the rate or feedback
@@ -212,14 +183,9 @@ impl Sender {
         }
     }
 
-    /// Whether this sender responds to ECN echoes.
-    fn answers_echoes(&self) -> bool {
-        self.options.ecn && !matches!(self.recovery_state, RecoveryState::WestwoodModule)
-    }
-
     /// Sets CWR on the next new segment.
     pub(super) fn set_cwr_pending(&mut self) {
-        self.cwr = self.answers_echoes() && self.controller.ecn_response() != EcnResponse::NoCwr;
+        self.cwr = self.options.answers_echoes() && self.controller.ecn_response() != EcnResponse::NoCwr;
     }
 
     /// Whether an ECN echo has reduced the window for the outstanding data: a loss in it is repaired without another
@@ -243,10 +209,9 @@ impl Sender {
 mod tests {
     use super::*;
     use crate::blocks::AckOptions;
-    use crate::options::{Options, Recovery};
+    use crate::options::Recovery;
     use crate::testing::{Driver, ms, sender};
     use net::PacketKind;
-    use units::Rate;
 
     fn echo(d: &mut Driver, next: u32) -> Vec<u32> {
         let at = d.context.now + Span::from_ms(1);
@@ -267,16 +232,16 @@ mod tests {
         let mut d = newreno(Options::linux());
         assert!(d.context.sent.iter().all(|(packet, _)| packet.ecn == Ecn::Ect0 && !packet.cwr));
         assert!(echo(&mut d, 1).is_empty());
-        assert_eq!((d.cwnd(), d.ssthresh(), d.sender.stats.cwnd_reductions), (4.0, 4.0, 1));
+        assert_eq!((d.cwnd(), d.ssthresh(), d.sender.stats().cwnd_reductions), (4.0, 4.0, 1));
         (2..=4).for_each(|next| drop(echo(&mut d, next)));
         assert_eq!(echo(&mut d, 5), [8]); // four are acknowledged since, and the window has room
         assert!(d.context.sent[0].0.cwr);
         assert_eq!(echo(&mut d, 6), [9]);
         assert!(!d.context.sent[0].0.cwr); // on one segment only
         (7..=8).for_each(|next| drop(echo(&mut d, next)));
-        assert_eq!((d.cwnd(), d.sender.stats.cwnd_reductions), (4.0, 1));
+        assert_eq!((d.cwnd(), d.sender.stats().cwnd_reductions), (4.0, 1));
         echo(&mut d, 9); // data sent after the reduction
-        assert_eq!((d.cwnd(), d.sender.stats.cwnd_reductions), (2.0, 2));
+        assert_eq!((d.cwnd(), d.sender.stats().cwnd_reductions), (2.0, 2));
     }
 
     #[test]
@@ -285,7 +250,7 @@ mod tests {
         echo(&mut d, 1);
         (0..2).for_each(|_| drop(d.ack(1, &[])));
         assert_eq!(d.ack(1, &[]), [1]);
-        assert_eq!((d.cwnd(), d.sender.stats.cwnd_reductions), (4.0, 1));
+        assert_eq!((d.cwnd(), d.sender.stats().cwnd_reductions), (4.0, 1));
     }
 
     #[test]
@@ -313,8 +278,9 @@ mod tests {
         ] {
             let options = Options { quick_start_window: fixed, ..options.clone() };
             let mut sender = sender(&options, "reno", None);
-            sender.quick_start_path = path;
-            let mut d = Driver::start(Sender { recovery_state: RecoveryState::Reno, ..sender });
+            sender.connection.quick_start_path = path;
+            sender.connection.recovery_state = RecoveryState::Reno;
+            let mut d = Driver::start(sender);
             let request = d.context.sent[0].0.rate_header().and_then(RateHeader::rate);
             assert_eq!(request, Some(Rate::from_bps(8_000_000)));
             d.context.now = ms(100);
