@@ -81,10 +81,10 @@ impl Sender {
         let connection = &mut self.connection;
         if let RecoveryState::Rack(Some(rack)) = &connection.recovery_state
             && connection.reports.has_rate()
-            && rack.application_limited(connection)
+            && rack.board.application_limited(connection)
         {
             // As in Linux: only when the application writes again.
-            connection.reports.application_limits(rack.pipe());
+            connection.reports.application_limits(rack.board.segments.in_flight());
         }
         connection.limit = connection.limit.saturating_add(segments);
         connection.more_to_write = !last;

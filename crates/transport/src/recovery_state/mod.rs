@@ -54,14 +54,14 @@ impl RecoveryState {
     /// Reports the losses to the controller if it requires that.
     pub fn report_losses(&mut self, needs: Signals) {
         if let RecoveryState::Rack(Some(rack)) = self {
-            rack.record_losses(needs.has(Signals::LOSSES));
+            rack.board.segments.record_losses(needs.has(Signals::LOSSES));
         }
     }
 
     /// The smallest round-trip time of the last minutes, which RACK keeps.
     pub fn min_rtt(&self) -> Option<Span> {
         match self {
-            RecoveryState::Rack(Some(rack)) => rack.min_rtt.map(|(rtt, _)| rtt),
+            RecoveryState::Rack(Some(rack)) => rack.board.min_rtt.map(|(rtt, _)| rtt),
             _ => None,
         }
     }

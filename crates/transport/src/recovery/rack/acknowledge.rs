@@ -4,7 +4,7 @@ use super::Arrival;
 use crate::blocks::Block;
 use crate::connection::Connection;
 use crate::context::FlowContext;
-use crate::recovery_state::rack::{Rack, State};
+use crate::recovery_state::rack::{Rack, Scoreboard, State, WindowUse};
 use cc::Controller;
 use net::Packet;
 use units::Span;
@@ -23,7 +23,7 @@ impl Samples {
     }
 }
 
-impl Rack {
+impl Scoreboard {
     /// Whether `blocks` begin with a DSACK: below the cumulative ACK, or within the second block (RFC 2883).
     fn dsack(ack: u32, blocks: &[Block]) -> Option<Block> {
         let first = *blocks.first().filter(|block| block.start < block.end)?;
@@ -35,7 +35,7 @@ impl Rack {
     /// Processes SACK blocks (RFC 2018) and a DSACK block (RFC 2883).
     pub(super) fn process_blocks(&mut self, s: &mut Connection, a: &mut Arrival, ack: u32, blocks: &[Block]) {
         let mut rest = blocks;
-        if let Some(block) = Rack::dsack(ack, blocks) {
+        if let Some(block) = Scoreboard::dsack(ack, blocks) {
             rest = &blocks[1..];
             self.process_dsack(s, a, block);
         }
@@ -81,7 +81,7 @@ impl Rack {
             if seq < a.prior_highest {
                 *reordered = (*reordered).min(seq);
             }
-            a.original |= seq < self.high_seq;
+            a.original |= seq < a.high_seq;
             samples.take(a.now.since(segment.sent));
         }
         self.segments.report(seq);
@@ -97,7 +97,7 @@ impl Rack {
         a.dsack = true;
         self.dsacks += count as u64;
         a.dsack_of_probe =
-            count == 1 && self.probe.is_some_and(|probe| probe.retransmission && probe.high == block.end);
+            count == 1 && a.probe.is_some_and(|probe| probe.retransmission && probe.high == block.end);
         self.segments.delivered += count as u64;
         if self.reordering.seen() > 0 && !a.dsack_of_probe {
             self.reordering.dsack();
@@ -105,7 +105,7 @@ impl Rack {
         // Of outstanding data only a retransmitted segment can be a duplicate that the sender caused.
         let outstanding = block.start.max(self.segments.una)..block.end.min(self.segments.next);
         if outstanding.into_iter().all(|seq| self.segments.get(seq).ever_retransmitted()) {
-            self.undo.dsack(block.end, count);
+            a.duplicates = Some((block.end, count));
         }
     }
 
@@ -123,7 +123,7 @@ impl Rack {
             } else if !segment.reported() {
                 samples.take(a.now.since(segment.sent));
                 reordered = reordered.min(seq);
-                a.original |= seq < self.high_seq;
+                a.original |= seq < a.high_seq;
             }
             if !segment.reported() {
                 let spurious = segment.ever_retransmitted()
@@ -135,7 +135,6 @@ impl Rack {
             }
         }
         if a.advanced {
-            self.timeouts = 0;
             s.dupacks = 0;
             a.rearm = true;
             self.segments.forget_reports();
@@ -214,7 +213,9 @@ impl Rack {
             self.reordering.see_degree(out + acked);
         }
     }
+}
 
+impl Rack {
     /// Processes the first ACK, which acknowledges the SYN.
     pub(super) fn complete_handshake<W: FlowContext>(
         &mut self,
@@ -226,20 +227,23 @@ impl Rack {
             return;
         }
         let now = context.now();
-        let segment = self.segments.acknowledge(true);
+        let segment = self.board.segments.acknowledge(true);
         let rtt = (!segment.ever_retransmitted()).then(|| now.since(segment.sent));
         if let Some(rtt) = rtt {
-            s.rtt.sample(&s.options, rtt, self.segments.una, self.segments.next);
-            self.update_min_rtt(now, rtt);
+            s.rtt.sample(&s.options, rtt, self.board.segments.una, self.board.segments.next);
+            self.board.update_min_rtt(now, rtt);
         }
         self.timeouts = 0;
         self.state = State::Open;
-        self.disarm();
+        self.timer.disarm();
         s.open();
         if let Some(rtt) = rtt {
             s.controller.on_handshake(&cc::Handshake { now, rtt });
         }
-        self.open_window(s, now);
+        // The first window of data begins.
+        self.validation.window_use = WindowUse { full_at: now, ..WindowUse::default() };
+        self.high_seq = self.board.segments.una;
+        self.board.detection.pending = false;
     }
 }
 

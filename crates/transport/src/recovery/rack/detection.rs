@@ -5,10 +5,10 @@ use crate::connection::Connection;
 use crate::context::FlowContext;
 use crate::options::ReorderingWindow;
 use crate::recovery_state::rack::Reordering;
-use crate::recovery_state::rack::{Rack, State};
+use crate::recovery_state::rack::{Rack, Scoreboard, State};
 use units::{Span, Time};
 
-impl Rack {
+impl Scoreboard {
     /// Widens the reordering window by a DSACK, at most once a round trip: the newest segment of this ACK must have been
     /// sent after the last change.
     pub(super) fn adapt_reordering_window(&mut self, s: &Connection, a: &Arrival) {
@@ -34,9 +34,9 @@ impl Rack {
     }
 
     /// How much later than its round-trip time a segment may be delivered before it counts as lost.
-    fn reordering_window(&self, s: &Connection) -> Span {
+    fn reordering_window(&self, s: &Connection, state: State) -> Span {
         let Some((min_rtt, _)) = self.min_rtt else { return Span::ZERO };
-        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        let repairing = matches!(state, State::Recovery | State::Loss);
         let r = &self.reordering;
         let none = s.options.reordering_window == ReorderingWindow::None;
         if none || (r.seen == 0 && (repairing || self.segments.sacked_out >= r.degree)) {
@@ -46,15 +46,9 @@ impl Rack {
         s.rtt.smoothed(&s.options).map_or(Span::ZERO, |srtt| window.min(srtt))
     }
 
-    /// The time until a segment sent at `sent` counts as lost: zero if it does now.
-    pub(super) fn time_left(&self, now: Time, sent: Time, window: Span) -> Span {
-        let (due, age) = (self.detection.rtt + window, now.since(sent));
-        if due > age { Span::from_ps(due.ps() - age.ps()) } else { Span::ZERO }
-    }
-
     /// Marks the segments that are lost at `now`. Returns the longest time until another one will be.
-    pub(super) fn detect(&mut self, s: &Connection, now: Time) -> Span {
-        let window = self.reordering_window(s);
+    pub(super) fn detect(&mut self, s: &Connection, state: State, now: Time) -> Span {
+        let window = self.reordering_window(s, state);
         let mut wait = Span::ZERO;
         let mut next = self.segments.oldest();
         while let Some(seq) = next {
@@ -63,7 +57,7 @@ impl Rack {
                 break;
             }
             next = self.segments.sent_after(seq);
-            let left = self.time_left(now, segment.sent, window);
+            let left = self.detection.time_left(now, segment.sent, window);
             if left == Span::ZERO {
                 self.segments.mark_lost(seq);
             } else {
@@ -73,6 +67,37 @@ impl Rack {
         wait
     }
 
+    /// Without SACK: the oldest segment is lost at the third duplicate ACK, and in recovery at each partial ACK.
+    fn mark_by_duplicates(&mut self, state: State, advanced: bool) {
+        let repairing = matches!(state, State::Recovery | State::Loss);
+        let by_duplicates = !repairing && self.segments.sacked_out >= self.reordering.degree;
+        if by_duplicates || (state == State::Recovery && advanced) {
+            let una = self.segments.una;
+            if !self.segments.get(una).given_up() {
+                self.segments.mark_lost(una);
+            }
+        }
+    }
+
+    /// Gives up the oldest segment and every other one that is older than its round-trip time.
+    pub(super) fn mark_for_rto(&mut self, s: &Connection, now: Time) {
+        let una = self.segments.una;
+        if self.segments.get(una).reported() {
+            self.segments.forget_all_reports();
+        }
+        if !s.options.sack {
+            self.segments.sacked_out = 0;
+        }
+        for seq in una..self.segments.next {
+            let sent = self.segments.get(seq).sent;
+            if seq == una || self.detection.time_left(now, sent, Span::ZERO) == Span::ZERO {
+                self.segments.mark_lost(seq);
+            }
+        }
+    }
+}
+
+impl Rack {
     /// Detects losses after an ACK, and sets the reordering timer if a segment may become lost later.
     pub(super) fn identify_losses<W: FlowContext>(
         &mut self,
@@ -80,33 +105,21 @@ impl Rack {
         context: &mut W,
         a: &mut Arrival,
     ) {
-        if self.segments.packets_out() == 0 {
+        if self.board.segments.packets_out() == 0 {
             return;
         }
         if !s.options.sack {
-            return self.mark_by_duplicates(a.advanced);
+            return self.board.mark_by_duplicates(self.state, a.advanced);
         }
-        if !std::mem::take(&mut self.detection.pending) {
+        if !std::mem::take(&mut self.board.detection.pending) {
             return;
         }
-        let retransmissions = self.segments.retrans_out;
-        let wait = self.detect(s, a.now);
-        a.lost_retransmission |= self.segments.retrans_out < retransmissions;
+        let retransmissions = self.board.segments.retrans_out;
+        let wait = self.board.detect(s, self.state, a.now);
+        a.lost_retransmission |= self.board.segments.retrans_out < retransmissions;
         if wait > Span::ZERO {
-            self.arm_reordering(s, context, wait);
+            self.timer.arm_reordering(s, context, wait);
             a.rearm = false;
-        }
-    }
-
-    /// Without SACK: the oldest segment is lost at the third duplicate ACK, and in recovery at each partial ACK.
-    fn mark_by_duplicates(&mut self, advanced: bool) {
-        let repairing = matches!(self.state, State::Recovery | State::Loss);
-        let by_duplicates = !repairing && self.segments.sacked_out >= self.reordering.degree;
-        if by_duplicates || (self.state == State::Recovery && advanced) {
-            let una = self.segments.una;
-            if !self.segments.get(una).given_up() {
-                self.segments.mark_lost(una);
-            }
         }
     }
 }

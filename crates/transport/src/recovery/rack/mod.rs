@@ -18,7 +18,7 @@ use crate::connection::Connection;
 use crate::context::FlowContext;
 use crate::recovery::LossRecovery;
 use crate::recovery_state::RecoveryState;
-use crate::recovery_state::rack::{Rack, Reordering, State};
+use crate::recovery_state::rack::{Probe, Rack, Reordering, Scoreboard, State};
 use cc::{Ack, Controller, EcnResponse};
 use net::Packet;
 use units::{Span, Time};
@@ -36,6 +36,9 @@ enum Resend {
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     now: Time,
+    /// `next` when the state was entered.
+    high_seq: u32,
+    probe: Option<Probe>,
     prior_una: u32,
     prior_in_flight: u32,
     /// One past the highest segment that SACK had reported.
@@ -52,6 +55,8 @@ struct Arrival {
     dsack: bool,
     /// That block reports the tail loss probe as a duplicate.
     dsack_of_probe: bool,
+    /// The end and the number of segments of that block, if all of those that are outstanding were retransmitted.
+    duplicates: Option<(u32, u32)>,
     /// It is a duplicate ACK (RFC 5681).
     duplicate: bool,
     ece: bool,
@@ -67,83 +72,25 @@ struct Arrival {
     rtt: Option<Span>,
 }
 
-impl Rack {
-    /// Whether the application, and not the window, limits what is in flight.
-    pub(crate) fn application_limited(&self, s: &Connection) -> bool {
-        let segments = &self.segments;
-        segments.next >= s.limit
-            && segments.in_flight() < s.cwnd()
-            && segments.lost_out <= segments.retrans_out
-    }
-
-    /// Records losses for the controller from now on, or no longer.
-    pub(crate) fn record_losses(&mut self, wanted: bool) {
-        self.segments.record_losses(wanted);
-    }
-
-    /// Processes an ACK. The order of the steps decides what is sent.
-    fn ack<W: FlowContext>(
-        &mut self,
-        s: &mut Connection,
-        context: &mut W,
-        packet: &Packet,
-        blocks: &[Block],
-    ) {
-        let now = context.now();
-        let mut a = self.arrival(s, now, packet);
-        let old = packet.seq < self.segments.una;
-        let nothing_outstanding = self.segments.packets_out() == 0;
-        if !blocks.is_empty() && s.options.sack {
-            self.process_blocks(s, &mut a, packet.seq, blocks);
-        }
-        if old && !a.sacked && !a.dsack {
-            return;
-        }
-        let rtt = self.advance(s, &mut a, packet.seq);
-        if let Some(rtt) = rtt {
-            s.rtt.sample(&s.options, rtt, self.segments.una, self.segments.next);
-        }
-        if self.pipe_ack.is_some() {
-            self.measure_use(s, now);
-        }
-        if nothing_outstanding {
-            if a.dsack {
-                self.change_state(s, context, &mut a);
-            }
-            self.check_probe(s, &a, packet.seq);
-            self.notify(s, packet, &a);
-            return;
-        }
-        self.adapt_reordering_window(s, &a);
-        if !old {
-            self.check_probe(s, &a, packet.seq);
-        }
-        let dubious = a.sacked || a.dsack || a.ece || a.duplicate || self.state != State::Open;
-        let resend = if dubious { self.change_state(s, context, &mut a) } else { Resend::Nothing };
-        self.rearm = a.rearm;
-        self.notify(s, packet, &a);
-        if !old && self.state.reducing() {
-            let lost = self.segments.lost > a.prior_lost;
-            let delivered = (self.segments.delivered - a.prior_delivered) as u32;
-            self.reduce(s, delivered, lost, a.advanced);
-        }
-        self.resend(s, context, resend);
-    }
-
+impl Arrival {
     #[inline(always)] // or the values are copied
-    fn arrival(&self, s: &Connection, now: Time, packet: &Packet) -> Arrival {
+    fn new(rack: &Rack, s: &Connection, now: Time, packet: &Packet) -> Arrival {
+        let segments = &rack.board.segments;
         Arrival {
             now,
-            prior_una: self.segments.una,
-            prior_in_flight: self.segments.in_flight(),
-            prior_highest: self.segments.highest_sacked(),
-            prior_delivered: self.segments.delivered,
-            prior_lost: self.segments.lost,
+            high_seq: rack.high_seq,
+            probe: rack.probe,
+            prior_una: segments.una,
+            prior_in_flight: segments.in_flight(),
+            prior_highest: segments.highest_sacked(),
+            prior_delivered: segments.delivered,
+            prior_lost: segments.lost,
             advanced: false,
             sacked: false,
             original: false,
             dsack: false,
             dsack_of_probe: false,
+            duplicates: None,
             duplicate: false,
             ece: packet.ece && s.options.ecn && s.controller.ecn_response() == EcnResponse::Reduce,
             echo: s.options.timestamps.then_some(packet.echo),
@@ -152,6 +99,16 @@ impl Rack {
             lost_retransmission: false,
             rtt: None,
         }
+    }
+}
+
+impl Scoreboard {
+    /// Whether the application, and not the window, limits what is in flight.
+    pub(crate) fn application_limited(&self, s: &Connection) -> bool {
+        let segments = &self.segments;
+        segments.next >= s.limit
+            && segments.in_flight() < s.cwnd()
+            && segments.lost_out <= segments.retrans_out
     }
 
     /// Notifies the controller of the segments that were marked as lost, if it asks for them.
@@ -166,16 +123,82 @@ impl Rack {
         }
     }
 
+    /// Whether the receiver has discarded a reported segment: the oldest outstanding one is reported.
+    fn reneged(&self) -> bool {
+        self.segments.packets_out() > 0 && self.segments.get(self.segments.una).reported()
+    }
+}
+
+impl Rack {
+    /// Processes an ACK. The order of the steps decides what is sent.
+    fn ack<W: FlowContext>(
+        &mut self,
+        s: &mut Connection,
+        context: &mut W,
+        packet: &Packet,
+        blocks: &[Block],
+    ) {
+        let now = context.now();
+        let mut a = Arrival::new(self, s, now, packet);
+        let old = packet.seq < self.board.segments.una;
+        let nothing_outstanding = self.board.segments.packets_out() == 0;
+        if !blocks.is_empty() && s.options.sack {
+            self.board.process_blocks(s, &mut a, packet.seq, blocks);
+            if let Some((end, count)) = a.duplicates {
+                self.undo.dsack(end, count);
+            }
+        }
+        if old && !a.sacked && !a.dsack {
+            return;
+        }
+        let rtt = self.board.advance(s, &mut a, packet.seq);
+        if a.advanced {
+            self.timeouts = 0;
+        }
+        if let Some(rtt) = rtt {
+            s.rtt.sample(&s.options, rtt, self.board.segments.una, self.board.segments.next);
+        }
+        if self.validation.pipe_ack.is_some() {
+            self.validation.measure(s, &self.board.segments, now);
+        }
+        if nothing_outstanding {
+            if a.dsack {
+                self.change_state(s, context, &mut a);
+            }
+            self.check_probe(s, &a, packet.seq);
+            self.notify(s, packet, &a);
+            return;
+        }
+        self.board.adapt_reordering_window(s, &a);
+        if !old && self.probe.is_some() {
+            self.check_probe(s, &a, packet.seq);
+        }
+        let dubious = a.sacked || a.dsack || a.ece || a.duplicate || self.state != State::Open;
+        let resend = if dubious { self.change_state(s, context, &mut a) } else { Resend::Nothing };
+        self.rearm = a.rearm;
+        self.notify(s, packet, &a);
+        if !old && self.state.reducing() {
+            let lost = self.board.segments.lost > a.prior_lost;
+            let delivered = (self.board.segments.delivered - a.prior_delivered) as u32;
+            self.reduce(s, delivered, lost, a.advanced);
+        }
+        self.resend(s, context, resend);
+    }
+
     /// Notifies the controller of the ACK.
     fn notify(&mut self, s: &mut Connection, packet: &Packet, a: &Arrival) {
-        self.notify_losses(s, a.now); // before anything is retransmitted
-        let segments = &self.segments;
+        self.board.notify_losses(s, a.now); // before anything is retransmitted
+        let segments = &self.board.segments;
         let delivered = (segments.delivered - a.prior_delivered) as u32;
-        let progress = a.advanced || self.reordering.degree() > Reordering::LEAST && a.sacked;
+        let progress = a.advanced || self.board.reordering.degree() > Reordering::LEAST && a.sacked;
         s.sample = a.rtt;
         a.rtt.inspect(|rtt| s.stats.count_rtt(*rtt));
-        let rate =
-            s.reports.sample(a.now, self.min_rtt.map(|(rtt, _)| rtt), segments.delivered, segments.lost);
+        let rate = s.reports.sample(
+            a.now,
+            self.board.min_rtt.map(|(rtt, _)| rtt),
+            segments.delivered,
+            segments.lost,
+        );
         let ack = Ack {
             now: a.now,
             newly_acked: segments.una - a.prior_una,
@@ -196,7 +219,7 @@ impl Rack {
             may_grow: progress && !self.state.reducing(),
             paced: s.paced,
             pacing_wait: s.pacer.wait(a.now),
-            window_limited: self.window_limited(s),
+            window_limited: self.validation.window_limited(s),
         };
         s.controller.on_ack(&ack);
         if s.controller.limits_application() {
@@ -215,10 +238,10 @@ fn with<W: FlowContext>(
     let RecoveryState::Rack(slot) = &mut s.recovery_state else { unreachable!("the recovery is rack") };
     let mut rack = slot.take().expect("the recovery is at rest between events");
     event(&mut rack, s, context);
-    (s.una, s.next, s.high) = (rack.segments.una, rack.segments.next, rack.segments.next);
+    (s.una, s.next, s.high) = (rack.board.segments.una, rack.board.segments.next, rack.board.segments.next);
     s.phase = rack.state.phase();
     if !s.complete(context) {
-        rack.apply_timer(context);
+        rack.timer.apply(context);
     }
     s.recovery_state = RecoveryState::Rack(Some(rack));
 }
@@ -256,7 +279,7 @@ impl LossRecovery for Rack {
     #[inline(never)]
     fn send<W: FlowContext>(s: &mut Connection, context: &mut W, _burst: u32) {
         with(s, context, |rack, s, context| {
-            if rack.segments.lost_out > rack.segments.retrans_out {
+            if rack.board.segments.lost_out > rack.board.segments.retrans_out {
                 rack.send_lost(s, context);
             }
             rack.send_new(s, context);
@@ -267,7 +290,7 @@ impl LossRecovery for Rack {
     /// steps of an event take it from their scoreboard.
     fn in_flight(s: &Connection) -> u32 {
         match &s.recovery_state {
-            RecoveryState::Rack(Some(rack)) => rack.pipe(),
+            RecoveryState::Rack(Some(rack)) => rack.board.segments.in_flight(),
             _ => unreachable!("the pipe was read from the sender during an event of its recovery"),
         }
     }

@@ -9,34 +9,13 @@ use cc::{Cause, Congestion, Controller};
 use units::Time;
 
 impl Rack {
-    /// The threshold that a later undo restores.
-    pub(super) fn current_ssthresh(&self, s: &Connection) -> f64 {
-        let ssthresh = s.controller.ssthresh();
-        if self.state.reducing() {
-            return ssthresh;
-        }
-        let cwnd = s.cwnd();
-        ssthresh.max((cwnd / 2 + cwnd / 4) as f64)
-    }
-
-    /// Remembers what an undo needs.
-    pub(super) fn mark_undo(&mut self) {
-        self.undo.marker = Some(self.segments.una);
-        self.undo.complete = false;
-        let probe = self.probe.is_some_and(|probe| probe.retransmission);
-        self.undo.retransmissions = match self.segments.retrans_out as i64 + probe as i64 {
-            0 => -1,
-            some => some,
-        };
-    }
-
     /// Lets the controller reduce the window. The window itself follows ACK by ACK.
     pub(super) fn begin_reduction(&mut self, s: &mut Connection, now: Time, cause: Cause) {
-        self.high_seq = self.segments.next;
+        self.high_seq = self.board.segments.next;
         self.probe = None;
         self.undo.prior_cwnd = s.cwnd();
-        self.discard_unvalidated(s, now);
-        let segments = &self.segments;
+        self.validation.discard(s, self.board.segments.packets_out(), now);
+        let segments = &self.board.segments;
         let prior_cwnd = s.cwnd();
         let window = match s.options.reduce_from {
             ReduceFrom::Cwnd => prior_cwnd,
@@ -64,22 +43,22 @@ impl Rack {
     /// Ends the reduction: the window takes its final value.
     pub(super) fn end_reduction(&mut self, s: &mut Connection, now: Time) {
         let stands = self.state == State::Cwr || self.undo.marker.is_some(); // it was not undone
-        self.end_unvalidated(s, stands);
+        self.validation.end(s, &mut self.reduction, stands);
         if stands && !s.controller.owns_window() {
             s.controller.set_window(self.reduction.target as f64);
-            self.window_use.changed(now);
+            self.validation.window_use.changed(now);
         }
         s.controller.on_recovery_exit(now);
     }
 
     /// Begins recovery. `ece`: this ACK carries an ECN echo, which forbids the undo.
     pub(super) fn enter_recovery(&mut self, s: &mut Connection, now: Time, ece: bool) {
-        self.forget_first_retransmission();
+        self.undo.forget_first_retransmission(&self.board.segments);
         self.undo.prior_ssthresh = 0.0;
-        self.mark_undo();
+        self.undo.mark(&self.board.segments, self.probe);
         if !self.state.reducing() {
             if !ece {
-                self.undo.prior_ssthresh = self.current_ssthresh(s);
+                self.undo.prior_ssthresh = self.state.threshold_to_restore(s.controller.ssthresh(), s.cwnd());
             }
             self.begin_reduction(s, now, Cause::FastRetransmit);
         }
@@ -107,7 +86,7 @@ impl Rack {
             self.reduction.target = ssthresh as u32;
             self.reduction.ssthresh = ssthresh;
         }
-        let flight = self.segments.in_flight();
+        let flight = self.board.segments.in_flight();
         let safe = advanced && !newly_lost;
         let count = self.reduction.allowance(s.options.reduction, flight, delivered, safe);
         s.controller.set_window((flight + count) as f64);
@@ -116,7 +95,7 @@ impl Rack {
     /// Undoes the last reduction. `unmark`: nothing is lost.
     pub(super) fn undo(&mut self, s: &mut Connection, now: Time, unmark: bool) {
         if unmark {
-            self.segments.unmark_losses();
+            self.board.segments.unmark_losses();
         }
         if self.undo.prior_ssthresh > 0.0 {
             s.cause = Some(WindowCause::Undo);
@@ -130,23 +109,8 @@ impl Rack {
                 s.cwr = false;
             }
         }
-        self.window_use.changed(now);
+        self.validation.window_use.changed(now);
         self.undo.marker = None;
-        self.detection.pending = true;
-    }
-
-    /// Whether this ACK shows that the original of the first retransmission was only late.
-    pub(super) fn original_was_late(&self, s: &Connection, echo: Option<Time>) -> bool {
-        match (self.undo.first_retransmission, echo) {
-            (None, _) => self.undo.by_timestamps && !self.undo.complete,
-            (Some(first), Some(echo)) => {
-                self.undo.by_timestamps && s.options.stamp(echo) < s.options.stamp(first)
-            }
-            (Some(_), None) => false,
-        }
-    }
-
-    pub(super) fn may_undo(&self, s: &Connection, echo: Option<Time>) -> bool {
-        self.undo.marker.is_some() && (self.undo.all_duplicates() || self.original_was_late(s, echo))
+        self.board.detection.pending = true;
     }
 }

@@ -3,10 +3,10 @@
 use super::Resend;
 use crate::connection::{Connection, Transmission};
 use crate::context::FlowContext;
-use crate::recovery_state::rack::{Rack, Segments, State};
+use crate::recovery_state::rack::{Rack, Scoreboard, Segments, State};
 use units::Time;
 
-impl Rack {
+impl Scoreboard {
     /// Whether the application has data that the receiver's window permits.
     pub(super) fn has_new_data(&self, s: &Connection) -> bool {
         self.new_segments(s) > 0
@@ -14,12 +14,14 @@ impl Rack {
 
     /// The new segments that the application has and the receiver's window permits; before the handshake the SYN alone.
     #[inline]
-    fn new_segments(&self, s: &Connection) -> u32 {
+    pub(super) fn new_segments(&self, s: &Connection) -> u32 {
         let next = self.segments.next;
         let all = if s.handshake_pending() { s.limit.min(1) } else { s.limit };
         all.saturating_sub(next).min(s.receive_window.saturating_sub(self.segments.packets_out()))
     }
+}
 
+impl Rack {
     /// Sends again what an ACK has found lost.
     pub(super) fn resend<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W, what: Resend) {
         match what {
@@ -27,7 +29,7 @@ impl Rack {
             Resend::Lost => self.send_lost(s, context),
             Resend::NewData => {
                 self.send_new(s, context);
-                if self.segments.next <= self.high_seq {
+                if self.board.segments.next <= self.high_seq {
                     self.frto = false;
                     self.send_lost(s, context);
                 }
@@ -39,30 +41,30 @@ impl Rack {
     pub(super) fn send_lost<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
         let mut oldest = false;
         let cwnd = s.cwnd();
-        while self.segments.in_flight() < cwnd {
-            let Some(seq) = self.segments.next_lost() else { break };
+        while self.board.segments.in_flight() < cwnd {
+            let Some(seq) = self.board.segments.next_lost() else { break };
             if !s.may_leave(context) {
                 break;
             }
             self.transmit_again(s, context, seq, false);
             self.reduction.transmitted(self.state.reducing() as u32);
-            oldest |= seq == self.segments.una;
+            oldest |= seq == self.board.segments.una;
         }
         if oldest {
-            self.restart_rto(s, context);
+            self.timer.restart_rto(s, context);
         }
     }
 
     /// Sends new data while the window exceeds what is in flight.
     pub(super) fn send_new<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
-        if self.segments.next >= s.limit {
+        if self.board.segments.next >= s.limit {
             return;
         }
-        let none_outstanding = self.segments.packets_out() == 0;
+        let none_outstanding = self.board.segments.packets_out() == 0;
         let cwnd = s.cwnd();
         let held = self.state == State::Disorder && !s.options.limited_transmit;
-        let in_flight = self.segments.in_flight();
-        let available = self.new_segments(s);
+        let in_flight = self.board.segments.in_flight();
+        let available = self.board.new_segments(s);
         if in_flight == 0 && available > 0 {
             s.reports.transmit_start(&mut s.controller, context.now(), self.last_sent);
         }
@@ -80,7 +82,7 @@ impl Rack {
             self.reduction.transmitted(sent * self.state.reducing() as u32);
             self.arm_after_send(s, context, none_outstanding);
         }
-        let full = self.segments.in_flight() >= cwnd;
+        let full = self.board.segments.in_flight() >= cwnd;
         if sent > 0 || full {
             self.validate_window(s, context.now(), full);
         }
@@ -95,14 +97,14 @@ impl Rack {
         permitted: u32,
     ) {
         let now = context.now();
-        let seq = self.segments.next;
-        let in_flight = self.segments.in_flight();
-        self.segments.append(now);
+        let seq = self.board.segments.next;
+        let in_flight = self.board.segments.in_flight();
+        self.board.segments.append(now);
         if W::SENDS {
             context.sending(in_flight + 1, permitted);
         }
         self.last_sent = now;
-        report_sent(&self.segments, s, seq, now, in_flight, false);
+        report_sent(&self.board.segments, s, seq, now, in_flight, false);
         s.transmit(context, seq, false);
     }
 
@@ -114,13 +116,13 @@ impl Rack {
         probe: bool,
     ) {
         let now = context.now();
-        let in_flight = self.segments.in_flight();
-        self.segments.retransmit(seq, now, probe);
+        let in_flight = self.board.segments.in_flight();
+        self.board.segments.retransmit(seq, now, probe);
         if !probe {
             self.undo.retransmitted(now);
         }
         self.last_sent = now;
-        report_sent(&self.segments, s, seq, now, in_flight, true);
+        report_sent(&self.board.segments, s, seq, now, in_flight, true);
         s.transmit(context, seq, true);
     }
 }

@@ -17,19 +17,19 @@ impl Rack {
         if a.ece {
             self.undo.prior_ssthresh = 0.0;
         }
-        if self.reneged() {
-            self.arm_reneging(s, context);
+        if self.board.reneged() {
+            self.timer.arm_reneging(s, context);
             return Resend::Nothing;
         }
         if self.state == State::Open {
             self.undo.first_retransmission = None;
-        } else if self.segments.una >= self.high_seq && self.end_state(s, a) {
+        } else if self.board.segments.una >= self.high_seq && self.end_state(s, a) {
             return Resend::Nothing;
         }
         match self.state {
             State::Recovery => {
                 if !a.advanced {
-                    self.count_duplicate(!s.options.sack && a.duplicate);
+                    self.board.count_duplicate(!s.options.sack && a.duplicate);
                 } else if self.undo_partially(s, a) {
                     return Resend::Nothing;
                 }
@@ -38,7 +38,7 @@ impl Rack {
                 }
                 self.identify_losses(s, context, a);
                 if self.state != State::Recovery {
-                    if self.segments.lost_out == 0 {
+                    if self.board.segments.lost_out == 0 {
                         return Resend::Nothing;
                     }
                     self.enter_recovery(s, a.now, a.ece);
@@ -56,15 +56,15 @@ impl Rack {
         }
         if !s.options.sack {
             if a.advanced {
-                self.segments.sacked_out = 0;
+                self.board.segments.sacked_out = 0;
             }
-            self.count_duplicate(a.duplicate);
+            self.board.count_duplicate(a.duplicate);
         }
         if self.state <= State::Disorder {
             self.undo_by_dsack(s, a.now);
         }
         self.identify_losses(s, context, a);
-        if self.segments.lost_out == 0 {
+        if self.board.segments.lost_out == 0 {
             self.try_to_open(s, a);
             return Resend::Nothing;
         }
@@ -75,13 +75,13 @@ impl Rack {
     /// Ends a state when everything sent before it is acknowledged. Returns whether the ACK is processed.
     fn end_state(&mut self, s: &mut Connection, a: &Arrival) -> bool {
         match self.state {
-            State::Cwr if self.segments.una > self.high_seq => {
+            State::Cwr if self.board.segments.una > self.high_seq => {
                 self.end_reduction(s, a.now);
                 self.state = State::Open;
             }
             State::Recovery => {
                 if !s.options.sack {
-                    self.segments.sacked_out = 0;
+                    self.board.segments.sacked_out = 0;
                 }
                 if self.undo_recovery(s, a) {
                     return true;
@@ -96,8 +96,8 @@ impl Rack {
     /// Without SACK, recovery ends only above `high_seq`: a duplicate ACK of `high_seq` must not start another one
     /// (RFC 6582 section 4).
     fn must_stay(&mut self, s: &Connection) -> bool {
-        let stay = !s.options.sack && self.segments.una == self.high_seq;
-        if stay && !self.segments.any_retransmission() {
+        let stay = !s.options.sack && self.board.segments.una == self.high_seq;
+        if stay && !self.board.segments.any_retransmission() {
             self.undo.first_retransmission = None;
             self.undo.complete = true;
         }
@@ -106,10 +106,10 @@ impl Rack {
 
     /// The end of recovery or of the loss state: undoes the reduction if it was spurious. Returns whether the state stays.
     fn undo_recovery(&mut self, s: &mut Connection, a: &Arrival) -> bool {
-        if self.may_undo(s, a.echo) {
+        if self.undo.is_possible(&s.options, a.echo) {
             self.undo(s, a.now, false);
         } else {
-            self.reordering.recovery_ended();
+            self.board.reordering.recovery_ended();
         }
         if self.must_stay(s) {
             return true;
@@ -121,14 +121,14 @@ impl Rack {
     /// A partial ACK by the late original of a segment: undoes the reduction if no retransmission is in flight. Returns
     /// whether the ACK is processed.
     fn undo_partially(&mut self, s: &mut Connection, a: &Arrival) -> bool {
-        if self.undo.marker.is_none() || !self.original_was_late(s, a.echo) {
+        if self.undo.marker.is_none() || !self.undo.original_was_late(&s.options, a.echo) {
             return false;
         }
-        self.reordering.see(self.segments.highest_sacked(), a.prior_una);
-        if self.segments.retrans_out > 0 {
+        self.board.reordering.see(self.board.segments.highest_sacked(), a.prior_una);
+        if self.board.segments.retrans_out > 0 {
             return true;
         }
-        self.forget_first_retransmission();
+        self.undo.forget_first_retransmission(&self.board.segments);
         self.undo(s, a.now, true);
         self.keep_open();
         false
@@ -137,21 +137,14 @@ impl Rack {
     fn undo_by_dsack(&mut self, s: &mut Connection, now: Time) -> bool {
         let all = self.undo.all_duplicates();
         if all {
-            self.reordering.recovery_undone();
+            self.board.reordering.recovery_undone();
             self.undo(s, now, false);
         }
         all
     }
 
-    /// Clears the time of the first retransmission once no outstanding segment is retransmitted.
-    pub(super) fn forget_first_retransmission(&mut self) {
-        if !self.segments.any_retransmission() {
-            self.undo.first_retransmission = None;
-        }
-    }
-
     fn try_to_open(&mut self, s: &mut Connection, a: &Arrival) {
-        self.forget_first_retransmission();
+        self.undo.forget_first_retransmission(&self.board.segments);
         if a.ece {
             self.enter_cwr(s, a.now);
         }
@@ -162,12 +155,12 @@ impl Rack {
 
     /// Sets the state for an ACK without a loss.
     pub(super) fn keep_open(&mut self) {
-        let clean =
-            self.segments.sacked_out + self.segments.lost_out == 0 && !self.segments.any_retransmission();
+        let clean = self.board.segments.sacked_out + self.board.segments.lost_out == 0
+            && !self.board.segments.any_retransmission();
         let state = if clean { State::Open } else { State::Disorder };
         if state != self.state {
             self.state = state;
-            self.high_seq = self.segments.next;
+            self.high_seq = self.board.segments.next;
         }
     }
 
@@ -181,8 +174,8 @@ impl Rack {
 
     /// An ACK after a retransmission timeout: F-RTO (RFC 5682, with SACK), otherwise slow start.
     fn process_loss(&mut self, s: &mut Connection, a: &Arrival) -> Resend {
-        let recovered = self.segments.una >= self.high_seq;
-        if a.advanced && self.may_undo(s, a.echo) {
+        let recovered = self.board.segments.una >= self.high_seq;
+        if a.advanced && self.undo.is_possible(&s.options, a.echo) {
             self.undo_loss(s, a.now, false);
             return Resend::Nothing;
         }
@@ -191,13 +184,13 @@ impl Rack {
                 self.undo_loss(s, a.now, true);
                 return Resend::Nothing;
             }
-            if self.segments.next > self.high_seq {
+            if self.board.segments.next > self.high_seq {
                 if a.sacked || a.duplicate {
                     self.frto = false; // the new data arrived before the old: the loss was real
                 }
             } else if a.advanced && !recovered {
-                self.high_seq = self.segments.next;
-                if self.has_new_data(s) {
+                self.high_seq = self.board.segments.next;
+                if self.board.has_new_data(s) {
                     return Resend::NewData;
                 }
                 self.frto = false;
@@ -210,16 +203,11 @@ impl Rack {
         if !s.options.sack {
             // (Measured: an advance resets the count also after new data was sent.)
             if a.advanced {
-                self.segments.sacked_out = 0;
-            } else if self.segments.next > self.high_seq {
-                self.count_duplicate(a.duplicate);
+                self.board.segments.sacked_out = 0;
+            } else if self.board.segments.next > self.high_seq {
+                self.board.count_duplicate(a.duplicate);
             }
         }
         Resend::Lost
-    }
-
-    /// Whether the receiver has discarded a reported segment: the oldest outstanding one is reported.
-    fn reneged(&self) -> bool {
-        self.segments.packets_out() > 0 && self.segments.get(self.segments.una).reported()
     }
 }

@@ -5,7 +5,7 @@ use super::Arrival;
 use crate::connection::Connection;
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::TimerClock;
-use crate::recovery_state::rack::{Pending, Probe, Rack, State};
+use crate::recovery_state::rack::{Pending, Probe, Rack, Scoreboard, State, Timer};
 use cc::{Controller, Timeout};
 use units::{Span, Time};
 
@@ -13,10 +13,10 @@ use units::{Span, Time};
 const TIMEOUT_MIN: Span = Span::from_ms(2);
 const RENEGING_MIN: Span = Span::from_ms(10);
 
-impl Rack {
-    /// Sets the timer. The engine learns of it at the end of the event, in [`Rack::apply_timer`].
+impl Timer {
+    /// Sets the timer. The engine learns of it at the end of the event, in [`Timer::apply`].
     #[inline]
-    fn set<W: FlowContext>(&mut self, s: &Connection, context: &W, pending: Pending, after: Span) {
+    pub(super) fn set<W: FlowContext>(&mut self, s: &Connection, context: &W, pending: Pending, after: Span) {
         self.pending = pending;
         let after = match s.options.timer {
             TimerClock::Exact => after,
@@ -32,30 +32,10 @@ impl Rack {
 
     /// Sets or stops the engine's timer after an event: one call, however often the event changed its mind.
     #[inline]
-    pub(super) fn apply_timer<W: FlowContext>(&self, context: &mut W) {
+    pub(super) fn apply<W: FlowContext>(&self, context: &mut W) {
         if context.timer(FlowTimer::Retransmit) != self.deadline {
             context.set_timer(FlowTimer::Retransmit, self.deadline);
         }
-    }
-
-    /// The time until the retransmission timeout of the oldest segment; at least a microsecond.
-    fn rto_left(&self, s: &Connection, now: Time) -> Option<Span> {
-        let due = self.segments.get(self.segments.una).sent + s.rtt.rto();
-        (due > now).then(|| due.since(now))
-    }
-
-    /// Sets the retransmission timer.
-    pub(super) fn arm_rto<W: FlowContext>(&mut self, s: &Connection, context: &mut W) {
-        if self.segments.packets_out() == 0 {
-            return self.disarm();
-        }
-        let elapsed = matches!(self.pending, Pending::Probe | Pending::Reordering | Pending::Reneging);
-        let after = if elapsed {
-            self.rto_left(s, context.now()).unwrap_or(Span::from_ps(1_000_000))
-        } else {
-            s.rtt.rto()
-        };
-        self.set(s, context, Pending::Rto, after);
     }
 
     /// Sets the retransmission timer to a whole timeout, after the oldest segment was retransmitted.
@@ -65,6 +45,39 @@ impl Rack {
         }
     }
 
+    pub(super) fn arm_reordering<W: FlowContext>(&mut self, s: &Connection, context: &mut W, wait: Span) {
+        self.set(s, context, Pending::Reordering, wait + TIMEOUT_MIN);
+    }
+
+    pub(super) fn arm_reneging<W: FlowContext>(&mut self, s: &Connection, context: &mut W) {
+        let half = s.rtt.smoothed(&s.options).map_or(Span::ZERO, |srtt| Span::from_ps(srtt.ps() / 2));
+        self.set(s, context, Pending::Reneging, half.max(RENEGING_MIN));
+    }
+}
+
+impl Scoreboard {
+    /// The time until the retransmission timeout of the oldest segment; at least a microsecond.
+    pub(super) fn rto_left(&self, s: &Connection, now: Time) -> Option<Span> {
+        let due = self.segments.get(self.segments.una).sent + s.rtt.rto();
+        (due > now).then(|| due.since(now))
+    }
+}
+
+impl Rack {
+    /// Sets the retransmission timer.
+    pub(super) fn arm_rto<W: FlowContext>(&mut self, s: &Connection, context: &mut W) {
+        if self.board.segments.packets_out() == 0 {
+            return self.timer.disarm();
+        }
+        let elapsed = matches!(self.timer.pending, Pending::Probe | Pending::Reordering | Pending::Reneging);
+        let after = if elapsed {
+            self.board.rto_left(s, context.now()).unwrap_or(Span::from_ps(1_000_000))
+        } else {
+            s.rtt.rto()
+        };
+        self.timer.set(s, context, Pending::Rto, after);
+    }
+
     /// Sets the probe timer if a probe is possible. `advanced`: an ACK has just restarted the retransmission timeout.
     pub(super) fn arm_probe<W: FlowContext>(
         &mut self,
@@ -72,7 +85,7 @@ impl Rack {
         context: &mut W,
         advanced: bool,
     ) -> bool {
-        let out = self.segments.packets_out();
+        let out = self.board.segments.packets_out();
         let possible =
             s.options.tail_loss_probe && s.options.sack && matches!(self.state, State::Open | State::Cwr);
         if !possible || out == 0 || s.handshake_pending() {
@@ -82,8 +95,8 @@ impl Rack {
             Some(srtt) => srtt * 2 + if out == 1 { s.options.min_rto } else { TIMEOUT_MIN },
             None => s.options.initial_rto,
         };
-        let left = if advanced { Some(s.rtt.rto()) } else { self.rto_left(s, context.now()) };
-        self.set(s, context, Pending::Probe, left.map_or(timeout, |left| timeout.min(left)));
+        let left = if advanced { Some(s.rtt.rto()) } else { self.board.rto_left(s, context.now()) };
+        self.timer.set(s, context, Pending::Probe, left.map_or(timeout, |left| timeout.min(left)));
         true
     }
 
@@ -101,28 +114,19 @@ impl Rack {
             self.rearm = false;
         } else if std::mem::take(&mut self.rearm)
             || first
-            || matches!(self.pending, Pending::Probe | Pending::None)
+            || matches!(self.timer.pending, Pending::Probe | Pending::None)
         {
             self.arm_rto(s, context);
         }
     }
 
-    pub(super) fn arm_reordering<W: FlowContext>(&mut self, s: &Connection, context: &mut W, wait: Span) {
-        self.set(s, context, Pending::Reordering, wait + TIMEOUT_MIN);
-    }
-
-    pub(super) fn arm_reneging<W: FlowContext>(&mut self, s: &Connection, context: &mut W) {
-        let half = s.rtt.smoothed(&s.options).map_or(Span::ZERO, |srtt| Span::from_ps(srtt.ps() / 2));
-        self.set(s, context, Pending::Reneging, half.max(RENEGING_MIN));
-    }
-
     /// The timer expired.
     pub(super) fn expire<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
-        if self.segments.packets_out() == 0 {
-            return self.disarm();
+        if self.board.segments.packets_out() == 0 {
+            return self.timer.disarm();
         }
-        self.deadline = Time::NEVER;
-        match self.pending {
+        self.timer.deadline = Time::NEVER;
+        match self.timer.pending {
             Pending::None => {}
             Pending::Reordering => self.on_reordering_timer(s, context),
             Pending::Probe => self.send_probe(s, context),
@@ -132,52 +136,85 @@ impl Rack {
 
     fn on_reordering_timer<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
         let now = context.now();
-        let before = self.segments.in_flight();
-        let lost = self.segments.lost;
-        self.detect(s, now);
-        self.notify_losses(s, now);
-        if self.segments.in_flight() != before {
+        let before = self.board.segments.in_flight();
+        let lost = self.board.segments.lost;
+        self.board.detect(s, self.state, now);
+        self.board.notify_losses(s, now);
+        if self.board.segments.in_flight() != before {
             if self.state != State::Recovery {
                 self.enter_recovery(s, now, false);
-                self.reduce(s, 1, self.segments.lost > lost, false);
+                self.reduce(s, 1, self.board.segments.lost > lost, false);
             }
             self.send_lost(s, context);
         }
-        if self.pending != Pending::Rto {
+        if self.timer.pending != Pending::Rto {
             self.arm_rto(s, context);
         }
     }
 
     fn send_probe<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
-        let new_data = self.has_new_data(s);
+        let new_data = self.board.has_new_data(s);
         // As in Linux: a probe with new data waits for the pacer, a repeated segment does not.
         if self.probe.is_none() && (!new_data || s.may_leave(context)) {
             if new_data {
-                let one_more = self.segments.in_flight() + 1;
+                let one_more = self.board.segments.in_flight() + 1;
                 self.transmit_new(s, context, one_more);
                 self.reduction.transmitted(self.state.reducing() as u32);
             } else {
-                let last = self.segments.next - 1;
+                let last = self.board.segments.next - 1;
                 self.transmit_again(s, context, last, true);
                 if s.paced {
                     s.pacer.charge(context.now(), s.pacing_interval());
                 }
             }
-            self.probe = Some(Probe { high: self.segments.next, retransmission: !new_data });
-            self.pending = Pending::None; // the retransmission timeout counts from now
+            self.probe = Some(Probe { high: self.board.segments.next, retransmission: !new_data });
+            self.timer.pending = Pending::None; // the retransmission timeout counts from now
         }
         self.arm_rto(s, context);
     }
 
-    /// The end of a probe's episode (RFC 8985 section 7.4).
-    #[inline]
-    pub(super) fn check_probe(&mut self, s: &mut Connection, a: &Arrival, ack: u32) {
-        if let Some(probe) = self.probe.filter(|probe| ack >= probe.high) {
-            self.end_probe(s, a, ack, probe);
+    /// A retransmission timeout.
+    fn on_rto<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
+        let now = context.now();
+        let fresh = self.state < State::Recovery;
+        self.board.mark_for_rto(s, now);
+        self.board.notify_losses(s, now);
+        let una = self.board.segments.una;
+        let cut = self.state <= State::Disorder
+            || self.high_seq <= una
+            || (self.state == State::Loss && self.timeouts == 0);
+        if cut {
+            self.undo.prior_ssthresh = self.state.threshold_to_restore(s.controller.ssthresh(), s.cwnd());
+            self.undo.prior_cwnd = s.cwnd();
+            self.undo.mark(&self.board.segments, self.probe);
+            self.validation.discard(s, self.board.segments.packets_out(), now);
         }
+        s.stats.timeouts += 1;
+        s.notify_timeout(&Timeout { now, window: s.cwnd() as f64, repeated: !cut }, cut);
+        if let Some(pipe_ack) = &mut self.validation.pipe_ack {
+            pipe_ack.restart();
+        }
+        s.controller.set_window((self.board.segments.in_flight() + 1) as f64);
+        self.validation.window_use.changed(now);
+        if self.state <= State::Disorder && self.board.segments.sacked_out >= 3 {
+            self.board.reordering.distrust();
+        }
+        self.state = State::Loss;
+        self.high_seq = self.board.segments.next;
+        self.probe = None;
+        self.frto = self.undo.by_frto && (fresh || self.timeouts > 0);
+        self.timeouts += 1;
+        if s.handshake_pending() {
+            s.initial_window = 1.0;
+        }
+        self.transmit_again(s, context, una, false);
+        s.rtt.back_off(&s.options);
+        self.timer.set(s, context, Pending::Rto, s.rtt.rto());
     }
 
-    fn end_probe(&mut self, s: &mut Connection, a: &Arrival, ack: u32, probe: Probe) {
+    /// The end of a probe's episode (RFC 8985 section 7.4).
+    pub(super) fn check_probe(&mut self, s: &mut Connection, a: &Arrival, ack: u32) {
+        let Some(probe) = self.probe.filter(|probe| ack >= probe.high) else { return };
         if !probe.retransmission || a.dsack_of_probe {
             self.probe = None;
         } else if ack > probe.high {
@@ -188,62 +225,6 @@ impl Rack {
             self.keep_open();
         } else if !a.advanced && !a.sacked {
             self.probe = None;
-        }
-    }
-
-    /// A retransmission timeout.
-    fn on_rto<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
-        let now = context.now();
-        let fresh = self.state < State::Recovery;
-        self.mark_for_rto(s, now);
-        self.notify_losses(s, now);
-        let una = self.segments.una;
-        let cut = self.state <= State::Disorder
-            || self.high_seq <= una
-            || (self.state == State::Loss && self.timeouts == 0);
-        if cut {
-            self.undo.prior_ssthresh = self.current_ssthresh(s);
-            self.undo.prior_cwnd = s.cwnd();
-            self.mark_undo();
-            self.discard_unvalidated(s, now);
-        }
-        s.stats.timeouts += 1;
-        s.notify_timeout(&Timeout { now, window: s.cwnd() as f64, repeated: !cut }, cut);
-        if let Some(pipe_ack) = &mut self.pipe_ack {
-            pipe_ack.restart();
-        }
-        s.controller.set_window((self.segments.in_flight() + 1) as f64);
-        self.window_use.changed(now);
-        if self.state <= State::Disorder && self.segments.sacked_out >= 3 {
-            self.reordering.distrust();
-        }
-        self.state = State::Loss;
-        self.high_seq = self.segments.next;
-        self.probe = None;
-        self.frto = self.undo.by_frto && (fresh || self.timeouts > 0);
-        self.timeouts += 1;
-        if s.handshake_pending() {
-            s.initial_window = 1.0;
-        }
-        self.transmit_again(s, context, una, false);
-        s.rtt.back_off(&s.options);
-        self.set(s, context, Pending::Rto, s.rtt.rto());
-    }
-
-    /// Gives up the oldest segment and every other one that is older than its round-trip time.
-    fn mark_for_rto(&mut self, s: &Connection, now: Time) {
-        let una = self.segments.una;
-        if self.segments.get(una).reported() {
-            self.segments.forget_all_reports();
-        }
-        if !s.options.sack {
-            self.segments.sacked_out = 0;
-        }
-        for seq in una..self.segments.next {
-            let sent = self.segments.get(seq).sent;
-            if seq == una || self.time_left(now, sent, Span::ZERO) == Span::ZERO {
-                self.segments.mark_lost(seq);
-            }
         }
     }
 }

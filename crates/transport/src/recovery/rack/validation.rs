@@ -4,8 +4,7 @@
 use crate::change::WindowCause;
 use crate::connection::Connection;
 use crate::options::{IdleRestart, Validation};
-use crate::recovery_state::rack::Segments;
-use crate::recovery_state::rack::{Rack, State, WindowUse};
+use crate::recovery_state::rack::{Rack, Reduction, Segments, State, WindowUse, WindowValidation};
 use cc::{Controller, Restart};
 use units::Time;
 
@@ -19,15 +18,7 @@ impl WindowUse {
     }
 }
 
-impl Rack {
-    /// The first window of data begins.
-    pub(super) fn open_window(&mut self, s: &Connection, now: Time) {
-        self.window_use = WindowUse { full_at: now, ..WindowUse::default() };
-        self.high_seq = self.segments.una;
-        self.detection.pending = false;
-        debug_assert!(s.cwnd() > 0);
-    }
-
+impl WindowValidation {
     /// Whether the window may grow: it was the limit, or slow start has not used twice what was outstanding.
     pub(super) fn window_limited(&self, s: &Connection) -> bool {
         match s.options.validation {
@@ -39,15 +30,68 @@ impl Rack {
         }
     }
 
+    /// A loss or an ECN echo is about to reduce the window, with `out` segments outstanding: if it is not validated, what was used takes its place.
+    pub(super) fn discard(&mut self, s: &mut Connection, out: u32, now: Time) {
+        let Some(pipe_ack) = &mut self.pipe_ack else { return };
+        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
+        pipe_ack.turn(now, s.rtt.smoothed(&s.options));
+        pipe_ack.reduced = None;
+        if !s.controller.owns_window() && !pipe_ack.validates(cwnd, slow_start) {
+            let used = pipe_ack.largest().max(out).min(cwnd).max(1);
+            pipe_ack.reduced = Some((used, s.stats.retransmitted));
+            s.controller.set_window(used as f64);
+        }
+    }
+
+    /// The end of a recovery: takes what was retransmitted out of a window that was not validated, if the reduction
+    /// stands. The measure begins again.
+    pub(super) fn end(&mut self, s: &mut Connection, reduction: &mut Reduction, stands: bool) {
+        let Some(pipe_ack) = &mut self.pipe_ack else { return };
+        let reduced = pipe_ack.reduced.take().filter(|_| stands);
+        pipe_ack.restart();
+        if let Some((used, before)) = reduced {
+            let again = (s.stats.retransmitted - before).min(used);
+            let target = reduction.target as u64 * (used - again) as u64 / used as u64;
+            reduction.target = (target as u32).max(1);
+            s.controller.set_ssthresh((target as f64).max(2.0));
+        }
+    }
+
+    /// An ACK: measures what is used.
+    #[cold]
+    pub(super) fn measure(&mut self, s: &Connection, segments: &Segments, now: Time) {
+        let Some(pipe_ack) = &mut self.pipe_ack else { return };
+        let Segments { una, next, delivered, .. } = *segments;
+        pipe_ack.on_ack(now, una, next, delivered, s.rtt.smoothed(&s.options));
+        if pipe_ack.validates(s.cwnd(), s.controller.cwnd() < s.controller.ssthresh()) {
+            pipe_ack.validated();
+        }
+    }
+
+    /// How often a window that was not validated is to be halved now: once for each five minutes.
+    fn halvings(&mut self, s: &Connection, now: Time) -> u32 {
+        let Some(pipe_ack) = &mut self.pipe_ack else { return 0 };
+        pipe_ack.turn(now, s.rtt.smoothed(&s.options));
+        if pipe_ack.validates(s.cwnd(), s.controller.cwnd() < s.controller.ssthresh()) {
+            pipe_ack.validated();
+            return 0;
+        }
+        pipe_ack.halvings(now)
+    }
+}
+
+impl Rack {
     /// Called after each attempt to send. `full`: the window does not permit more.
     pub(super) fn validate_window(&mut self, s: &mut Connection, now: Time, full: bool) {
-        self.expire_unvalidated(s, now);
-        let out = self.segments.packets_out();
-        let w = &mut self.window_use;
-        if self.segments.una >= w.until || full || (!w.limited && out > w.most_out) {
+        if self.validation.pipe_ack.is_some() {
+            self.halve_unvalidated(s, now);
+        }
+        let out = self.board.segments.packets_out();
+        let w = &mut self.validation.window_use;
+        if self.board.segments.una >= w.until || full || (!w.limited && out > w.most_out) {
             w.limited = full;
             w.most_out = out;
-            w.until = self.segments.next;
+            w.until = self.board.segments.next;
         }
         if w.limits(s) {
             w.used = 0;
@@ -66,24 +110,26 @@ impl Rack {
     /// The application has not used the window for a whole timeout: the window moves halfway to what was used.
     fn shrink_unused(&mut self, s: &mut Connection, now: Time) {
         if self.state == State::Open && !s.controller.owns_window() {
-            let used = self.window_use.used.max(s.options.initial_window as u32);
+            let used = self.validation.window_use.used.max(s.options.initial_window as u32);
             let cwnd = s.cwnd();
             if used < cwnd {
                 s.cause = Some(WindowCause::Validation);
-                s.controller.set_ssthresh(self.current_ssthresh(s));
+                s.controller.set_ssthresh(self.state.threshold_to_restore(s.controller.ssthresh(), s.cwnd()));
                 s.controller.set_window(((cwnd + used) / 2) as f64);
             }
-            self.window_use.used = 0;
+            self.validation.window_use.used = 0;
         }
-        self.window_use.full_at = now;
+        self.validation.window_use.full_at = now;
     }
 
     /// The application writes after an idle time longer than the retransmission timeout.
     pub(super) fn restart_after_idle(&mut self, s: &mut Connection, now: Time) {
-        self.expire_unvalidated(s, now);
+        if self.validation.pipe_ack.is_some() {
+            self.halve_unvalidated(s, now);
+        }
         let rto = s.rtt.rto();
         let idle = now.since(self.last_sent);
-        if self.segments.packets_out() > 0
+        if self.board.segments.packets_out() > 0
             || s.controller.owns_window()
             || s.options.idle_restart == IdleRestart::None
             || s.options.validation == Validation::Rfc7661 // keeps the window
@@ -106,79 +152,26 @@ impl Rack {
             }
         }
         s.cause = Some(WindowCause::Restart);
-        s.controller.set_ssthresh(self.current_ssthresh(s));
+        s.controller.set_ssthresh(self.state.threshold_to_restore(s.controller.ssthresh(), s.cwnd()));
         s.controller.on_restart(&Restart { now, idle, window: window as f64 });
-        self.window_use.changed(now);
-        self.window_use.used = 0;
-    }
-}
-
-impl Rack {
-    /// A loss or an ECN echo is about to reduce the window: if it is not validated, what was used takes its place.
-    pub(super) fn discard_unvalidated(&mut self, s: &mut Connection, now: Time) {
-        let out = self.segments.packets_out();
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
-        pipe_ack.turn(now, s.rtt.smoothed(&s.options));
-        pipe_ack.reduced = None;
-        if !s.controller.owns_window() && !pipe_ack.validates(cwnd, slow_start) {
-            let used = pipe_ack.largest().max(out).min(cwnd).max(1);
-            pipe_ack.reduced = Some((used, s.stats.retransmitted));
-            s.controller.set_window(used as f64);
-        }
+        self.validation.window_use.changed(now);
+        self.validation.window_use.used = 0;
     }
 
-    /// The end of a recovery: takes what was retransmitted out of a window that was not validated, if the reduction
-    /// stands. The measure begins again.
-    pub(super) fn end_unvalidated(&mut self, s: &mut Connection, stands: bool) {
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        let reduced = pipe_ack.reduced.take().filter(|_| stands);
-        pipe_ack.restart();
-        if let Some((used, before)) = reduced {
-            let again = (s.stats.retransmitted - before).min(used);
-            let target = self.reduction.target as u64 * (used - again) as u64 / used as u64;
-            self.reduction.target = (target as u32).max(1);
-            s.controller.set_ssthresh((target as f64).max(2.0));
-        }
-    }
-
-    /// An ACK: measures what is used.
-    #[cold]
-    pub(super) fn measure_use(&mut self, s: &Connection, now: Time) {
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        let Segments { una, next, delivered, .. } = self.segments;
-        pipe_ack.on_ack(now, una, next, delivered, s.rtt.smoothed(&s.options));
-        if pipe_ack.validates(s.cwnd(), s.controller.cwnd() < s.controller.ssthresh()) {
-            pipe_ack.validated();
-        }
-    }
-
-    /// Called after each attempt to send and before data is written: halves a window that was not validated, once
-    /// for each five minutes.
-    #[inline]
-    pub(super) fn expire_unvalidated(&mut self, s: &mut Connection, now: Time) {
-        if self.pipe_ack.is_some() {
-            self.halve_unvalidated(s, now);
-        }
-    }
-
+    /// Called after each attempt to send and before data is written: halves a window that was not validated.
     #[cold]
     fn halve_unvalidated(&mut self, s: &mut Connection, now: Time) {
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
-        pipe_ack.turn(now, s.rtt.smoothed(&s.options));
-        if pipe_ack.validates(cwnd, slow_start) {
-            pipe_ack.validated();
-            return;
-        }
-        let times = pipe_ack.halvings(now);
+        let times = self.validation.halvings(s, now);
         if times == 0 || self.state != State::Open || s.controller.owns_window() {
             return;
         }
-        pipe_ack.halved(times);
+        if let Some(pipe_ack) = &mut self.validation.pipe_ack {
+            pipe_ack.halved(times);
+        }
+        let cwnd = s.cwnd();
         let least = (s.options.initial_window as u32).min(cwnd);
         s.cause = Some(WindowCause::Validation);
-        s.controller.set_ssthresh(self.current_ssthresh(s));
+        s.controller.set_ssthresh(self.state.threshold_to_restore(s.controller.ssthresh(), cwnd));
         s.controller.set_window((cwnd >> times.min(31)).max(least) as f64);
     }
 }

@@ -48,6 +48,10 @@ impl State {
             State::Loss => Phase::Loss,
         }
     }
+    /// The threshold that a later undo restores, from that of the controller and its window.
+    pub(crate) fn threshold_to_restore(self, ssthresh: f64, cwnd: u32) -> f64 {
+        if self.reducing() { ssthresh } else { ssthresh.max((cwnd / 2 + cwnd / 4) as f64) }
+    }
     /// Whether the window is being reduced.
     pub(crate) fn reducing(self) -> bool {
         matches!(self, State::Cwr | State::Recovery)
@@ -96,32 +100,22 @@ impl WindowUse {
     }
 }
 
-/// The state of the recovery.
+/// The timer of the recovery, which the engine learns at the end of an event.
 #[derive(Clone, Debug)]
-pub(crate) struct Rack {
-    pub(crate) segments: Segments,
-    pub(crate) state: State,
-    /// `next` when the state was entered; most states end when it is acknowledged.
-    pub(crate) high_seq: u32,
-    pub(crate) detection: Detection,
-    pub(crate) reordering: Reordering,
-    pub(crate) reduction: Reduction,
-    pub(crate) undo: Undo,
-    /// F-RTO is in progress.
-    pub(crate) frto: bool,
-    /// Retransmission timeouts since the last new ACK.
-    pub(crate) timeouts: u32,
-    pub(crate) probe: Option<Probe>,
+pub(crate) struct Timer {
     pub(crate) pending: Pending,
     /// When it expires.
     pub(crate) deadline: Time,
-    /// The ACK that is processed restarts the timer.
-    pub(crate) rearm: bool,
-    pub(crate) window_use: WindowUse,
-    /// The measure of RFC 7661, if it validates the window.
-    pub(crate) pipe_ack: Option<Box<PipeAck>>,
+}
+
+/// What the sender knows of its segments and of the path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scoreboard {
+    pub(crate) segments: Segments,
+    pub(crate) detection: Detection,
+    pub(crate) reordering: Reordering,
     pub(crate) min_rtt: Option<(Span, Time)>,
-    pub(crate) last_sent: Time,
+    /// Segments reported as duplicates.
     pub(crate) dsacks: u64,
     /// Reused memory for the newly reported parts of SACK blocks.
     pub(crate) parts: Vec<Block>,
@@ -130,62 +124,83 @@ pub(crate) struct Rack {
 /// The smallest round-trip time is that of this many seconds, as in Linux.
 const MIN_RTT_WINDOW: Span = Span::from_ms(300_000);
 
+impl Scoreboard {
+    pub(crate) fn update_min_rtt(&mut self, now: Time, rtt: Span) {
+        let keep = self.min_rtt.is_some_and(|(least, at)| least < rtt && now.since(at) < MIN_RTT_WINDOW);
+        if !keep {
+            self.min_rtt = Some((rtt, now));
+        }
+    }
+}
+
+/// Whether the window is used, and what follows if it is not.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowValidation {
+    pub(crate) window_use: WindowUse,
+    /// The measure of RFC 7661, if it validates the window.
+    pub(crate) pipe_ack: Option<Box<PipeAck>>,
+}
+
+/// The state of the recovery.
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    pub(crate) board: Scoreboard,
+    pub(crate) state: State,
+    /// `next` when the state was entered; most states end when it is acknowledged.
+    pub(crate) high_seq: u32,
+    pub(crate) reduction: Reduction,
+    pub(crate) undo: Undo,
+    /// F-RTO is in progress.
+    pub(crate) frto: bool,
+    /// Retransmission timeouts since the last new ACK.
+    pub(crate) timeouts: u32,
+    pub(crate) probe: Option<Probe>,
+    pub(crate) timer: Timer,
+    /// The ACK that is processed restarts the timer.
+    pub(crate) rearm: bool,
+    pub(crate) validation: WindowValidation,
+    pub(crate) last_sent: Time,
+}
+
 impl Rack {
     /// `losses`: the controller asks for each loss.
     pub(crate) fn new(options: &Options, losses: bool) -> Rack {
-        let mut segments = Segments::default();
-        if losses {
-            segments.record_losses(true);
-        }
+        let mut board = Scoreboard::default();
+        board.segments.record_losses(losses);
         Rack {
-            segments,
+            board,
             state: State::Open,
             high_seq: 0,
-            detection: Detection::default(),
-            reordering: Reordering::default(),
             reduction: Reduction::default(),
             undo: Undo::new(options),
             frto: false,
             timeouts: 0,
             probe: None,
-            pending: Pending::None,
-            deadline: Time::NEVER,
+            timer: Timer { pending: Pending::None, deadline: Time::NEVER },
             rearm: false,
-            window_use: WindowUse::default(),
-            pipe_ack: (options.validation == Validation::Rfc7661).then(Box::default),
-            min_rtt: None,
+            validation: WindowValidation {
+                window_use: WindowUse::default(),
+                pipe_ack: (options.validation == Validation::Rfc7661).then(Box::default),
+            },
             last_sent: Time::ZERO,
-            dsacks: 0,
-            parts: Vec::new(),
         }
-    }
-
-    /// Segments in flight.
-    pub(crate) fn pipe(&self) -> u32 {
-        self.segments.in_flight()
     }
 
     /// The counts that Linux shows in `TCP_INFO`.
     pub(crate) fn snapshot(&self) -> Snapshot {
+        let Scoreboard { segments, reordering, .. } = &self.board;
         Snapshot {
             state: self.state,
-            packets_out: self.segments.packets_out(),
-            sacked_out: self.segments.sacked_out,
-            lost_out: self.segments.lost_out,
-            retrans_out: self.segments.retrans_out,
-            delivered: self.segments.delivered,
-            reordering: self.reordering.degree(),
-            reordering_seen: self.reordering.seen(),
-            dsacks: self.dsacks,
-            min_rtt: self.min_rtt.map(|(rtt, _)| rtt),
-            timer_is_silent: self.pending == Pending::Probe && self.probe.is_some(),
-        }
-    }
-
-    pub(crate) fn update_min_rtt(&mut self, now: Time, rtt: Span) {
-        let keep = self.min_rtt.is_some_and(|(least, at)| least < rtt && now.since(at) < MIN_RTT_WINDOW);
-        if !keep {
-            self.min_rtt = Some((rtt, now));
+            packets_out: segments.packets_out(),
+            sacked_out: segments.sacked_out,
+            lost_out: segments.lost_out,
+            retrans_out: segments.retrans_out,
+            delivered: segments.delivered,
+            reordering: reordering.degree(),
+            reordering_seen: reordering.seen(),
+            dsacks: self.board.dsacks,
+            min_rtt: self.board.min_rtt.map(|(rtt, _)| rtt),
+            timer_is_silent: self.timer.pending == Pending::Probe && self.probe.is_some(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Proportional rate reduction (RFC 9937 and 6937), and what is needed to undo a reduction.
 
+use super::{Probe, Segments};
 use crate::options::{Options, ReductionKind};
 use units::Time;
 
@@ -81,6 +82,38 @@ impl Undo {
             by_timestamps: options.undo.timestamps,
             by_frto: options.undo.frto,
         }
+    }
+
+    /// The window is reduced: remembers what an undo needs.
+    pub(crate) fn mark(&mut self, segments: &Segments, probe: Option<Probe>) {
+        self.marker = Some(segments.una);
+        self.complete = false;
+        let probe = probe.is_some_and(|probe| probe.retransmission);
+        self.retransmissions = match segments.retrans_out as i64 + probe as i64 {
+            0 => -1,
+            some => some,
+        };
+    }
+
+    /// Clears the time of the first retransmission once no outstanding segment is retransmitted.
+    pub(crate) fn forget_first_retransmission(&mut self, segments: &Segments) {
+        if !segments.any_retransmission() {
+            self.first_retransmission = None;
+        }
+    }
+
+    /// Whether an ACK with this timestamp echo shows that the original of the first retransmission was only late.
+    pub(crate) fn original_was_late(&self, options: &Options, echo: Option<Time>) -> bool {
+        match (self.first_retransmission, echo) {
+            (None, _) => self.by_timestamps && !self.complete,
+            (Some(first), Some(echo)) => self.by_timestamps && options.stamp(echo) < options.stamp(first),
+            (Some(_), None) => false,
+        }
+    }
+
+    /// Whether an ACK with this timestamp echo permits an undo.
+    pub(crate) fn is_possible(&self, options: &Options, echo: Option<Time>) -> bool {
+        self.marker.is_some() && (self.all_duplicates() || self.original_was_late(options, echo))
     }
 
     pub(crate) fn retransmitted(&mut self, now: Time) {

@@ -32,6 +32,12 @@ impl Detection {
         self.newest = self.newest.max((segment.sent, seq));
     }
 
+    /// The time until a segment sent at `sent` counts as lost: zero if it does now.
+    pub(crate) fn time_left(&self, now: Time, sent: Time, window: Span) -> Span {
+        let (due, age) = (self.rtt + window, now.since(sent));
+        if due > age { Span::from_ps(due.ps() - age.ps()) } else { Span::ZERO }
+    }
+
     /// Whether the segment was sent before the newest delivered one.
     pub(crate) fn sent_before(&self, seq: u32, segment: Segment) -> bool {
         self.newest > (segment.sent, seq)
