@@ -1,5 +1,7 @@
 //! The packets of senders in the queues and devices of their hosts, for senders that limit them (TCP small queues).
 
+use crate::packet::Packet;
+use engine::EventQueue;
 use std::collections::VecDeque;
 use units::Time;
 
@@ -32,7 +34,7 @@ impl LocalFlow {
 
 /// The senders that limit their packets in the queues of their hosts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LocalQueues {
+pub struct LocalQueues {
     /// By the numbers of the flows.
     flows: Vec<Option<Box<LocalFlow>>>,
     /// Timers that must be set.
@@ -40,15 +42,24 @@ pub(crate) struct LocalQueues {
 }
 
 impl LocalQueues {
+    /// Sets the timers of senders that have room. After a drop at an arrival it is called at the next departure.
+    #[inline(never)] // few senders limit their packets
+    pub(crate) fn wake(&mut self, event_queue: &mut EventQueue<Packet>) {
+        let now = event_queue.now();
+        for (timer, at) in self.woken() {
+            event_queue.set_timer(timer, at.max(now).min(event_queue.timer(timer)));
+        }
+    }
+
     /// Flow `flow` limits its packets at `link`, the first of its path; `timer` wakes its sender.
-    pub fn add(&mut self, flow: u32, link: u32, timer: u32) {
+    pub(crate) fn add(&mut self, flow: u32, link: u32, timer: u32) {
         let local = LocalFlow { link, timer, bytes: 0, departures: VecDeque::new(), limit: None };
         self.flows.resize((flow as usize + 1).max(self.flows.len()), None);
         self.flows[flow as usize] = Some(Box::new(local));
     }
 
     /// Whether no sender limits its packets.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.flows.is_empty()
     }
 
@@ -58,14 +69,14 @@ impl LocalQueues {
     }
 
     /// The queue of `link` has accepted a packet of `size` bytes.
-    pub fn arrived(&mut self, link: u32, flow: u32, size: u32) {
+    pub(crate) fn arrived(&mut self, link: u32, flow: u32, size: u32) {
         if let Some(local) = self.at(link, flow) {
             local.bytes += u64::from(size);
         }
     }
 
     /// A packet that the queue of `link` has accepted leaves the device at `at`.
-    pub fn leaves(&mut self, link: u32, flow: u32, size: u32, at: Time) {
+    pub(crate) fn leaves(&mut self, link: u32, flow: u32, size: u32, at: Time) {
         let Some(local) = self.at(link, flow) else { return };
         // A packet that is dropped leaves before those that the device has begun to send.
         let place = local.departures.partition_point(|(other, _)| *other <= at);
@@ -96,7 +107,7 @@ impl LocalQueues {
     }
 
     /// The timers that must be set now.
-    pub fn woken(&mut self) -> std::vec::Drain<'_, (u32, Time)> {
+    pub(crate) fn woken(&mut self) -> std::vec::Drain<'_, (u32, Time)> {
         self.woken.drain(..)
     }
 }

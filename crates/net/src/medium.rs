@@ -24,7 +24,8 @@ pub enum MediumKind {
 /// A medium with its place in the event queue.
 #[derive(Clone, Debug)]
 pub struct Medium {
-    pub(crate) kind: MediumKind,
+    /// Its kind, with what it has done.
+    pub kind: MediumKind,
     /// When it serves its links next; `NEVER` if none has anything to send.
     pub(crate) due: Time,
     item: Packet,
@@ -35,11 +36,6 @@ impl Medium {
     /// A medium; `item` stands for it in the event queue.
     pub(crate) fn new(kind: MediumKind, item: Packet) -> Medium {
         Medium { kind, due: Time::NEVER, item, hint: LaneHint::default() }
-    }
-
-    /// Its kind, with what it has done.
-    pub fn kind(&self) -> &MediumKind {
-        &self.kind
     }
 
     /// The links that share it, each with the number of its channel and the part of the time that is for that channel: the

@@ -87,7 +87,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
         if PACKETS {
             simulation.recorder.reach(change.at);
         }
-        simulation.network.timer_event();
+        simulation.network.links.timer_event();
         simulation.reached = simulation.reached.max(change.at);
         change.actions.iter().try_for_each(|action| self.act(action))
     }
@@ -96,14 +96,17 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
         let simulation = &mut *self.simulation;
         match action {
             Action::Rate(link, rate) => {
-                simulation.network.change_rate(&simulation.event_queue, LinkId(*link), *rate)
+                simulation.network.links.change_rate(&simulation.event_queue, LinkId(*link), *rate)
             }
             Action::Delay(link, delay, ordered) => self.change_delay(*link, *delay, *ordered),
             Action::Queue(link, queue) => self.change_queue(*link, queue),
             Action::Losses(link, losses) => self.change_losses(*link, losses),
             Action::DropNext(link, wanted) => {
                 let (demand, count) = demand(&simulation.order, wanted);
-                simulation.network.on_demand(LinkId(*link), |on_demand| on_demand.drop_next(demand, count))
+                simulation
+                    .network
+                    .links
+                    .on_demand(LinkId(*link), |on_demand| on_demand.drop_next(demand, count))
             }
             Action::KeepNext(link, wanted) => {
                 let (demand, count) = demand(&simulation.order, wanted);
@@ -113,14 +116,20 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
                         link.limit = link.limit.map(|limit| longer(limit, count));
                     });
                 }
-                simulation.network.on_demand(LinkId(*link), |on_demand| on_demand.keep_next(demand, count))
+                simulation
+                    .network
+                    .links
+                    .on_demand(LinkId(*link), |on_demand| on_demand.keep_next(demand, count))
             }
             Action::UnmarkNext(link, wanted) => {
                 let (demand, count) = demand(&simulation.order, wanted);
-                simulation.network.on_demand(LinkId(*link), |on_demand| on_demand.unmark_next(demand, count))
+                simulation
+                    .network
+                    .links
+                    .on_demand(LinkId(*link), |on_demand| on_demand.unmark_next(demand, count))
             }
             Action::Blackout(link, end) => {
-                simulation.network.on_demand(LinkId(*link), |wanted| wanted.black_out(*end))
+                simulation.network.links.on_demand(LinkId(*link), |wanted| wanted.black_out(*end))
             }
             Action::Schedule(flow, schedule) => {
                 let number = simulation.order[*flow];
@@ -158,8 +167,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
 
     fn change_delay(&mut self, link: u32, delay: Span, ordered: bool) -> Result<(), NotPrepared> {
         let simulation = &mut *self.simulation;
-        let old = simulation.network.delay(LinkId(link));
-        simulation.network.change_delay(LinkId(link), delay, ordered)?;
+        let old = simulation.network.links.delay(LinkId(link));
+        simulation.network.links.change_delay(LinkId(link), delay, ordered)?;
         if let Some(auditor) = &mut simulation.recorder.auditor {
             auditor.change_link(link, |link| {
                 let (least, most) = link.delay;
@@ -172,7 +181,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
     fn change_queue(&mut self, link: u32, queue: &Queue) -> Result<(), NotPrepared> {
         let simulation = &mut *self.simulation;
         let id = LinkId(link);
-        let (rate, rtt) = (simulation.network.rate(id), simulation.round_trips[link as usize]);
+        let (rate, rtt) = (simulation.network.links.rate(id), simulation.round_trips[link as usize]);
         let stream = |purpose: &str| {
             named_stream(simulation.seed, &simulation.topology, id, &format!("{purpose}/{}", self.change))
         };
@@ -184,7 +193,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
                 link.keeps_flow_order &= queue.keeps_flow_order();
             });
         }
-        simulation.network.change_queue(&mut simulation.event_queue, &mut simulation.recorder, id, scheduler)
+        simulation.network.links.change_queue(
+            &mut simulation.event_queue,
+            &mut simulation.recorder,
+            id,
+            scheduler,
+        )
     }
 
     fn change_losses(&mut self, link: u32, losses: &[Loss]) -> Result<(), NotPrepared> {
@@ -214,7 +228,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
         if let Some(auditor) = &mut simulation.recorder.auditor {
             auditor.change_link(link, |link| permit_losses(link, losses));
         }
-        simulation.network.change_impairments(LinkId(link), impairments)
+        simulation.network.links.change_impairments(LinkId(link), impairments)
     }
 
     fn change_stop(&mut self, flow: usize, at: Time) -> Result<(), NotPrepared> {

@@ -8,7 +8,7 @@ use units::Time;
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// Sends `packet` with `bytes`. Returns whether it will arrive at the end of its first link.
     pub(super) fn send_datagram(&mut self, mut packet: Packet, bytes: &[u8]) -> bool {
-        self.datagrams.apply(self.network.datagram_changes());
+        self.datagrams.apply(&mut self.network.links.carried);
         packet.options = self.datagrams.put(bytes);
         if PACKETS {
             self.recorder.sends_datagram(&packet, bytes);
@@ -16,7 +16,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let now = self.event_queue.now();
         let sent = self.network.send(&mut self.event_queue, &mut self.recorder, now, &packet);
         if !sent {
-            self.datagrams.apply(self.network.datagram_changes());
+            self.datagrams.apply(&mut self.network.links.carried);
             self.datagrams.release(packet.options);
         }
         sent
@@ -28,18 +28,18 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if packet.has_options() {
             self.ack_options.take(packet.options);
         } else if packet.kind.is_datagram() {
-            self.datagrams.apply(self.network.datagram_changes());
+            self.datagrams.apply(&mut self.network.links.carried);
             self.datagrams.release(packet.options);
         }
     }
 
     /// Whether the pool stores the bytes of the datagrams in flight, and no others; else what it stores instead.
     pub(super) fn check_datagrams(&mut self) -> Result<(), String> {
-        self.datagrams.apply(self.network.datagram_changes());
+        self.datagrams.apply(&mut self.network.links.carried);
         let stored = self.datagrams.packets();
         let under_way =
             self.event_queue.in_flight().filter(|(_, packet)| packet.kind.is_datagram()).count() as u64;
-        let least = under_way + self.network.radio().map_or(0, |radio| radio.datagrams());
+        let least = under_way + self.network.radio.as_ref().map_or(0, |radio| radio.datagrams());
         let most = least + self.network.waiting(); // other packets can wait too
         if (least..=most).contains(&stored) {
             return Ok(());
@@ -60,7 +60,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             ..Packet::new(kind, number, flow.routes[side], flow.sent[side], size, self.event_queue.now())
         };
         flow.sent[side] += 1;
-        self.network.timer_event();
+        self.network.links.timer_event();
         self.send_datagram(packet, bytes)
     }
 

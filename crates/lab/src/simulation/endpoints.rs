@@ -117,7 +117,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
     #[inline]
     fn send(&mut self, mut packet: Packet, options: &AckOptions) {
         if !options.is_empty() {
-            while let Some(dropped) = self.network.dropped_options() {
+            while let Some(dropped) = self.network.links.carried.dropped_options.pop() {
                 self.ack_options.take(dropped);
             }
             packet.options = self.ack_options.put(options);
@@ -138,7 +138,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
         self.event_queue.timer(self.flow * FlowTimer::COUNT + timer as u32)
     }
     fn local_room(&mut self, limit: u64) -> Option<Time> {
-        self.network.local_room(self.flow, limit, self.now)
+        self.network.links.local.room_at(self.flow, limit, self.now)
     }
     #[inline]
     fn window(&mut self, row: &WindowRow) {

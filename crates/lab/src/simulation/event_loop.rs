@@ -117,13 +117,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// The same without changes.
     fn advance_unchanged(&mut self, events: u64, until: Time) -> bool {
         let horizon = until.min(self.end);
-        if let Some(radio) = self.network.radio() {
+        if let Some(radio) = self.network.radio.as_deref_mut() {
             radio.set_horizon(horizon);
         }
         let last = self.event_queue.events().saturating_add(events);
         let mut ended = false;
         while self.event_queue.events() < last {
-            if self.network.has_received() {
+            if self.network.ahead.is_waiting() {
                 self.receive_ahead();
             }
             let next = self.event_queue.pop(horizon);
@@ -148,7 +148,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 }
             }
         }
-        if self.network.has_received() {
+        if self.network.ahead.is_waiting() {
             self.receive_ahead();
         }
         self.reached = self.reached.max(self.event_queue.now());
@@ -180,12 +180,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             match packet.kind {
                 PacketKind::Data => {
                     engine::prefetch_item(&self.receivers[flow], size_of::<Receiver>());
-                    self.network.prefetch_first_link(self.first_links[flow][1]);
+                    self.network.links.prefetch(self.first_links[flow][1]);
                 }
                 PacketKind::Ack => {
                     self.senders[flow].prefetch();
                     self.event_queue.prefetch_timer(packet.flow * FlowTimer::COUNT);
-                    self.network.prefetch_first_link(self.first_links[flow][0]);
+                    self.network.links.prefetch(self.first_links[flow][0]);
                 }
                 PacketKind::Udp | PacketKind::Datagram | PacketKind::ReverseDatagram => {}
             }
@@ -234,9 +234,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     #[inline(never)]
     fn receive_ahead(&mut self) {
         let mut packets = std::mem::take(&mut self.receiving);
-        self.network.exchange_received(&mut packets);
+        self.network.ahead.exchange(&mut packets);
         for (at, packet) in &packets {
-            self.network.resume_received(packet);
+            self.network.ahead.resume(packet);
             self.receive(*at, packet);
         }
         packets.clear();
@@ -251,8 +251,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         {
             return;
         }
-        if !self.network.is_counted_now(at) {
-            return self.network.hold(at, packet);
+        if !self.network.links.is_counted_now(at) {
+            return self.network.ahead.hold(at, packet);
         }
         let endpoints = self.endpoints[packet.flow as usize];
         if let Endpoints::Tcp(index) = endpoints
@@ -262,7 +262,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             let due = self.event_queue.timer(timer);
             if due <= at {
                 self.event_queue.set_timer(timer, Time::NEVER);
-                self.network.timer_event();
+                self.network.links.timer_event();
                 self.receivers[index].on_ack_delay(&mut flow_context!(self, packet.flow, due));
             }
         }
@@ -284,7 +284,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// A datagram has reached the end of its path.
     #[inline(never)]
     fn datagram_arrived(&mut self, packet: &Packet) {
-        self.datagrams.apply(self.network.datagram_changes());
+        self.datagrams.apply(&mut self.network.links.carried);
         match self.endpoints[packet.flow as usize] {
             Endpoints::Attached(index) => self.attached_arrived(index, packet),
             Endpoints::Quic(index) => self.quic_arrived(index, packet),
@@ -293,7 +293,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     fn fire(&mut self, id: u32) {
-        self.network.timer_event();
+        self.network.links.timer_event();
         let flow = id / FlowTimer::COUNT;
         let index = flow as usize;
         if index >= self.schedules.len() {
@@ -328,13 +328,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     fn radio_event(&mut self) {
-        let Some(radio) = self.network.radio() else { return };
+        let Some(radio) = self.network.radio.as_deref_mut() else { return };
         radio.on_timer(&mut self.event_queue);
         if PACKETS {
             let events = radio.events();
             self.recorder.radio(&events);
         }
-        while let Some(handed) = self.network.radio().and_then(net::radio::Radio::poll_output) {
+        while let Some(handed) = self.network.radio.as_deref_mut().and_then(net::radio::Radio::poll_output) {
             match handed {
                 // Copies of the packet can still be in the radio network: their options stay stored.
                 RadioOutput::Delivered(mut packet, path) => {

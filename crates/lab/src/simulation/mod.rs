@@ -306,7 +306,7 @@ impl Run {
             let end = simulation.end;
             let wired = simulation.recorder.auditor.take().map(|auditor| auditor.close(end, &accounts));
             let radio = simulation.recorder.radio_auditor.take();
-            let radio = radio.zip(simulation.network.radio()).map(|(auditor, radio)| auditor.close(end, radio));
+            let radio = radio.zip(simulation.network.radio.as_deref()).map(|(auditor, radio)| auditor.close(end, radio));
             let (mut found, mut count) = wired.unwrap_or_default();
             if let Some((more, number)) = radio {
                 found.extend(more);

@@ -20,7 +20,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// The memory that the run needs soon, or at its end: description, bytes, remedy.
     pub(super) fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
         let mut needs = self.recorder.memory_needs();
-        let growth = (self.event_queue.growth() + self.network.growth()) as u64;
+        let growth = (self.event_queue.growth() + self.network.ahead.growth()) as u64;
         if growth >= memory::SMALL && self.border.is_none() {
             let accounts = self.network.account(&self.event_queue, self.duration);
             let links = self.topology.link_names().into_iter().zip(accounts.map(|account| account.in_flight));
@@ -36,7 +36,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     pub(super) fn cost(&self) -> (EngineCost, f64) {
         let wired: u64 = self.network.account(&self.event_queue, self.duration).map(|a| a.delivered).sum();
-        let hops = wired + self.network.radio_hops();
+        let hops = wired + self.network.radio.as_ref().map_or(0, |radio| radio.counts().hops);
         let cost = EngineCost {
             events: self.event_queue.events() + self.other_events,
             packet_hops: hops,
@@ -94,7 +94,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             version: crate::VERSION,
             substrate,
             flows,
-            radio: self.network.radio().map(|radio| radio_outcome(radio)),
+            radio: self.network.radio.as_deref().map(radio_outcome),
             wifi,
             cell,
             satellite: self.satellites.as_ref().map(|satellites| satellites.outcome.clone()),
@@ -128,8 +128,8 @@ fn media_outcomes(
     duration: f64,
 ) -> (Vec<WifiOutcome>, Vec<CellOutcome>) {
     let (mut channels, mut cells) = (Vec::new(), Vec::new());
-    for medium in network.media() {
-        match medium.kind() {
+    for medium in &network.media {
+        match &medium.kind {
             MediumKind::Wifi(channel) => {
                 for (link, access, account) in channel.directions() {
                     let wifi = &mut links[link as usize].wifi;

@@ -28,7 +28,7 @@ impl Shape {
         let name = |node| topology.node_name(node).to_string();
         let links = topology.link_ids().map(|link| topology.ends(link));
         let mut channels = vec![None; topology.links()];
-        for (number, medium) in simulation.network.media().iter().enumerate() {
+        for (number, medium) in simulation.network.media.iter().enumerate() {
             for (link, channel, share) in medium.links() {
                 channels[link as usize] = Some((2 * number + channel, share));
             }

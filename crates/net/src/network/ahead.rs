@@ -7,73 +7,27 @@
 
 use super::{Arrival, Network};
 use crate::ids::LinkId;
-use crate::impairment::{Impair, Impairment};
+use crate::impairment::Impair;
 use crate::next_hop::{Hop, LastHop};
 use crate::packet::Packet;
 use crate::tap::{PacketEvent, PacketStep, Tap};
 use units::Time;
 
-impl Network {
-    /// Completes the routes: call it after adding them. `flows` has, for each flow whose receiver does nothing but acknowledge,
-    /// the routes of its data and of its acknowledgements; none for the latter if it does not acknowledge either.
-    pub fn complete_routes(&mut self, flows: impl Iterator<Item = (u32, Option<u32>)>) {
-        self.mark_fused();
-        if !self.fuse_hops || self.tables.is_some() {
-            return;
-        }
-        let users = self.users();
-        for (data, acknowledgements) in flows {
-            self.receive_ahead(data, acknowledgements, &users);
-        }
-    }
+/// The packets that receivers process before their time.
+#[derive(Clone, Default)]
+pub struct Ahead {
+    /// Arrivals at receivers that are not processed yet.
+    received: Vec<(Time, Packet)>,
+    /// Arrivals at receivers after the part of the run that is counted now.
+    pub(super) held: Vec<(Time, Packet)>,
+    /// Of the last packet that was [`Arrival::Ahead`].
+    pub(super) last_hop: LastHop,
+}
 
-    /// Marks in the routes the links that are computed with the one before them.
-    fn mark_fused(&mut self) {
-        let mut after_link = false;
-        for hop in &mut self.routes {
-            let link = hop.as_link();
-            if after_link && link.is_some_and(|link| self.links[link as usize].fused) {
-                *hop = hop.fused();
-            }
-            after_link = link.is_some();
-        }
-    }
-
-    /// For each link, how often it is in a route.
-    fn users(&self) -> Vec<u32> {
-        let mut users = vec![0; self.links.len()];
-        for link in self.routes.iter().filter_map(|hop| hop.as_link()) {
-            users[link as usize] += 1;
-        }
-        users
-    }
-
-    /// Has the receiver at the end of route `data` process packets before their time, if only its acknowledgements use their
-    /// first link, which takes them at any time, and if the last link delivers in order.
-    fn receive_ahead(&mut self, data: u32, acknowledgements: Option<u32>, users: &[u32]) {
-        let links = |route: u32| self.routes[route as usize..].iter().map_while(|hop| hop.as_link());
-        // A change of the scenario can concern what the link does with a packet.
-        let changes = |link| self.has_impairment(link, Impair::serves_changes);
-        let takes =
-            |first| users[first as usize] == 1 && !self.links[first as usize].scheduled && !changes(first);
-        let alone = acknowledgements.is_none_or(|route| links(route).next().is_some_and(takes));
-        let count = links(data).count();
-        let fixed_delay = |last| !changes(last) && !self.has_impairment(last, Impair::displaces);
-        let in_order = links(data).last().is_some_and(fixed_delay);
-        let end = data as usize + count;
-        if alone && in_order && self.routes[end] == Hop::DELIVER {
-            self.routes[end] = Hop::DELIVER_AHEAD;
-        }
-    }
-
-    fn has_impairment(&self, link: u32, property: fn(&Impairment) -> bool) -> bool {
-        let ingress = self.ingress.get(self.links[link as usize].ingress as usize);
-        ingress.is_some_and(|ingress| ingress.impairments.iter().any(property))
-    }
-
-    /// Keeps a packet that is [`Arrival::Ahead`] for [`Network::exchange_received`].
+impl Ahead {
+    /// Keeps a packet that is [`Arrival::Ahead`] for [`Ahead::exchange`].
     #[inline]
-    pub(super) fn keep_received(&mut self, arrival: Arrival, packet: &Packet) {
+    pub fn keep(&mut self, arrival: Arrival, packet: &Packet) {
         if let Arrival::Ahead(at) = arrival {
             self.received.push((at, self.last_hop.applied_to(packet)));
         }
@@ -81,37 +35,22 @@ impl Network {
 
     /// Whether packets are kept for receivers. Those process them before the clock advances.
     #[inline]
-    pub fn has_received(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         !self.received.is_empty()
     }
 
     /// Exchanges the packets that are kept for receivers, in their order and with the times of their arrival, which can be in
     /// the future, for an empty list.
     #[inline]
-    pub fn exchange_received(&mut self, list: &mut Vec<(Time, Packet)>) {
+    pub fn exchange(&mut self, list: &mut Vec<(Time, Packet)>) {
         debug_assert!(list.is_empty());
         std::mem::swap(&mut self.received, list);
     }
 
     /// Makes the last hop of a packet that was kept for its receiver that of [`Arrival::Ahead`].
     #[inline]
-    pub fn resume_received(&mut self, packet: &Packet) {
+    pub fn resume(&mut self, packet: &Packet) {
         self.last_hop = LastHop { route: packet.route, began: packet.began };
-    }
-
-    /// Whether everything up to `at` belongs to the part of the run that is counted now: the warm-up, or the rest.
-    #[inline]
-    pub fn is_counted_now(&self, at: Time) -> bool {
-        at <= self.border
-    }
-
-    /// Makes the arrival of `packet` at the end of its route at `at`, which can be in the future, the current event.
-    #[inline]
-    pub fn deliver_ahead<T: Tap>(&mut self, tap: &mut T, at: Time, packet: &Packet) {
-        if T::PACKETS {
-            self.report_arrival(tap, at, &self.last_hop.applied_to(packet));
-        }
-        self.cause = self.last_hop.began;
     }
 
     /// Holds a packet that was [`Arrival::Ahead`] and arrives after the part of the run that is counted now.
@@ -124,6 +63,65 @@ impl Network {
     pub fn growth(&self) -> usize {
         let soon = 4 * self.held.len() >= 3 * self.held.capacity();
         if soon { 2 * size_of::<(Time, Packet)>() * self.held.capacity() } else { 0 }
+    }
+
+    /// Has the receivers process the packets that were held.
+    pub(super) fn release(&mut self) {
+        self.received.append(&mut self.held);
+    }
+}
+
+impl Network {
+    /// Completes the routes: call it after adding them. `flows` has, for each flow whose receiver does nothing but acknowledge,
+    /// the routes of its data and of its acknowledgements; none for the latter if it does not acknowledge either.
+    pub fn complete_routes(&mut self, flows: impl Iterator<Item = (u32, Option<u32>)>) {
+        let mut after_link = false;
+        for hop in &mut self.routes {
+            let link = hop.as_link();
+            if after_link && link.is_some_and(|link| self.links.states[link as usize].fused) {
+                *hop = hop.fused(); // computed with the link before it
+            }
+            after_link = link.is_some();
+        }
+        if !self.fuse_hops || self.tables.is_some() {
+            return;
+        }
+        // For each link, how often it is in a route.
+        let mut users = vec![0; self.links.states.len()];
+        for link in self.routes.iter().filter_map(|hop| hop.as_link()) {
+            users[link as usize] += 1;
+        }
+        for (data, acknowledgements) in flows {
+            self.receive_ahead(data, acknowledgements, &users);
+        }
+    }
+
+    /// Has the receiver at the end of route `data` process packets before their time, if only its acknowledgements use their
+    /// first link, which takes them at any time, and if the last link delivers in order.
+    fn receive_ahead(&mut self, data: u32, acknowledgements: Option<u32>, users: &[u32]) {
+        let links = |route: u32| self.routes[route as usize..].iter().map_while(|hop| hop.as_link());
+        // A change of the scenario can concern what the link does with a packet.
+        let changes = |link| self.links.has_impairment(link, Impair::serves_changes);
+        let takes = |first| {
+            users[first as usize] == 1 && !self.links.states[first as usize].scheduled && !changes(first)
+        };
+        let alone = acknowledgements.is_none_or(|route| links(route).next().is_some_and(takes));
+        let count = links(data).count();
+        let fixed_delay = |last| !changes(last) && !self.links.has_impairment(last, Impair::displaces);
+        let in_order = links(data).last().is_some_and(fixed_delay);
+        let end = data as usize + count;
+        if alone && in_order && self.routes[end] == Hop::DELIVER {
+            self.routes[end] = Hop::DELIVER_AHEAD;
+        }
+    }
+
+    /// Makes the arrival of `packet` at the end of its route at `at`, which can be in the future, the current event.
+    #[inline]
+    pub fn deliver_ahead<T: Tap>(&mut self, tap: &mut T, at: Time, packet: &Packet) {
+        if T::PACKETS {
+            self.report_arrival(tap, at, &self.ahead.last_hop.applied_to(packet));
+        }
+        self.links.cause = self.ahead.last_hop.began;
     }
 
     /// Reports the arrival of a packet at the end of its link.

@@ -43,18 +43,18 @@ pub fn can_be_cut(network: &Network) -> bool {
     network.tables.is_none()
         && network.radio.is_none()
         && network.media.is_empty()
-        && network.sojourns.is_none()
-        && network.beyond.is_empty()
-        && network.local.is_empty()
-        && network.links.len() < Tie::SOURCES
-        && !network.ingress.iter().any(|ingress| ingress.impairments.iter().any(Impair::serves_changes))
+        && network.links.sojourns.is_none()
+        && network.links.beyond.is_empty()
+        && network.links.local.is_empty()
+        && network.links.states.len() < Tie::SOURCES
+        && !network.links.ingress.iter().any(|ingress| ingress.impairments.iter().any(Impair::serves_changes))
 }
 
 /// The least time from the event in which a packet enters `link` to its arrival at the far end; none if the network cannot be
 /// cut there, because packets arrive at once or in another order.
 pub fn lookahead(network: &Network, link: LinkId) -> Option<Span> {
-    let state = network.links[link.0 as usize];
-    let ingress = network.ingress.get(state.ingress as usize);
+    let state = network.links.states[link.0 as usize];
+    let ingress = network.links.ingress.get(state.ingress as usize);
     let displaces = ingress.is_some_and(|ingress| ingress.impairments.iter().any(Impairment::displaces));
     (state.delay > Span::ZERO && !displaces).then_some(state.delay)
 }
@@ -67,13 +67,13 @@ pub fn route_links(network: &Network, route: u32) -> impl Iterator<Item = LinkId
 /// The link over which the last packet that was [`super::Arrival::Ahead`] arrives.
 #[inline]
 pub fn last_link(network: &Network) -> Option<LinkId> {
-    network.routes[network.last_hop.route as usize].as_link().map(LinkId)
+    network.routes[network.ahead.last_hop.route as usize].as_link().map(LinkId)
 }
 
 /// The last packet that was [`super::Arrival::Ahead`] as it arrives.
 #[inline]
 pub fn as_it_arrives(network: &Network, packet: &Packet) -> Packet {
-    network.last_hop.applied_to(packet)
+    network.ahead.last_hop.applied_to(packet)
 }
 
 /// Schedules the arrival at `at` of a packet that has left another part over `link`; computes its passage over fused links at
@@ -87,33 +87,35 @@ pub fn arrives_from<T: Tap>(
 ) {
     let next = packet.route + 1;
     let hop = network.routes[next as usize];
-    if hop.is_fused() && at <= network.horizon {
+    if hop.is_fused() && at <= network.links.horizon {
         let arrival = network.pass::<T, false>(event_queue, tap, (at, next, hop.index() as u32), packet);
-        return network.keep_received(arrival, packet);
+        return network.ahead.keep(arrival, packet);
     }
-    network.note_repetition(link.0, at);
-    let hint = &mut network.links[link.0 as usize].hint;
+    network.links.note_repetition(link.0, at);
+    let hint = &mut network.links.states[link.0 as usize].hint;
     event_queue.push(at, Tie::scheduled(at, packet.began, link.0 + 1), packet, hint, |_| {});
 }
 
 /// Exchanges the state of a link between two copies of a network.
 pub fn exchange_link(one: &mut Network, other: &mut Network, link: LinkId) {
     let number = link.0 as usize;
-    std::mem::swap(&mut one.links[number], &mut other.links[number]);
-    let ingress = one.links[number].ingress as usize;
-    if let (Some(one), Some(other)) = (one.ingress.get_mut(ingress), other.ingress.get_mut(ingress)) {
+    std::mem::swap(&mut one.links.states[number], &mut other.links.states[number]);
+    let ingress = one.links.states[number].ingress as usize;
+    if let (Some(one), Some(other)) =
+        (one.links.ingress.get_mut(ingress), other.links.ingress.get_mut(ingress))
+    {
         std::mem::swap(one, other);
     }
-    let [first, second] = [&mut *one, &mut *other].map(|network| network.unsent.remove(&link.0));
-    one.unsent.extend(second.map(|unsent| (link.0, unsent)));
-    other.unsent.extend(first.map(|unsent| (link.0, unsent)));
+    let [first, second] = [&mut *one, &mut *other].map(|network| network.links.unsent.remove(&link.0));
+    one.links.unsent.extend(second.map(|unsent| (link.0, unsent)));
+    other.links.unsent.extend(first.map(|unsent| (link.0, unsent)));
 }
 
 /// The number of packets on each link, apart from those that wait in its queue.
 pub fn in_flight(network: &Network, event_queue: &EventQueue<Packet>) -> Vec<u64> {
-    let mut counts = vec![0u64; network.links.len()];
+    let mut counts = vec![0u64; network.links.states.len()];
     let events = event_queue.in_flight().map(|(_, packet)| packet);
-    for packet in events.chain(network.held.iter().map(|(_, packet)| packet)) {
+    for packet in events.chain(network.ahead.held.iter().map(|(_, packet)| packet)) {
         // A packet that was just received by radio is on no link.
         if let Some(count) = counts.get_mut(network.routes[packet.route as usize].index()) {
             *count += 1;

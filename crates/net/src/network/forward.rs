@@ -68,25 +68,25 @@ impl Network {
         let port = match tables.port(row, node) {
             Ok(port) => port,
             Err(link) => {
-                self.drop_packet(tap, link, now, packet, DropReason::Route);
+                self.links.drop_packet(tap, link, now, packet, DropReason::Route);
                 return false;
             }
         };
-        if self.links[tables.outgoing[port as usize].link as usize].scheduled {
+        if self.links.states[tables.outgoing[port as usize].link as usize].scheduled {
             let route = tables.outgoing[port as usize].place + 2 * row;
             return self.enqueue_scheduled(event_queue, tap, route, packet);
         }
         let (id, header) = (tables.outgoing[port as usize].link, tables.header(port));
-        let link = &mut self.links[id as usize];
+        let link = &mut self.links.states[id as usize];
         // During the pause after a hand-off the transmitter counts as busy.
         let ready = now.max(link.free_at);
         let start = tables.not_before(port, ready);
         if start > ready {
             link.free_at = start;
         }
-        let Some(accepted) = self.admit(tap, id, now, packet) else { return false };
-        let packet = &self.rewritten(id, now, packet, accepted.marked);
-        let (start, _) = self.transmit_at(tap, id, now, packet, packet.size + header);
+        let Some(accepted) = self.links.admit(tap, id, now, packet) else { return false };
+        let packet = &self.links.rewritten(id, now, packet, accepted.marked);
+        let (start, _) = self.links.transmit_at(tap, id, now, packet, packet.size + header);
         let lost = accepted.lost.then_some(DropReason::Loss);
         self.propagate_by_table(event_queue, tap, (port, row, start), packet, lost)
     }
@@ -104,7 +104,7 @@ impl Network {
         let Network { tables, links, routes, .. } = self;
         let Some(tables) = tables else { return false };
         let id = tables.outgoing[port as usize].link;
-        let link = &mut links[id as usize];
+        let link = &mut links.states[id as usize];
         let (rows, mut reason) = (tables.rows(), lost);
         match tables.transit(port, start, |link| places(routes, rows, link)) {
             LinkTransit::Arrives(over) => port = over,
@@ -115,7 +115,7 @@ impl Network {
             reason = Some(DropReason::Handoff);
         }
         if let Some(reason) = reason {
-            self.lose(tap, id, packet, reason);
+            self.links.lose(tap, id, packet, reason);
             return false;
         }
         let route = tables.outgoing[port as usize].place + 2 * row;

@@ -1,7 +1,8 @@
 //! Media: links whose packets leave when the medium that they share serves them.
 
-use super::{NO_INGRESS, Network};
+use super::Network;
 use crate::ids::LinkId;
+use crate::links::Links;
 use crate::medium::{Medium, MediumKind};
 use crate::next_hop::Hop;
 use crate::packet::{Packet, PacketKind};
@@ -10,19 +11,19 @@ use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::turn::{Queues, Released};
 use engine::{EventQueue, Tie};
-use units::{Span, Time};
+use units::Time;
 
 /// The queues of the links while a medium serves them.
 pub(super) struct LinkQueues<'a, T: Tap> {
-    pub network: &'a mut Network,
+    pub links: &'a mut Links,
     pub tap: &'a mut T,
     pub now: Time,
 }
 
 impl<T: Tap> LinkQueues<'_, T> {
     fn service(&self, link: u32) -> Option<&Service> {
-        let ingress = self.network.links[link as usize].ingress as usize;
-        self.network.ingress[ingress].service.as_deref()
+        let ingress = self.links.states[link as usize].ingress as usize;
+        self.links.ingress[ingress].service.as_deref()
     }
 }
 
@@ -40,7 +41,7 @@ impl<T: Tap> Queues for LinkQueues<'_, T> {
     }
 
     fn next_of(&mut self, link: u32, place: usize) -> Option<Waiting> {
-        self.network.take_for_medium(self.tap, (link, place), self.now)
+        self.links.take_for_medium(self.tap, (link, place), self.now)
     }
 }
 
@@ -52,16 +53,6 @@ impl Network {
         self.routes.extend([Hop::LOOKUP, Hop::medium(number)]);
         self.media.push(Medium::new(kind, Packet::new(PacketKind::Udp, 0, route, 0, 0, Time::ZERO)));
         number
-    }
-
-    /// The media.
-    pub fn media(&self) -> &[Medium] {
-        &self.media
-    }
-
-    /// Changes the medium of number `number`, before the run.
-    pub fn medium_mut(&mut self, number: u32) -> &mut MediumKind {
-        &mut self.media[number as usize].kind
     }
 
     /// Offers a packet to the queue of a direction: its link, its medium, and the number there of its first access category.
@@ -77,7 +68,7 @@ impl Network {
         let place = service.scheduler.place(&packet.packet);
         let direction = direction + place as u32;
         let full = self.media[medium as usize].refuses(direction);
-        if !self.admit_scheduled(tap, service, id, packet, (false, full)) {
+        if !self.links.admit_scheduled(tap, service, id, packet, (false, full)) {
             return false;
         }
         if service.waits(place) {
@@ -104,28 +95,17 @@ impl Network {
         let medium = &mut media[number as usize];
         medium.due = Time::NEVER;
         let observed = T::PACKETS && tap.wants_transmissions();
-        let turn = medium.serve(now, &mut LinkQueues { network: self, tap, now }, observed);
+        let turn = medium.serve(now, &mut LinkQueues { links: &mut self.links, tap, now }, observed);
         medium.schedule(event_queue);
         self.media = media;
         turn.transmissions.iter().flatten().for_each(|transmission| tap.transmission(transmission));
         for (link, used) in turn.usage {
-            self.count_usage(link, now, used);
+            self.links.count_usage(link, now, used);
         }
         for (link, end, released) in turn.released {
             self.release(event_queue, tap, link, (now, end), &released);
         }
-        self.wake_senders(event_queue);
-    }
-
-    /// Link `id` has used its medium for a span that begins at `now`.
-    fn count_usage(&mut self, id: u32, now: Time, used: Span) {
-        let end = now + used;
-        if end <= self.border {
-            let link = &mut self.links[id as usize];
-            link.busy = link.busy + used;
-        } else {
-            self.count_late(id, used, |from| end.since(from.max(now).min(end)));
-        }
+        self.links.local.wake(event_queue);
     }
 
     /// A packet leaves a receiver at `end`, after a transmission that began at `start`.
@@ -138,56 +118,32 @@ impl Network {
         released: &Released,
     ) {
         let packet = &released.packet.packet;
-        self.links[id as usize].free_at = end;
+        self.links.states[id as usize].free_at = end;
         if T::PACKETS {
             let step = PacketStep::Depart;
             tap.packet(&PacketEvent { at: end, link: LinkId(id), step, packet: *packet, node: None });
         }
-        let ingress = &mut self.ingress[self.links[id as usize].ingress as usize];
+        let ingress = &mut self.links.ingress[self.links.states[id as usize].ingress as usize];
         if ingress.service.as_ref().is_some_and(|service| service.local) {
-            self.local.leaves(id, packet.flow, packet.size, end);
+            self.links.local.leaves(id, packet.flow, packet.size, end);
         }
         let impaired = !ingress.impairments.is_empty();
         let lost = released.lost.or_else(|| (impaired && ingress.loses()).then_some(DropReason::Loss));
         if let Some(reason) = lost.filter(|reason| !ingress.keeps(packet, *reason)) {
-            self.lose(tap, id, packet, reason);
-            return self.forget_options(packet);
+            self.links.lose(tap, id, packet, reason);
+            return self.links.carried.dropped(packet);
         }
-        if let Some(sojourns) = &mut self.sojourns {
+        if let Some(sojourns) = &mut self.links.sojourns {
             sojourns.record_delay(id, released.packet.arrived, end);
         }
         let effect = &released.packet.effect;
         if !effect.displaces() {
             let arrival = self.propagate(event_queue, tap, (packet.route, id, start), packet);
-            return self.keep_received(arrival, packet);
+            return self.ahead.keep(arrival, packet);
         }
-        let link = &mut self.links[id as usize];
+        let link = &mut self.links.states[id as usize];
         let arrival = ingress.displaced(end + link.delay, effect);
         let tie = Tie::scheduled(arrival, start, id + 1);
         event_queue.push(arrival, tie, packet, &mut link.hint, |packet| packet.began = start);
-    }
-
-    /// Takes the next packet from the queue of link `id` for a transmission that begins now, of the access category at `place`.
-    fn take_for_medium<T: Tap>(
-        &mut self,
-        tap: &mut T,
-        (id, place): (u32, usize),
-        now: Time,
-    ) -> Option<Waiting> {
-        let ingress = self.links[id as usize].ingress;
-        debug_assert!(ingress != NO_INGRESS);
-        let mut service = self.ingress[ingress as usize].service.take()?;
-        let impaired = !self.ingress[ingress as usize].impairments.is_empty();
-        service.scheduler.select(place);
-        let mut next = self.take_waiting(tap, &mut service, (id, place), now, impaired);
-        if let Some(next) = &mut next {
-            service.left(next);
-            if next.marked.is_some() {
-                self.leave_marked(tap, &service, (id, now), next, impaired);
-            }
-            self.count_sojourn(id, next.arrived, now);
-        }
-        self.ingress[ingress as usize].service = Some(service);
-        next
     }
 }

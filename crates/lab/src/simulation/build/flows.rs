@@ -74,7 +74,7 @@ pub(super) fn add_flows(
                     && let Some(first) = path.links().next()
                 {
                     let timer = number as u32 * FlowTimer::COUNT + FlowTimer::Pace as u32;
-                    network.limit_local(number as u32, *first, timer);
+                    network.links.limit_local(number as u32, *first, timer);
                 }
             }
             FlowKind::Quic(quic) => flows.add_quic(plan, number as u32, flow, quic, (routes, copied)),

@@ -21,10 +21,7 @@ pub(super) fn add_links(
 ) -> (Network, Vec<Span>, Vec<AuditedLink>) {
     let topology = &layout.topology;
     let hops = layout.paths.iter().map(|path| path.links().count() + 3).sum();
-    let mut network = Network::new(plan.end, directions.len(), hops);
-    if plan.settings.unfused {
-        network.unfuse();
-    }
+    let mut network = Network::new(plan.end, directions.len(), hops, !plan.settings.unfused);
     let round_trips = longest_round_trips(layout, directions);
     let mut audited = Vec::new();
     let mut media = Media::default();

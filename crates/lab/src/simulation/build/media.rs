@@ -134,7 +134,7 @@ impl Media {
             let channel = Channel::new(set.channel.clone(), set.options.clone());
             network.add_medium(MediumKind::Wifi(Box::new(channel)))
         });
-        let MediumKind::Wifi(channel) = network.medium_mut(number) else {
+        let MediumKind::Wifi(channel) = &mut network.media[number as usize].kind else {
             unreachable!("the number is that of a channel")
         };
         let from = topology.ends(link).0;
@@ -183,7 +183,7 @@ impl Media {
             .cells
             .entry(name.into())
             .or_insert_with(|| network.add_medium(MediumKind::Cell(Box::new(Cell::new(options.clone())))));
-        let MediumKind::Cell(cell) = network.medium_mut(number) else {
+        let MediumKind::Cell(cell) = &mut network.media[number as usize].kind else {
             unreachable!("the number is that of a cell")
         };
         let up = topology.node_name(topology.ends(link).0) != options.station;

@@ -60,19 +60,19 @@ fn add_media(
             radio.watch();
         }
         radio.start(event_queue);
-        network.set_radio(radio);
+        network.radio = Some(Box::new(radio));
     }
     let warmup = (plan.scenario.warmup > Span::ZERO).then(|| {
         timers.push(TimerOwner::Warmup);
         let end = Time::ZERO + plan.scenario.warmup;
-        network.set_warmup(end);
+        network.links.set_warmup(end);
         // It comes up when all that happens up to the end of the warm-up has happened.
         let timer = event_queue.add_timers(1);
         event_queue.set_timer(timer, end + Span::from_ps(1));
         Warmup { duration: plan.scenario.warmup, outcome: None }
     });
     if plan.scenario.delays {
-        network.record_sojourns();
+        network.links.record_sojourns();
     }
     Media { timers, satellites: schedule, warmup }
 }

@@ -182,7 +182,8 @@ impl Load {
         for ((data, acknowledgements), (schedule, ends)) in
             simulation.routes.iter().zip(simulation.schedules.iter().zip(&simulation.ends))
         {
-            let share = |link: LinkId| network.rate(link).bps() as f64 / f64::from(users[link.0 as usize]);
+            let share =
+                |link: LinkId| network.links.rate(link).bps() as f64 / f64::from(users[link.0 as usize]);
             let rate = route_links(network, *data).map(share).fold(f64::INFINITY, f64::min);
             let active = simulation.end.min(schedule.stop).since(schedule.start.min(simulation.end));
             let most = schedule.segments.map_or(f64::INFINITY, f64::from);

@@ -1,18 +1,15 @@
 //! Counters of links over the whole run and over its warm-up. A link counts a packet when it accepts it, before the
 //! departure and the arrival. The functions here subtract what happens after the end of the warm-up or of the run.
 
-use super::{Network, cut};
+use super::Links;
 use crate::link::{Beyond, IngressState, LinkAccount};
-use crate::medium::Medium;
-use crate::packet::Packet;
 use crate::sojourn::Sojourns;
 use crate::tap::DropReason;
-use engine::EventQueue;
 use units::{Span, Time};
 
-impl Network {
+impl Links {
     /// Records waiting times, for [`LinkAccount::p95_sojourn_s`]. Call it after adding the links and after
-    /// [`Network::set_warmup`].
+    /// [`Links::set_warmup`].
     pub fn record_sojourns(&mut self) {
         let from = if self.beyond.is_empty() { Time::ZERO } else { self.border };
         self.sojourns = Some(Box::new(Sojourns::new(from)));
@@ -24,11 +21,11 @@ impl Network {
 
     /// Counts a transmission that ends after the warm-up or after the run, or any if waiting times are recorded.
     #[cold]
-    pub(super) fn transmit_late(&mut self, id: u32, now: Time, start: Time, depart: Time) {
+    pub(crate) fn transmit_late(&mut self, id: u32, now: Time, start: Time, depart: Time) {
         self.count_late(id, depart.since(start), |end| depart.since(start.max(end)));
         let waited = |end: Time| if now <= end { start.min(end).since(now).ps() as f64 } else { 0.0 };
         let whole = waited(self.horizon);
-        self.links[id as usize].waited += whole;
+        self.states[id as usize].waited += whole;
         if start > self.horizon {
             self.unsent.entry(id).or_default().add(whole);
         }
@@ -51,9 +48,9 @@ impl Network {
     /// Counts the transmission of a packet that ends after the warm-up or after the run, and that keeps the transmitter busy
     /// for `busy`. `after` gives the part of `busy` after a time.
     #[cold]
-    pub(super) fn count_late(&mut self, id: u32, busy: Span, after: impl Fn(Time) -> Span) {
+    pub(crate) fn count_late(&mut self, id: u32, busy: Span, after: impl Fn(Time) -> Span) {
         let later = after(self.horizon);
-        let link = &mut self.links[id as usize];
+        let link = &mut self.states[id as usize];
         link.busy = link.busy + (busy - later);
         if let Some(beyond) = self.beyond.get_mut(id as usize) {
             beyond.busy = beyond.busy + (after(self.border) - later);
@@ -62,33 +59,50 @@ impl Network {
 
     /// Counts the waiting time of a packet of a scheduled link.
     #[inline]
-    pub(super) fn count_sojourn(&mut self, id: u32, now: Time, start: Time) {
-        self.links[id as usize].waited += start.since(now).ps() as f64;
+    pub(crate) fn count_sojourn(&mut self, id: u32, now: Time, start: Time) {
+        self.states[id as usize].waited += start.since(now).ps() as f64;
         if let Some(sojourns) = &mut self.sojourns {
             sojourns.record(id, now, start);
+        }
+    }
+
+    /// Link `id` has used its medium for a span that begins at `now`.
+    pub(crate) fn count_usage(&mut self, id: u32, now: Time, used: Span) {
+        let end = now + used;
+        if end <= self.border {
+            let link = &mut self.states[id as usize];
+            link.busy = link.busy + used;
+        } else {
+            self.count_late(id, used, |from| end.since(from.max(now).min(end)));
         }
     }
 
     /// Counts an arrival, at the end of link `id` in front of a fused link, that is after the end of the warm-up or
     /// of the run. Returns whether it is after the end of the run.
     #[cold]
-    pub(super) fn arrives_late(&mut self, id: u32, arrival: Time) -> bool {
+    pub(crate) fn arrives_late(&mut self, id: u32, arrival: Time) -> bool {
         if arrival <= self.horizon {
             self.beyond[id as usize].delivered += 1;
         }
         arrival > self.horizon
     }
 
-    /// Sets the end of the warm-up, so that [`Network::account`] is valid at that time too. Call it after adding the
+    /// Whether everything up to `at` belongs to the part of the run that is counted now: the warm-up, or the rest.
+    #[inline]
+    pub fn is_counted_now(&self, at: Time) -> bool {
+        at <= self.border
+    }
+
+    /// Sets the end of the warm-up, so that [`Links::account`] is valid at that time too. Call it after adding the
     /// links.
     pub fn set_warmup(&mut self, at: Time) {
         (self.border, self.simple_until) = (at, at);
-        self.beyond = vec![Beyond::default(); self.links.len()];
+        self.beyond = vec![Beyond::default(); self.states.len()];
     }
 
-    /// Ends the warm-up. Call it after [`Network::account`] for the warm-up.
-    pub fn end_warmup(&mut self) {
-        for (link, beyond) in self.links.iter().zip(&self.beyond) {
+    /// Ends the warm-up. Call it after [`Links::account`] for the warm-up.
+    pub(crate) fn end_warmup(&mut self) {
+        for (link, beyond) in self.states.iter().zip(&self.beyond) {
             let ingress = self.ingress.get_mut(link.ingress as usize);
             if let Some(service) = ingress.and_then(|ingress| ingress.service.as_mut()) {
                 let remaining = beyond.busy.seconds() * service.nominal.bps() as f64;
@@ -96,7 +110,6 @@ impl Network {
             }
         }
         self.border = self.horizon;
-        self.received.append(&mut self.held);
         if self.sojourns.is_none() {
             self.simple_until = self.horizon;
         }
@@ -105,25 +118,14 @@ impl Network {
 
     /// The account of every link over the first `duration` of the run, in the order of their numbers: the whole run or the
     /// warm-up. `event_queue` contains the packets in flight.
-    pub fn account(
-        &self,
-        event_queue: &EventQueue<Packet>,
-        duration: Span,
-    ) -> impl Iterator<Item = LinkAccount> + '_ {
-        let mut in_flight = cut::in_flight(self, event_queue);
-        for (count, elsewhere) in in_flight.iter_mut().zip(&self.elsewhere) {
-            *count += elsewhere;
-        }
-        for (link, count) in self.media.iter().flat_map(Medium::outstanding) {
-            in_flight[link as usize] += count;
-        }
-        for (count, link) in in_flight.iter_mut().zip(&self.links) {
+    pub fn account(&self, mut in_flight: Vec<u64>, duration: Span) -> impl Iterator<Item = LinkAccount> + '_ {
+        for (count, link) in in_flight.iter_mut().zip(&self.states) {
             *count += self.ingress.get(link.ingress as usize).map_or(0, IngressState::waiting);
         }
         let (seconds, end) = (duration.seconds(), Time::ZERO + duration);
         let (none, nothing) = (IngressState::default(), Beyond::default());
         let unsent_at_end = |number: usize| self.unsent.get(&(number as u32)).copied().unwrap_or_default();
-        self.links.iter().zip(in_flight).enumerate().map(move |(number, (link, flying))| {
+        self.states.iter().zip(in_flight).enumerate().map(move |(number, (link, flying))| {
             let beyond = self.beyond.get(number).unwrap_or(&nothing);
             let accepted = link.accepted - beyond.accepted;
             let busy = link.busy - beyond.busy;

@@ -1,8 +1,8 @@
 //! Changes of a link in the middle of a run. The parts that can change have a place from the start of the run: a link whose
-//! rate, delay or queue changes is served at each departure ([`Network::set_scheduler`]), so what waits obeys the new value;
+//! rate, delay or queue changes is served at each departure ([`crate::Network::set_scheduler`]), so what waits obeys the new value;
 //! a link that drops packets on demand, keeps them or leaves them unmarked has impairments ([`Impairment::OnDemand`]).
 
-use super::Network;
+use super::Links;
 use crate::ids::LinkId;
 use crate::impairment::{Impair, Impairment, OnDemand};
 use crate::link::IngressState;
@@ -17,14 +17,14 @@ use units::{Rate, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotPrepared;
 
-impl Network {
+impl Links {
     fn ingress_of(&mut self, link: LinkId) -> Result<&mut IngressState, NotPrepared> {
-        self.ingress.get_mut(self.links[link.0 as usize].ingress as usize).ok_or(NotPrepared)
+        self.ingress.get_mut(self.states[link.0 as usize].ingress as usize).ok_or(NotPrepared)
     }
 
     /// The propagation delay of a link.
     pub fn delay(&self, link: LinkId) -> Span {
-        self.links[link.0 as usize].delay
+        self.states[link.0 as usize].delay
     }
 
     /// The rate of a link at the start of the run.
@@ -39,7 +39,7 @@ impl Network {
         link: LinkId,
         rate: Rate,
     ) -> Result<(), NotPrepared> {
-        let from = event_queue.now().max(self.links[link.0 as usize].free_at);
+        let from = event_queue.now().max(self.states[link.0 as usize].free_at);
         let service = self.ingress_of(link)?.service.as_mut().ok_or(NotPrepared)?;
         let Transmitter::Changing(rates) = &mut service.transmitter else { return Err(NotPrepared) };
         rates.retain(|(at, _)| *at < from);
@@ -59,7 +59,7 @@ impl Network {
             _ => None,
         });
         place.ok_or(NotPrepared)?.set_ordered(ordered);
-        self.links[link.0 as usize].delay = delay;
+        self.states[link.0 as usize].delay = delay;
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Network {
         }
         if !service.drops.is_empty() {
             self.discard(tap, &mut service, link.0, now, true);
-            self.wake_senders(event_queue);
+            self.local.wake(event_queue);
         }
         self.ingress_of(link)?.service = Some(service);
         Ok(())
