@@ -219,14 +219,12 @@ impl Sender {
     }
 
     /// Called after an event: sets the controller's timer.
-    #[inline(always)]
+    #[cfg_attr(target_family = "wasm", inline(never))] // the page has a bound on its size
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn after<W: FlowContext>(&mut self, context: &mut W) {
         let connection = &mut self.connection;
         if connection.reports.has_rate() && !matches!(connection.recovery_state, RecoveryState::Rack(_)) {
-            let in_flight = connection.in_flight();
-            if connection.next >= connection.limit && in_flight < connection.window() {
-                connection.reports.application_limits(in_flight.max(1)); // it is not the window that limits
-            }
+            note_application_limit(connection);
         }
         if connection.reports.has(Signals::TIMER) && !connection.done {
             let at = connection.controller.wake_at();
@@ -235,5 +233,14 @@ impl Sender {
                     .set_timer(FlowTimer::Wake, if at == Time::NEVER { at } else { at.max(context.now()) });
             }
         }
+    }
+}
+
+/// Notes that the application limits the sender, and not the window, if it does.
+#[inline(never)] // most controllers need no rate samples
+fn note_application_limit(connection: &mut Connection) {
+    let in_flight = connection.in_flight();
+    if connection.next >= connection.limit && in_flight < connection.window() {
+        connection.reports.application_limits(in_flight.max(1));
     }
 }

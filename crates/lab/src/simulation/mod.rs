@@ -331,7 +331,10 @@ impl Run {
 
     /// What the numbers in the logs stand for.
     pub fn shape(&self) -> Shape {
-        each!(&self.inner, simulation => Shape::of(simulation))
+        each!(&self.inner, simulation => {
+            let Simulation { topology, network, senders, quic, names, ends, .. } = &**simulation;
+            Shape::new(topology, &network.media, (senders, quic), (names, ends))
+        })
     }
 
     /// Adds a capture at the node or link `place` (`a->b`; `a-b` for both directions), or at all sending hosts if

@@ -1,6 +1,8 @@
 //! What the numbers in the logs of a run stand for.
 
-use super::event_loop::Simulation;
+use super::quic::QuicEndpoints;
+use net::{Medium, NodeId, Topology};
+use transport::Sender;
 
 /// The links and flows of a run, by their numbers in its logs.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,28 +23,30 @@ pub struct Shape {
 }
 
 impl Shape {
-    pub(super) fn of<const WINDOWS: bool, const PACKETS: bool>(
-        simulation: &Simulation<WINDOWS, PACKETS>,
+    pub(super) fn new(
+        topology: &Topology,
+        media: &[Medium],
+        (senders, quic): (&[Sender], &[QuicEndpoints]),
+        (names, ends): (&[String], &[[NodeId; 2]]),
     ) -> Shape {
-        let topology = &simulation.topology;
         let name = |node| topology.node_name(node).to_string();
-        let links = topology.link_ids().map(|link| topology.ends(link));
         let mut channels = vec![None; topology.links()];
-        for (number, medium) in simulation.network.media.iter().enumerate() {
+        for (number, medium) in media.iter().enumerate() {
             for (link, channel, share) in medium.links() {
                 channels[link as usize] = Some((2 * number + channel, share));
             }
         }
-        let tcp = simulation.senders.iter().map(|sender| Some(sender.options().packet));
-        let quic = simulation.quic.iter().map(|flow| Some(flow.segment()));
+        let tcp = senders.iter().map(|sender| Some(sender.options().packet));
+        let quic = quic.iter().map(|flow| Some(flow.segment()));
         let mut segment_bytes: Vec<Option<u32>> = tcp.chain(quic).collect();
-        segment_bytes.resize(simulation.names.len(), None);
+        segment_bytes.resize(names.len(), None);
+        let link_ends = topology.link_ids().map(|link| topology.ends(link));
         Shape {
             links: topology.link_names(),
-            link_ends: links.map(|(from, to)| [name(from), name(to)]).collect(),
+            link_ends: link_ends.map(|(from, to)| [name(from), name(to)]).collect(),
             channels,
-            flows: simulation.names.clone(),
-            flow_ends: simulation.ends.iter().map(|ends| ends.map(name)).collect(),
+            flows: names.to_vec(),
+            flow_ends: ends.iter().map(|ends| ends.map(name)).collect(),
             segment_bytes,
         }
     }

@@ -250,7 +250,7 @@ impl Connection {
     /// Passes an ACK that permits window growth to the controller.
     pub fn notify_growth<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress) {
         let phase = if self.phase == Phase::Loss { Phase::Loss } else { Phase::Open };
-        self.notify(context, packet, progress, phase);
+        pass_to_controller(self, context, packet, progress, phase);
     }
 
     /// Passes a duplicate ACK, already counted, to the controller.
@@ -260,42 +260,9 @@ impl Connection {
     }
 
     /// Passes an ACK to the controller. In [`Phase::Recovery`] it does not permit window growth.
-    #[inline(always)]
+    #[inline(never)] // keeps the paths of the recoveries short
     pub fn notify<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress, phase: Phase) {
-        let receiver_time = self.reports.receiver_time(&self.options, packet);
-        let outstanding = (self.next - self.una) as f64;
-        let before = outstanding + progress.acked as f64;
-        let (prior_in_flight, in_flight) = match self.recovery_state.scoreboard() {
-            Some(sack) => (sack.prior_in_flight as f64, self.in_flight() as f64),
-            None => (before, outstanding),
-        };
-        let ece = packet.ece && self.options.ecn;
-        let mut ack = Ack {
-            now: context.now(),
-            newly_acked: progress.acked,
-            delivered: progress.acked,
-            newly_lost: 0,
-            delivered_total: 0,
-            lost_total: 0,
-            dupacks: progress.dupacks,
-            acked_through: (self.una as u64).wrapping_sub(1),
-            next: self.next as u64,
-            in_flight,
-            prior_in_flight,
-            rtt: self.sample,
-            receiver_time,
-            ece,
-            rate: None,
-            phase,
-            may_grow: progress.acked > 0 && phase != Phase::Recovery && !ece,
-            paced: self.paced,
-            pacing_wait: Span::ZERO,
-            window_limited: before + 1.0 > self.controller.cwnd(),
-        };
-        if progress.acked > 0 {
-            ack.rate = self.reports.take_sample(); // a duplicate ACK has none
-        }
-        self.controller.on_ack(&ack);
+        pass_to_controller(self, context, packet, progress, phase);
     }
 
     /// Completes the flow if all data is acknowledged, and the application writes no more. Returns whether it is complete.
@@ -331,4 +298,49 @@ impl Connection {
         self.timing = false;
         self.next = self.una;
     }
+}
+
+/// Passes an ACK to the controller.
+#[inline(always)] // or an ACK pays a call for it
+fn pass_to_controller<W: FlowContext>(
+    s: &mut Connection,
+    context: &W,
+    packet: &Packet,
+    progress: Progress,
+    phase: Phase,
+) {
+    let receiver_time = s.reports.receiver_time(&s.options, packet);
+    let outstanding = (s.next - s.una) as f64;
+    let before = outstanding + progress.acked as f64;
+    let (prior_in_flight, in_flight) = match s.recovery_state.scoreboard() {
+        Some(sack) => (sack.prior_in_flight as f64, s.in_flight() as f64),
+        None => (before, outstanding),
+    };
+    let ece = packet.ece && s.options.ecn;
+    let mut ack = Ack {
+        now: context.now(),
+        newly_acked: progress.acked,
+        delivered: progress.acked,
+        newly_lost: 0,
+        delivered_total: 0,
+        lost_total: 0,
+        dupacks: progress.dupacks,
+        acked_through: (s.una as u64).wrapping_sub(1),
+        next: s.next as u64,
+        in_flight,
+        prior_in_flight,
+        rtt: s.sample,
+        receiver_time,
+        ece,
+        rate: None,
+        phase,
+        may_grow: progress.acked > 0 && phase != Phase::Recovery && !ece,
+        paced: s.paced,
+        pacing_wait: Span::ZERO,
+        window_limited: before + 1.0 > s.controller.cwnd(),
+    };
+    if progress.acked > 0 {
+        ack.rate = s.reports.take_sample(); // a duplicate ACK has none
+    }
+    s.controller.on_ack(&ack);
 }
