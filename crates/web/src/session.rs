@@ -175,7 +175,7 @@ impl Session {
             packets: yes("packets"),
             packets_within: time("packets_from").zip(time("packets_until")),
             bounded: yes("bounded"),
-            audit: yes("audit"),
+            audit: false,
             captures: false,
             fingerprint: yes("fingerprint"),
             radio: yes("radio"),

@@ -110,7 +110,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
             }
             Action::KeepNext(link, wanted) => {
                 let (demand, count) = demand(&simulation.order, wanted);
-                if let Some(auditor) = &mut simulation.recorder.auditor {
+                if let Some(auditor) = simulation.recorder.auditor() {
                     auditor.change_link(*link, |link| {
                         link.kept += count;
                         link.limit = link.limit.map(|limit| longer(limit, count));
@@ -154,7 +154,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
                 let Endpoints::Tcp(index) = simulation.endpoints[number as usize] else {
                     return Err(NotPrepared);
                 };
-                if let Some(auditor) = &mut simulation.recorder.auditor {
+                if let Some(auditor) = simulation.recorder.auditor() {
                     auditor.allow_window(number, *segments);
                 }
                 simulation.senders[index]
@@ -169,7 +169,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
         let simulation = &mut *self.simulation;
         let old = simulation.network.links.delay(LinkId(link));
         simulation.network.links.change_delay(LinkId(link), delay, ordered)?;
-        if let Some(auditor) = &mut simulation.recorder.auditor {
+        if let Some(auditor) = simulation.recorder.auditor() {
             auditor.change_link(link, |link| {
                 let (least, most) = link.delay;
                 link.delay = (least.min((least + delay) - old.min(least)), most.max((most + delay) - old));
@@ -186,7 +186,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
             named_stream(simulation.seed, &simulation.topology, id, &format!("{purpose}/{}", self.change))
         };
         let scheduler = queue.at_departure(rate, rtt, &stream);
-        if let Some(auditor) = &mut simulation.recorder.auditor {
+        if let Some(auditor) = simulation.recorder.auditor() {
             auditor.change_link(link, |link| {
                 link.limit = audited_limit(queue, rate, rtt).map(|limit| longer(limit, link.kept));
                 link.limit_before = queue.limits_before();
@@ -225,7 +225,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
             };
             impairments.extend(loss.build(&BuildContext { flow: &flow, stream: &stream }));
         }
-        if let Some(auditor) = &mut simulation.recorder.auditor {
+        if let Some(auditor) = simulation.recorder.auditor() {
             auditor.change_link(link, |link| permit_losses(link, losses));
         }
         simulation.network.links.change_impairments(LinkId(link), impairments)

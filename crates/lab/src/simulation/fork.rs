@@ -22,6 +22,7 @@ impl Run {
     pub fn fork(&self) -> Result<Run, NotForkable> {
         let inner = match &self.inner {
             Inner::Plain(simulation) => Inner::Plain(Box::new(simulation.fork()?)),
+            #[cfg(not(target_family = "wasm"))]
             Inner::Windows(simulation) => Inner::Windows(Box::new(simulation.fork()?)),
             Inner::Full(simulation) => Inner::Full(Box::new(simulation.fork()?)),
         };

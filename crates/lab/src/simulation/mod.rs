@@ -87,9 +87,10 @@ pub struct Run {
     looks: u32,
 }
 
-/// Three types of runs, so that a disabled recording has no cost.
+/// Three types of runs, so that a disabled recording has no cost. In a page, where each is a part of its size, there are two.
 enum Inner {
     Plain(Box<Simulation<false, false>>),
+    #[cfg(not(target_family = "wasm"))]
     Windows(Box<Simulation<true, false>>),
     Full(Box<Simulation<true, true>>),
 }
@@ -98,6 +99,7 @@ macro_rules! each {
     ($run:expr, $simulation:ident => $what:expr) => {
         match $run {
             Inner::Plain($simulation) => $what,
+            #[cfg(not(target_family = "wasm"))]
             Inner::Windows($simulation) => $what,
             Inner::Full($simulation) => $what,
         }
@@ -128,12 +130,12 @@ impl Run {
             ..ScenarioError::default()
         })?;
         let r = settings.recording;
-        let inner = if r.packets || r.captures || r.audit || r.fingerprint || r.radio || r.rules {
-            Inner::Full(Box::new(Simulation::build(scenario, settings, stop)?))
-        } else if r.trace != TraceMode::Off {
-            Inner::Windows(Box::new(Simulation::build(scenario, settings, stop)?))
-        } else {
-            Inner::Plain(Box::new(Simulation::build(scenario, settings, stop)?))
+        let events = r.packets || r.captures || r.audit || r.fingerprint || r.radio || r.rules;
+        let inner = match r.trace {
+            TraceMode::Off if !events => Inner::Plain(Box::new(Simulation::build(scenario, settings, stop)?)),
+            #[cfg(not(target_family = "wasm"))]
+            _ if !events => Inner::Windows(Box::new(Simulation::build(scenario, settings, stop)?)),
+            _ => Inner::Full(Box::new(Simulation::build(scenario, settings, stop)?)),
         };
         Ok(Run { inner, looks: 0 })
     }

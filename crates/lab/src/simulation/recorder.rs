@@ -202,6 +202,9 @@ pub struct Logs {
     pub radio: RadioLog,
 }
 
+/// Whether a run can be audited: in a page none is, and its code is not in the page.
+const AUDITS: bool = cfg!(not(target_family = "wasm"));
+
 /// Records a run. `WINDOWS` and `PACKETS` enable the recording of windows and packets at compile time.
 #[derive(Clone)]
 pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
@@ -248,6 +251,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             counts: [0; 2],
             probes: columns,
         }
+    }
+
+    /// The auditor, if the run is audited.
+    #[inline]
+    pub fn auditor(&mut self) -> Option<&mut Auditor> {
+        self.auditor.as_mut().filter(|_| AUDITS)
     }
 
     #[inline]
@@ -302,7 +311,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
 
     /// Records steps of the radio network.
     pub fn radio(&mut self, events: &[RadioEvent]) {
-        if let Some(auditor) = &mut self.radio_auditor {
+        if let Some(auditor) = self.radio_auditor.as_mut().filter(|_| AUDITS) {
             auditor.watch(events);
         }
         if self.recording.radio {
@@ -361,7 +370,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         if self.recording.fingerprint {
             self.fingerprint.add(event, numbers(event));
         }
-        if let Some(auditor) = &mut self.auditor {
+        if let Some(auditor) = self.auditor() {
             auditor.packet(event);
         }
         if self.recording.packets {
@@ -428,7 +437,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     pub fn sending(&mut self, now: Time, flow: u32, in_flight: u32, window: u32) {
-        if let Some(auditor) = &mut self.auditor {
+        if let Some(auditor) = self.auditor() {
             auditor.sending(now, flow, in_flight, window);
         }
     }
@@ -458,7 +467,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
     }
 
     fn transmission(&mut self, transmission: &Transmission) {
-        if let Some(auditor) = &mut self.auditor {
+        if let Some(auditor) = self.auditor() {
             auditor.transmission(transmission);
         }
         let rows = self.logs.transmissions.link.len();
