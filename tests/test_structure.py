@@ -176,6 +176,7 @@ def test_functions_stay_readable(root: Path) -> None:
 
 MOST_METHODS = 40
 
+
 def test_types_stay_small(root: Path) -> None:
     for crate in sorted((root / "crates").iterdir()):
         counts = {kind: n for kind, n in structure.methods(crate / "src").items() if n > MOST_METHODS}

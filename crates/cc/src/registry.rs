@@ -13,11 +13,11 @@ macro_rules! tunable {
     };
 }
 /// What a variant of [`crate::AnyController`] holds.
-macro_rules! held {
+macro_rules! variant {
     ($algorithm:ident) => { $algorithm };
     ($algorithm:ident Box) => { Box<$algorithm> };
 }
-pub(crate) use held;
+pub(crate) use variant;
 
 /// Defines the modules, the enum with static dispatch, and the list of descriptors. Each sender has room for the largest
 /// variant, so large controllers are in a box: `module: Type in Box`.
@@ -29,7 +29,7 @@ macro_rules! controllers {
         /// Any controller, dispatched by a `match`: a registered one, or an external one as a trait object.
         #[derive(Clone, Debug)]
         pub enum AnyController {
-            $(#[doc = stringify!($algorithm)] $algorithm($crate::registry::held!($algorithm $($place)?)),)*
+            $(#[doc = stringify!($algorithm)] $algorithm($crate::registry::variant!($algorithm $($place)?)),)*
             /// A controller outside the registry.
             ExternalController($crate::CachedExternal),
         }
@@ -49,6 +49,13 @@ macro_rules! controllers {
                 match self {
                     $(AnyController::$algorithm(_) => <$algorithm as $crate::Algorithm>::DESCRIPTOR.name,)*
                     AnyController::ExternalController(cached) => cached.name(),
+                }
+            }
+            /// The policy that the controller is, if it is one.
+            pub fn as_policy_mut(&mut self) -> Option<&mut $crate::Policy> {
+                match self {
+                    AnyController::Policy(policy) => Some(policy),
+                    _ => None,
                 }
             }
             /// The error that stopped the controller; only external controllers have one.

@@ -140,7 +140,7 @@ pub(crate) struct Link {
     pub hint: LaneHint,
     /// Index of its queue, impairment and router; `NO_INGRESS` if it has none of them.
     pub ingress: u32,
-    /// Whether all packets come from one other link, so the hop needs no event: see `Network::enqueue`.
+    /// Whether all packets come from one other link, so the hop needs no event: see [`crate::Network::complete_routes`].
     pub fused: bool,
     /// Whether a discipline is asked at each departure.
     pub scheduled: bool,
@@ -321,10 +321,10 @@ pub struct LinkAccount {
     /// Mean time that the transmitted packets waited before their transmission, seconds; none if there are none.
     pub mean_sojourn_s: Option<f64>,
     /// 95th percentile of the waiting times, also of packets dropped after their queue had accepted them, seconds; none
-    /// without [`crate::Network::record_sojourns`].
+    /// without [`crate::Links::record_sojourns`].
     pub p95_sojourn_s: Option<f64>,
     /// Of a link of a medium the median and the 95th and 99th percentiles of the times from the arrival of a packet at the queue
-    /// until it leaves the receiver, seconds; none without [`crate::Network::record_sojourns`].
+    /// until it leaves the receiver, seconds; none without [`crate::Links::record_sojourns`].
     pub delays_s: Option<[f64; 3]>,
     /// What the low-latency queue of DualPI2 has done.
     pub low_latency: Option<LowLatency>,

@@ -16,7 +16,7 @@ use crate::packet::Packet;
 use crate::radio::Radio;
 use crate::satellites::{SatelliteNetwork, Tables};
 use crate::tap::Tap;
-pub use ahead::Ahead;
+pub use ahead::EarlyArrivals;
 use engine::{EventQueue, LaneHint, Tie, large_vec, prefetch};
 use units::{Span, Time};
 
@@ -46,15 +46,15 @@ pub struct Network {
     fuse_hops: bool,
     /// The current routing tables, if links move.
     tables: Option<Box<Tables>>,
-    /// The radio network, if there is one. It is there before routes are added.
+    /// The radio network, if there is one. Set it before adding routes.
     pub radio: Option<Box<Radio>>,
     /// For each radio path, the index before the route that follows it.
     radio_route_ends: Vec<u32>,
     radio_hint: LaneHint,
-    /// What several links share as their transmitter ([`Network::add_medium`]).
+    /// What several links share as their transmitter ([`Network::add_medium`]). Change them before the run only.
     pub media: Vec<Medium>,
     /// The packets that receivers process before their time.
-    pub ahead: Ahead,
+    pub early: EarlyArrivals,
     /// For each link, its packets that are in the event queues of other parts of the run; empty if there are none.
     elsewhere: Vec<u64>,
 }
@@ -74,7 +74,7 @@ impl Network {
             radio_route_ends: Vec::new(),
             radio_hint: LaneHint::default(),
             media: Vec::new(),
-            ahead: Ahead::default(),
+            early: EarlyArrivals::default(),
             elsewhere: Vec::new(),
         }
     }
@@ -92,7 +92,7 @@ impl Network {
     /// adding routes.
     pub fn set_satellites(&mut self, system: SatelliteNetwork) {
         for link in 0..self.links.states.len() {
-            self.links.guard(link);
+            self.links.ensure_ingress(link);
         }
         self.tables = Some(Box::new(Tables::new(system)));
     }
@@ -189,7 +189,7 @@ impl Network {
         packet: &Packet,
     ) -> bool {
         let arrival = self.enqueue(event_queue, tap, now, packet.route, packet);
-        self.ahead.keep(arrival, packet);
+        self.early.keep(arrival, packet);
         !matches!(arrival, Arrival::Dropped)
     }
 
@@ -294,6 +294,6 @@ impl Network {
     /// Ends the warm-up. Call it after [`Network::account`] for the warm-up.
     pub fn end_warmup(&mut self) {
         self.links.end_warmup();
-        self.ahead.release();
+        self.early.release();
     }
 }

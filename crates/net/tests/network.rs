@@ -12,7 +12,8 @@ fn packet(route: u32, seq: u32) -> Packet {
 #[test]
 fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
     let horizon = Time::ZERO + Span::from_ms(100);
-    let (mut net, mut event_queue) = (Network::new(horizon, 2, 3, true), EventQueue::new());
+    let fuse_hops = true;
+    let (mut net, mut event_queue) = (Network::new(horizon, 2, 3, fuse_hops), EventQueue::new());
     // 8 ms and 1 ms for 1000 bytes; one may wait at the second.
     let slow = net.add_link(LinkSpec {
         rate: Rate::from_bps(8_000_000),

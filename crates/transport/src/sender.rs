@@ -1,5 +1,5 @@
-//! The TCP sender: what the application, the network and timers tell it, and what it shows. The state that it shares with
-//! its loss recovery is a [`Connection`].
+//! The TCP sender: the events of the application, the network and timers, and its accessors. The state that its loss
+//! recovery uses too is a [`Connection`].
 
 mod accessors;
 mod changes;
@@ -14,19 +14,19 @@ use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
 use crate::options::Options;
 use crate::recovery_state::RecoveryState;
 use cc::{AnyController, Controller, Signals};
-use limits::Limits;
+use limits::LimitTimes;
 pub use limits::SendLimit;
 use net::Packet;
 use std::sync::Arc;
 use trace::WindowTrace;
 use units::Time;
 
-/// A TCP sender. Its fields are in the order in which an ACK accesses them.
+/// A TCP sender. What every event accesses comes first, in the memory that [`Sender::prefetch`] reads.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Sender {
     trace: WindowTrace,
-    limits: Limits,
+    limit_times: LimitTimes,
     under_handoff: bool,
     pub(crate) connection: Connection,
 }
@@ -36,7 +36,7 @@ impl Sender {
     pub fn new(setup: Setup, options: Arc<Options>, controller: AnyController) -> Sender {
         Sender {
             trace: WindowTrace::new(&controller),
-            limits: Limits::default(),
+            limit_times: LimitTimes::default(),
             under_handoff: false,
             connection: Connection::new(setup, options, controller),
         }
@@ -51,7 +51,7 @@ impl Sender {
     /// Completes the integrals of window and threshold, and the times under limits, at the end of the run.
     pub fn finish(&mut self, now: Time) {
         self.trace.integrate(&mut self.connection.stats, now);
-        self.limits.add_time(now.min(self.connection.completed));
+        self.limit_times.add_time(now.min(self.connection.completed));
     }
 
     // ---- events -----------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ impl Sender {
     /// The application starts.
     pub fn on_start<W: FlowContext>(&mut self, context: &mut W) {
         self.trace.since = context.now();
-        self.limits.since = context.now();
+        self.limit_times.since = context.now();
         let connection = &mut self.connection;
         connection.controller.on_open(context.now());
         if !connection.options.delay_growth {
@@ -215,7 +215,7 @@ impl Sender {
     /// Called after an event: if another limit holds now, adds the time since the last change to the previous one.
     #[inline(always)]
     fn note_limit(&mut self, now: Time) {
-        self.limits.set(SendLimit::of(&self.connection, now), now, self.connection.completed);
+        self.limit_times.set(SendLimit::of(&self.connection, now), now, self.connection.completed);
     }
 
     /// Called after an event: sets the controller's timer.

@@ -99,9 +99,10 @@ impl Captures {
         Captures {
             captures: Vec::new(),
             flows: ends.iter().enumerate().map(flow).collect(),
-            links: (0..topology.links() as u32)
+            links: topology
+                .link_ids()
                 .map(|link| {
-                    let (from, to) = topology.ends(LinkId(link));
+                    let (from, to) = topology.ends(link);
                     [from.0, to.0]
                 })
                 .collect(),

@@ -52,7 +52,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     pub(super) fn apply_due(&mut self) {
         let Some(change) = self.changes.get(self.next_change).cloned() else { return };
         self.next_change += 1;
-        if (Editor { simulation: self, change: &change.name }).apply(&change).is_err() {
+        if (ChangeApplier { simulation: self, change: &change.name }).apply(&change).is_err() {
             unreachable!("a run is built for the changes of its scenario");
         }
     }
@@ -74,13 +74,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 }
 
 /// Applies a change to a simulation.
-struct Editor<'a, const WINDOWS: bool, const PACKETS: bool> {
+struct ChangeApplier<'a, const WINDOWS: bool, const PACKETS: bool> {
     simulation: &'a mut Simulation<WINDOWS, PACKETS>,
     /// The name of the change, for its random streams.
     change: &'a str,
 }
 
-impl<const WINDOWS: bool, const PACKETS: bool> Editor<'_, WINDOWS, PACKETS> {
+impl<const WINDOWS: bool, const PACKETS: bool> ChangeApplier<'_, WINDOWS, PACKETS> {
     fn apply(&mut self, change: &Change) -> Result<(), NotPrepared> {
         let simulation = &mut *self.simulation;
         simulation.event_queue.wait_until(change.at);

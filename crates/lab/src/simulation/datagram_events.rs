@@ -8,7 +8,7 @@ use units::Time;
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// Sends `packet` with `bytes`. Returns whether it will arrive at the end of its first link.
     pub(super) fn send_datagram(&mut self, mut packet: Packet, bytes: &[u8]) -> bool {
-        self.datagrams.apply(&mut self.network.links.carried);
+        self.datagrams.apply(&mut self.network.links.payload_changes);
         packet.options = self.datagrams.put(bytes);
         if PACKETS {
             self.recorder.sends_datagram(&packet, bytes);
@@ -16,7 +16,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let now = self.event_queue.now();
         let sent = self.network.send(&mut self.event_queue, &mut self.recorder, now, &packet);
         if !sent {
-            self.datagrams.apply(&mut self.network.links.carried);
+            self.datagrams.apply(&mut self.network.links.payload_changes);
             self.datagrams.release(packet.options);
         }
         sent
@@ -28,14 +28,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if packet.has_options() {
             self.ack_options.take(packet.options);
         } else if packet.kind.is_datagram() {
-            self.datagrams.apply(&mut self.network.links.carried);
+            self.datagrams.apply(&mut self.network.links.payload_changes);
             self.datagrams.release(packet.options);
         }
     }
 
     /// Whether the pool stores the bytes of the datagrams in flight, and no others; else what it stores instead.
     pub(super) fn check_datagrams(&mut self) -> Result<(), String> {
-        self.datagrams.apply(&mut self.network.links.carried);
+        self.datagrams.apply(&mut self.network.links.payload_changes);
         let stored = self.datagrams.packets();
         let under_way =
             self.event_queue.in_flight().filter(|(_, packet)| packet.kind.is_datagram()).count() as u64;

@@ -1,6 +1,6 @@
 //! The bytes of datagrams in flight. A packet of kind `Datagram` or `ReverseDatagram` carries the index of its bytes.
 
-use net::Carried;
+use net::PayloadChanges;
 
 /// Bytes that several packets can share.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +58,7 @@ impl DatagramPool {
 
     /// Processes what the network has done with datagrams. To be called before every change.
     #[inline]
-    pub fn apply(&mut self, carried: &mut Carried) {
+    pub fn apply(&mut self, carried: &mut PayloadChanges) {
         carried.copied_datagrams.drain(..).for_each(|index| self.retain(index));
         carried.dropped_datagrams.drain(..).for_each(|index| self.release(index));
     }
@@ -80,10 +80,10 @@ mod tests {
         let third = pool.put(&[4, 5, 6]);
         assert_eq!((third, pool.bytes(third), pool.bytes(second)), (first, &[4u8, 5, 6][..], &[3u8][..]));
         // A copy can be dropped in the same step in which it was made.
-        pool.apply(&mut Carried {
+        pool.apply(&mut PayloadChanges {
             copied_datagrams: vec![second],
             dropped_datagrams: vec![second, second],
-            ..Carried::default()
+            ..PayloadChanges::default()
         });
         assert_eq!(pool.packets(), 1);
     }

@@ -21,6 +21,18 @@ pub(super) enum Endpoints {
     Attached(usize),
 }
 
+impl Endpoints {
+    /// The index in the list of their kind.
+    pub fn index(self) -> usize {
+        match self {
+            Endpoints::Tcp(index)
+            | Endpoints::Quic(index)
+            | Endpoints::Udp(index)
+            | Endpoints::Attached(index) => index,
+        }
+    }
+}
+
 /// The owner of a timer that belongs to no flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimerOwner {
@@ -117,7 +129,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
     #[inline]
     fn send(&mut self, mut packet: Packet, options: &AckOptions) {
         if !options.is_empty() {
-            while let Some(dropped) = self.network.links.carried.dropped_options.pop() {
+            while let Some(dropped) = self.network.links.payload_changes.dropped_options.pop() {
                 self.ack_options.take(dropped);
             }
             packet.options = self.ack_options.put(options);

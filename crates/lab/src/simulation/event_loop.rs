@@ -123,7 +123,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let last = self.event_queue.events().saturating_add(events);
         let mut ended = false;
         while self.event_queue.events() < last {
-            if self.network.ahead.is_waiting() {
+            if self.network.early.is_waiting() {
                 self.receive_ahead();
             }
             let next = self.event_queue.pop(horizon);
@@ -148,7 +148,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 }
             }
         }
-        if self.network.ahead.is_waiting() {
+        if self.network.early.is_waiting() {
             self.receive_ahead();
         }
         self.reached = self.reached.max(self.event_queue.now());
@@ -234,9 +234,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     #[inline(never)]
     fn receive_ahead(&mut self) {
         let mut packets = std::mem::take(&mut self.receiving);
-        self.network.ahead.exchange(&mut packets);
+        self.network.early.exchange(&mut packets);
         for (at, packet) in &packets {
-            self.network.ahead.resume(packet);
+            self.network.early.resume(packet);
             self.receive(*at, packet);
         }
         packets.clear();
@@ -252,7 +252,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             return;
         }
         if !self.network.links.is_counted_now(at) {
-            return self.network.ahead.hold(at, packet);
+            return self.network.early.hold(at, packet);
         }
         let endpoints = self.endpoints[packet.flow as usize];
         if let Endpoints::Tcp(index) = endpoints
@@ -284,7 +284,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// A datagram has reached the end of its path.
     #[inline(never)]
     fn datagram_arrived(&mut self, packet: &Packet) {
-        self.datagrams.apply(&mut self.network.links.carried);
+        self.datagrams.apply(&mut self.network.links.payload_changes);
         match self.endpoints[packet.flow as usize] {
             Endpoints::Attached(index) => self.attached_arrived(index, packet),
             Endpoints::Quic(index) => self.quic_arrived(index, packet),

@@ -9,12 +9,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         self.quic[index].absent()
     }
     pub(super) fn quic_timer(&mut self, flow: u32, _: FlowTimer) {
-        self.quic[flow as usize - self.senders.len()].absent()
+        self.quic[self.endpoints[flow as usize].index()].absent()
     }
     pub(super) fn quic_application(&mut self, _: u32, index: usize) {
         self.quic[index].absent()
     }
     pub(super) fn quic_handoff(&mut self, flow: u32, _: bool) {
-        self.quic[flow as usize - self.senders.len()].absent()
+        self.quic[self.endpoints[flow as usize].index()].absent()
     }
 }

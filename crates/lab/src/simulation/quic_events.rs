@@ -45,7 +45,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// A timer of a QUIC flow has expired.
     pub(super) fn quic_timer(&mut self, flow: u32, timer: FlowTimer) {
-        let (now, index) = (self.event_queue.now(), flow as usize - self.senders.len());
+        let (now, index) = (self.event_queue.now(), self.endpoints[flow as usize].index());
         let side = (timer == FlowTimer::AckDelay) as usize;
         let end = &mut self.quic[index].ends[side];
         match timer {
@@ -88,7 +88,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// A hand-off of an end of a QUIC flow begins or ends.
     pub(super) fn quic_handoff(&mut self, flow: u32, begins: bool) {
-        let (now, index) = (self.event_queue.now(), flow as usize - self.senders.len());
+        let (now, index) = (self.event_queue.now(), self.endpoints[flow as usize].index());
         self.quic[index].under_handoff = begins;
         if self.schedules[flow as usize].started {
             let kind = if begins { Hint::HandoffBegins } else { Hint::HandoffEnds };
@@ -99,7 +99,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// Called after each event at an end: sends what may leave, sets the timers, records the window.
     fn quic_transmit(&mut self, number: u32, side: usize, trigger: Trigger) {
-        let (now, index) = (self.event_queue.now(), number as usize - self.senders.len());
+        let (now, index) = (self.event_queue.now(), self.endpoints[number as usize].index());
         let mut all = std::mem::take(&mut self.quic);
         let flow = &mut all[index];
         let (route, header) = (flow.setup.routes[side], flow.setup.options.header);

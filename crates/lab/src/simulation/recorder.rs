@@ -202,8 +202,8 @@ pub struct Logs {
     pub radio: RadioLog,
 }
 
-/// Whether a run can be audited: in a page none is, and its code is not in the page.
-const AUDITS: bool = cfg!(not(target_family = "wasm"));
+/// Whether a run can be audited: in a page none is, and the code of the auditors is not in the page.
+pub(super) const AUDITS: bool = cfg!(not(target_family = "wasm"));
 
 /// Records a run. `WINDOWS` and `PACKETS` enable the recording of windows and packets at compile time.
 #[derive(Clone)]

@@ -20,7 +20,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// The memory that the run needs soon, or at its end: description, bytes, remedy.
     pub(super) fn memory_needs(&self) -> Vec<(String, u64, &'static str)> {
         let mut needs = self.recorder.memory_needs();
-        let growth = (self.event_queue.growth() + self.network.ahead.growth()) as u64;
+        let growth = (self.event_queue.growth() + self.network.early.growth()) as u64;
         if growth >= memory::SMALL && self.border.is_none() {
             let accounts = self.network.account(&self.event_queue, self.duration);
             let links = self.topology.link_names().into_iter().zip(accounts.map(|account| account.in_flight));

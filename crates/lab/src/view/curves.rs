@@ -19,11 +19,12 @@ impl Run {
     pub fn curves(&self, from: f64, to: f64, columns: usize) -> Curves {
         let mut curves = Curves::default();
         let range = Range { from, to: to.min(self.now().seconds()), columns: columns.max(1) };
-        let Shape { flows, links, segment_bytes, .. } = self.shape();
+        let shape = self.shape();
+        let Shape { flows, links, segment_bytes, .. } = &shape;
         let rows = match self.overview() {
             Some(overview) if range.from < range.to => {
                 percentiles(&mut curves, overview, range);
-                for (number, (delay, name)) in overview.delays.iter().zip(&flows).enumerate() {
+                for (number, (delay, name)) in overview.delays.iter().zip(flows).enumerate() {
                     curves.of_flow(("delay", "s"), number as u32, name, &delay.thinned(range).finish());
                 }
                 let ([begin, end], _) = self.recorded();
@@ -31,8 +32,8 @@ impl Run {
                 let complete = self.has_ended() || within.is_some_and(|(_, until)| self.now() > until);
                 let rows = complete && begin <= range.from && range.to <= end;
                 if !rows {
-                    from_overview(&mut curves, overview, range, [&flows, &links], &segment_bytes);
-                    media::from_overview(&mut curves, self, overview, range);
+                    from_overview(&mut curves, overview, range, [flows, links], segment_bytes);
+                    media::from_overview(&mut curves, &shape, overview, range);
                 }
                 rows
             }
@@ -42,16 +43,16 @@ impl Run {
             return curves;
         }
         if range.from < range.to {
-            windows(&mut curves, [&self.logs().held, &self.logs().windows], range, &flows);
+            windows(&mut curves, [&self.logs().held, &self.logs().windows], range, flows);
             if self.recording().trace == TraceMode::EveryAck {
-                goodput(&mut curves, self.logs(), range, &flows, &segment_bytes);
+                goodput(&mut curves, self.logs(), range, flows, segment_bytes);
             }
         }
         if let Some(range) =
             self.recorded_packets(range.from, range.to).map(|(from, to)| Range { from, to, ..range })
         {
-            queues(&mut curves, &self.logs().packets, range, &links);
-            media::from_log(&mut curves, self, range);
+            queues(&mut curves, &self.logs().packets, range, links);
+            media::from_log(&mut curves, &shape, &self.logs().transmissions, range);
         }
         curves
     }

@@ -4,7 +4,7 @@
 use super::series::{Curves, Series};
 use crate::simulation::decimator::Range;
 use crate::simulation::overview::{LinkUse, Overview};
-use crate::simulation::{Run, Shape};
+use crate::simulation::{Shape, TransmissionLog};
 use std::collections::BTreeMap;
 use units::{Span, Time};
 
@@ -12,8 +12,7 @@ use units::{Span, Time};
 const BINS: usize = 120;
 
 /// Adds the curves of the links that share a medium, from the transmissions of the interval.
-pub(super) fn from_log(curves: &mut Curves, run: &Run, range: Range) {
-    let log = &run.logs().transmissions;
+pub(super) fn from_log(curves: &mut Curves, shape: &Shape, log: &TransmissionLog, range: Range) {
     let mut uses: BTreeMap<u32, LinkUse> = BTreeMap::new();
     let bins = Range { columns: BINS, ..range };
     for row in log.first_row(Time::ZERO + Span::from_seconds(range.from.max(0.0)))..log.link.len() {
@@ -26,11 +25,11 @@ pub(super) fn from_log(curves: &mut Curves, run: &Run, range: Range) {
             link_use.add(bins, interval, log.share[row], log.packets[row]);
         }
     }
-    add(curves, run, uses, bins);
+    add(curves, shape, uses, bins);
 }
 
 /// Adds the same curves from those of the whole run.
-pub(super) fn from_overview(curves: &mut Curves, run: &Run, overview: &Overview, range: Range) {
+pub(super) fn from_overview(curves: &mut Curves, shape: &Shape, overview: &Overview, range: Range) {
     let whole = overview.range;
     let bins = Range { columns: BINS.min(whole.columns), ..range };
     let column = (whole.to - whole.from) / whole.columns as f64;
@@ -45,12 +44,12 @@ pub(super) fn from_overview(curves: &mut Curves, run: &Run, overview: &Overview,
         link_use
     };
     let uses = overview.uses.iter().map(|(link, of_run)| (*link, part(of_run))).collect();
-    add(curves, run, uses, bins);
+    add(curves, shape, uses, bins);
 }
 
 /// Adds the curves of each link: its part of the time of its channel, and the packets of its transmissions.
-fn add(curves: &mut Curves, run: &Run, uses: BTreeMap<u32, LinkUse>, bins: Range) {
-    let Shape { links: names, channels, .. } = run.shape();
+fn add(curves: &mut Curves, shape: &Shape, uses: BTreeMap<u32, LinkUse>, bins: Range) {
+    let Shape { links: names, channels, .. } = shape;
     let width = (bins.to - bins.from) / bins.columns as f64;
     for (link, link_use) in uses {
         let Some((channel, share)) = channels[link as usize] else { continue };

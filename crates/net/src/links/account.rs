@@ -93,14 +93,14 @@ impl Links {
         at <= self.border
     }
 
-    /// Sets the end of the warm-up, so that [`Links::account`] is valid at that time too. Call it after adding the
+    /// Sets the end of the warm-up, so that [`crate::Network::account`] is valid at that time too. Call it after adding the
     /// links.
     pub fn set_warmup(&mut self, at: Time) {
         (self.border, self.simple_until) = (at, at);
         self.beyond = vec![Beyond::default(); self.states.len()];
     }
 
-    /// Ends the warm-up. Call it after [`Links::account`] for the warm-up.
+    /// Ends the warm-up. Call it after [`crate::Network::account`] for the warm-up.
     pub(crate) fn end_warmup(&mut self) {
         for (link, beyond) in self.states.iter().zip(&self.beyond) {
             let ingress = self.ingress.get_mut(link.ingress as usize);
@@ -117,8 +117,12 @@ impl Links {
     }
 
     /// The account of every link over the first `duration` of the run, in the order of their numbers: the whole run or the
-    /// warm-up. `event_queue` contains the packets in flight.
-    pub fn account(&self, mut in_flight: Vec<u64>, duration: Span) -> impl Iterator<Item = LinkAccount> + '_ {
+    /// warm-up. `in_flight` has for each link the packets on it, apart from those that wait in its queue.
+    pub(crate) fn account(
+        &self,
+        mut in_flight: Vec<u64>,
+        duration: Span,
+    ) -> impl Iterator<Item = LinkAccount> + '_ {
         for (count, link) in in_flight.iter_mut().zip(&self.states) {
             *count += self.ingress.get(link.ingress as usize).map_or(0, IngressState::waiting);
         }

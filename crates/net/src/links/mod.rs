@@ -24,7 +24,7 @@ use units::{Rate, Span, Time};
 /// What packets carried that the links have copied or dropped and not yet reported otherwise: the owner of the bytes and the
 /// options processes it before it stores or frees any.
 #[derive(Clone, Debug, Default)]
-pub struct Carried {
+pub struct PayloadChanges {
     /// Options of packets that were dropped after their queue had accepted them.
     pub dropped_options: Vec<u32>,
     /// The indices of the bytes of datagrams that were copied: the copies share the bytes. To be processed before
@@ -34,16 +34,16 @@ pub struct Carried {
     pub dropped_datagrams: Vec<u32>,
 }
 
-impl Carried {
+impl PayloadChanges {
     /// Notes a copy of a packet that will arrive.
-    pub(crate) fn copied(&mut self, packet: &Packet) {
+    pub(crate) fn note_copy(&mut self, packet: &Packet) {
         if packet.kind.is_datagram() {
             self.copied_datagrams.push(packet.options);
         }
     }
 
     /// Notes what a packet carried that was dropped after its queue had accepted it.
-    pub(crate) fn dropped(&mut self, packet: &Packet) {
+    pub(crate) fn note_drop(&mut self, packet: &Packet) {
         if packet.has_options() {
             self.dropped_options.push(packet.options);
         } else if packet.kind.is_datagram() {
@@ -77,7 +77,7 @@ pub struct Links {
     /// What the impairments of a link do to the packet that it accepts.
     pub(crate) effect: Effect,
     /// What packets carried that were copied or dropped.
-    pub carried: Carried,
+    pub payload_changes: PayloadChanges,
     /// The senders that limit their packets in the queues of their hosts.
     pub local: LocalQueues,
 }
@@ -99,7 +99,7 @@ impl Links {
             cause: Time::ZERO,
             copying: false,
             effect: Effect::default(),
-            carried: Carried::default(),
+            payload_changes: PayloadChanges::default(),
             local: LocalQueues::default(),
         }
     }
@@ -126,7 +126,7 @@ impl Links {
     }
 
     /// The ingress state of a link, which it gets if it has none.
-    pub(crate) fn guard(&mut self, link: usize) -> &mut IngressState {
+    pub(crate) fn ensure_ingress(&mut self, link: usize) -> &mut IngressState {
         let link = &mut self.states[link];
         if link.ingress == NO_INGRESS {
             link.ingress = self.ingress.len() as u32;

@@ -58,7 +58,7 @@ impl Links {
 
     /// Has the discipline accept a packet that it has refused, if a change keeps the packet.
     #[cold]
-    pub(crate) fn accept_kept(&mut self, service: &mut Service, id: u32, packet: Waiting) -> bool {
+    fn accept_kept(&mut self, service: &mut Service, id: u32, packet: Waiting) -> bool {
         let ingress = &mut self.ingress[self.states[id as usize].ingress as usize];
         // A queue in front of an idle transmitter takes a packet in any case.
         ingress.keeps(&packet.packet, DropReason::Queue)
@@ -68,7 +68,7 @@ impl Links {
     /// Accounts and reports the packets that the discipline of link `id` has dropped: at the arrival of another packet,
     /// or at a departure.
     #[cold]
-    pub(crate) fn discard<T: Tap>(
+    pub(super) fn discard<T: Tap>(
         &mut self,
         tap: &mut T,
         service: &mut Service,
@@ -104,7 +104,7 @@ impl Links {
             }
             self.count_sojourn(id, dropped.arrived, now);
             self.drop_packet(tap, id, now, &dropped.packet, DropReason::Aqm);
-            self.carried.dropped(&dropped.packet);
+            self.payload_changes.note_drop(&dropped.packet);
         }
         service.drops = drops;
     }

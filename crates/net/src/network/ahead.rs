@@ -15,7 +15,7 @@ use units::Time;
 
 /// The packets that receivers process before their time.
 #[derive(Clone, Default)]
-pub struct Ahead {
+pub struct EarlyArrivals {
     /// Arrivals at receivers that are not processed yet.
     received: Vec<(Time, Packet)>,
     /// Arrivals at receivers after the part of the run that is counted now.
@@ -24,10 +24,10 @@ pub struct Ahead {
     pub(super) last_hop: LastHop,
 }
 
-impl Ahead {
-    /// Keeps a packet that is [`Arrival::Ahead`] for [`Ahead::exchange`].
+impl EarlyArrivals {
+    /// Keeps a packet that is [`Arrival::Ahead`] for [`EarlyArrivals::exchange`].
     #[inline]
-    pub fn keep(&mut self, arrival: Arrival, packet: &Packet) {
+    pub(super) fn keep(&mut self, arrival: Arrival, packet: &Packet) {
         if let Arrival::Ahead(at) = arrival {
             self.received.push((at, self.last_hop.applied_to(packet)));
         }
@@ -119,9 +119,9 @@ impl Network {
     #[inline]
     pub fn deliver_ahead<T: Tap>(&mut self, tap: &mut T, at: Time, packet: &Packet) {
         if T::PACKETS {
-            self.report_arrival(tap, at, &self.ahead.last_hop.applied_to(packet));
+            self.report_arrival(tap, at, &self.early.last_hop.applied_to(packet));
         }
-        self.links.cause = self.ahead.last_hop.began;
+        self.links.cause = self.early.last_hop.began;
     }
 
     /// Reports the arrival of a packet at the end of its link.

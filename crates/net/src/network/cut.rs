@@ -67,13 +67,13 @@ pub fn route_links(network: &Network, route: u32) -> impl Iterator<Item = LinkId
 /// The link over which the last packet that was [`super::Arrival::Ahead`] arrives.
 #[inline]
 pub fn last_link(network: &Network) -> Option<LinkId> {
-    network.routes[network.ahead.last_hop.route as usize].as_link().map(LinkId)
+    network.routes[network.early.last_hop.route as usize].as_link().map(LinkId)
 }
 
 /// The last packet that was [`super::Arrival::Ahead`] as it arrives.
 #[inline]
 pub fn as_it_arrives(network: &Network, packet: &Packet) -> Packet {
-    network.ahead.last_hop.applied_to(packet)
+    network.early.last_hop.applied_to(packet)
 }
 
 /// Schedules the arrival at `at` of a packet that has left another part over `link`; computes its passage over fused links at
@@ -89,7 +89,7 @@ pub fn arrives_from<T: Tap>(
     let hop = network.routes[next as usize];
     if hop.is_fused() && at <= network.links.horizon {
         let arrival = network.pass::<T, false>(event_queue, tap, (at, next, hop.index() as u32), packet);
-        return network.ahead.keep(arrival, packet);
+        return network.early.keep(arrival, packet);
     }
     network.links.note_repetition(link.0, at);
     let hint = &mut network.links.states[link.0 as usize].hint;
@@ -115,7 +115,7 @@ pub fn exchange_link(one: &mut Network, other: &mut Network, link: LinkId) {
 pub fn in_flight(network: &Network, event_queue: &EventQueue<Packet>) -> Vec<u64> {
     let mut counts = vec![0u64; network.links.states.len()];
     let events = event_queue.in_flight().map(|(_, packet)| packet);
-    for packet in events.chain(network.ahead.held.iter().map(|(_, packet)| packet)) {
+    for packet in events.chain(network.early.held.iter().map(|(_, packet)| packet)) {
         // A packet that was just received by radio is on no link.
         if let Some(count) = counts.get_mut(network.routes[packet.route as usize].index()) {
             *count += 1;

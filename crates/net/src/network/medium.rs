@@ -131,7 +131,7 @@ impl Network {
         let lost = released.lost.or_else(|| (impaired && ingress.loses()).then_some(DropReason::Loss));
         if let Some(reason) = lost.filter(|reason| !ingress.keeps(packet, *reason)) {
             self.links.lose(tap, id, packet, reason);
-            return self.links.carried.dropped(packet);
+            return self.links.payload_changes.note_drop(packet);
         }
         if let Some(sojourns) = &mut self.links.sojourns {
             sojourns.record_delay(id, released.packet.arrived, end);
@@ -139,7 +139,7 @@ impl Network {
         let effect = &released.packet.effect;
         if !effect.displaces() {
             let arrival = self.propagate(event_queue, tap, (packet.route, id, start), packet);
-            return self.ahead.keep(arrival, packet);
+            return self.early.keep(arrival, packet);
         }
         let link = &mut self.links.states[id as usize];
         let arrival = ingress.displaced(end + link.delay, effect);

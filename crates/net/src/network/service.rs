@@ -25,7 +25,7 @@ impl Network {
         let route = self.routes.len() as u32;
         self.routes.extend([Hop::LOOKUP, Hop::service(link.0)]);
         let service = Service::new(scheduler, transmitter, self.links.rates[number], route);
-        self.links.guard(number).service = Some(Box::new(service));
+        self.links.ensure_ingress(number).service = Some(Box::new(service));
         self.links.states[number].scheduled = true;
     }
 
@@ -69,7 +69,7 @@ impl Network {
             (self.links.copying, self.links.effect) = (true, effect);
             let copied = self.enqueue_scheduled(event_queue, tap, route, &packet);
             if copied {
-                self.links.carried.copied(&packet);
+                self.links.payload_changes.note_copy(&packet);
             }
             self.links.copying = false;
         }
@@ -196,15 +196,15 @@ impl Network {
         let ingress = &mut self.links.ingress[ingress];
         if impaired && ingress.loses() && !ingress.keeps(&next.packet, DropReason::Loss) {
             self.links.lose(tap, id, &next.packet, DropReason::Loss);
-            return self.links.carried.dropped(&next.packet);
+            return self.links.payload_changes.note_drop(&next.packet);
         }
         if !next.effect.displaces() {
             let Some((port, row)) = by_table else {
                 let arrival = self.propagate(event_queue, tap, (next.packet.route, id, now), &next.packet);
-                return self.ahead.keep(arrival, &next.packet);
+                return self.early.keep(arrival, &next.packet);
             };
             if !self.propagate_by_table(event_queue, tap, (port, row, begin), &next.packet, None) {
-                self.links.carried.dropped(&next.packet);
+                self.links.payload_changes.note_drop(&next.packet);
             }
             return;
         }

@@ -38,12 +38,12 @@ impl Network {
             return Arrival::Dropped;
         }
         let arrival = self.propagate(event_queue, tap, (route, id, start), packet);
-        self.ahead.keep(arrival, packet); // the caller has the packet as it was
+        self.early.keep(arrival, packet); // the caller has the packet as it was
         Arrival::Forwarded
     }
 
     /// Transmits a packet that link `id`, index `route` of its route, accepts at `at`, and passes it on. Without `LATE` it
-    /// leaves arrivals after [`Network::simple_until`] to [`Network::pass_late`], which keeps this loop short.
+    /// leaves arrivals after `Links::simple_until` to [`Network::pass_late`], which keeps this loop short.
     #[inline(always)] // or a packet pays a call for it
     pub(super) fn pass<T: Tap, const LATE: bool>(
         &mut self,
@@ -117,7 +117,7 @@ impl Network {
         packet: &Packet,
     ) -> Arrival {
         if hop == Hop::DELIVER_AHEAD {
-            self.ahead.last_hop = LastHop { route, began: start };
+            self.early.last_hop = LastHop { route, began: start };
             return Arrival::Ahead(arrival);
         }
         let tie = Tie::scheduled(arrival, start, id + 1);
@@ -150,9 +150,9 @@ impl Network {
         if effect.duplicate {
             self.links.copying = true;
             let accepted = self.enqueue(event_queue, tap, now, route, packet);
-            self.ahead.keep(accepted, packet);
+            self.early.keep(accepted, packet);
             if !matches!(accepted, Arrival::Dropped) {
-                self.links.carried.copied(packet);
+                self.links.payload_changes.note_copy(packet);
             }
             self.links.copying = false;
         }

@@ -42,6 +42,7 @@ impl ConnectionLog {
         }
     }
 
+    /// Writes that a probe timeout has expired.
     pub fn probe_timeout(&self, now: Time) {
         if let Some(qlog) = &self.0 {
             qlog.probe_timeout(now);

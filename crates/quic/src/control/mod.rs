@@ -182,10 +182,7 @@ impl ControllerState {
 
     /// The controller, if it is a policy.
     pub fn policy_mut(&mut self) -> Option<&mut cc::Policy> {
-        match &mut self.controller {
-            AnyController::Policy(policy) => Some(policy),
-            _ => None,
-        }
+        self.controller.as_policy_mut()
     }
     /// The controller.
     pub fn controller(&self) -> &AnyController {
@@ -311,18 +308,20 @@ impl ControllerState {
         let acked = self.largest_acked.map_or(0, |number| number + 1);
         let full = !self.has_room();
         self.window_use.update(acked, self.packets.next(), self.packets.outstanding(), full);
-        let bytes = |segments: f64| (segments * self.packet as f64) as u64;
-        let ssthresh = self.controller.ssthresh();
-        self.qlog.metrics(now, || Metrics {
-            min_rtt: (self.stats.rtt_count > 0).then_some(self.stats.rtt_min),
-            smoothed_rtt: self.smoothed_rtt(),
-            latest_rtt: self.sample,
-            pto_count: self.pto_count,
-            congestion_window: bytes(self.controller.cwnd()),
-            bytes_in_flight: self.in_flight,
-            packets_in_flight: self.packets.outstanding() as u64,
-            ssthresh: ssthresh.is_finite().then(|| bytes(ssthresh)),
-            pacing_rate: self.pacing_rate(),
+        self.qlog.metrics(now, || {
+            let bytes = |segments: f64| (segments * self.packet as f64) as u64;
+            let ssthresh = self.controller.ssthresh();
+            Metrics {
+                min_rtt: (self.stats.rtt_count > 0).then_some(self.stats.rtt_min),
+                smoothed_rtt: self.smoothed_rtt(),
+                latest_rtt: self.sample,
+                pto_count: self.pto_count,
+                congestion_window: bytes(self.controller.cwnd()),
+                bytes_in_flight: self.in_flight,
+                packets_in_flight: self.packets.outstanding() as u64,
+                ssthresh: ssthresh.is_finite().then(|| bytes(ssthresh)),
+                pacing_rate: self.pacing_rate(),
+            }
         });
         self.qlog.state(now, self.phase, &self.controller, self.cause);
     }

@@ -1,4 +1,4 @@
-//! What recoveries ask of a connection: its handshake and its end, and notifications of the controller.
+//! The handshake of a connection, and notifications of its controller.
 
 use super::Connection;
 use crate::change::WindowCause;

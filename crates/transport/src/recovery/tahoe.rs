@@ -21,6 +21,7 @@ impl LossRecovery for Tahoe {
             if s.dupacks == DUP_THRESH && s.may_recover() {
                 let una = s.una;
                 s.reduce_cwnd(context, una, Cause::FastRetransmit);
+                // Transmission restarts at the lost segment.
                 (s.recover, s.last_reduction, s.next) = (s.high - 1, LastReduction::DupAck, una);
                 s.controller.set_window(1.0);
                 s.reset_timer(context, false);

@@ -46,10 +46,7 @@ impl Sender {
     }
     /// The congestion controller, if it is a policy.
     pub fn policy_mut(&mut self) -> Option<&mut cc::Policy> {
-        match &mut self.connection.controller {
-            AnyController::Policy(policy) => Some(policy),
-            _ => None,
-        }
+        self.connection.controller.as_policy_mut()
     }
     /// The time at which the last byte was acknowledged; `None` before that.
     pub fn completed(&self) -> Option<Time> {
@@ -85,10 +82,10 @@ impl Sender {
     }
     /// What keeps the sender from sending more since its last event.
     pub fn limited_by(&self) -> SendLimit {
-        self.limits.present
+        self.limit_times.present
     }
-    /// The time under each limit, seconds, in the order of [`SendLimit::NAMES`].
+    /// The time under each limit, seconds, in the order of [`SendLimit::NAMES`]; complete after [`Sender::finish`].
     pub fn limited_s(&self) -> [f64; SendLimit::NAMES.len()] {
-        self.limits.seconds()
+        self.limit_times.seconds()
     }
 }

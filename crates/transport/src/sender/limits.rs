@@ -53,7 +53,7 @@ impl SendLimit {
 /// The time under each limit.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
-pub(super) struct Limits {
+pub(super) struct LimitTimes {
     /// When the present limit began, or its time was added.
     pub since: Time,
     pub present: SendLimit,
@@ -61,7 +61,7 @@ pub(super) struct Limits {
     times: [Span; SendLimit::NAMES.len()],
 }
 
-impl Limits {
+impl LimitTimes {
     /// Another limit may hold from `now` on. Nothing limits a flow after `completed`.
     #[inline(always)]
     pub fn set(&mut self, limit: SendLimit, now: Time, completed: Time) {

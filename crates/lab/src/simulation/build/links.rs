@@ -5,6 +5,7 @@ use super::plan::{Layout, Plan, named_stream};
 use crate::audit::{AccessRules, Airtimes, AuditedLink, AuditedMedium, CellRules, EdcaRules};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation, WifiQueue};
+use crate::simulation::recorder::AUDITS;
 use engine::Stream;
 use net::cellular::Handover;
 use net::impairment::{BuildContext, Delay, Impairment, OnDemand};
@@ -71,7 +72,7 @@ pub(super) fn add_links(
             };
             network.set_scheduler(link, scheduler, transmitter);
         }
-        if plan.settings.recording.audit {
+        if AUDITS && plan.settings.recording.audit {
             audited.push(audited_link(plan, layout, (link, direction), rtt, queues));
         }
     }

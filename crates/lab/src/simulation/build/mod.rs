@@ -12,7 +12,7 @@ use super::Settings;
 use super::datagrams::DatagramPool;
 use super::endpoints::{Endpoints, TimerOwner};
 use super::event_loop::{Simulation, Warmup};
-use super::recorder::Recorder;
+use super::recorder::{AUDITS, Recorder};
 use super::satellites::ConstellationSchedule;
 use crate::audit::{AuditedLink, Auditor, RadioAuditor};
 use crate::error::ScenarioError;
@@ -92,14 +92,15 @@ fn recorder<const WINDOWS: bool, const PACKETS: bool>(
 ) -> Recorder<WINDOWS, PACKETS> {
     let recording = plan.settings.recording;
     let windows: Vec<u32> = flows.senders.iter().map(|sender| sender.options().window).collect();
-    let mut auditor = recording.audit.then(|| Auditor::new(audited, &layout.ends, &windows));
+    let audits = AUDITS && recording.audit;
+    let mut auditor = audits.then(|| Auditor::new(audited, &layout.ends, &windows));
     for (number, pair) in layout.paths.chunks_exact(2).enumerate() {
         if let (Some(auditor), true) = (&mut auditor, pair.iter().any(FlowPath::has_radio)) {
             auditor.expect_radio_hop(number as u32);
         }
     }
     let mut recorder = Recorder::new(recording, &flows.probes, auditor, plan.end);
-    if let (Some(scene), true) = (&plan.scenario.radio, recording.audit) {
+    if let (Some(scene), true) = (&plan.scenario.radio, audits) {
         let config = scene.config(plan.seed, plan.end);
         recorder.radio_auditor = Some(RadioAuditor::new(config.nodes, config.propagation));
     }

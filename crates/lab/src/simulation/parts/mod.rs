@@ -66,9 +66,8 @@ impl Parts {
             Parts { others, threads: parts.min(processors()), shared: Vec::new(), speeds: None, plan };
         all.shared.resize_with(parts, Shared::default);
         let topology = &simulation.topology;
-        let links = 0..topology.links() as u32;
-        let ends: Arc<[u16]> =
-            links.map(|link| all.plan.of[topology.ends(LinkId(link)).1.0 as usize]).collect();
+        let links = topology.link_ids();
+        let ends: Arc<[u16]> = links.map(|link| all.plan.of[topology.ends(link).1.0 as usize]).collect();
         let Parts { others, plan, .. } = &mut all;
         for (part, simulation) in std::iter::once(&mut **simulation).chain(others).enumerate() {
             set_up(simulation, part, plan, &ends);

@@ -104,10 +104,10 @@ impl Plan {
         let parts = of.iter().max().map_or(0, |part| *part as usize + 1);
         let mut incoming = vec![BTreeMap::new(); parts];
         let mut cut = 0;
-        for number in 0..topology.links() as u32 {
-            let (from, to) = topology.ends(LinkId(number));
+        for link in topology.link_ids() {
+            let (from, to) = topology.ends(link);
             let [from, to] = [from, to].map(|node| of[node.0 as usize] as usize);
-            if let (true, Some(delay)) = (from != to, lookahead(network, LinkId(number))) {
+            if let (true, Some(delay)) = (from != to, lookahead(network, link)) {
                 cut += 1;
                 let least = incoming[to].entry(from).or_insert(delay);
                 *least = delay.min(*least);

@@ -60,7 +60,7 @@ struct Arrival {
     /// It is a duplicate ACK (RFC 5681).
     duplicate: bool,
     ece: bool,
-    /// The timestamp echo, exact; the clock of the timestamps rounds it ([`Connection::stamp`]).
+    /// The timestamp echo, exact; the clock of the timestamps rounds it ([`Options::stamp`](crate::Options::stamp)).
     echo: Option<Time>,
     /// The retransmission timer or the probe timer must be set again.
     rearm: bool,
@@ -111,7 +111,7 @@ impl Scoreboard {
             && segments.lost_out <= segments.retrans_out
     }
 
-    /// Notifies the controller of the segments that were marked as lost, if it asks for them.
+    /// Notifies the controller of the segments that were marked as lost, if it needs them.
     #[inline]
     pub(super) fn notify_losses(&mut self, s: &mut Connection, now: Time) {
         if !self.segments.records_losses() {
@@ -192,7 +192,9 @@ impl Rack {
         let delivered = (segments.delivered - a.prior_delivered) as u32;
         let progress = a.advanced || self.board.reordering.degree() > Reordering::LEAST && a.sacked;
         s.sample = a.rtt;
-        a.rtt.inspect(|rtt| s.stats.count_rtt(*rtt));
+        if let Some(rtt) = a.rtt {
+            s.stats.count_rtt(rtt);
+        }
         let rate = s.reports.sample(
             a.now,
             self.board.min_rtt.map(|(rtt, _)| rtt),

@@ -8,6 +8,12 @@ use crate::recovery_state::rack::{Rack, State};
 use cc::{Cause, Congestion, Controller};
 use units::Time;
 
+/// The threshold that a later undo restores.
+pub(super) fn threshold_to_restore(state: State, s: &Connection) -> f64 {
+    let (ssthresh, cwnd) = (s.controller.ssthresh(), s.cwnd());
+    if state.reducing() { ssthresh } else { ssthresh.max((cwnd / 2 + cwnd / 4) as f64) }
+}
+
 impl Rack {
     /// Lets the controller reduce the window. The window itself follows ACK by ACK.
     pub(super) fn begin_reduction(&mut self, s: &mut Connection, now: Time, cause: Cause) {
@@ -58,7 +64,7 @@ impl Rack {
         self.undo.mark(&self.board.segments, self.probe);
         if !self.state.reducing() {
             if !ece {
-                self.undo.prior_ssthresh = self.state.threshold_to_restore(s.controller.ssthresh(), s.cwnd());
+                self.undo.prior_ssthresh = threshold_to_restore(self.state, s);
             }
             self.begin_reduction(s, now, Cause::FastRetransmit);
         }

@@ -2,6 +2,7 @@
 //! is set at a time.
 
 use super::Arrival;
+use super::reduction::threshold_to_restore;
 use crate::connection::Connection;
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::TimerClock;
@@ -184,7 +185,7 @@ impl Rack {
             || self.high_seq <= una
             || (self.state == State::Loss && self.timeouts == 0);
         if cut {
-            self.undo.prior_ssthresh = self.state.threshold_to_restore(s.controller.ssthresh(), s.cwnd());
+            self.undo.prior_ssthresh = threshold_to_restore(self.state, s);
             self.undo.prior_cwnd = s.cwnd();
             self.undo.mark(&self.board.segments, self.probe);
             self.validation.discard(s, self.board.segments.packets_out(), now);

@@ -1,6 +1,7 @@
 //! Congestion window validation: whether the sender uses its window, and what idle times do to it (RFC 7661, RFC 5681
 //! section 4.1, as in Linux).
 
+use super::reduction::threshold_to_restore;
 use crate::change::WindowCause;
 use crate::connection::Connection;
 use crate::options::{IdleRestart, Validation};
@@ -30,7 +31,8 @@ impl WindowValidation {
         }
     }
 
-    /// A loss or an ECN echo is about to reduce the window, with `out` segments outstanding: if it is not validated, what was used takes its place.
+    /// A loss or an ECN echo is about to reduce the window, with `out` segments outstanding: if the window is not validated, what
+    /// was used takes its place.
     pub(super) fn discard(&mut self, s: &mut Connection, out: u32, now: Time) {
         let Some(pipe_ack) = &mut self.pipe_ack else { return };
         let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
@@ -114,7 +116,7 @@ impl Rack {
             let cwnd = s.cwnd();
             if used < cwnd {
                 s.cause = Some(WindowCause::Validation);
-                s.controller.set_ssthresh(self.state.threshold_to_restore(s.controller.ssthresh(), s.cwnd()));
+                s.controller.set_ssthresh(threshold_to_restore(self.state, s));
                 s.controller.set_window(((cwnd + used) / 2) as f64);
             }
             self.validation.window_use.used = 0;
@@ -152,7 +154,7 @@ impl Rack {
             }
         }
         s.cause = Some(WindowCause::Restart);
-        s.controller.set_ssthresh(self.state.threshold_to_restore(s.controller.ssthresh(), s.cwnd()));
+        s.controller.set_ssthresh(threshold_to_restore(self.state, s));
         s.controller.on_restart(&Restart { now, idle, window: window as f64 });
         self.validation.window_use.changed(now);
         self.validation.window_use.used = 0;
@@ -171,7 +173,7 @@ impl Rack {
         let cwnd = s.cwnd();
         let least = (s.options.initial_window as u32).min(cwnd);
         s.cause = Some(WindowCause::Validation);
-        s.controller.set_ssthresh(self.state.threshold_to_restore(s.controller.ssthresh(), cwnd));
+        s.controller.set_ssthresh(threshold_to_restore(self.state, s));
         s.controller.set_window((cwnd >> times.min(31)).max(least) as f64);
     }
 }

@@ -48,10 +48,6 @@ impl State {
             State::Loss => Phase::Loss,
         }
     }
-    /// The threshold that a later undo restores, from that of the controller and its window.
-    pub(crate) fn threshold_to_restore(self, ssthresh: f64, cwnd: u32) -> f64 {
-        if self.reducing() { ssthresh } else { ssthresh.max((cwnd / 2 + cwnd / 4) as f64) }
-    }
     /// Whether the window is being reduced.
     pub(crate) fn reducing(self) -> bool {
         matches!(self, State::Cwr | State::Recovery)
@@ -100,7 +96,7 @@ impl WindowUse {
     }
 }
 
-/// The timer of the recovery, which the engine learns at the end of an event.
+/// The timer of the recovery. The timer of the engine follows it at the end of an event.
 #[derive(Clone, Debug)]
 pub(crate) struct Timer {
     pub(crate) pending: Pending,
@@ -108,7 +104,7 @@ pub(crate) struct Timer {
     pub(crate) deadline: Time,
 }
 
-/// What the sender knows of its segments and of the path.
+/// The segments, and the properties of the path that follow from their deliveries.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
     pub(crate) segments: Segments,
