@@ -184,11 +184,11 @@ impl CubicLinux {
 
     /// W_max, the Reno-friendly window and K in seconds; NaN where there is none.
     pub fn probe(&self) -> [f64; 3] {
-        let known = |condition: bool, value: f64| if condition { value } else { f64::NAN };
+        let value_if = |condition: bool, value: f64| if condition { value } else { f64::NAN };
         [
-            known(self.last_max > 0, self.last_max as f64),
-            known(self.epoch.is_some(), self.reno_window as f64),
-            known(self.epoch.is_some(), self.k as f64 / 1024.0),
+            value_if(self.last_max > 0, self.last_max as f64),
+            value_if(self.epoch.is_some(), self.reno_window as f64),
+            value_if(self.epoch.is_some(), self.k as f64 / 1024.0),
         ]
     }
 }

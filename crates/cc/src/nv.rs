@@ -249,9 +249,9 @@ mod tests {
         let at = |s: f64| Time::ZERO + Span::from_seconds(s);
         for n in 0..300 {
             controller.sample(at(0.05 * n as f64), if n == 0 { 0.05 } else { 0.06 }, 10.0);
-            let known = controller.min_rtt < 0.0501;
-            assert!(known || n >= 75, "{n}");
-            assert!(!known || n <= 250, "{n}");
+            let low = controller.min_rtt < 0.0501;
+            assert!(low || n >= 75, "{n}");
+            assert!(!low || n <= 250, "{n}");
         }
         assert!(controller.min_rtt > 0.0599);
     }

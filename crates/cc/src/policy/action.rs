@@ -306,8 +306,8 @@ mod tests {
             };
             for a in [0.0, 1.0, 2.0] {
                 let next = action.apply(100.0, a);
-                let again = action.apply(100.0, action.between(100.0, next));
-                assert!((again - next).abs() < 1e-9, "{}: {a}", kind.name());
+                let repeated = action.apply(100.0, action.between(100.0, next));
+                assert!((repeated - next).abs() < 1e-9, "{}: {a}", kind.name());
             }
         }
     }

@@ -131,8 +131,8 @@ impl Plan {
     /// The length of an interval after one with these values, s; `None` before the first round-trip sample.
     pub fn seconds(&self, last: &Measured) -> Option<f64> {
         let rtt = if self.length.of_mean && last.rtt > 0.0 { last.rtt } else { last.min_rtt };
-        let known = rtt > 0.0 || self.length.rtts == 0.0;
-        known.then(|| (self.length.rtts * rtt).max(self.length.least))
+        let measured = rtt > 0.0 || self.length.rtts == 0.0;
+        measured.then(|| (self.length.rtts * rtt).max(self.length.least))
     }
 
     /// The observation: the features of the last `history` intervals, oldest first. Intervals before the first one are
@@ -140,8 +140,8 @@ impl Plan {
     pub fn observe(&self, intervals: &VecDeque<Measured>) -> Vec<f32> {
         let empty = Measured::default();
         let missing = self.history.saturating_sub(intervals.len());
-        let known = intervals.iter().skip(intervals.len().saturating_sub(self.history));
-        let all = std::iter::repeat_n(&empty, missing).chain(known);
+        let latest = intervals.iter().skip(intervals.len().saturating_sub(self.history));
+        let all = std::iter::repeat_n(&empty, missing).chain(latest);
         all.flat_map(|interval| self.features.iter().map(|feature| interval.feature(*feature))).collect()
     }
 }
@@ -227,10 +227,10 @@ fn read_network(table: &Table) -> Result<Network, String> {
 }
 
 fn read_dense(layer: &Table, place: &str) -> Result<Dense, String> {
-    let known = ["kind", "weights", "bias", "normalisation", "activation"];
-    refuse_unknown(layer, &known, &format!("{place}: "))?;
+    let keys = ["kind", "weights", "bias", "normalisation", "activation"];
+    refuse_unknown(layer, &keys, &format!("{place}: "))?;
     let name = layer.get("activation").map_or(Some("linear"), Value::as_str).unwrap_or_default();
-    let activation = Activation::NAMED.iter().find(|(known, _)| *known == name);
+    let activation = Activation::NAMED.iter().find(|(other, _)| *other == name);
     let activation = activation.map(|(_, activation)| *activation).ok_or_else(|| {
         let all = Activation::NAMED.map(|(name, _)| name).join(", ");
         format!("{place}: there is no activation \"{name}\"; there are {all}")
@@ -241,8 +241,8 @@ fn read_dense(layer: &Table, place: &str) -> Result<Dense, String> {
 }
 
 fn read_gru(layer: &Table, place: &str) -> Result<Gru, String> {
-    let known = ["kind", "weights", "bias", "recurrent", "recurrent_bias"];
-    refuse_unknown(layer, &known, &format!("{place}: "))?;
+    let keys = ["kind", "weights", "bias", "recurrent", "recurrent_bias"];
+    refuse_unknown(layer, &keys, &format!("{place}: "))?;
     let read = |key| numbers(layer, place, key);
     let gru = Gru {
         weights: read("weights")?,

@@ -347,8 +347,8 @@ impl Auditor {
         }
         let flow = &self.flows[id.flow as usize];
         let copied = self.links[link].copies && self.accepted == Some((at, link, id));
-        let known = copied || flow.radio_nodes || id.sent == at && from.contains(&flow.ends(id.kind)[0].0);
-        if !known {
+        let expected = copied || flow.radio_nodes || id.sent == at && from.contains(&flow.ends(id.kind)[0].0);
+        if !expected {
             let name = self.links[link].name.clone();
             self.report_violation(
                 at,

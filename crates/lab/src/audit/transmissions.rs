@@ -368,9 +368,9 @@ mod tests {
         let early = (0, Some(102), 0, true, &[(2, 1, true)][..]);
         assert!(on_channel(&[first, lost, early], 0).unwrap().contains("before EIFS"));
         // In a TXOP a device goes on after SIFS.
-        let again = (0, Some(16), 0, true, &[(1, 2, true)][..]);
-        assert!(wrong(again).contains("TXOP"));
-        assert_eq!(on_channel(&[first, again], 6_000), None);
+        let second = (0, Some(16), 0, true, &[(1, 2, true)][..]);
+        assert!(wrong(second).contains("TXOP"));
+        assert_eq!(on_channel(&[first, second], 6_000), None);
     }
 
     /// The violation of the last of some blocks of link 0: slot, width, attempt, slot of the first attempt, arrived.

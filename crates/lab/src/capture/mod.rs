@@ -172,17 +172,17 @@ impl Captures {
 
     /// The error for an unknown name. It lists the nodes; those at the ends of flows come first.
     fn no_place(&self, name: &str, node_name: &dyn Fn(u32) -> String) -> String {
-        let mut known: Vec<u32> = Vec::new();
+        let mut nodes: Vec<u32> = Vec::new();
         for node in self.flows.iter().flat_map(|flow| flow.ends).chain(self.links.iter().flatten().copied()) {
-            if !known.contains(&node) && known.len() <= MOST_NAMED {
-                known.push(node);
+            if !nodes.contains(&node) && nodes.len() <= MOST_NAMED {
+                nodes.push(node);
             }
         }
-        let more = if known.len() > MOST_NAMED { ", ..." } else { "" };
-        let known: Vec<String> = known.into_iter().take(MOST_NAMED).map(node_name).collect();
-        let known = known.join(", ");
+        let more = if nodes.len() > MOST_NAMED { ", ..." } else { "" };
+        let names: Vec<String> = nodes.into_iter().take(MOST_NAMED).map(node_name).collect();
+        let nodes = names.join(", ");
         format!(
-            "no node or link \"{name}\" to capture at; nodes: {known}{more}; a link has its name, or is a->b or a-b"
+            "no node or link \"{name}\" to capture at; nodes: {nodes}{more}; a link has its name, or is a->b or a-b"
         )
     }
 

@@ -188,8 +188,8 @@ impl<'a> TableReader<'a> {
         let example = names.clone().next().unwrap_or_default();
         let name = self.need("kind", self.text("kind")?, &format!("such as kind = \"{example}\""))?;
         let unknown = || self.error("kind", format!("unknown {what} \"{name}\"; {}", nearest(name, names)));
-        let mut known = models.into_iter().filter(|one| model(one).names().contains(&name));
-        let named = known.next().ok_or_else(unknown)?;
+        let mut candidates = models.into_iter().filter(|one| model(one).names().contains(&name));
+        let named = candidates.next().ok_or_else(unknown)?;
         let present = model(&named).table.name;
         if name != present {
             advice::give(self.error("kind", format!("\"{name}\" is now called \"{present}\"")));

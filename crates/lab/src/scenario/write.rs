@@ -90,8 +90,8 @@ mod tests {
             [[e]]\nf = \"\\\"\\\\\\n\\u007f é\"\ng = { h = [] , file = \"x/y.txt\" }\n";
         let first = parse("folder/s.toml", text).expect("TOML");
         let written = toml_text(&first, Path::new("folder"));
-        let again = parse("folder/s.toml", &written).expect("what was written is TOML");
-        assert_eq!(toml_text(&again, Path::new("folder")), written);
+        let reread = parse("folder/s.toml", &written).expect("what was written is TOML");
+        assert_eq!(toml_text(&reread, Path::new("folder")), written);
         assert!(written.contains("\"b c\" = 1e-300") && written.contains("\"x/y.txt\""), "{written}");
         assert!(toml_text(&first, Path::new("")).contains("\"folder/x/y.txt\""));
     }

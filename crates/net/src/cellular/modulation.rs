@@ -81,14 +81,14 @@ fn shannon(efficiency: f64) -> f64 {
 /// The threshold of an efficiency, dB: the distance to capacity is that of [`THRESHOLDS`], linear between them, and that of
 /// the last one beyond.
 fn threshold(of: f64) -> f64 {
-    let known = CQI_64QAM.map(efficiency);
-    let gap = |index: usize| THRESHOLDS[index] - shannon(known[index]);
-    let next = known.partition_point(|one| *one < of - 1e-9);
+    let efficiencies = CQI_64QAM.map(efficiency);
+    let gap = |index: usize| THRESHOLDS[index] - shannon(efficiencies[index]);
+    let next = efficiencies.partition_point(|one| *one < of - 1e-9);
     let gap = match next {
         0 => gap(0),
-        next if next == known.len() => gap(next - 1),
+        next if next == efficiencies.len() => gap(next - 1),
         next => {
-            let part = (of - known[next - 1]) / (known[next] - known[next - 1]);
+            let part = (of - efficiencies[next - 1]) / (efficiencies[next] - efficiencies[next - 1]);
             gap(next - 1) + part * (gap(next) - gap(next - 1))
         }
     };

@@ -408,12 +408,12 @@ impl Cell {
     fn give_up(&mut self, block: Block, slot: u64) {
         let delay = self.options.recovery_delay();
         let from = slot + 1 + self.slots(delay);
-        let known = self.start(slot + 1).max(self.start(block.first + 1) + delay);
-        let timer = self.slot_from(known);
+        let reported = self.start(slot + 1).max(self.start(block.first + 1) + delay);
+        let timer = self.slot_from(reported);
         let direction = &mut self.directions[block.direction as usize];
         direction.account.attempts[ATTEMPTS - 1] += 1;
         if self.options.rlc == "um" {
-            direction.order.lose(&block.parts, known);
+            direction.order.lose(&block.parts, reported);
             self.timers.push(Reverse((timer, block.direction)));
             return;
         }

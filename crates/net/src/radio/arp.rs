@@ -116,10 +116,10 @@ mod tests {
         let (mut arp, mut store) = (Arp::default(), Store::default());
         let asked = call(&mut arp, &mut store, |arp, cx| arp.send(cx, frame(7, 3)));
         assert!(matches!(asked[..], [ArpOutput::Send(QueuedFrame { next: BROADCAST, bytes: 28, .. })]));
-        let again = call(&mut arp, &mut store, |arp, cx| arp.send(cx, frame(8, 3)));
-        assert_eq!(again[0], ArpOutput::Drop(frame(7, 3), PacketFate::Arp));
-        let known = call(&mut arp, &mut store, |arp, cx| arp.on_message(cx, 3, None));
-        assert_eq!(known, [ArpOutput::Send(frame(8, 3))]);
+        let replaced = call(&mut arp, &mut store, |arp, cx| arp.send(cx, frame(8, 3)));
+        assert_eq!(replaced[0], ArpOutput::Drop(frame(7, 3), PacketFate::Arp));
+        let answered = call(&mut arp, &mut store, |arp, cx| arp.on_message(cx, 3, None));
+        assert_eq!(answered, [ArpOutput::Send(frame(8, 3))]);
         let sent = call(&mut arp, &mut store, |arp, cx| arp.send(cx, frame(9, 3)));
         assert_eq!(sent, [ArpOutput::Send(frame(9, 3))]);
     }

@@ -513,8 +513,8 @@ impl Radio {
                 self.resolve_address(clock, node, &mut |arp, cx| arp.on_message(cx, asks, replies));
             }
             Payload::ArpReply { from } => {
-                let known = *from;
-                self.resolve_address(clock, node, &mut |arp, cx| arp.on_message(cx, known, None));
+                let resolved = *from;
+                self.resolve_address(clock, node, &mut |arp, cx| arp.on_message(cx, resolved, None));
             }
             Payload::Routing(message) => {
                 let message = message.clone();
@@ -528,9 +528,9 @@ impl Radio {
     /// Delivers a packet at the end of its path.
     fn deliver(&mut self, now: Time, node: u32, item: &QueuedFrame) {
         let Payload::Data { packet, path, delivered, .. } = self.store.get_mut(item.payload) else { return };
-        let again = std::mem::replace(delivered, true);
+        let repeated = std::mem::replace(delivered, true);
         let (packet, path) = (*packet, *path);
-        if !again {
+        if !repeated {
             self.counts.packets.1 += 1;
             if !packet.kind.is_reverse() {
                 self.counts.received += 1;

@@ -212,11 +212,11 @@ fn survives(
     bytes: u32,
 ) -> bool {
     let p = errors.unwrap_or_else(|| {
-        let known = &mut memo[mcs as usize];
-        if known.0 != bytes {
-            *known = (bytes, error_probability(snr, mcs, bytes));
+        let memo = &mut memo[mcs as usize];
+        if memo.0 != bytes {
+            *memo = (bytes, error_probability(snr, mcs, bytes));
         }
-        known.1
+        memo.1
     });
     // Below the resolution of a draw there are no errors.
     p < f64::EPSILON / 2.0 || stream.uniform() >= p

@@ -133,8 +133,8 @@ impl Contenders {
     /// Adds a contender and returns its number.
     pub fn add(&mut self, category: Category) -> u32 {
         let aifs = SIFS + Span::from_ps(category.aifsn as u64 * SLOT.ps());
-        let known = self.classes.iter().position(|class| class.aifs == aifs);
-        let class = known.unwrap_or_else(|| {
+        let place = self.classes.iter().position(|class| class.aifs == aifs);
+        let class = place.unwrap_or_else(|| {
             self.classes.push(Class { aifs, passed: 0, heap: BinaryHeap::new() });
             self.classes.len() - 1
         });

@@ -142,8 +142,8 @@ impl Minstrel {
     }
 
     fn report(&mut self, mcs: u8, sent: u32, good: u32) {
-        let known = &mut self.known[mcs as usize];
-        (known.sent, known.good) = (known.sent + sent, known.good + good);
+        let rate = &mut self.known[mcs as usize];
+        (rate.sent, rate.good) = (rate.sent + sent, rate.good + good);
         self.failures = if good > 0 { 0 } else { self.failures + 1 };
         self.aggregation += (sent as f64 - self.aggregation) / 16.0;
     }

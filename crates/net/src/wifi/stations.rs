@@ -98,9 +98,9 @@ impl Stations {
     pub fn pick(&mut self, ready: impl Fn(u32) -> bool) -> Option<u32> {
         if matches!(self.scheduler, StationScheduler::Shared { .. }) {
             // What must be sent again comes first.
-            let again = (0..self.stations.len() as u32)
+            let repeating = (0..self.stations.len() as u32)
                 .find(|station| ready(*station) && !self.order.contains(station));
-            return again.or_else(|| self.order.iter().copied().find(|station| ready(*station)));
+            return repeating.or_else(|| self.order.iter().copied().find(|station| ready(*station)));
         }
         loop {
             let from_new = !self.new.is_empty();

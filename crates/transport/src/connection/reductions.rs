@@ -259,8 +259,9 @@ mod tests {
             let mut d = newreno(options);
             d.ack(1, &[]);
             (0..3).for_each(|_| drop(d.ack_kept(1)));
-            let again = d.context.sent.iter().find(|(packet, _)| packet.seq == 1).expect("sent again");
-            assert_eq!(again.0.ecn, expected);
+            let retransmission =
+                d.context.sent.iter().find(|(packet, _)| packet.seq == 1).expect("sent retransmission");
+            assert_eq!(retransmission.0.ecn, expected);
         }
         let mut d = newreno(Options { l4s: true, ..Options::linux() });
         assert!(d.ack_kept(1).0.iter().all(|(packet, _)| packet.ecn == Ecn::Ect1));

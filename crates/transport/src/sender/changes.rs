@@ -10,10 +10,10 @@ use units::Time;
 impl Sender {
     /// The receiver's window becomes `segments` segments.
     pub fn change_receive_window<W: FlowContext>(&mut self, context: &mut W, segments: u32) {
-        let known = matches!(self.connection.recovery_state, RecoveryState::Rack(_))
+        let largest = matches!(self.connection.recovery_state, RecoveryState::Rack(_))
             .then_some(self.connection.options.window);
         // RACK bounds what an ACK may report by the largest window.
-        Arc::make_mut(&mut self.connection.options).window = segments.max(known.unwrap_or(0));
+        Arc::make_mut(&mut self.connection.options).window = segments.max(largest.unwrap_or(0));
         self.set_receive_window(segments);
         self.resume(context);
     }

@@ -142,7 +142,7 @@ fn audited_link(
 ) -> AuditedLink {
     let (from, to) = layout.topology.ends(link);
     let name = layout.topology.link_name(link);
-    let known = match &layout.satellites {
+    let place = match &layout.satellites {
         Some(satellites) => satellites.audited(link.0, name, from, to, plan.end),
         None => AuditedLink {
             name,
@@ -173,7 +173,7 @@ fn audited_link(
         keeps_flow_order: direction.queue.keeps_flow_order(),
         varies: direction.variation.is_some() || served,
         medium: audited_medium(plan, layout, link, direction),
-        ..known
+        ..place
     };
     permit_losses(&mut link, &direction.losses);
     link

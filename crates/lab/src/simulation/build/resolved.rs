@@ -151,8 +151,8 @@ fn resolve_flow(flow: &Flow, paths: [Option<&FlowPath>; 2], links: &[&Direction]
     };
     let (packet_bytes, control) = (flow.kind.full_packet(), flow.kind.control());
     let wired = |path: Option<&FlowPath>| -> Vec<u32> {
-        let known = path.filter(|path| path.is_wired());
-        known.map_or(Vec::new(), |path| path.links().map(|link| link.0).collect())
+        let path = path.filter(|path| path.is_wired());
+        path.map_or(Vec::new(), |path| path.links().map(|link| link.0).collect())
     };
     let [path, back] = paths.map(wired);
     let crossing = |links_of: &[u32], size: u32| {

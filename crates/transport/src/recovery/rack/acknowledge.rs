@@ -198,9 +198,9 @@ impl Scoreboard {
 
     /// Without SACK: an ACK of `acked` segments fills one hole; the others were counted by duplicate ACKs.
     fn remove_duplicates(&mut self, acked: u32) {
-        let known = self.segments.sacked_out;
-        self.segments.delivered += acked.saturating_sub(known).max(1) as u64;
-        self.segments.sacked_out = known.saturating_sub(acked - 1);
+        let counted = self.segments.sacked_out;
+        self.segments.delivered += acked.saturating_sub(counted).max(1) as u64;
+        self.segments.sacked_out = counted.saturating_sub(acked - 1);
         self.limit_duplicates(acked);
     }
 

@@ -52,8 +52,8 @@ impl WindowValidation {
         let reduced = pipe_ack.reduced.take().filter(|_| stands);
         pipe_ack.restart();
         if let Some((used, before)) = reduced {
-            let again = (s.stats.retransmitted - before).min(used);
-            let target = reduction.target as u64 * (used - again) as u64 / used as u64;
+            let retransmitted = (s.stats.retransmitted - before).min(used);
+            let target = reduction.target as u64 * (used - retransmitted) as u64 / used as u64;
             reduction.target = (target as u32).max(1);
             s.controller.set_ssthresh((target as f64).max(2.0));
         }

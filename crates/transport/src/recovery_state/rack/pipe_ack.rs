@@ -157,13 +157,13 @@ mod tests {
         idle.on_ack(ms(60_000), 15, 15, 15, rtt);
         assert_eq!(idle.largest(), 10);
         // After a recovery, with data outstanding, the round trip starts at the next ACK.
-        let mut again = begin();
-        again.restart();
-        again.on_ack(ms(60_000), 10, 20, 10, rtt);
-        again.on_ack(ms(60_050), 19, 30, 19, rtt);
-        assert!(again.largest() == 0 && again.validates(1000, false));
-        again.on_ack(ms(60_100), 20, 30, 20, rtt);
-        assert_eq!((again.largest(), again.validates(1000, false)), (10, false));
+        let mut restarted = begin();
+        restarted.restart();
+        restarted.on_ack(ms(60_000), 10, 20, 10, rtt);
+        restarted.on_ack(ms(60_050), 19, 30, 19, rtt);
+        assert!(restarted.largest() == 0 && restarted.validates(1000, false));
+        restarted.on_ack(ms(60_100), 20, 30, 20, rtt);
+        assert_eq!((restarted.largest(), restarted.validates(1000, false)), (10, false));
     }
 
     #[test]

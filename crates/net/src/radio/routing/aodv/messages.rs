@@ -54,8 +54,8 @@ impl Aodv {
             }
         };
         let fresh = |r: &&AodvRoute| request.target_seq.is_none_or(|asked| !newer(aodv.ns2, asked, r.seq));
-        let known = self.routes.get(&target);
-        if let Some(route) = known.filter(usable).filter(fresh).filter(|r| aodv.ns2 || r.next != from) {
+        let present = self.routes.get(&target);
+        if let Some(route) = present.filter(usable).filter(fresh).filter(|r| aodv.ns2 || r.next != from) {
             let (hops, seq, onward) = (route.hops + 1, route.seq, route.next);
             let mut lifetime = route.expire.since(now);
             if aodv.ns2 {
@@ -69,7 +69,7 @@ impl Aodv {
             }
             return self.reply(cx, &request, (hops, seq, lifetime));
         }
-        let target_seq = match (request.target_seq, known) {
+        let target_seq = match (request.target_seq, present) {
             (Some(asked), Some(route)) if newer(aodv.ns2, route.seq, asked) => Some(route.seq),
             (None, Some(route)) if route.seq_known => Some(route.seq),
             (asked, _) => asked,
