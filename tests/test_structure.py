@@ -220,7 +220,7 @@ def test_names_say_what_they_hold(root: Path) -> None:
             names += [node.arg] if isinstance(node, ast.arg) else []
             wrong += [f"{path.name}: {name}" for name in names if name in CLOSED_CLASS]
         wrong += [path.name] if path.stem in CLOSED_CLASS else []
-    words = "|".join(CLOSED_CLASS | {"known", "again"})
+    words = "|".join(CLOSED_CLASS | {"known", "again"})  # in Python `known` is a key of agree.json
     pattern = re.compile(rf"\b(?:let (?:mut )?|fn \w+\()({words})\b")
     for path in (root / "crates").glob("*/src/**/*.rs"):
         wrong += [f"{path.name}: {match[0]}" for match in pattern.finditer(path.read_text())]
