@@ -34,7 +34,7 @@
 //! [`controllers`] lists the congestion control algorithms; `CONTRIBUTING.md` says how to add one.
 #![forbid(unsafe_code)]
 
-pub use cc::{Ack, Congestion, Controller, Descriptor, FlowInfo, Param, ParamKind, Status, Timeout};
+pub use cc::{Ack, Congestion, Controller, Descriptor, FlowInfo, Status, Timeout};
 pub use lab::{
     Access, CarriedFiles, Done, ErrorKind, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog, Pool,
     Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, Study, TraceMode, Violation, WindowLog,

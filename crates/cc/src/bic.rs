@@ -11,10 +11,11 @@
 //! Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
+use ::params::Key;
 use units::Time;
 
 /// Maximum increase, segments per round trip (Linux).
@@ -43,25 +44,22 @@ pub(crate) enum AckRatio {
 }
 
 /// The parameters of the Linux variant, shared by the algorithms that use it.
-pub(crate) const SEARCH_PARAMS: [Param; 3] = [
-    Param {
-        name: "delayed_ack",
-        kind: ParamKind::Choice(&["linux_int", "exact", "off"]),
-        unit: "",
-        doc: "packets per ACK: the truncated estimate of Linux, an exact mean, or one",
-    },
-    Param {
-        name: "counting",
-        kind: ParamKind::Choice(&["ns2", "current"]),
-        unit: "",
-        doc: "what a step counts: one ACK more than the count (Linux 2.6.22), or segments as in later kernels",
-    },
-    Param {
-        name: "update",
-        kind: ParamKind::Choice(&["linux", "seed_literal"]),
-        unit: "",
-        doc: "the search of Linux, or Figure 2 of Nirmala et al. 2015 as printed",
-    },
+pub(crate) const SEARCH_PARAMS: [Key; 3] = [
+    choice!(
+        "delayed_ack",
+        ["linux_int", "exact", "off"],
+        "packets per ACK: the truncated estimate of Linux, an exact mean, or one"
+    ),
+    choice!(
+        "counting",
+        ["ns2", "current"],
+        "what a step counts: one ACK more than the count (Linux 2.6.22), or segments as in later kernels"
+    ),
+    choice!(
+        "update",
+        ["linux", "seed_literal"],
+        "the search of Linux, or Figure 2 of Nirmala et al. 2015 as printed"
+    ),
 ];
 
 /// Linux's binary search: the number of ACKs per growth step. Windows are whole segments.
@@ -272,12 +270,11 @@ impl Algorithm for Bic {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
-            Param {
-                name: "form",
-                kind: ParamKind::Choice(&["linux", "paper"]),
-                unit: "",
-                doc: "whole segments as in Linux, or real numbers as in the paper of 2004",
-            },
+            choice!(
+                "form",
+                ["linux", "paper"],
+                "whole segments as in Linux, or real numbers as in the paper of 2004"
+            ),
             SEARCH_PARAMS[0],
             SEARCH_PARAMS[1],
             SEARCH_PARAMS[2],

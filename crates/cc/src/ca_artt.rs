@@ -11,9 +11,10 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{Arima, Artt, Innovation, MinRtt, Round};
 use crate::noise::Normal;
-use crate::params::{Param, ParamError, ParamKind, ParamValue, Params};
+use crate::params::{ParamError, ParamValue, Params, choice, number, switch};
 use crate::vegas::Vegas;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout, TransmitStart};
+use ::params::Key;
 use units::{Segments, Span, Time};
 
 /// How to use a forecast below the smallest round-trip time.
@@ -42,12 +43,12 @@ pub struct CaArtt {
     backlog: f64,
 }
 
-const fn coefficient(name: &'static str, default: f64, doc: &'static str) -> Param {
-    Param { name, kind: ParamKind::Number { default, min: -10.0, max: 10.0 }, unit: "", doc }
+const fn coefficient(name: &'static str, default: &'static str, doc: &'static str) -> Key {
+    number(name, default, [-10.0, 10.0], "", doc)
 }
 
-const fn threshold(name: &'static str, default: f64, doc: &'static str) -> Param {
-    Param { name, kind: ParamKind::Number { default, min: 0.0, max: 1e6 }, unit: "segments", doc }
+const fn threshold(name: &'static str, default: &'static str, doc: &'static str) -> Key {
+    number(name, default, [0.0, 1e6], "segments", doc)
 }
 
 impl Algorithm for CaArtt {
@@ -58,66 +59,43 @@ impl Algorithm for CaArtt {
         family: Family::Delay,
         status: Status::Draft,
         params: &[
-            threshold("alpha", 1.0, "grow below this backlog"),
-            threshold("beta", 3.0, "shrink above this backlog"),
-            threshold("gamma", 1.0, "leave slow start above this backlog"),
-            coefficient("phi1", -0.36251, "coefficient of the last difference (section 3.2)"),
-            coefficient("phi2", 0.17573, "coefficient of the difference before it (section 3.2)"),
-            coefficient("theta1", -0.95108, "coefficient of the last innovation, sign of Eq. 17"),
-            Param {
-                name: "mode",
-                kind: ParamKind::Choice(&["innovation", "zero", "noise", "literal"]),
-                unit: "",
-                doc: "MA term: theta1 e(t), none, sigma times a normal deviate, or Eq. 24 as printed (unstable: needs force)",
-            },
-            Param {
-                name: "force",
-                kind: ParamKind::Switch(false),
-                unit: "",
-                doc: "allow mode = \"literal\", which diverges within 20 ACKs",
-            },
-            Param {
-                name: "sigma",
-                kind: ParamKind::Number { default: 0.075, min: 0.0, max: 100.0 },
-                unit: "s",
-                doc: "standard deviation of the term of mode = \"noise\" (section 3.2)",
-            },
-            Param {
-                name: "ar_sign",
-                kind: ParamKind::Choice(&["printed", "flipped"]),
-                unit: "",
-                doc: "signs of phi1 and phi2; flipped, they fit the paper's own Table 1 better",
-            },
-            Param {
-                name: "sample",
-                kind: ParamKind::Choice(&["per_ack", "per_rtt"]),
-                unit: "",
-                doc: "how often the estimator takes a sample",
-            },
-            Param {
-                name: "guard",
-                kind: ParamKind::Choice(&["clamp", "raw", "vegas"]),
-                unit: "",
-                doc: "a forecast below the smallest round-trip time: raise it, use it, or use the backlog of Vegas",
-            },
-            Param {
-                name: "ss_test",
-                kind: ParamKind::Choice(&["artt", "vegas"]),
-                unit: "",
-                doc: "whose backlog ends slow start",
-            },
-            Param {
-                name: "decide",
-                kind: ParamKind::Choice(&["per_rtt", "per_ack"]),
-                unit: "",
-                doc: "how often backlog and thresholds are compared",
-            },
-            Param {
-                name: "rtt_stat",
-                kind: ParamKind::Choice(&["last", "mean"]),
-                unit: "",
-                doc: "round-trip time of the actual rate: the last sample, or the round's mean",
-            },
+            threshold("alpha", "1", "grow below this backlog"),
+            threshold("beta", "3", "shrink above this backlog"),
+            threshold("gamma", "1", "leave slow start above this backlog"),
+            coefficient("phi1", "-0.36251", "coefficient of the last difference (section 3.2)"),
+            coefficient("phi2", "0.17573", "coefficient of the difference before it (section 3.2)"),
+            coefficient("theta1", "-0.95108", "coefficient of the last innovation, sign of Eq. 17"),
+            choice!(
+                "mode",
+                ["innovation", "zero", "noise", "literal"],
+                "MA term: theta1 e(t), none, sigma times a normal deviate, or Eq. 24 as printed (unstable: needs force)"
+            ),
+            switch("force", false, "allow mode = \"literal\", which diverges within 20 ACKs"),
+            number(
+                "sigma",
+                "0.075",
+                [0.0, 100.0],
+                "s",
+                "standard deviation of the term of mode = \"noise\" (section 3.2)",
+            ),
+            choice!(
+                "ar_sign",
+                ["printed", "flipped"],
+                "signs of phi1 and phi2; flipped, they fit the paper's own Table 1 better"
+            ),
+            choice!("sample", ["per_ack", "per_rtt"], "how often the estimator takes a sample"),
+            choice!(
+                "guard",
+                ["clamp", "raw", "vegas"],
+                "a forecast below the smallest round-trip time: raise it, use it, or use the backlog of Vegas"
+            ),
+            choice!("ss_test", ["artt", "vegas"], "whose backlog ends slow start"),
+            choice!("decide", ["per_rtt", "per_ack"], "how often backlog and thresholds are compared"),
+            choice!(
+                "rtt_stat",
+                ["last", "mean"],
+                "round-trip time of the actual rate: the last sample, or the round's mean"
+            ),
         ],
         probes: &["artt", "base_rtt", "backlog"],
     };

@@ -15,7 +15,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::exp;
 use crate::estimators::Round;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Restart, Timeout};
@@ -70,12 +70,11 @@ impl Algorithm for Cdg {
         params: &[
             crate::slow_start::PARAM,
             VARIANT,
-            Param {
-                name: "tolerance",
-                kind: ParamKind::Switch(false),
-                unit: "",
-                doc: "a loss while the queue does not seem to be full does not reduce the window",
-            },
+            switch(
+                "tolerance",
+                false,
+                "a loss while the queue does not seem to be full does not reduce the window",
+            ),
         ],
         probes: &["gradient", "shadow"],
     };

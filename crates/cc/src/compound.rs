@@ -9,7 +9,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::{exp, ln};
 use crate::estimators::{MinRtt, Round};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number, switch};
 use crate::slow_start::SlowStart;
 use crate::window::Window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Restart, Timeout};
@@ -53,24 +53,19 @@ impl Algorithm for Compound {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
-            Param {
-                name: "gamma",
-                kind: ParamKind::Number { default: 30.0, min: 0.0, max: 1e6 },
-                unit: "segments",
-                doc: "the delay window grows below this queue",
-            },
-            Param {
-                name: "tube",
-                kind: ParamKind::Switch(false),
-                unit: "",
-                doc: "gamma follows the queue that a Reno flow would have, from 5 to 30 segments",
-            },
-            Param {
-                name: "low_window",
-                kind: ParamKind::Number { default: 41.0, min: 1.0, max: 1e6 },
-                unit: "segments",
-                doc: "below this window the delay window does not change",
-            },
+            number("gamma", "30", [0.0, 1e6], "segments", "the delay window grows below this queue"),
+            switch(
+                "tube",
+                false,
+                "gamma follows the queue that a Reno flow would have, from 5 to 30 segments",
+            ),
+            number(
+                "low_window",
+                "41",
+                [1.0, 1e6],
+                "segments",
+                "below this window the delay window does not change",
+            ),
         ],
         probes: &["delay_window", "gamma"],
     };

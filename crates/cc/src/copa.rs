@@ -12,7 +12,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{ExtremeOver, Smoothed};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number, switch};
 use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use units::{Rate, Segments, Span, Time};
@@ -78,36 +78,31 @@ impl Algorithm for Copa {
         family: Family::Delay,
         status: Status::Draft,
         params: &[
-            Param {
-                name: "delta",
-                kind: ParamKind::Number { default: 0.5, min: 0.001, max: 10.0 },
-                unit: "1/segments",
-                doc: "the queue of a flow is about 1/delta segments",
-            },
-            Param {
-                name: "mode",
-                kind: ParamKind::Choice(&["auto", "default", "competitive"]),
-                unit: "",
-                doc: "whether the flow competes with rivals that fill buffers: if it sees none with an empty queue, never, always",
-            },
-            Param {
-                name: "min_rtt_window",
-                kind: ParamKind::Number { default: 10.0, min: 0.1, max: 1000.0 },
-                unit: "s",
-                doc: "the smallest round-trip time is that of this time",
-            },
-            Param {
-                name: "standing",
-                kind: ParamKind::Choice(&["half", "whole"]),
-                unit: "",
-                doc: "the round-trip time is the smallest one of half a smoothed round trip, or of a whole one",
-            },
-            Param {
-                name: "velocity_bound",
-                kind: ParamKind::Switch(true),
-                unit: "",
-                doc: "the window changes by at most its size in a round trip",
-            },
+            number(
+                "delta",
+                "0.5",
+                [0.001, 10.0],
+                "1/segments",
+                "the queue of a flow is about 1/delta segments",
+            ),
+            choice!(
+                "mode",
+                ["auto", "default", "competitive"],
+                "whether the flow competes with rivals that fill buffers: if it sees none with an empty queue, never, always"
+            ),
+            number(
+                "min_rtt_window",
+                "10",
+                [0.1, 1000.0],
+                "s",
+                "the smallest round-trip time is that of this time",
+            ),
+            choice!(
+                "standing",
+                ["half", "whole"],
+                "the round-trip time is the smallest one of half a smoothed round trip, or of a whole one"
+            ),
+            switch("velocity_bound", true, "the window changes by at most its size in a round trip"),
         ],
         probes: &["delta", "velocity", "competitive", "queueing_delay"],
     };

@@ -9,7 +9,7 @@ use crate::cubic_linux::{Constants, CubicLinux};
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::cbrt;
 use crate::estimators::Smoothed;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Growth, Timeout, TransmitStart};
@@ -65,48 +65,43 @@ impl Algorithm for Cubic {
         family: Family::Loss,
         status: Status::Checked,
         params: &[
-            Param {
-                name: "c",
-                kind: ParamKind::Number { default: 0.4, min: 0.001, max: 100.0 },
-                unit: "segments/s^3",
-                doc: "steepness of the curve (RFC 9438 section 4.1)",
-            },
-            Param {
-                name: "beta",
-                kind: ParamKind::Number { default: 0.7, min: 0.1, max: 0.99 },
-                unit: "",
-                doc: "part of the window that remains after a loss (section 4.6)",
-            },
-            Param {
-                name: "fast_convergence",
-                kind: ParamKind::Switch(true),
-                unit: "",
-                doc: "release bandwidth to new flows (fast convergence, section 4.7)",
-            },
-            Param {
-                name: "reno_friendly",
-                kind: ParamKind::Switch(true),
-                unit: "",
-                doc: "never below Reno's window (section 4.3)",
-            },
-            Param {
-                name: "slow_start",
-                kind: ParamKind::Choice(&["profile", "standard", "hystart", "hystart_pp"]),
-                unit: "",
-                doc: "what ends slow start besides a loss: nothing, HyStart as in Linux, or HyStart++ (RFC 9406); `profile`: `hystart` in the profile linux, otherwise `standard`",
-            },
-            Param {
-                name: "arithmetic",
-                kind: ParamKind::Choice(&["profile", "rfc9438", "linux"]),
-                unit: "",
-                doc: "real numbers as in RFC 9438, or the integers of Linux; `profile`: those of the profile",
-            },
-            Param {
-                name: "hz",
-                kind: ParamKind::Number { default: 1000.0, min: 100.0, max: 1000.0 },
-                unit: "1/s",
-                doc: "with `arithmetic = \"linux\"`: frequency of the kernel's clock (CONFIG_HZ)",
-            },
+            number(
+                "c",
+                "0.4",
+                [0.001, 100.0],
+                "segments/s^3",
+                "steepness of the curve (RFC 9438 section 4.1)",
+            ),
+            number(
+                "beta",
+                "0.7",
+                [0.1, 0.99],
+                "",
+                "part of the window that remains after a loss (section 4.6)",
+            ),
+            switch(
+                "fast_convergence",
+                true,
+                "release bandwidth to new flows (fast convergence, section 4.7)",
+            ),
+            switch("reno_friendly", true, "never below Reno's window (section 4.3)"),
+            choice!(
+                "slow_start",
+                ["profile", "standard", "hystart", "hystart_pp"],
+                "what ends slow start besides a loss: nothing, HyStart as in Linux, or HyStart++ (RFC 9406); `profile`: `hystart` in the profile linux, otherwise `standard`"
+            ),
+            choice!(
+                "arithmetic",
+                ["profile", "rfc9438", "linux"],
+                "real numbers as in RFC 9438, or the integers of Linux; `profile`: those of the profile"
+            ),
+            number(
+                "hz",
+                "1000",
+                [100.0, 1000.0],
+                "1/s",
+                "with `arithmetic = \"linux\"`: frequency of the kernel's clock (CONFIG_HZ)",
+            ),
         ],
         probes: &["w_max", "w_est", "k"],
     };

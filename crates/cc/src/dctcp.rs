@@ -4,10 +4,11 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MarkFraction;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
+use ::params::Key;
 
 /// Data center TCP.
 #[derive(Clone, Debug)]
@@ -20,12 +21,13 @@ pub struct Dctcp {
 }
 
 /// The gain of the average of marks.
-pub(crate) const GAIN: Param = Param {
-    name: "gain",
-    kind: ParamKind::Number { default: 0.0625, min: 1e-4, max: 1.0 },
-    unit: "",
-    doc: "weight of the newest window in the average of the marked fraction (g in RFC 8257 section 3.3)",
-};
+pub(crate) const GAIN: Key = number(
+    "gain",
+    "0.0625",
+    [1e-4, 1.0],
+    "",
+    "weight of the newest window in the average of the marked fraction (g in RFC 8257 section 3.3)",
+);
 
 impl Algorithm for Dctcp {
     const DESCRIPTOR: Descriptor = Descriptor {

@@ -1,6 +1,6 @@
 //! The static description of a controller.
 
-use crate::params::Param;
+use ::params::Key;
 use std::fmt;
 
 /// The level of validation of a model. Lists and reports show it with the model.
@@ -75,7 +75,7 @@ pub struct Descriptor {
     /// Its level of validation.
     pub status: Status,
     /// Its parameters, with units and defaults.
-    pub params: &'static [Param],
+    pub params: &'static [Key],
     /// The names of the internal values that it writes to the trace.
     pub probes: &'static [&'static str],
 }

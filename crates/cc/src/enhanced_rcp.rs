@@ -15,9 +15,10 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{FairShareRate, Response, share_params};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number};
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
+use ::params::Key;
 use units::{Segments, Time};
 
 /// Which version of Enhanced RCP to use.
@@ -55,7 +56,7 @@ pub struct EnhancedRcp {
     cut_before: bool,
 }
 
-const SHARE: [Param; 3] = share_params(0.1);
+const SHARE: [Key; 3] = share_params("0.1");
 
 impl Algorithm for EnhancedRcp {
     const DESCRIPTOR: Descriptor = Descriptor {
@@ -65,24 +66,17 @@ impl Algorithm for EnhancedRcp {
         family: Family::Model,
         status: Status::Draft,
         params: &[
-            Param {
-                name: "profile",
-                kind: ParamKind::Choice(&["text", "algorithm_literal", "code_literal"]),
-                unit: "",
-                doc: "the paper's text, its algorithm, or its code",
-            },
-            Param {
-                name: "k_mode",
-                kind: ParamKind::Choice(&["epoch", "code", "const", "hstcp"]),
-                unit: "",
-                doc: "K: growth of the last round trip, W/2 - 1, a constant, or what RFC 3649 keeps above a half",
-            },
-            Param {
-                name: "k",
-                kind: ParamKind::Number { default: 1.0, min: 0.0, max: 1e6 },
-                unit: "segments",
-                doc: "the constant K",
-            },
+            choice!(
+                "profile",
+                ["text", "algorithm_literal", "code_literal"],
+                "the paper's text, its algorithm, or its code"
+            ),
+            choice!(
+                "k_mode",
+                ["epoch", "code", "const", "hstcp"],
+                "K: growth of the last round trip, W/2 - 1, a constant, or what RFC 3649 keeps above a half"
+            ),
+            number("k", "1", [0.0, 1e6], "segments", "the constant K"),
             SHARE[0],
             SHARE[1],
             SHARE[2],

@@ -7,9 +7,10 @@
 
 use crate::bic::{B, SEARCH_PARAMS, Search};
 use crate::estimators::Smoothed;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number, switch};
 use crate::window::Window;
 use crate::{Ack, FlowInfo, Hint, PathHint, Timeout};
+use ::params::Key;
 use units::{Span, Time};
 
 /// The quantity that depends on the change of the round-trip time.
@@ -22,49 +23,36 @@ pub(crate) enum Answer {
 }
 
 /// The parameters of both algorithms.
-pub(crate) const PARAMS: [Param; 10] = [
-    Param {
-        name: "difference",
-        kind: ParamKind::Choice(&["running", "printed"]),
-        unit: "",
-        doc: "the change since the running average, or the variable that the pseudo-code tests, which is always 0",
-    },
-    Param {
-        name: "signal",
-        kind: ParamKind::Choice(&["diff1", "diff2"]),
-        unit: "",
-        doc: "the first difference, as in the code, or the second: the text's acceleration",
-    },
-    Param {
-        name: "rtt",
-        kind: ParamKind::Choice(&["sample", "smoothed"]),
-        unit: "",
-        doc: "the round-trip time: the last sample, or the smoothed one",
-    },
-    Param {
-        name: "slow_start_else",
-        kind: ParamKind::Switch(true),
-        unit: "",
-        doc: "no congestion avoidance step in slow start; Figure 4 has no else and runs both",
-    },
-    Param {
-        name: "freeze",
-        kind: ParamKind::Switch(true),
-        unit: "",
-        doc: "no growth while either end is in a hand-off",
-    },
-    Param {
-        name: "handoff_check",
-        kind: ParamKind::Number { default: 0.1, min: 0.0, max: 100.0 },
-        unit: "s",
-        doc: "interval of the check of the hand-off flag (HandoffCheckInterval; not given in the paper); 0: no delay",
-    },
-    Param {
-        name: "handoff_reset",
-        kind: ParamKind::Choice(&["none", "count", "count_and_window"]),
-        unit: "",
-        doc: "the future work of the paper: a hand-off resets the count of ACKs, or also the window",
-    },
+pub(crate) const PARAMS: [Key; 10] = [
+    choice!(
+        "difference",
+        ["running", "printed"],
+        "the change since the running average, or the variable that the pseudo-code tests, which is always 0"
+    ),
+    choice!(
+        "signal",
+        ["diff1", "diff2"],
+        "the first difference, as in the code, or the second: the text's acceleration"
+    ),
+    choice!("rtt", ["sample", "smoothed"], "the round-trip time: the last sample, or the smoothed one"),
+    switch(
+        "slow_start_else",
+        true,
+        "no congestion avoidance step in slow start; Figure 4 has no else and runs both",
+    ),
+    switch("freeze", true, "no growth while either end is in a hand-off"),
+    number(
+        "handoff_check",
+        "0.1",
+        [0.0, 100.0],
+        "s",
+        "interval of the check of the hand-off flag (HandoffCheckInterval; not given in the paper); 0: no delay",
+    ),
+    choice!(
+        "handoff_reset",
+        ["none", "count", "count_and_window"],
+        "the future work of the paper: a hand-off resets the count of ACKs, or also the window"
+    ),
     SEARCH_PARAMS[0],
     SEARCH_PARAMS[1],
     SEARCH_PARAMS[2],

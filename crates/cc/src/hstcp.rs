@@ -7,7 +7,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Response;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
@@ -28,36 +28,17 @@ impl Algorithm for Hstcp {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
-            Param {
-                name: "low_window",
-                kind: ParamKind::Number { default: 38.0, min: 1.0, max: 1e6 },
-                unit: "segments",
-                doc: "up to this window the algorithm is Reno",
-            },
-            Param {
-                name: "high_window",
-                kind: ParamKind::Number { default: 83_000.0, min: 2.0, max: 1e9 },
-                unit: "segments",
-                doc: "the window at the lowest loss rate",
-            },
-            Param {
-                name: "low_p",
-                kind: ParamKind::Number { default: 1e-3, min: 1e-9, max: 0.5 },
-                unit: "",
-                doc: "loss rate at the low window (ns-2 has 1.5/38^2)",
-            },
-            Param {
-                name: "high_p",
-                kind: ParamKind::Number { default: 1e-7, min: 1e-15, max: 0.5 },
-                unit: "",
-                doc: "loss rate at the high window",
-            },
-            Param {
-                name: "high_decrease",
-                kind: ParamKind::Number { default: 0.1, min: 0.001, max: 0.5 },
-                unit: "",
-                doc: "b(w) at the high window: the part by which a loss reduces the window",
-            },
+            number("low_window", "38", [1.0, 1e6], "segments", "up to this window the algorithm is Reno"),
+            number("high_window", "83000", [2.0, 1e9], "segments", "the window at the lowest loss rate"),
+            number("low_p", "1e-3", [1e-9, 0.5], "", "loss rate at the low window (ns-2 has 1.5/38^2)"),
+            number("high_p", "1e-7", [1e-15, 0.5], "", "loss rate at the high window"),
+            number(
+                "high_decrease",
+                "0.1",
+                [0.001, 0.5],
+                "",
+                "b(w) at the high window: the part by which a loss reduces the window",
+            ),
         ],
         probes: &["a", "b"],
     };

@@ -12,7 +12,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MinRtt;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Timeout};
@@ -95,12 +95,7 @@ impl Algorithm for Htcp {
         params: &[
             crate::slow_start::PARAM,
             VARIANT,
-            Param {
-                name: "rtt_scaling",
-                kind: ParamKind::Switch(true),
-                unit: "",
-                doc: "the growth is multiplied by RTTmin/100 ms, within 0.1 to 2",
-            },
+            switch("rtt_scaling", true, "the growth is multiplied by RTTmin/100 ms, within 0.1 to 2"),
         ],
         probes: &["alpha", "beta"],
     };

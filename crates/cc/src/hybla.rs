@@ -6,7 +6,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::exp;
 use crate::estimators::{MinRtt, Smoothed};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
@@ -30,24 +30,9 @@ impl Algorithm for Hybla {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
-            Param {
-                name: "rtt0",
-                kind: ParamKind::Number { default: 0.025, min: 0.001, max: 10.0 },
-                unit: "s",
-                doc: "the reference round-trip time (25 ms in the paper)",
-            },
-            Param {
-                name: "rtt",
-                kind: ParamKind::Choice(&["min", "smoothed"]),
-                unit: "",
-                doc: "which round-trip time is compared with it",
-            },
-            Param {
-                name: "rho_max",
-                kind: ParamKind::Number { default: 16.0, min: 1.0, max: 64.0 },
-                unit: "",
-                doc: "bound of the exponent in slow start (Linux)",
-            },
+            number("rtt0", "0.025", [0.001, 10.0], "s", "the reference round-trip time (25 ms in the paper)"),
+            choice!("rtt", ["min", "smoothed"], "which round-trip time is compared with it"),
+            number("rho_max", "16", [1.0, 64.0], "", "bound of the exponent in slow start (Linux)"),
         ],
         probes: &["rho"],
     };

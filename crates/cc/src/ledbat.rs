@@ -8,7 +8,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::QueueingDelay;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number, switch};
 use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout};
 use units::{Segments, Time};
@@ -42,54 +42,52 @@ impl Algorithm for Ledbat {
         family: Family::Background,
         status: Status::Draft,
         params: &[
-            Param {
-                name: "target",
-                kind: ParamKind::Number { default: 0.1, min: 0.001, max: 10.0 },
-                unit: "s",
-                doc: "queueing delay that the flow keeps (TARGET)",
-            },
-            Param {
-                name: "gain",
-                kind: ParamKind::Number { default: 1.0, min: 0.001, max: 100.0 },
-                unit: "segments",
-                doc: "growth in a round trip at an empty queue (GAIN)",
-            },
-            Param {
-                name: "allowed_increase",
-                kind: ParamKind::Number { default: 1.0, min: 0.0, max: 1e6 },
-                unit: "segments",
-                doc: "the window exceeds what is in flight by at most this (ALLOWED_INCREASE)",
-            },
-            Param {
-                name: "min_window",
-                kind: ParamKind::Number { default: 2.0, min: 1.0, max: 1e6 },
-                unit: "segments",
-                doc: "smallest window except after a timeout (MIN_CWND)",
-            },
-            Param {
-                name: "filter",
-                kind: ParamKind::Number { default: 4.0, min: 1.0, max: 1000.0 },
-                unit: "samples",
-                doc: "the delay is the smallest of so many samples (CURRENT_FILTER)",
-            },
-            Param {
-                name: "base_history",
-                kind: ParamKind::Number { default: 10.0, min: 1.0, max: 1000.0 },
-                unit: "min",
-                doc: "the base delay is the smallest of this time (BASE_HISTORY)",
-            },
-            Param {
-                name: "delay",
-                kind: ParamKind::Choice(&["one_way", "rtt"]),
-                unit: "",
-                doc: "one-way delays by the receiver's time, or round-trip times",
-            },
-            Param {
-                name: "fast_start",
-                kind: ParamKind::Switch(false),
-                unit: "",
-                doc: "the window doubles in a round trip until the queueing delay is 0.9 of the target",
-            },
+            number("target", "0.1", [0.001, 10.0], "s", "queueing delay that the flow keeps (TARGET)"),
+            number(
+                "gain",
+                "1",
+                [0.001, 100.0],
+                "segments",
+                "growth in a round trip at an empty queue (GAIN)",
+            ),
+            number(
+                "allowed_increase",
+                "1",
+                [0.0, 1e6],
+                "segments",
+                "the window exceeds what is in flight by at most this (ALLOWED_INCREASE)",
+            ),
+            number(
+                "min_window",
+                "2",
+                [1.0, 1e6],
+                "segments",
+                "smallest window except after a timeout (MIN_CWND)",
+            ),
+            number(
+                "filter",
+                "4",
+                [1.0, 1000.0],
+                "samples",
+                "the delay is the smallest of so many samples (CURRENT_FILTER)",
+            ),
+            number(
+                "base_history",
+                "10",
+                [1.0, 1000.0],
+                "min",
+                "the base delay is the smallest of this time (BASE_HISTORY)",
+            ),
+            choice!(
+                "delay",
+                ["one_way", "rtt"],
+                "one-way delays by the receiver's time, or round-trip times"
+            ),
+            switch(
+                "fast_start",
+                false,
+                "the window doubles in a round trip until the queueing delay is 0.9 of the target",
+            ),
         ],
         probes: &["queueing_delay"],
     };

@@ -10,7 +10,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{QueueingDelay, Smoothed};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number};
 use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout, TransmitStart};
 use units::{Segments, Span, Time};
@@ -59,12 +59,7 @@ impl Algorithm for LedbatPp {
         source: "draft-irtf-iccrg-ledbat-plus-plus-01 (2020)",
         family: Family::Background,
         status: Status::Draft,
-        params: &[Param {
-            name: "target",
-            kind: ParamKind::Number { default: 0.06, min: 0.001, max: 10.0 },
-            unit: "s",
-            doc: "queueing delay that the flow keeps",
-        }],
+        params: &[number("target", "0.06", [0.001, 10.0], "s", "queueing delay that the flow keeps")],
         probes: &["queueing_delay"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> LedbatPp {

@@ -31,6 +31,7 @@ mod slow_start;
 mod testing;
 mod window;
 
+pub use self::params::{ParamError, ParamValue, Params};
 pub use answers::{Answer, Decision};
 pub use controller::{Algorithm, Controller};
 pub use descriptor::{Descriptor, Family, Status};
@@ -38,7 +39,6 @@ pub use events::*;
 pub use external::{CachedExternal, Event, EventMethod, ExternalController, ExternalFactory, Failure};
 pub use fields::{Argument, External, Field, ValueKind};
 pub use flow::{Arithmetic, Growth, Signals};
-pub use params::{Param, ParamError, ParamKind, ParamValue, Params};
 pub use policy::{ActionKind, Feature, Measured, Plan, action_kinds, tunable_parameters};
 pub use slow_start::SlowStart;
 pub use window::Window;

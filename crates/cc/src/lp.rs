@@ -13,7 +13,7 @@
 //! ticks of the clocks of both ends. docs/specs/controllers-2.md section 15. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number};
 use crate::slow_start::SlowStart;
 use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Restart, Signals, Timeout};
@@ -78,12 +78,13 @@ impl Algorithm for Lp {
         family: Family::Background,
         status: Status::Draft,
         params: &[
-            Param {
-                name: "part",
-                kind: ParamKind::Number { default: 0.15, min: 0.0, max: 1.0 },
-                unit: "",
-                doc: "part of the range of one-way delays that counts as congestion (delta)",
-            },
+            number(
+                "part",
+                "0.15",
+                [0.0, 1.0],
+                "",
+                "part of the range of one-way delays that counts as congestion (delta)",
+            ),
             VARIANT,
             crate::slow_start::PARAM,
         ],

@@ -13,7 +13,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Round;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, RateSample, Restart, Signals, Timeout};
@@ -72,18 +72,20 @@ impl Algorithm for Nv {
         family: Family::DataCentre,
         status: Status::Draft,
         params: &[
-            Param {
-                name: "pad",
-                kind: ParamKind::Number { default: 10.0, min: 2.0, max: 1e4 },
-                unit: "segments",
-                doc: "by how much the window may exceed the need of the rate",
-            },
-            Param {
-                name: "period",
-                kind: ParamKind::Number { default: 5.0, min: 0.01, max: 1000.0 },
-                unit: "s",
-                doc: "the smallest round-trip time is that of about this time",
-            },
+            number(
+                "pad",
+                "10",
+                [2.0, 1e4],
+                "segments",
+                "by how much the window may exceed the need of the rate",
+            ),
+            number(
+                "period",
+                "5",
+                [0.01, 1000.0],
+                "s",
+                "the smallest round-trip time is that of about this time",
+            ),
             crate::slow_start::PARAM,
         ],
         probes: &["rate", "min_rtt"],

@@ -10,7 +10,7 @@ use crate::dctcp::GAIN;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MarkFraction;
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number};
 use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use units::{Rate, Segments, Span, Time};
 
@@ -40,12 +40,13 @@ impl Algorithm for Prague {
         status: Status::Draft,
         params: &[
             GAIN,
-            Param {
-                name: "virtual_rtt",
-                kind: ParamKind::Number { default: 0.025, min: 0.001, max: 1.0 },
-                unit: "s",
-                doc: "least round-trip time for growth and for the average of marks",
-            },
+            number(
+                "virtual_rtt",
+                "0.025",
+                [0.001, 1.0],
+                "s",
+                "least round-trip time for growth and for the average of marks",
+            ),
         ],
         probes: &["alpha", "srtt"],
     };

@@ -6,7 +6,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number};
 use crate::window::{Window, impl_window_accessors};
 use crate::{
     Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Hint, PathHint, Signals, Timeout,
@@ -30,12 +30,13 @@ impl Algorithm for Rcp {
         source: "Dukkipati, thesis, Stanford 2007",
         family: Family::Explicit,
         status: Status::Draft,
-        params: &[Param {
-            name: "headroom",
-            kind: ParamKind::Number { default: 2.0, min: 1.0, max: 100.0 },
-            unit: "",
-            doc: "the window over the product of rate and round-trip time",
-        }],
+        params: &[number(
+            "headroom",
+            "2",
+            [1.0, 100.0],
+            "",
+            "the window over the product of rate and round-trip time",
+        )],
         probes: &["rate"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Rcp {

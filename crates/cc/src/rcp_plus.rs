@@ -10,9 +10,10 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{FairShareRate, share_params};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number};
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
+use ::params::Key;
 use units::Time;
 
 /// Sets the window by a rate that the sender computes.
@@ -26,7 +27,7 @@ pub struct RcpPlus {
     rate: f64,
 }
 
-const SHARE: [Param; 3] = share_params(0.4);
+const SHARE: [Key; 3] = share_params("0.4");
 
 impl Algorithm for RcpPlus {
     const DESCRIPTOR: Descriptor = Descriptor {
@@ -39,18 +40,18 @@ impl Algorithm for RcpPlus {
             SHARE[0],
             SHARE[1],
             SHARE[2],
-            Param {
-                name: "beta",
-                kind: ParamKind::Number { default: 0.4, min: 0.0, max: 10.0 },
-                unit: "",
-                doc: "b: part of the queue that the flows drain per round trip",
-            },
-            Param {
-                name: "equation",
-                kind: ParamKind::Choice(&["increment", "absolute"]),
-                unit: "",
-                doc: "whether Eq. 4 gives the change of the rate, or the rate as printed",
-            },
+            number(
+                "beta",
+                "0.4",
+                [0.0, 10.0],
+                "",
+                "b: part of the queue that the flows drain per round trip",
+            ),
+            choice!(
+                "equation",
+                ["increment", "absolute"],
+                "whether Eq. 4 gives the change of the rate, or the rate as printed"
+            ),
         ],
         probes: &["rate", "own_rate"],
     };

@@ -13,7 +13,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{DupAckAccounting, MinRtt, StabilityFilteredBandwidth};
-use crate::params::{Param, ParamError, ParamKind, Params};
+use crate::params::{ParamError, Params, choice, number, switch};
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Cause, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use units::{Segments, Span, Time};
@@ -58,66 +58,52 @@ impl Algorithm for Sarbe {
         family: Family::Loss,
         status: Status::Draft,
         params: &[
-            Param {
-                name: "gain",
-                kind: ParamKind::Number { default: 0.8, min: 0.0, max: 0.999 },
-                unit: "",
-                doc: "gain of the instability (Eq. 2; 0.8 in the paper, 0.6 in SANE)",
-            },
-            Param {
-                name: "instabilities",
-                kind: ParamKind::Number { default: 8.0, min: 1.0, max: 1000.0 },
-                unit: "samples",
-                doc: "N of Eq. 3: number of instability values",
-            },
-            Param {
-                name: "window",
-                kind: ParamKind::Choice(&["n_plus_1", "n"]),
-                unit: "",
-                doc: "the maximum over N + 1 instabilities, as in the formula, or over N, as in the text",
-            },
-            Param {
-                name: "dup",
-                kind: ParamKind::Choice(&["westwood", "zero", "skip"]),
-                unit: "",
-                doc: "a duplicate ACK counts as a segment (the cumulative ACK then excludes it), as none, or is no sample",
-            },
-            Param {
-                name: "ece",
-                kind: ParamKind::Choice(&["latched", "this_ack"]),
-                unit: "",
-                doc: "the echo that makes a loss a congestion loss: any of the last round trip, or that of the last ACK",
-            },
-            Param {
-                name: "exit",
-                kind: ParamKind::Choice(&["keep", "ssthresh"]),
-                unit: "",
-                doc: "the window after recovery: the one at its start, or the threshold",
-            },
-            Param {
-                name: "ca_ece",
-                kind: ParamKind::Choice(&["none", "rfc3168"]),
-                unit: "",
-                doc: "an echo in congestion avoidance: no effect, or one halving per window of data",
-            },
-            Param {
-                name: "cwr",
-                kind: ParamKind::Choice(&["on_action", "never"]),
-                unit: "",
-                doc: "CWR: at every action on an echo and at least once per window of data, or never",
-            },
-            Param {
-                name: "a1_on_dup",
-                kind: ParamKind::Switch(false),
-                unit: "",
-                doc: "a duplicate ACK with an echo also sets the threshold in slow start",
-            },
-            Param {
-                name: "floor_ocwnd",
-                kind: ParamKind::Switch(true),
-                unit: "",
-                doc: "the optimal window is at least two segments",
-            },
+            number(
+                "gain",
+                "0.8",
+                [0.0, 0.999],
+                "",
+                "gain of the instability (Eq. 2; 0.8 in the paper, 0.6 in SANE)",
+            ),
+            number(
+                "instabilities",
+                "8",
+                [1.0, 1000.0],
+                "samples",
+                "N of Eq. 3: number of instability values",
+            ),
+            choice!(
+                "window",
+                ["n_plus_1", "n"],
+                "the maximum over N + 1 instabilities, as in the formula, or over N, as in the text"
+            ),
+            choice!(
+                "dup",
+                ["westwood", "zero", "skip"],
+                "a duplicate ACK counts as a segment (the cumulative ACK then excludes it), as none, or is no sample"
+            ),
+            choice!(
+                "ece",
+                ["latched", "this_ack"],
+                "the echo that makes a loss a congestion loss: any of the last round trip, or that of the last ACK"
+            ),
+            choice!(
+                "exit",
+                ["keep", "ssthresh"],
+                "the window after recovery: the one at its start, or the threshold"
+            ),
+            choice!(
+                "ca_ece",
+                ["none", "rfc3168"],
+                "an echo in congestion avoidance: no effect, or one halving per window of data"
+            ),
+            choice!(
+                "cwr",
+                ["on_action", "never"],
+                "CWR: at every action on an echo and at least once per window of data, or never"
+            ),
+            switch("a1_on_dup", false, "a duplicate ACK with an echo also sets the threshold in slow start"),
+            switch("floor_ocwnd", true, "the optimal window is at least two segments"),
         ],
         probes: &["bwe", "sample", "instability", "opt_cwnd", "rtt_min"],
     };

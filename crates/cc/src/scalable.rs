@@ -10,7 +10,7 @@
 //! A timeout reduces the threshold by the same part. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
@@ -41,12 +41,13 @@ impl Algorithm for Scalable {
         params: &[
             crate::slow_start::PARAM,
             crate::window::VARIANT,
-            Param {
-                name: "low_window",
-                kind: ParamKind::Number { default: 16.0, min: 1.0, max: 1e6 },
-                unit: "segments",
-                doc: "up to this window the algorithm is Reno (variant paper)",
-            },
+            number(
+                "low_window",
+                "16",
+                [1.0, 1e6],
+                "segments",
+                "up to this window the algorithm is Reno (variant paper)",
+            ),
         ],
         probes: &[],
     };

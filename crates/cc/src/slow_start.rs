@@ -2,16 +2,16 @@
 //! [`crate::Window`] share it.
 
 use crate::events::Ack;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice};
+use ::params::Key;
 use units::Span;
 
 /// The parameter `slow_start` of a controller.
-pub const PARAM: Param = Param {
-    name: "slow_start",
-    kind: ParamKind::Choice(&["standard", "hystart", "hystart_pp"]),
-    unit: "",
-    doc: "what ends slow start besides a loss: nothing, HyStart as in Linux, or HyStart++ (RFC 9406)",
-};
+pub const PARAM: Key = choice!(
+    "slow_start",
+    ["standard", "hystart", "hystart_pp"],
+    "what ends slow start besides a loss: nothing, HyStart as in Linux, or HyStart++ (RFC 9406)"
+);
 
 /// The end of slow start, with its state.
 #[derive(Clone, Debug, Default)]

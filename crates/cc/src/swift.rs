@@ -18,7 +18,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Param, Params};
+use crate::params::{Params, number};
 use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout};
 use units::{Rate, Segments, Span, Time};
@@ -62,39 +62,33 @@ impl Algorithm for Swift {
         family: Family::DataCentre,
         status: Status::Draft,
         params: &[
-            Param::number("base_target", 25e-6, [1e-6, 100.0], "s", "target of an empty path without links"),
-            Param::number("hop_target", 1e-6, [0.0, 1.0], "s", "addition for each link of the path"),
-            Param::number(
+            number("base_target", "25e-6", [1e-6, 100.0], "s", "target of an empty path without links"),
+            number("hop_target", "1e-6", [0.0, 1.0], "s", "addition for each link of the path"),
+            number(
                 "hops",
-                0.0,
+                "0",
                 [0.0, 255.0],
                 "links",
                 "links of the path; 0: those that the sender knows, or 4",
             ),
-            Param::number(
+            number(
                 "scaling",
-                100e-6,
+                "100e-6",
                 [0.0, 100.0],
                 "s",
                 "largest addition for flows with small windows (fs_range)",
             ),
-            Param::number(
-                "increase",
-                1.0,
-                [0.001, 1e4],
-                "segments",
-                "growth in a round trip below the target (ai)",
-            ),
-            Param::number(
+            number("increase", "1", [0.001, 1e4], "segments", "growth in a round trip below the target (ai)"),
+            number(
                 "beta",
-                0.8,
+                "0.8",
                 [0.01, 1.0],
                 "",
                 "part of the relative excess of the delay that the window gives up",
             ),
-            Param::number(
+            number(
                 "most_decrease",
-                0.5,
+                "0.5",
                 [0.01, 0.99],
                 "",
                 "largest part that the window gives up at once (max_mdf)",

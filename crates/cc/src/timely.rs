@@ -13,7 +13,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Param, Params};
+use crate::params::{Params, number};
 use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Handshake, Signals, Timeout};
 use units::{Rate, Segments, Time};
@@ -62,30 +62,24 @@ impl Algorithm for Timely {
         family: Family::DataCentre,
         status: Status::Draft,
         params: &[
-            Param::number(
+            number(
                 "low",
-                50e-6,
+                "50e-6",
                 [0.0, 100.0],
                 "s",
                 "round-trip time below which the rate grows in any case (T_low)",
             ),
-            Param::number(
+            number(
                 "high",
-                500e-6,
+                "500e-6",
                 [1e-6, 100.0],
                 "s",
                 "round-trip time above which the rate falls in any case (T_high)",
             ),
-            Param::number("min_rtt", 20e-6, [1e-6, 100.0], "s", "the gradient is relative to it (D_minRTT)"),
-            Param::number("step", 10e6, [1.0, 1e12], "bit/s", "additive growth of the rate (delta)"),
-            Param::number("beta", 0.8, [0.01, 1.0], "", "multiplicative reduction"),
-            Param::number(
-                "burst",
-                16_000.0,
-                [1.0, 1e9],
-                "bytes",
-                "a decision follows so many acknowledged bytes",
-            ),
+            number("min_rtt", "20e-6", [1e-6, 100.0], "s", "the gradient is relative to it (D_minRTT)"),
+            number("step", "10000000", [1.0, 1e12], "bit/s", "additive growth of the rate (delta)"),
+            number("beta", "0.8", [0.01, 1.0], "", "multiplicative reduction"),
+            number("burst", "16000", [1.0, 1e9], "bytes", "a decision follows so many acknowledged bytes"),
         ],
         probes: &["rate", "gradient"],
     };

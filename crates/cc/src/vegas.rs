@@ -23,7 +23,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::flow::{Growth, Signals};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number, switch};
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Timeout, TransmitStart};
 use units::{Segments, Span, Time};
@@ -117,48 +117,33 @@ impl Algorithm for Vegas {
         family: Family::Delay,
         status: Status::Checked,
         params: &[
-            Param {
-                name: "alpha",
-                kind: ParamKind::Number { default: 1.0, min: 0.0, max: 1e6 },
-                unit: "segments",
-                doc: "grow below this backlog (1 in the paper and in ns-2, 2 in Linux)",
-            },
-            Param {
-                name: "beta",
-                kind: ParamKind::Number { default: 3.0, min: 0.0, max: 1e6 },
-                unit: "segments",
-                doc: "shrink above this backlog (3 in the paper and in ns-2, 4 in Linux)",
-            },
-            Param {
-                name: "gamma",
-                kind: ParamKind::Number { default: 1.0, min: 0.0, max: 1e6 },
-                unit: "segments",
-                doc: "leave slow start above this backlog",
-            },
-            Param {
-                name: "variant",
-                kind: ParamKind::Choice(&["profile", "ns2", "brakmo", "linux"]),
-                unit: "",
-                doc: "variant of backlog, growth and loss rule; `profile`: `linux` in the profile linux and over QUIC, otherwise `ns2`",
-            },
-            Param {
-                name: "rtt_stat",
-                kind: ParamKind::Choice(&["variant", "mean", "min", "srtt", "last"]),
-                unit: "",
-                doc: "round-trip time of a round; the default depends on the variant (mean, mean, min)",
-            },
-            Param {
-                name: "decide",
-                kind: ParamKind::Choice(&["per_rtt", "per_ack"]),
-                unit: "",
-                doc: "how often backlog and thresholds are compared",
-            },
-            Param {
-                name: "base_reset_on_loss",
-                kind: ParamKind::Switch(false),
-                unit: "",
-                doc: "reset the smallest round-trip time at every loss",
-            },
+            number(
+                "alpha",
+                "1",
+                [0.0, 1e6],
+                "segments",
+                "grow below this backlog (1 in the paper and in ns-2, 2 in Linux)",
+            ),
+            number(
+                "beta",
+                "3",
+                [0.0, 1e6],
+                "segments",
+                "shrink above this backlog (3 in the paper and in ns-2, 4 in Linux)",
+            ),
+            number("gamma", "1", [0.0, 1e6], "segments", "leave slow start above this backlog"),
+            choice!(
+                "variant",
+                ["profile", "ns2", "brakmo", "linux"],
+                "variant of backlog, growth and loss rule; `profile`: `linux` in the profile linux and over QUIC, otherwise `ns2`"
+            ),
+            choice!(
+                "rtt_stat",
+                ["variant", "mean", "min", "srtt", "last"],
+                "round-trip time of a round; the default depends on the variant (mean, mean, min)"
+            ),
+            choice!("decide", ["per_rtt", "per_ack"], "how often backlog and thresholds are compared"),
+            switch("base_reset_on_loss", false, "reset the smallest round-trip time at every loss"),
         ],
         probes: &["base_rtt", "backlog", "fine_timeout"],
     };

@@ -13,7 +13,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Smoothed};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
@@ -44,24 +44,19 @@ impl Algorithm for Veno {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
-            Param {
-                name: "beta",
-                kind: ParamKind::Number { default: 3.0, min: 0.0, max: 1e6 },
-                unit: "segments",
-                doc: "backlog at or above which a loss is a congestion loss",
-            },
-            Param {
-                name: "variant",
-                kind: ParamKind::Choice(&["paper", "linux", "seed"]),
-                unit: "",
-                doc: "variant of round-trip time, base and rounding",
-            },
-            Param {
-                name: "base_reset_on_loss",
-                kind: ParamKind::Choice(&["variant", "yes", "no"]),
-                unit: "",
-                doc: "reset the smallest round-trip time at every loss; the default depends on the variant (no, no, yes)",
-            },
+            number(
+                "beta",
+                "3",
+                [0.0, 1e6],
+                "segments",
+                "backlog at or above which a loss is a congestion loss",
+            ),
+            choice!("variant", ["paper", "linux", "seed"], "variant of round-trip time, base and rounding"),
+            choice!(
+                "base_reset_on_loss",
+                ["variant", "yes", "no"],
+                "reset the smallest round-trip time at every loss; the default depends on the variant (no, no, yes)"
+            ),
         ],
         probes: &["base_rtt", "backlog"],
     };

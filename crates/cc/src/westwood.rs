@@ -9,7 +9,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{AckFilter, AckRate, DupAckAccounting, MinRtt};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
@@ -43,36 +43,35 @@ impl Algorithm for Westwood {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
-            Param {
-                name: "filter",
-                kind: ParamKind::Choice(&["tustin", "type0", "type1", "type2"]),
-                unit: "",
-                doc: "low-pass filter of the samples: Tustin's with virtual samples (type 3), or another one of the module",
-            },
-            Param {
-                name: "tau",
-                kind: ParamKind::Number { default: 0.5, min: 0.001, max: 100.0 },
-                unit: "s",
-                doc: "cutoff of Tustin's filter is 1/tau (0.5 s in the paper, 1 s later)",
-            },
-            Param {
-                name: "rtt_quantum",
-                kind: ParamKind::Number { default: 0.0, min: 0.0, max: 10.0 },
-                unit: "s",
-                doc: "round-trip times are rounded up to a multiple of it; the option clock_rtt has the clock of ns-2",
-            },
-            Param {
-                name: "floor_dup",
-                kind: ParamKind::Switch(true),
-                unit: "",
-                doc: "at least two segments after a fast retransmit, as after a timeout; one in the paper",
-            },
-            Param {
-                name: "fr_a",
-                kind: ParamKind::Switch(false),
-                unit: "",
-                doc: "the module's divisor of the window after a timeout: it grows at losses in slow start, up to 4",
-            },
+            choice!(
+                "filter",
+                ["tustin", "type0", "type1", "type2"],
+                "low-pass filter of the samples: Tustin's with virtual samples (type 3), or another one of the module"
+            ),
+            number(
+                "tau",
+                "0.5",
+                [0.001, 100.0],
+                "s",
+                "cutoff of Tustin's filter is 1/tau (0.5 s in the paper, 1 s later)",
+            ),
+            number(
+                "rtt_quantum",
+                "0",
+                [0.0, 10.0],
+                "s",
+                "round-trip times are rounded up to a multiple of it; the option clock_rtt has the clock of ns-2",
+            ),
+            switch(
+                "floor_dup",
+                true,
+                "at least two segments after a fast retransmit, as after a timeout; one in the paper",
+            ),
+            switch(
+                "fr_a",
+                false,
+                "the module's divisor of the window after a timeout: it grows at losses in slow start, up to 4",
+            ),
         ],
         probes: &["bwe", "sample", "rtt_min", "w_bw", "unacc", "virtual_samples"],
     };

@@ -14,7 +14,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{DupAckAccounting, MinRtt, Round, Smoothed};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
@@ -56,12 +56,11 @@ impl Algorithm for WestwoodPlus {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
-            Param {
-                name: "variant",
-                kind: ParamKind::Choice(&["paper", "linux", "ns2"]),
-                unit: "",
-                doc: "variant of the filter, and of the time at which the window is set",
-            },
+            choice!(
+                "variant",
+                ["paper", "linux", "ns2"],
+                "variant of the filter, and of the time at which the window is set"
+            ),
         ],
         probes: &["bwe", "sample", "rtt_min"],
     };

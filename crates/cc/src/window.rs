@@ -6,17 +6,17 @@
 
 use crate::events::{Ack, Phase, Timeout};
 use crate::flow::{Arithmetic, Growth};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice};
 use crate::slow_start::SlowStart;
+use ::params::Key;
 use units::Segments;
 
 /// The parameter `variant` of a controller that has one in real numbers and one in the integers of Linux.
-pub const VARIANT: Param = Param {
-    name: "variant",
-    kind: ParamKind::Choice(&["profile", "paper", "linux"]),
-    unit: "",
-    doc: "real numbers as in the paper, or constants and integers of Linux; `profile`: those of the profile",
-};
+pub const VARIANT: Key = choice!(
+    "variant",
+    ["profile", "paper", "linux"],
+    "real numbers as in the paper, or constants and integers of Linux; `profile`: those of the profile"
+);
 
 /// Whether the parameter [`VARIANT`] selects Linux.
 pub fn linux_variant(params: &Params, flow: &crate::FlowInfo) -> bool {

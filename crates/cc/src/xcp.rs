@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn the_window_is_the_feedbacks_sum() {
-        let mut algorithm = Xcp::new(&Params::none(), &ns2_flow(2.0, 100.0));
+        let mut algorithm = Xcp::new(&Params::new(&[], []).unwrap(), &ns2_flow(2.0, 100.0));
         // 100 kB/s more over 100 ms: ten packets.
         algorithm.on_hint(&PathHint { now: Time::ZERO, kind: Hint::RouterFeedback(100_000.0) });
         algorithm.on_ack(&Ack { rtt: Some(Span::from_ms(100)), ..ack(1) });

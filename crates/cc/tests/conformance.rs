@@ -6,6 +6,7 @@ use cc::{
     Growth, Handshake, Hint, Lost, ParamValue, Params, PathHint, Phase, RateSample, Restart, Sent, Timeout,
     TransmitStart,
 };
+use params::Form;
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
 
@@ -84,15 +85,11 @@ fn variants() -> Vec<(&'static str, Params)> {
     for d in CONTROLLERS {
         list.push((d.name, Params::new(d.params, []).unwrap()));
         for p in d.params {
-            let others: Vec<ParamValue> = match p.kind {
-                cc::ParamKind::Choice(words) => {
-                    words[1..].iter().map(|w| ParamValue::Word((*w).into())).collect()
-                }
-                cc::ParamKind::Policy => Vec::new(),
-                cc::ParamKind::Switch(on) => vec![ParamValue::Switch(!on)],
-                cc::ParamKind::Number { min, max, .. } => {
-                    vec![ParamValue::Number(min), ParamValue::Number(max)]
-                }
+            let others: Vec<ParamValue> = match p.form {
+                Form::Word(words) => words[1..].iter().map(|w| ParamValue::Word((*w).into())).collect(),
+                Form::Switch => vec![ParamValue::Switch(true), ParamValue::Switch(false)],
+                Form::Number(min, max) => vec![ParamValue::Number(min), ParamValue::Number(max)],
+                _ => Vec::new(), // the file of a policy
             };
             list.extend(others.into_iter().map(|v| (d.name, Params::new(d.params, [(p.name, v)]).unwrap())));
         }

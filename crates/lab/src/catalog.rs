@@ -1,8 +1,8 @@
 //! The models that a scenario can name, as rows for lists: controllers, recoveries, queues, losses.
 
-use crate::scenario::{CongestionControl, FlowKind};
-use crate::schema::{Key, Table, tables};
-use cc::{CONTROLLERS, ParamKind, Signals, ValueKind};
+use crate::scenario::{CongestionControl, FlowKind, tables};
+use cc::{CONTROLLERS, Signals, ValueKind};
+use params::{Key, Table};
 use serde::Serialize;
 use serde_json::{Value, json};
 use units::{Rate, Span};
@@ -221,7 +221,7 @@ fn parameter(key: &Key) -> Parameter {
     Parameter {
         name: key.name.into(),
         default: default.replace('`', ""),
-        unit: String::new(),
+        unit: key.unit.into(),
         doc: doc.replace('`', ""),
     }
 }
@@ -251,15 +251,6 @@ fn needs_of(name: &'static str) -> Vec<&'static str> {
 }
 
 fn controller(d: &cc::Descriptor) -> Entry {
-    let params = d.params.iter().map(|p| {
-        let (default, allowed) = match p.kind {
-            ParamKind::Number { default, min, max } => (default.to_string(), format!("{min} to {max}")),
-            ParamKind::Switch(on) => (on.to_string(), "true or false".into()),
-            ParamKind::Choice(words) => (words[0].into(), words.join(", ")),
-            ParamKind::Policy => ("the policy that ships".into(), "a file".into()),
-        };
-        Parameter { name: p.name.into(), default, unit: p.unit.into(), doc: format!("{} [{allowed}]", p.doc) }
-    });
     Entry {
         name: d.name.into(),
         summary: d.summary.into(),
@@ -268,7 +259,7 @@ fn controller(d: &cc::Descriptor) -> Entry {
         source: Some(d.source.into()),
         year: year_of(d.source),
         needs: needs_of(d.name),
-        params: params.collect(),
+        params: d.params.iter().map(parameter).collect(),
         trace: d.probes,
         limits: LIMITS.iter().filter(|(name, _)| *name == d.name).map(|(_, limit)| *limit).collect(),
     }

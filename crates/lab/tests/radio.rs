@@ -281,7 +281,7 @@ fn mistakes_are_told() {
     for (radio, message) in [
         ("mac = { rate = \"3Mbps\" }", "1, 2, 5.5 or 11 Mbps"),
         ("mac = { speed = 3 }", "unknown key"),
-        ("routing = { kind = \"olsr\" }", "unknown kind \"olsr\""),
+        ("routing = { kind = \"olsr\" }", "unknown value \"olsr\"; known: aodv, static"),
         ("queue = { kind = \"droptail\", limit = \"10kB\" }", "must be packets"),
         ("propagation = { kind = \"two_ray\", carrier_sense_threshold = 1e-3 }", "at most receive_threshold"),
         ("routing = { kind = \"aodv\", link_layer_detection = false }", "write hello"),

@@ -158,8 +158,8 @@ fn channels_are_independent_and_idle_stations_change_nothing() {
 fn mistakes_are_named() {
     let good = saturated(1, 7, VHT20, 1);
     for (old, new, message) in [
-        ("standard = \"ac\"", "standard = \"be\"", "wifi[0].standard: unknown word \"be\""),
-        ("width = \"20MHz\"", "width = \"30MHz\"", "wifi[0].width: unknown word \"30MHz\""),
+        ("standard = \"ac\"", "standard = \"be\"", "wifi[0].standard: unknown value \"be\""),
+        ("width = \"20MHz\"", "width = \"30MHz\"", "wifi[0].width: unknown value \"30MHz\""),
         (
             "standard = \"ac\", width = \"20MHz\"",
             "standard = \"n\", width = \"80MHz\"",

@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{PS_PER_S, Span, Time};
 
-/// The effect of a hand-off on the terminal's packets that wait or are in flight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HandoffLoss {
-    /// As in ns-2: packets that wait at the terminal are sent with the address of the old satellite, and the new one
-    /// discards them; packets that wait at the old satellite are lost; packets in flight arrive.
-    #[default]
-    Ns2,
-    /// Packets that wait at the terminal go to the new satellite as soon as there is one; packets that wait at the
-    /// old satellite still reach the terminal.
-    Lossless,
-    /// As `Ns2`, and packets in flight between the terminal and the old satellite are lost too.
-    InFlight,
+params::named_values! {
+    /// The effect of a hand-off on the terminal's packets that wait or are in flight.
+    HandoffLoss {
+        /// As in ns-2: packets that wait at the terminal are sent with the address of the old satellite, and the new one
+        /// discards them; packets that wait at the old satellite are lost; packets in flight arrive.
+        Ns2 = "ns2",
+        /// Packets that wait at the terminal go to the new satellite as soon as there is one; packets that wait at the
+        /// old satellite still reach the terminal.
+        Lossless = "lossless",
+        /// As `Ns2`, and packets in flight between the terminal and the old satellite are lost too.
+        InFlight = "drop_all_in_flight",
+    }
 }
 
 /// The kind of nodes that a link connects.

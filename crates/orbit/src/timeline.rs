@@ -8,17 +8,18 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Span, Time};
 
-/// The rule by which a terminal selects its satellite.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// As in ns-2: the current satellite while it is above the mask; then the satellite behind it in its plane, if
-    /// that is above the mask; otherwise the highest. Before the first check every terminal uses satellite 0, as in
-    /// ns-2's script.
-    Ns2,
-    /// Always the highest.
-    Best,
-    /// Every satellite above the mask: the shortest path decides which one a packet takes.
-    Every,
+params::named_values! {
+    /// The rule by which a terminal selects its satellite.
+    Rule {
+        /// As in ns-2: the current satellite while it is above the mask; then the satellite behind it in its plane, if
+        /// that is above the mask; otherwise the highest. Before the first check every terminal uses satellite 0, as in
+        /// ns-2's script.
+        Ns2 = "ns2",
+        /// Always the highest.
+        Best = "best",
+        /// Every satellite above the mask: the shortest path decides which one a packet takes.
+        Every = "every",
+    }
 }
 
 /// The rules for hand-offs and for links between satellites.

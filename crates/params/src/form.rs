@@ -9,6 +9,8 @@ use units::{Angle, ByteCount, Length, Limit, Rate, Span, Speed};
 pub enum Form {
     /// Any text.
     Text,
+    /// The name of a file.
+    File,
     /// One of these words.
     Word(&'static [&'static str]),
     /// A number from the first to the second.
@@ -27,10 +29,14 @@ pub enum Form {
     AtLeast(Unit, &'static str, &'static str),
     /// Bytes from the first to the second: text with a unit, or a number.
     Bytes(u64, u64),
+    /// As `Bytes`, or one of these words.
+    BytesOr(u64, u64, &'static [&'static str]),
     /// A quantity such as the first, or one of these words.
     QuantityOr(Unit, &'static str, &'static [&'static str]),
     /// A number from the first to 1, or one of these words.
     PartOr(f64, &'static [&'static str]),
+    /// One of these words, or a table of this name.
+    WordOrTable(&'static [&'static str], &'static str),
     /// A table of this name.
     Table(&'static str),
     /// An array of tables of this name.
@@ -45,7 +51,7 @@ pub enum Form {
     Router,
     /// A rate as text with a unit, or a table with `kind` for a rate that varies.
     LinkRate,
-    /// Text, or an array of text.
+    /// Text, or an array of text: the value is always an array.
     TextOrTexts,
     /// An array of such values; an example.
     List(&'static Form, &'static str),
@@ -53,8 +59,6 @@ pub enum Form {
     Row(&'static [Form], &'static str),
     /// Such a value, or an array of rows with a time and the value from there on, such as the example.
     OrSteps(&'static Form, &'static str),
-    /// An array of values that its reader checks; an example.
-    Array(&'static str),
     /// Anything; an example.
     Any(&'static str),
 }
@@ -106,12 +110,12 @@ impl Unit {
         let value = self.read(raw, example)?;
         let bound =
             |text| self.parse(text).unwrap_or_else(|_| unreachable!("the range of a form is quantities"));
-        if value >= bound(min) && max.is_none_or(|max| value <= bound(max)) {
-            return Ok(value);
-        }
+        let too_small = value < bound(min);
         Err(match max {
-            Some(max) => format!("must be from {min} to {max}"),
-            None => format!("must be at least {min}"),
+            _ if too_small && ["1ps", "1bps", "1B"].contains(&min) => "must be more than zero".into(),
+            Some(max) if too_small || value > bound(max) => format!("must be from {min} to {max}"),
+            None if too_small => format!("must be at least {min}"),
+            _ => return Ok(value),
         })
     }
 }
@@ -174,10 +178,9 @@ impl From<String> for FormError {
 }
 
 /// The rows of a value that changes at times: a row from the start on for a single value.
-fn steps(form: &Form, example: &str, raw: &Raw<'_>) -> Result<Option<Value>, FormError> {
+fn steps(form: &Form, example: &str, raw: &Raw<'_>) -> Result<Value, FormError> {
     let Raw::List(rows) = raw else {
-        let row = |value| Value::List(vec![Value::List(vec![Value::Time(Span::from_ps(0)), value])]);
-        return Ok(form.value(raw)?.map(row));
+        return Ok(Value::List(vec![Value::List(vec![Value::Time(Span::from_ps(0)), form.value(raw)?])]));
     };
     let row = |(index, row): (usize, &Raw<'_>)| {
         let error = |message: String| FormError { element: Some(index), message };
@@ -185,10 +188,9 @@ fn steps(form: &Form, example: &str, raw: &Raw<'_>) -> Result<Option<Value>, For
         let [at, value] = &pair[..] else { return Err(error(format!("must be an array such as {example}"))) };
         let at = Unit::Time.read(at, "10s").map_err(error)?;
         let value = form.value(value).map_err(|inner| error(inner.message))?;
-        Ok(value.map(|value| Value::List(vec![at, value])))
+        Ok(Value::List(vec![at, value]))
     };
-    let rows = rows.iter().enumerate().map(row).collect::<Result<Option<Vec<_>>, FormError>>()?;
-    Ok(rows.map(Value::List))
+    rows.iter().enumerate().map(row).collect::<Result<_, FormError>>().map(Value::List)
 }
 
 impl Form {
@@ -207,18 +209,16 @@ impl Form {
         matches!(self, Form::Word([first, ..]) if *first == name)
     }
 
-    /// The value that `raw` is; none for a form that is a table or an array that its reader checks. Fails with what is
-    /// wrong with it.
-    pub fn value(&self, raw: &Raw<'_>) -> Result<Option<Value>, FormError> {
-        let value = match *self {
+    /// The value that `raw` is. Fails with what is wrong with it.
+    pub fn value(&self, raw: &Raw<'_>) -> Result<Value, FormError> {
+        match *self {
             Form::List(form, example) => {
                 let Raw::List(items) = raw else { return Err(not_a_list(raw, example).into()) };
                 let element = |(index, item): (usize, &Raw<'_>)| {
                     let error = |error: FormError| FormError { element: Some(index), message: error.message };
                     form.value(item).map_err(error)
                 };
-                let values = items.iter().enumerate().map(element).collect::<Result<Option<_>, _>>()?;
-                return Ok(values.map(Value::List));
+                items.iter().enumerate().map(element).collect::<Result<_, _>>().map(Value::List)
             }
             Form::Row(forms, example) => {
                 let wrong = || FormError::from(format!("must be an array such as {example}"));
@@ -227,26 +227,30 @@ impl Form {
                     return Err(wrong());
                 }
                 let values = forms.iter().zip(items).map(|(form, item)| form.value(item));
-                return Ok(values.collect::<Result<Option<_>, _>>()?.map(Value::List));
+                values.collect::<Result<_, _>>().map(Value::List)
             }
-            Form::OrSteps(form, example) => return steps(form, example, raw),
-            Form::Array(example) => match raw {
-                Raw::List(_) => return Ok(None),
-                raw => return Err(not_a_list(raw, example).into()),
-            },
-            _ => self.single(raw)?,
-        };
-        Ok(value)
+            Form::OrSteps(form, example) => steps(form, example, raw),
+            Form::TextOrTexts => {
+                let one = [raw.clone()];
+                let items = if let Raw::List(items) = raw { items.as_slice() } else { &one };
+                if items.is_empty() {
+                    return Err(String::from("must name at least one").into());
+                }
+                let texts = items.iter().map(|item| Form::Text.value(item));
+                texts.collect::<Result<_, _>>().map(Value::List)
+            }
+            _ => Ok(self.single(raw)?),
+        }
     }
 
     /// The value of a form that is no array.
-    fn single(&self, raw: &Raw<'_>) -> Result<Option<Value>, String> {
+    fn single(&self, raw: &Raw<'_>) -> Result<Value, String> {
         let one_of = |words: &'static [&str]| match raw {
             Raw::Text(text) => words.iter().find(|word| *word == text).map(|word| Value::Word(word)),
             _ => None,
         };
-        Ok(Some(match *self {
-            Form::Text => match raw {
+        Ok(match *self {
+            Form::Text | Form::File => match raw {
                 Raw::Text(text) => Value::Text((*text).into()),
                 other => return Err(format!("must be text, not {}", other.kind())),
             },
@@ -267,6 +271,10 @@ impl Form {
             Form::Range(unit, example, min, max) => unit.within(raw, example, min, Some(max))?,
             Form::AtLeast(unit, example, min) => unit.within(raw, example, min, None)?,
             Form::Bytes(min, max) => Value::Integer(bytes(raw, min, max)?),
+            Form::BytesOr(min, max, words) => match one_of(words) {
+                Some(word) => word,
+                None => Value::Integer(bytes(raw, min, max)?),
+            },
             Form::QuantityOr(unit, example, words) => match one_of(words) {
                 Some(word) => word,
                 None => unit.read(raw, example)?,
@@ -275,8 +283,10 @@ impl Form {
                 Some(word) => word,
                 None => Value::Number(number(raw, min, 1.0)?),
             },
-            _ => return Ok(None),
-        }))
+            Form::WordOrTable(words, _) if !matches!(raw, Raw::Table) => Value::Word(word(raw, words)?),
+            Form::LinkRate if !matches!(raw, Raw::Table) => return Form::rate("10Mbps").single(raw),
+            _ => Value::Inner,
+        })
     }
 
     /// A value as it would be written, for messages.
@@ -286,12 +296,12 @@ impl Form {
             | Form::Range(_, example, ..)
             | Form::AtLeast(_, example, _)
             | Form::QuantityOr(_, example, _) => Some(format!("\"{example}\"")),
-            Form::Word(words) => words.first().map(|word| format!("\"{word}\"")),
-            Form::Array(example) | Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => {
-                Some(example.into())
+            Form::Word(words) | Form::WordOrTable(words, _) => {
+                words.first().map(|word| format!("\"{word}\""))
             }
+            Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => Some(example.into()),
             Form::OrSteps(form, _) => form.example(),
-            Form::Bytes(..) => Some("\"15kB\"".into()),
+            Form::Bytes(..) | Form::BytesOr(..) => Some("\"15kB\"".into()),
             Form::LinkRate => Some("\"10Mbps\"".into()),
             Form::Number(min, max) => Some(if max <= 1.0 { "0.01".into() } else { min.max(1.0).to_string() }),
             Form::Integer(min, _) => Some(min.max(4).to_string()),
@@ -305,6 +315,7 @@ impl Form {
             |words: &[&str]| words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
         match *self {
             Form::Text => "text".into(),
+            Form::File => "a file".into(),
             Form::Word(words) => one_of(words),
             Form::Number(min, max) if max >= 1e9 => format!("number from {min}"),
             Form::Number(min, max) => format!("number from {min} to {max}"),
@@ -321,10 +332,14 @@ impl Form {
             }
             Form::Bytes(min, max) if min <= 1 && max >= 1 << 20 => "bytes, such as \"1000B\"".into(),
             Form::Bytes(min, max) => format!("bytes, such as \"1000B\", from {min} to {max}"),
+            Form::BytesOr(min, max, words) => {
+                format!("{}, or {}", Form::Bytes(min, max).words(), one_of(words))
+            }
             Form::QuantityOr(_, example, words) => {
                 format!("text with a unit, such as \"{example}\", or {}", one_of(words))
             }
             Form::PartOr(min, words) => format!("number from {min} to 1, or {}", one_of(words)),
+            Form::WordOrTable(words, name) => format!("{}, or table: {name}", one_of(words)),
             Form::Table(name) => format!("table: {name}"),
             Form::Tables(name) => format!("array of tables: {name}"),
             Form::Losses => "a loss, or an array of losses".into(),
@@ -336,7 +351,7 @@ impl Form {
             }
             Form::TextOrTexts => "text, or an array of text".into(),
             Form::OrSteps(form, example) => format!("{}, or such as {example}", form.words()),
-            Form::Array(example) | Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => {
+            Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => {
                 format!("such as {example}")
             }
         }
@@ -379,12 +394,19 @@ mod tests {
     #[test]
     fn values_have_the_type_of_their_form() {
         let value = |form: Form, raw: Raw<'_>| form.value(&raw).unwrap();
-        assert_eq!(value(Form::Bytes(1, 9999), Raw::Text("1500B")), Some(Value::Integer(1500)));
-        assert_eq!(value(Form::Bytes(1, 9999), Raw::Integer(1500)), Some(Value::Integer(1500)));
-        assert_eq!(value(Form::Number(0.0, 9.0), Raw::Integer(1)), Some(Value::Number(1.0)));
-        assert_eq!(value(Form::PartOr(0.1, &["auto"]), Raw::Text("auto")), Some(Value::Word("auto")));
+        assert_eq!(value(Form::Bytes(1, 9999), Raw::Text("1500B")), Value::Integer(1500));
+        assert_eq!(value(Form::Bytes(1, 9999), Raw::Integer(1500)), Value::Integer(1500));
+        assert_eq!(value(Form::Number(0.0, 9.0), Raw::Integer(1)), Value::Number(1.0));
+        assert_eq!(value(Form::PartOr(0.1, &["auto"]), Raw::Text("auto")), Value::Word("auto"));
         let limit = Form::QuantityOr(Unit::Limit, "5p", &["auto"]);
-        assert_eq!(value(limit, Raw::Text("5p")), Some(Value::Limit(Limit::Packets(5))));
-        assert_eq!(value(Form::Array("[1]"), Raw::List(Vec::new())), None);
+        assert_eq!(value(limit, Raw::Text("5p")), Value::Limit(Limit::Packets(5)));
+        let texts =
+            |names: &[&str]| Value::List(names.iter().map(|name| Value::Text((*name).into())).collect());
+        assert_eq!(value(Form::TextOrTexts, Raw::Text("a")), texts(&["a"]));
+        assert_eq!(
+            value(Form::TextOrTexts, Raw::List(vec![Raw::Text("a"), Raw::Text("b")])),
+            texts(&["a", "b"])
+        );
+        assert_eq!(value(Form::LinkRate, Raw::Table), Value::Inner);
     }
 }

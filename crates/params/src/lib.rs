@@ -29,6 +29,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table called `name` that stands in a scenario at `place`.
+    pub const fn new(name: &'static str, place: &'static str, groups: &'static [&'static [Key]]) -> Table {
+        Table { name, place, groups }
+    }
+
     /// Its keys.
     pub fn keys(&self) -> impl Iterator<Item = &'static Key> + Clone {
         self.groups.iter().copied().flatten()
@@ -80,8 +85,8 @@ impl Model {
 /// A mistake in the values of a table: the key, and what is wrong.
 pub type Mistake = (&'static str, String);
 
-/// A key of a table.
-#[derive(Debug)]
+/// A key of a table, or a parameter of a controller.
+#[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its name.
     pub name: &'static str,
@@ -90,7 +95,9 @@ pub struct Key {
     /// Its default under the profiles `ns2` and `linux` (`ns2` and `std` in `[radio]`), as the value would be written or in
     /// words; empty if it is required.
     pub defaults: [&'static str; 2],
-    /// Its meaning.
+    /// The unit of a number, which text with a unit may replace if it is `s` or `bit/s`; empty for none.
+    pub unit: &'static str,
+    /// Its meaning, and the source of the default.
     pub doc: &'static str,
     /// What the table must also say, or the key has no effect; empty for nothing.
     pub needs: &'static str,
@@ -108,7 +115,7 @@ pub const fn by_profile(
     defaults: [&'static str; 2],
     doc: &'static str,
 ) -> Key {
-    Key { name, form, defaults, doc, needs: "" }
+    Key { name, form, defaults, unit: "", doc, needs: "" }
 }
 
 impl Key {
@@ -127,12 +134,14 @@ impl Key {
             (_, "false") => Raw::Switch(false),
             _ => match (text.parse(), text.parse()) {
                 (Ok(number), _) => Raw::Integer(number),
-                (_, Ok(number)) if text.starts_with(|c: char| c.is_ascii_digit()) => Raw::Float(number),
+                (_, Ok(number)) if text.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => {
+                    Raw::Float(number)
+                }
                 _ => return None,
             },
         };
         // A default that is text, not written as a value, begins with no quote.
-        self.form.value(&raw).ok().flatten()
+        self.form.value(&raw).ok()
     }
 
     /// What is missing without it, in words.

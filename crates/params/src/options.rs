@@ -28,6 +28,7 @@ macro_rules! options {
                 name: $crate::options!(@name $field $($key)?),
                 form: $form,
                 defaults: $crate::options!(@defaults $($default),+),
+                unit: "",
                 doc: $doc,
                 needs: concat!($($needs)?),
             }),*];

@@ -59,6 +59,8 @@ pub enum Value {
     Speed(Speed),
     /// An array.
     List(Vec<Value>),
+    /// A table, or an array of tables, with keys of its own.
+    Inner,
 }
 
 /// A type that a value can be read as.

@@ -60,7 +60,7 @@ impl Values {
         }
     }
 
-    /// The value of `key`; none if it was not written and its default is in words, or if it is one of the words that the
+    /// The value of `key`; none if it was not written and its default is in words, or if it is a word or a table that the
     /// key takes in place of a value.
     ///
     /// # Panics
@@ -69,7 +69,7 @@ impl Values {
         let value = &self.entry(key)?.value;
         match (T::from_value(value), value) {
             (Some(value), _) => Some(value),
-            (None, Value::Word(_)) => None,
+            (None, Value::Word(_) | Value::Inner) => None,
             (None, _) => panic!("{key} is {value:?}, read as another type"),
         }
     }

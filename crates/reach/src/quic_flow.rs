@@ -39,7 +39,7 @@ pub fn run_udp(
     let (config, controller) = connection(options, seed.unwrap_or(scenario.seed))?;
     let (measures_delay, needs) = (measures_delay(&controller), controller.needs());
     let name = controller.name().to_string();
-    let mut network = LiveNetwork::build(&scenario, &facts, seed, options.header)?;
+    let mut network = LiveNetwork::build(&scenario, &facts, seed, options.common.header)?;
     let handle = ControllerHandle::new(&config, controller);
     let clock = Clock::new();
     let invalid = |e: quic::ConfigError| Error::Input(format!("the first flow as a QUIC flow: {e}"));
@@ -122,11 +122,11 @@ fn connection(options: &QuicFlow, seed: u64) -> Result<(Config, AnyController), 
     let info = FlowInfo {
         packet: config.packet,
         initial_window: config.initial_window,
-        initial_ssthresh: options.initial_ssthresh,
-        max_window: if options.max_cwnd > 0.0 { options.max_cwnd } else { f64::INFINITY },
+        initial_ssthresh: options.common.initial_ssthresh,
+        max_window: if options.common.max_cwnd > 0.0 { options.common.max_cwnd } else { f64::INFINITY },
         arithmetic: Options::linux().arithmetic(),
         fine_clock: false,
-        abe: options.abe,
+        abe: options.common.abe,
         seed,
         hops: 0,
     };

@@ -13,7 +13,7 @@ mod tests;
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number, switch};
 use crate::{
     Ack, Algorithm, Congestion, Controller, FlowInfo, Handshake, Phase, RateSample, Restart, Signals,
     Timeout, TransmitStart,
@@ -126,24 +126,21 @@ impl Algorithm for Bbr {
         family: Family::Model,
         status: Status::Checked,
         params: &[
-            Param {
-                name: "min_rtt_window",
-                kind: ParamKind::Number { default: 10.0, min: 0.1, max: 1000.0 },
-                unit: "s",
-                doc: "the smallest round-trip time is that of this time; then the window falls to 4 for 200 ms",
-            },
-            Param {
-                name: "quantum",
-                kind: ParamKind::Number { default: 0.0, min: 0.0, max: 64.0 },
-                unit: "segments",
-                doc: "segments that a host sends at once (at most `gso_max_segs`), three times of which the window has to spare; 0: as in Linux, those of 1/1024 s at the pacing rate, at least 2, or 1 below 1.2 Mb/s",
-            },
-            Param {
-                name: "lt",
-                kind: ParamKind::Switch(true),
-                unit: "",
-                doc: "long-term bandwidth sampling: finds a policer and sends at its rate",
-            },
+            number(
+                "min_rtt_window",
+                "10",
+                [0.1, 1000.0],
+                "s",
+                "the smallest round-trip time is that of this time; then the window falls to 4 for 200 ms",
+            ),
+            number(
+                "quantum",
+                "0",
+                [0.0, 64.0],
+                "segments",
+                "segments that a host sends at once (at most `gso_max_segs`), three times of which the window has to spare; 0: as in Linux, those of 1/1024 s at the pacing rate, at least 2, or 1 below 1.2 Mb/s",
+            ),
+            switch("lt", true, "long-term bandwidth sampling: finds a policer and sends at its rate"),
         ],
         probes: &["bandwidth", "min_rtt", "pacing_gain", "cwnd_gain", "mode", "lt_bandwidth"],
     };

@@ -12,7 +12,7 @@ mod tests;
 use crate::bbr::common::{MIN_WINDOW, PACING_MARGIN, PROBE_RTT_TIME, QUANTA, saved_window};
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number};
 use crate::{
     Ack, Algorithm, Congestion, Controller, FlowInfo, Lost, Phase, RateSample, Restart, Signals, Timeout,
     TransmitStart,
@@ -123,42 +123,34 @@ impl Algorithm for Bbr3 {
         family: Family::Model,
         status: Status::Draft,
         params: &[
-            Param {
-                name: "variant",
-                kind: ParamKind::Choice(&["draft", "linux"]),
-                unit: "",
-                doc: "constants: those of the draft, or of Google's kernel (Drain 0.35, Down 0.91)",
-            },
-            Param {
-                name: "loss_threshold",
-                kind: ParamKind::Number { default: 0.02, min: 0.0, max: 0.9 },
-                unit: "",
-                doc: "part of the segments in flight whose loss shows that a probe was too high",
-            },
-            Param {
-                name: "beta",
-                kind: ParamKind::Number { default: 0.7, min: 0.1, max: 1.0 },
-                unit: "",
-                doc: "part of the bounds kept at a loss",
-            },
-            Param {
-                name: "headroom",
-                kind: ParamKind::Number { default: 0.15, min: 0.0, max: 0.9 },
-                unit: "",
-                doc: "part of the long-term bound left to other flows",
-            },
-            Param {
-                name: "probe_rtt_interval",
-                kind: ParamKind::Number { default: 5.0, min: 0.1, max: 1000.0 },
-                unit: "s",
-                doc: "time between two measurements of the smallest round-trip time",
-            },
-            Param {
-                name: "quantum",
-                kind: ParamKind::Number { default: 1.0, min: 0.0, max: 64.0 },
-                unit: "segments",
-                doc: "segments that a host sends at once, three times of which the window has to spare",
-            },
+            choice!(
+                "variant",
+                ["draft", "linux"],
+                "constants: those of the draft, or of Google's kernel (Drain 0.35, Down 0.91)"
+            ),
+            number(
+                "loss_threshold",
+                "0.02",
+                [0.0, 0.9],
+                "",
+                "part of the segments in flight whose loss shows that a probe was too high",
+            ),
+            number("beta", "0.7", [0.1, 1.0], "", "part of the bounds kept at a loss"),
+            number("headroom", "0.15", [0.0, 0.9], "", "part of the long-term bound left to other flows"),
+            number(
+                "probe_rtt_interval",
+                "5",
+                [0.1, 1000.0],
+                "s",
+                "time between two measurements of the smallest round-trip time",
+            ),
+            number(
+                "quantum",
+                "1",
+                [0.0, 64.0],
+                "segments",
+                "segments that a host sends at once, three times of which the window has to spare",
+            ),
         ],
         probes: &[
             "bw",

@@ -1,8 +1,9 @@
 //! The fair share of a link, computed by an end host (RCP+, Enhanced RCP).
 
 use super::{MinRtt, Round, Smoothed};
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, number};
 use crate::{Ack, FlowInfo};
+use ::params::Key;
 use units::{Segments, Span, Time};
 
 /// The inputs of an end host of the RCP family: capacity and number of flows (parameters), own rate and queue
@@ -25,26 +26,11 @@ pub struct FairShareRate {
 }
 
 /// The parameters of [`FairShareRate`].
-pub const fn share_params(alpha: f64) -> [Param; 3] {
+pub const fn share_params(alpha: &'static str) -> [Key; 3] {
     [
-        Param {
-            name: "capacity",
-            kind: ParamKind::Number { default: 1e6, min: 1.0, max: 1e13 },
-            unit: "bit/s",
-            doc: "C: capacity of the narrowest link",
-        },
-        Param {
-            name: "flows",
-            kind: ParamKind::Number { default: 1.0, min: 1.0, max: 1e6 },
-            unit: "",
-            doc: "N: number of flows that share it",
-        },
-        Param {
-            name: "alpha",
-            kind: ParamKind::Number { default: alpha, min: 0.0, max: 10.0 },
-            unit: "",
-            doc: "a: part of the spare capacity that the flows take",
-        },
+        number("capacity", "1000000", [1.0, 1e13], "bit/s", "C: capacity of the narrowest link"),
+        number("flows", "1", [1.0, 1e6], "", "N: number of flows that share it"),
+        number("alpha", alpha, [0.0, 10.0], "", "a: part of the spare capacity that the flows take"),
     ]
 }
 

@@ -1,8 +1,8 @@
 //! What an action of a policy does to the window or the rate of a flow.
 
 use super::plan::{number, refuse_unknown};
-use crate::params::ParamKind;
 use crate::{AnyController, CONTROLLERS, detmath};
+use ::params::Form;
 use toml::{Table, Value};
 
 /// The factors and steps of [`ActionKind::Discrete5`] (mvfst-rl).
@@ -253,8 +253,8 @@ fn read_parameter(
     })?;
     let declared = AnyController::descriptor(controller).map_or(&[][..], |descriptor| descriptor.params);
     let parameter = declared.iter().find(|param| param.name == name && tunable.contains(&name));
-    match parameter.map(|param| (param.name, param.kind)) {
-        Some((name, ParamKind::Number { min, max, .. })) => Ok(Some((name, (min, max)))),
+    match parameter.map(|param| (param.name, param.form)) {
+        Some((name, Form::Number(min, max))) => Ok(Some((name, (min, max)))),
         _ => Err(format!(
             "action.parameter: \"{name}\" is not one of {all}, those of {controller} that can change in a run"
         )),

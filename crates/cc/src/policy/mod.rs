@@ -26,11 +26,12 @@ pub use plan::{Plan, action_kinds};
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Param, ParamError, ParamKind, Params};
+use crate::params::{ParamError, Params};
 use crate::{
     Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Growth,
     Handshake, Lost, PathHint, Phase, Restart, Sent, Signals, Timeout, TransmitStart,
 };
+use ::params::{Form, key};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use units::{Rate, Segments, Span, Time};
@@ -105,16 +106,16 @@ impl Algorithm for Policy {
         source: "Jay et al. (Aurora), ICML 2019; docs/gym.md",
         family: Family::Learning,
         status: Status::Draft,
-        params: &[Param {
-            name: "file",
-            kind: ParamKind::Policy,
-            unit: "",
-            doc: "the policy file (`ackclock policy`); without it the policy that ships",
-        }],
+        params: &[key(
+            "file",
+            Form::File,
+            "the policy that ships",
+            "the policy file (`ackclock policy`); without it the policy that ships",
+        )],
         probes: &["rate", "action", "rtt", "loss"],
     };
     fn check(params: &Params) -> Result<(), ParamError> {
-        if params.policy("file").is_open() {
+        if params.policy().is_open() {
             let reason = "the file has no [[layer]]; only an environment can use it";
             return Err(ParamError { name: "file".into(), reason: Some(reason.into()) });
         }
@@ -122,7 +123,7 @@ impl Algorithm for Policy {
     }
     fn new(params: &Params, flow: &FlowInfo) -> Policy {
         let mut policy =
-            Policy::with_plan(params.policy("file"), [flow.initial_window, flow.max_window], flow.packet);
+            Policy::with_plan(params.policy(), [flow.initial_window, flow.max_window], flow.packet);
         policy.flow = Some(*flow);
         policy.start_inner();
         policy

@@ -18,7 +18,7 @@ mod steps;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{ExtremeOver, Smoothed};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Param, ParamKind, Params};
+use crate::params::{Params, choice, number, switch};
 use crate::window::impl_owned_window;
 use crate::{
     Ack, Algorithm, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Handshake, Lost, Sent, Signals,
@@ -96,54 +96,36 @@ impl Algorithm for Vivace {
         family: Family::Learning,
         status: Status::Draft,
         params: &[
-            Param {
-                name: "exponent",
-                kind: ParamKind::Number { default: 0.9, min: 0.1, max: 0.99 },
-                unit: "",
-                doc: "exponent of the rate in the utility",
-            },
-            Param {
-                name: "latency",
-                kind: ParamKind::Number { default: 900.0, min: 0.0, max: 1e6 },
-                unit: "",
-                doc: "weight of the slope of the round-trip time; 0 for the utility of loss alone",
-            },
-            Param {
-                name: "loss",
-                kind: ParamKind::Number { default: 11.35, min: 0.0, max: 1e6 },
-                unit: "",
-                doc: "weight of the loss rate",
-            },
-            Param {
-                name: "epsilon",
-                kind: ParamKind::Number { default: 0.05, min: 0.001, max: 0.5 },
-                unit: "",
-                doc: "a probe is faster or slower by this part of the rate",
-            },
-            Param {
-                name: "pairs",
-                kind: ParamKind::Number { default: 3.0, min: 1.0, max: 16.0 },
-                unit: "",
-                doc: "pairs of probes of a decision",
-            },
-            Param {
-                name: "amplifier",
-                kind: ParamKind::Choice(&["paper", "code"]),
-                unit: "",
-                doc: "how a step grows with the number of moves: tau, and 2 tau - 3 from the fourth on; or as the authors' code",
-            },
-            Param {
-                name: "gradient_tolerance",
-                kind: ParamKind::Number { default: 0.01, min: 0.0, max: 10.0 },
-                unit: "",
-                doc: "a smaller slope of the round-trip time counts as none",
-            },
-            Param {
-                name: "ecn",
-                kind: ParamKind::Switch(false),
-                unit: "",
-                doc: "an ECN echo counts as a loss in the utility",
-            },
+            number("exponent", "0.9", [0.1, 0.99], "", "exponent of the rate in the utility"),
+            number(
+                "latency",
+                "900",
+                [0.0, 1e6],
+                "",
+                "weight of the slope of the round-trip time; 0 for the utility of loss alone",
+            ),
+            number("loss", "11.35", [0.0, 1e6], "", "weight of the loss rate"),
+            number(
+                "epsilon",
+                "0.05",
+                [0.001, 0.5],
+                "",
+                "a probe is faster or slower by this part of the rate",
+            ),
+            number("pairs", "3", [1.0, 16.0], "", "pairs of probes of a decision"),
+            choice!(
+                "amplifier",
+                ["paper", "code"],
+                "how a step grows with the number of moves: tau, and 2 tau - 3 from the fourth on; or as the authors' code"
+            ),
+            number(
+                "gradient_tolerance",
+                "0.01",
+                [0.0, 10.0],
+                "",
+                "a smaller slope of the round-trip time counts as none",
+            ),
+            switch("ecn", false, "an ECN echo counts as a loss in the utility"),
         ],
         probes: &["rate", "utility"],
     };

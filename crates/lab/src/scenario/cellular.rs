@@ -1,19 +1,43 @@
 //! Reads `[[cell]]`, the cells of mobile networks, and `rate = { kind = "cellular", ... }` of links.
 
 use super::document::TomlItem;
-use super::media::{MediumWords, inner_values, medium_of, read_variation};
+use super::media::{MediumWords, SIGNAL_KEYS, inner_values, medium_of, read_variation};
 use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
 use crate::error::ScenarioError;
-use crate::schema::{CELL, CELLULAR_RATE};
 use net::cellular::{Cell, CellOptions, Drx, Handover, UserOptions};
 use net::qdisc::Queue;
+use params::{Form, Key, Model, Table, key};
 use units::Limit;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 const WORDS: MediumWords =
     MediumWords { kind: "cellular", link: "cellular", table: "[[cell]]", station: "the base station" };
+
+/// A cell of a mobile network.
+pub(super) static CELL: Table =
+    Table::new("cell", "`[[cell]]`: a cell of a mobile network", &[CellOptions::KEYS]);
+
+/// A rate that a cell decides.
+pub(super) static CELLULAR_RATE: Model = params::model!(
+    "rate",
+    "cellular",
+    "the transmitter is a cell of a mobile network that several links share",
+    "",
+    [UserOptions::KEYS, SIGNAL_KEYS, USER_KEYS]
+);
+
+const USER_KEYS: &[Key] = &[
+    key("drx", Form::Table("drx"), "none", "sleep of the terminal; in the downlink's table"),
+    key("handover", Form::Table("handover"), "none", "handovers of the terminal; in the downlink's table"),
+];
+
+/// The tables of a terminal in that of a rate.
+pub(super) static USER: [Table; 2] = [
+    Table::new("drx", "`drx` of a cellular rate", &[Drx::KEYS]),
+    Table::new("handover", "`handover` of a cellular rate", &[Handover::KEYS]),
+];
 
 /// The default queue of a cellular link: the deep buffer of a user.
 pub(super) fn default_queue() -> Queue {
@@ -24,8 +48,9 @@ pub(super) fn default_queue() -> Queue {
 pub(super) fn read_rate(table: &TableReader<'_>) -> Result<UserOptions> {
     let mut user = UserOptions::new(&table.values(&CELLULAR_RATE.table, 0)?);
     user.variation = read_variation(table)?;
-    user.drx = inner_values(table, "drx")?.map(|values| Drx::new(&values));
-    user.handover = inner_values(table, "handover")?.map(|values| Handover::new(&values));
+    let [drx, handover] = &USER;
+    user.drx = inner_values(table, drx)?.map(|values| Drx::new(&values));
+    user.handover = inner_values(table, handover)?.map(|values| Handover::new(&values));
     Ok(user)
 }
 

@@ -7,14 +7,57 @@ use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Scenario, 
 use super::overrides::assign;
 use super::table::TableReader;
 use crate::error::{Origin, ScenarioError, nearest};
-use crate::schema::ACTIONS;
 use cc::Signals;
+use params::Form::{Any, Integer, Quantity, Switch, Text, Word};
+use params::{Table, Unit, Values, key};
 use units::{Span, Time};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// What can change, for messages.
 const CHANGEABLE: &str = "what can: rate, delay, queue and loss of a link or of its back; start, stop, udp.rate, udp.schedule, tcp.receive_window and tcp.congestion_control of a flow";
+
+/// The actions of a change at a link (`do`).
+const ACTIONS: [&str; 4] = ["drop_next", "keep_next", "unmark_next", "blackout"];
+
+/// What changes during the run.
+pub(super) static CHANGE: Table = Table::new(
+    "change",
+    "`[[change]]`",
+    &[&[
+        key("name", Text, "`change0`, `change1`, ...", "name of the change"),
+        key("at", Quantity(Unit::Time, "8s"), "", "its time; it comes before all else at that time"),
+        key(
+            "set",
+            Any("{ \"link.bottleneck.rate\" = \"5Mbps\", \"flow.f.tcp.congestion_control\" = \"bbr\" }"),
+            "nothing",
+            "keys as for `--set`, and their values from then on: rate, delay, queue and loss of a link; start, stop, `udp.rate`, `tcp.receive_window` and `tcp.congestion_control` of a flow",
+        ),
+        key("order", Switch, "true", "packets keep their order when a delay changes"),
+        key(
+            "do",
+            Word(&ACTIONS),
+            "nothing",
+            "an action at a link: drop the next packets; keep the next packets that it would drop; leave the next packets unmarked that it would mark; drop all that arrives for a time",
+        ),
+        key("link", Text, "needed with `do`", "name of the link, or a direction as `a->b`"),
+        key("back", Switch, "false", "the action is at the reverse direction of the link"),
+        key("flow", Text, "every flow", "the action means packets of this flow"),
+        key(
+            "packet",
+            Integer(0, u32::MAX as u64),
+            "any",
+            "the action means packets with this number, as in the packet log",
+        ),
+        key(
+            "count",
+            Integer(1, 1_000_000),
+            "1",
+            "number of packets that an action drops, keeps or leaves unmarked",
+        ),
+        key("duration", Quantity(Unit::Time, "200ms"), "needed with `blackout`", "length of a blackout"),
+    ]],
+);
 
 /// The tables of a scenario in which something can change.
 const CHANGING_TABLES: [&str; 4] = ["link", "flow", "tcp", "quic"];
@@ -57,7 +100,10 @@ impl Scenario {
     /// Reads the changes of `document` into `self`, which is the document without them.
     pub(super) fn read_changes(&mut self, document: &TomlItem) -> Result<()> {
         let top = TableReader::new("", document)?;
-        let Some(items) = top.list("change")? else { return Ok(()) };
+        let items = top.list("change")?;
+        if items.is_empty() {
+            return Ok(());
+        }
         let mut changes = Vec::new();
         for (index, item) in items.iter().enumerate() {
             changes.push(Written::read(index, item, self)?);
@@ -100,11 +146,9 @@ struct Written<'a> {
 
 impl<'a> Written<'a> {
     fn read(index: usize, item: &'a TomlItem, scenario: &Scenario) -> Result<Written<'a>> {
-        let plain = TableReader::new(format!("change[{index}]"), item)?;
-        let name = plain.text("name")?.map_or(format!("change{index}"), str::to_string);
-        let reader = TableReader::new(format!("change.{name}"), item)?;
-        reader.text("name")?;
-        let at: Span = reader.need("at", reader.quantity("at", "8s")?, "such as at = \"8s\"")?;
+        let (reader, name) = TableReader::named("change", index, item, || format!("change{index}"))?;
+        let values = reader.values(&CHANGE, 0)?;
+        let at: Span = values.read("at");
         if at == Span::ZERO || at >= scenario.duration {
             let message = format!("must be after the start and before the end, {}", scenario.duration);
             return Err(reader.error("at", message));
@@ -118,13 +162,11 @@ impl<'a> Written<'a> {
                 return Err(reader.error("set", message));
             }
         };
-        let ordered = reader.switch("order")?.unwrap_or(true);
-        let does = read_action(&reader, scenario, at)?;
+        let does = read_action(&reader, &values, scenario, at)?;
         if set.is_empty() && does.is_none() {
             return Err(reader.missing("set", "name what changes, or an action with do = \"drop_next\""));
         }
-        reader.finish()?;
-        Ok(Written { name, at, set, ordered, does, origin: &item.origin })
+        Ok(Written { name, at, set, ordered: values.read("order"), does, origin: &item.origin })
     }
 
     /// The change, and the scenario after it. `document` becomes that of this scenario.
@@ -335,18 +377,15 @@ fn direction_of(scenario: &Scenario, link: &str) -> std::result::Result<u32, Str
 }
 
 /// Reads `do` with its keys.
-fn read_action(reader: &TableReader<'_>, scenario: &Scenario, at: Time) -> Result<Option<Action>> {
-    let does = reader.text("do")?;
-    let link = reader.text("link")?;
-    let back = reader.switch("back")?.unwrap_or(false);
-    let flow = reader.text("flow")?;
-    let packet = reader.integer("packet", 0, u32::MAX as u64)?;
-    let count = reader.integer("count", 1, 1_000_000)?;
-    let duration: Option<Span> = reader.quantity("duration", "200ms")?;
-    let Some(does) = does else {
-        let stray = ["link", "back", "flow", "packet", "count", "duration"]
-            .into_iter()
-            .find(|key| reader.get(key).is_some());
+fn read_action(
+    reader: &TableReader<'_>,
+    values: &Values,
+    scenario: &Scenario,
+    at: Time,
+) -> Result<Option<Action>> {
+    let Some(does) = values.optional::<&str>("do") else {
+        let stray =
+            ["link", "back", "flow", "packet", "count", "duration"].into_iter().find(|key| reader.has(key));
         return match stray {
             Some(key) => {
                 let actions = ACTIONS.map(|action| format!("\"{action}\"")).join(", ");
@@ -355,35 +394,29 @@ fn read_action(reader: &TableReader<'_>, scenario: &Scenario, at: Time) -> Resul
             None => Ok(None),
         };
     };
-    let link = reader.need("link", link, "name the link of the action")?;
-    let number = direction_of(scenario, link).map_err(|message| reader.error("link", message))? ^ back as u32;
-    let flow = match flow {
-        None => None,
-        Some(name) => Some(scenario.flows.iter().position(|flow| flow.name == name).ok_or_else(|| {
-            let remark = nearest(name, scenario.flows.iter().map(|flow| flow.name.as_str()));
+    let link: String = reader.need("link", values.read("link"), "name the link of the action")?;
+    let forward = direction_of(scenario, &link).map_err(|message| reader.error("link", message))?;
+    let number = forward ^ u32::from(values.read::<bool>("back"));
+    let index = |name: String| {
+        scenario.flows.iter().position(|flow| flow.name == name).ok_or_else(|| {
+            let remark = nearest(&name, scenario.flows.iter().map(|flow| flow.name.as_str()));
             reader.error("flow", format!("there is no flow \"{name}\"; {remark}"))
-        })?),
+        })
     };
-    let unused = match does {
-        "blackout" => ["flow", "packet", "count"].into_iter().find(|key| reader.get(key).is_some()),
-        _ => reader.get("duration").map(|_| "duration"),
-    };
-    if let Some(key) = unused {
+    let flow = values.optional("flow").map(index).transpose()?;
+    let unused: &[&str] = if does == "blackout" { &["flow", "packet", "count"] } else { &["duration"] };
+    if let Some(key) = unused.iter().find(|key| reader.has(key)) {
         return Err(reader.error(key, format!("do = \"{does}\" has no {key}")));
     }
-    let wanted =
-        Wanted { flow, packet: packet.map(|packet| packet as u32), count: count.unwrap_or(1) as u32 };
+    let wanted = Wanted { flow, packet: values.read("packet"), count: values.read("count") };
     Ok(Some(match does {
         "drop_next" => Action::DropNext(number, wanted),
         "keep_next" => Action::KeepNext(number, wanted),
         "unmark_next" => Action::UnmarkNext(number, wanted),
-        "blackout" => {
+        _ => {
+            let duration: Option<Span> = values.read("duration");
             let duration = reader.need("duration", duration, "such as duration = \"200ms\"")?;
             Action::Blackout(number, at + duration)
-        }
-        other => {
-            let remark = nearest(other, ACTIONS);
-            return Err(reader.error("do", format!("there is no action \"{other}\"; {remark}")));
         }
     }))
 }

@@ -5,12 +5,16 @@ use super::document::{self as value, TomlItem, TomlValue};
 use super::model::{CongestionControl, ExternalSource};
 use super::table::TableReader;
 use crate::error::{ErrorKind, ScenarioError, Source, nearest};
-use cc::{AnyController, CONTROLLERS, Controller, ExternalFactory, FlowInfo, ParamKind, Params, Signals};
+use cc::{AnyController, CONTROLLERS, Controller, ExternalFactory, FlowInfo, Params, Signals};
+use params::Form;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use units::{Rate, Segments, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// What the key `congestion_control` of a transport says.
+pub(super) const CONTROLLER: &str = "the controller: a name, a table with `kind` and its parameters (`ackclock list controllers`), or a table with `python = \"FILE.py:CLASS\"`";
 
 impl CongestionControl {
     /// A registered controller with its defaults.
@@ -130,7 +134,7 @@ fn read_registered(table: &TableReader<'_>, entries: &[(String, TomlItem)]) -> R
 /// Puts what a policy file says in place of its name.
 fn read_policy(table: &TableReader<'_>, name: &str, values: &mut [(String, cc::ParamValue)]) -> Result<()> {
     let params = AnyController::descriptor(name).map_or(&[][..], |d| d.params);
-    for param in params.iter().filter(|param| param.kind == ParamKind::Policy) {
+    for param in params.iter().filter(|param| param.form == Form::File) {
         let Some((path, text)) = table.file(param.name)? else { continue };
         let plan = cc::Plan::read(&text)
             .map_err(|message| table.error(param.name, format!("{}: {message}", path.display())))?;

@@ -1,45 +1,87 @@
 //! Reads `[[link]]`: rate, delay, queue, loss and router of both directions.
 
-use super::document::{TomlItem, TomlValue};
+use super::document::TomlItem;
 use super::loss::read_losses;
 use super::model::{Direction, Duplex, RateVariation};
 use super::queue::read_queue;
-use super::rate::{self, read_delay_key};
+use super::rate;
 use super::router::read_router;
 use super::table::TableReader;
 use super::{cellular, wifi};
 use crate::error::ScenarioError;
 use net::qdisc::{Queue, disciplines};
+use params::Form::{self, LinkRate, Losses, Router, Row, Text};
+use params::{Table, key};
 use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
+/// A link.
+pub(super) static LINK: Table = Table::new(
+    "link",
+    "`[[link]]`",
+    &[&[
+        key("name", Text, "`a->b`", "name for `--set link.NAME...`; the outcome has `from->to`"),
+        key(
+            "ends",
+            Row(&[Text, Text], "[\"a\", \"b\"]"),
+            "",
+            "the two nodes; forward is from the first to the second",
+        ),
+        key("rate", LinkRate, "", "transmission rate; a table for a rate that varies"),
+        key("shaper", Form::Table("shaper"), "none", "token bucket in front of the transmitter"),
+        key("delay", Form::delay("10ms"), "Wi-Fi, cellular: 0ms", "propagation delay"),
+        key(
+            "queue",
+            Form::Queue,
+            "unlimited; Wi-Fi: FQ-CoDel; cellular: drop-tail, 1,000 packets",
+            "queue discipline (`ackclock list queues`)",
+        ),
+        key(
+            "loss",
+            Losses,
+            "none",
+            "losses and other impairments besides the queue (`ackclock list losses`); several in an array",
+        ),
+        key("router", Router, "none", "router in front of the link that writes feedback into packets"),
+        key("back", Form::Table("back"), "as forward", "differences in the reverse direction"),
+    ]],
+);
+
+/// The reverse direction of a link.
+pub(super) static BACK: Table = Table::new(
+    "back",
+    "`[link.back]`: the reverse direction of a link",
+    &[&[
+        key("rate", LinkRate, "as forward", "transmission rate"),
+        key("shaper", Form::Table("shaper"), "as forward", "token bucket in front of the transmitter"),
+        key("delay", Form::delay("10ms"), "as forward", "propagation delay"),
+        key("queue", Form::Queue, "as forward", "queue discipline"),
+        key("loss", Losses, "as forward", "losses besides the queue"),
+        key("router", Router, "as forward", "router in front of the reverse direction"),
+    ]],
+);
+
 pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
-    let plain = TableReader::new(format!("link[{index}]"), item)?;
-    let written = plain.text("name")?.map(str::to_string);
-    let name = written.as_ref().map_or(format!("link[{index}]"), |name| format!("link.{name}"));
-    let reader = TableReader::new(name, item)?;
-    reader.text("name")?;
-    let ends =
-        reader.need("ends", reader.list("ends")?, "name the two nodes, such as ends = [\"a\", \"b\"]")?;
-    let ends: Vec<String> = ends
-        .iter()
-        .filter_map(|e| if let TomlValue::Text(t) = &e.value { Some(t.clone()) } else { None })
-        .filter(|t| !t.is_empty() && !t.contains("->"))
-        .collect();
-    let Ok(ends) = <[String; 2]>::try_from(ends) else {
+    let written = TableReader::new(format!("link[{index}]"), item)?.text("name")?.map(str::to_string);
+    let path = written.as_ref().map_or(format!("link[{index}]"), |name| format!("link.{name}"));
+    let reader = TableReader::new(path, item)?;
+    let values = reader.values(&LINK, 0)?;
+    let ends: [String; 2] = values.read("ends");
+    if ends.iter().any(|name| name.is_empty() || name.contains("->")) {
         return Err(reader.error("ends", "must be two node names, such as [\"a\", \"b\"], without \"->\""));
-    };
+    }
     if ends[0] == ends[1] {
         return Err(reader.error("ends", format!("must be two different nodes, not \"{}\" twice", ends[0])));
     }
-    let (rate, variation) = reader.need("rate", rate::read(&reader)?, "such as rate = \"10Mbps\"")?;
+    let (rate, variation) =
+        reader.need("rate", rate::read(&reader, &values)?, "such as rate = \"10Mbps\"")?;
     let (default_delay, default_queue) = match variation {
         Some(RateVariation::Wifi(_)) => (Some(Span::ZERO), wifi::default_queue()),
         Some(RateVariation::Cellular(_)) => (Some(Span::ZERO), cellular::default_queue()),
         _ => (None, Queue::UNLIMITED),
     };
-    let delay = read_delay_key(&reader, "delay")?.or(default_delay);
+    let delay = values.optional("delay").or(default_delay);
     let forward = Direction {
         rate,
         variation,
@@ -50,18 +92,17 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     };
     let mut back = forward.clone();
     if let Some(differs) = reader.table("back")? {
-        if let Some((rate, variation)) = rate::read(&differs)? {
+        let values = differs.values(&BACK, 0)?;
+        if let Some((rate, variation)) = rate::read(&differs, &values)? {
             (back.rate, back.variation) = (rate, variation);
         }
-        back.delay = read_delay_key(&differs, "delay")?.unwrap_or(back.delay);
+        back.delay = values.optional("delay").unwrap_or(back.delay);
         back.queue = read_queue(&differs)?.unwrap_or(back.queue);
         back.losses = read_losses(&differs)?.unwrap_or(back.losses);
         back.router = read_router(&differs)?.or(back.router);
         check_queue(&differs, &back)?;
-        differs.finish()?;
     }
     check_queue(&reader, &forward)?;
-    reader.finish()?;
     Ok(Duplex { name: written, ends, directions: [forward, back] })
 }
 

@@ -3,9 +3,8 @@
 use super::model::{Direction, Duplex};
 use super::table::TableReader;
 use crate::error::{ScenarioError, nearest};
-use crate::schema::of_user;
 use net::{Blockage, Fading, Shadowing, Variation};
-use params::Values;
+use params::{Form, Key, Table, Values, key};
 
 /// The words for a kind of medium in messages.
 pub(super) struct MediumWords {
@@ -19,20 +18,35 @@ pub(super) struct MediumWords {
     pub station: &'static str,
 }
 
+/// How a signal varies around its mean.
+pub(super) const SIGNAL_KEYS: &[Key] = &[
+    key("fading", Form::Table("fading"), "none", "fading of the signal"),
+    key("shadowing", Form::Table("shadowing"), "none", "shadowing of the signal"),
+    key("blockage", Form::Table("blockage"), "none", "blockage of the line of sight, for millimetre waves"),
+];
+
+/// The tables of a signal in that of a rate.
+pub(super) static SIGNAL: [Table; 3] = [
+    Table::new("fading", "`fading` of a cellular or Wi-Fi rate", &[Fading::KEYS]),
+    Table::new("shadowing", "`shadowing` of a cellular or Wi-Fi rate", &[Shadowing::KEYS]),
+    Table::new("blockage", "`blockage` of a cellular or Wi-Fi rate", &[Blockage::KEYS]),
+];
+
 /// The values of a table in that of a rate, if it is there.
 pub(super) fn inner_values(
     table: &TableReader<'_>,
-    name: &'static str,
+    inner: &'static Table,
 ) -> Result<Option<Values>, ScenarioError> {
-    table.table(name)?.map(|inner| inner.values(of_user(name), 0)).transpose()
+    table.table(inner.name)?.map(|reader| reader.values(inner, 0)).transpose()
 }
 
 /// How the signal of a direction varies around its mean.
 pub(super) fn read_variation(table: &TableReader<'_>) -> Result<Variation, ScenarioError> {
+    let [fading, shadowing, blockage] = &SIGNAL;
     Ok(Variation {
-        fading: inner_values(table, "fading")?.map(|values| Fading::new(&values)),
-        shadowing: inner_values(table, "shadowing")?.map(|values| Shadowing::new(&values)),
-        blockage: inner_values(table, "blockage")?.map(|values| Blockage::new(&values)),
+        fading: inner_values(table, fading)?.map(|values| Fading::new(&values)),
+        shadowing: inner_values(table, shadowing)?.map(|values| Shadowing::new(&values)),
+        blockage: inner_values(table, blockage)?.map(|values| Blockage::new(&values)),
     })
 }
 

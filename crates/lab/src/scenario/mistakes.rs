@@ -8,12 +8,12 @@ use super::document::{TomlItem, TomlValue};
 use super::flows::read_flow;
 use super::links::read_link;
 use super::nodes::Nodes;
-use super::table::{TableReader, quantity};
+use super::table::TableReader;
+use super::tables::{keys_of, table_of_kind};
 use super::transports::Defaults;
 use crate::error::{ErrorKind, ScenarioError, meant};
-use crate::schema::{Form, Key, keys_of, table_of_kind};
-use cc::{AnyController, ParamKind};
-use units::Rate;
+use cc::AnyController;
+use params::{Form, Key};
 
 /// The most mistakes that are collected.
 const MOST: usize = 50;
@@ -43,7 +43,7 @@ pub(super) fn all(document: &TomlItem, first: ScenarioError) -> ScenarioError {
 
 /// The first mistake of each link; if there is none, that of each flow of a wired network.
 fn first_of_each(top: &TableReader<'_>) -> Vec<ScenarioError> {
-    let items = |key| top.list(key).ok().flatten().unwrap_or(&[]).iter().enumerate();
+    let items = |key| top.list(key).unwrap_or(&[]).iter().enumerate();
     let (mut links, mut errors) = (Vec::new(), Vec::new());
     for (i, item) in items("link") {
         match read_link(i, item) {
@@ -117,8 +117,11 @@ impl Walk {
         let path = reader.path(name);
         match key.form {
             Form::Table(table) => self.table(&path, item, table),
+            Form::WordOrTable(_, table) if matches!(item.value, TomlValue::Table(_)) => {
+                self.table(&path, item, table);
+            }
             Form::Tables(table) => {
-                for (i, item) in self.note(reader.list(name)).flatten().unwrap_or(&[]).iter().enumerate() {
+                for (i, item) in self.note(reader.list(name)).unwrap_or(&[]).iter().enumerate() {
                     self.table(&element_path(table, i, item), item, table);
                 }
             }
@@ -132,11 +135,7 @@ impl Walk {
             },
             Form::Queue | Form::Router => self.model(&path, item),
             Form::Controller => self.controller(&path, item),
-            Form::LinkRate => match &item.value {
-                TomlValue::Table(_) => self.model(&path, item),
-                _ => drop(self.note(quantity::<Rate>(item, &path, "10Mbps"))),
-            },
-            Form::TextOrTexts | Form::Any(_) => {}
+            Form::LinkRate if matches!(item.value, TomlValue::Table(_)) => self.model(&path, item),
             _ => drop(self.note(reader.value(key))),
         }
     }
@@ -159,15 +158,15 @@ impl Walk {
         let Some(kind) = self.note(reader.text("kind")).flatten() else { return };
         let Some(descriptor) = AnyController::descriptor(kind) else { return };
         reader.get("fit");
-        if reader.keys().any(|key| key == "reading") {
+        if reader.has("reading") {
             reader.get("reading"); // the old name of `variant`
         }
-        for param in descriptor.params {
-            match param.kind {
-                ParamKind::Switch(_) => drop(self.note(reader.switch(param.name))),
-                ParamKind::Choice(_) | ParamKind::Policy => drop(self.note(reader.text(param.name))),
-                ParamKind::Number { .. } if !param.unit.is_empty() => drop(reader.get(param.name)),
-                ParamKind::Number { min, max, .. } => drop(self.note(reader.number(param.name, min, max))),
+        for key in descriptor.params {
+            // With a unit it may be text, which the reader of controllers checks.
+            if key.unit.is_empty() {
+                self.note(reader.value(key));
+            } else {
+                reader.get(key.name);
             }
         }
         self.errors.extend(reader.unknown_keys());

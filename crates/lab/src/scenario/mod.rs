@@ -29,17 +29,20 @@ mod queue;
 #[cfg(feature = "quic")]
 mod quic;
 mod radio;
+mod radio_traffic;
 mod rate;
 mod read;
 mod renamed;
 mod router;
 mod satellites;
 pub(crate) mod table;
+mod tables;
 mod tcp;
 pub(crate) mod tle;
 mod topologies;
 mod traffic;
 mod transports;
+mod udp;
 mod wifi;
 mod wifi_model;
 pub(crate) mod write;
@@ -51,14 +54,15 @@ pub(crate) use describe::describe_direction;
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
 pub use dumbbell::dumbbell;
 pub use model::{
-    Action, Change, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind, Mobility, Prepared,
-    PreparedLink, QuicFlow, RadioNetwork, RateVariation, Satellites, Scenario, Sizes, TcpFlow, Traffic,
-    Wanted,
+    Action, Change, CommonOptions, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind,
+    Mobility, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation, Satellites, Scenario, Sizes,
+    TcpFlow, Traffic, Wanted,
 };
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
-#[cfg(test)]
-pub(crate) use table::read_keys;
+pub(crate) use read::SEED;
+pub(crate) use renamed::old_names;
+pub(crate) use tables::{keys_of, tables};
 pub(crate) use tcp::missing_option;
 pub use wifi_model::{Wifi, WifiQueue};

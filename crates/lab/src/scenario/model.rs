@@ -10,6 +10,7 @@ use net::radio::{RadioConfig, RandomWaypoint, Trajectory};
 use net::wifi::{Access, DirectionOptions};
 use net::{DeliveryTrace, GrantOptions, HandoffLoss, RateSteps, RouterConfig};
 use orbit::{Rules, SatelliteSystem};
+use params::Form::{Bytes, Number, NumberOrNone, Switch};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -245,16 +246,23 @@ pub struct QuicFlow {
     /// The settings of the stack; a run sets the seed.
     #[cfg(feature = "quic")]
     pub config: ::quic::Config,
-    /// Bytes of a packet on the wire besides the UDP payload.
-    pub header: u32,
-    /// Slow-start threshold before the first reduction, segments.
-    pub initial_ssthresh: f64,
-    /// Largest congestion window, segments; 0 for none.
-    pub max_cwnd: f64,
-    /// Smaller reductions after ECN marks (RFC 8511).
-    pub abe: bool,
+    /// Options that TCP has too.
+    pub common: CommonOptions,
     /// The default initial window, segments, if the scenario gives none: then the controller may specify another.
     pub default_initial_window: Option<f64>,
+}
+
+params::options! {
+    /// Options of a QUIC flow that are not settings of its stack, and that TCP has too.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct CommonOptions {
+        header: u32 = Bytes(0, 500), ["\"28B\""],
+            "bytes on the wire besides the UDP payload: the headers of IP and UDP";
+        initial_ssthresh: f64 = Number(2.0, 1e9), ["infinite"],
+            "slow-start threshold before the first reduction, datagrams", else f64::INFINITY;
+        max_cwnd: f64 = NumberOrNone(1.0, 1e9), ["0"], "largest congestion window, datagrams; 0 for none";
+        abe: bool = Switch, ["false"], "smaller reductions after ECN marks (RFC 8511)";
+    }
 }
 
 /// The congestion controller of a flow.

@@ -62,7 +62,7 @@ impl Scenario {
 
 /// The UDP payload that makes a packet as large on the wire as a full segment of TCP.
 fn datagram(tcp: &TcpFlow, base: &QuicFlow) -> u32 {
-    (tcp.options.packet + tcp.options.header).saturating_sub(base.header)
+    (tcp.options.packet + tcp.options.header).saturating_sub(base.common.header)
 }
 
 fn convert(tcp: &TcpFlow, base: &QuicFlow) -> QuicFlow {
@@ -82,8 +82,8 @@ fn convert(tcp: &TcpFlow, base: &QuicFlow) -> QuicFlow {
         config.ack_every = Some(options.ack_every);
     }
     quic.default_initial_window = None;
-    quic.initial_ssthresh = options.initial_ssthresh;
-    quic.max_cwnd = options.max_cwnd;
-    quic.abe = options.abe;
+    quic.common.initial_ssthresh = options.initial_ssthresh;
+    quic.common.max_cwnd = options.max_cwnd;
+    quic.common.abe = options.abe;
     quic
 }

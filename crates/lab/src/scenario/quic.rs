@@ -2,18 +2,15 @@
 
 use super::control;
 use super::document::TomlItem;
-use super::model::{CongestionControl, QuicFlow};
+use super::model::{CommonOptions, CongestionControl, QuicFlow};
 use super::table::TableReader;
+use super::tcp::TCP;
 use crate::error::ScenarioError;
-use crate::schema;
 use ::quic::{Config, missing_signal};
 use cc::{FlowInfo, Signals};
 use transport::Options;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
-
-/// Bytes of the headers of IPv4 and UDP.
-const HEADER: u32 = 28;
 
 impl QuicFlow {
     /// The defaults.
@@ -21,10 +18,7 @@ impl QuicFlow {
         let config = Config::default();
         QuicFlow {
             control: CongestionControl::with_defaults("cubic"),
-            header: HEADER,
-            initial_ssthresh: f64::INFINITY,
-            max_cwnd: 0.0,
-            abe: false,
+            common: CommonOptions::with_defaults(0),
             default_initial_window: Some(config.initial_window),
             config,
         }
@@ -34,12 +28,12 @@ impl QuicFlow {
     pub(crate) fn flow_info(&self, seed: u64, hops: u32) -> FlowInfo {
         FlowInfo {
             initial_window: self.config.initial_window,
-            initial_ssthresh: self.initial_ssthresh,
-            max_window: if self.max_cwnd > 0.0 { self.max_cwnd } else { f64::INFINITY },
+            initial_ssthresh: self.common.initial_ssthresh,
+            max_window: if self.common.max_cwnd > 0.0 { self.common.max_cwnd } else { f64::INFINITY },
             arithmetic: Options::linux().arithmetic(),
             fine_clock: false,
             packet: self.config.packet,
-            abe: self.abe,
+            abe: self.common.abe,
             seed,
             hops,
         }
@@ -98,7 +92,7 @@ impl QuicLayers<'_> {
             let layer = TableReader::new(path, item)?;
             read_layer(&layer, &mut flow, &mut set_keys)?;
             refuse_tcp_options(&layer)?;
-            layer.finish()?;
+            layer.unknown_keys().into_iter().next().map_or(Ok(()), Err)?;
         }
         let needs = flow.control.needs(&flow.flow_info(0, 0));
         flow.config.ecn |= needs.has(Signals::ECN_PER_PACKET) && !set_keys.ecn;
@@ -151,7 +145,7 @@ fn key_of(field: &'static str) -> &'static str {
 fn refuse_tcp_options(layer: &TableReader<'_>) -> Result<()> {
     for error in layer.unknown_keys() {
         let key = error.key.rsplit('.').next().unwrap_or("").to_string();
-        if schema::keys_of("tcp").any(|known| known.name == key) {
+        if TCP.key(&key).is_some() {
             let instead = match key.as_str() {
                 "mss" => "write max_datagram_size",
                 "delayed_ack" | "ack_delay" | "quick_acks" => "write ack_every and max_ack_delay",
@@ -177,9 +171,6 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut QuicFlow, set_keys: &mut Given
         }
     }
     layer.each(Config::KEYS, |key, value| flow.config.set(key, value))?;
-    flow.header = layer.bytes("header", 0, 500)?.map_or(flow.header, |n| n as u32);
-    flow.initial_ssthresh = layer.number("initial_ssthresh", 2.0, 1e9)?.unwrap_or(flow.initial_ssthresh);
-    flow.max_cwnd = layer.number_or_none("max_cwnd", 1.0, 1e9)?.unwrap_or(flow.max_cwnd);
-    flow.abe = layer.switch("abe")?.unwrap_or(flow.abe);
+    layer.each(CommonOptions::KEYS, |key, value| flow.common.set(key, value))?;
     Ok(())
 }

@@ -1,32 +1,155 @@
 //! Reads `[radio]`: nodes, movement, medium, MAC, routing, and the CMU generator's traffic.
 
-use super::cbrgen::cbrgen;
-use super::document::{TomlItem, TomlValue};
-use super::model::{Flow, FlowKind, Mobility, RadioNetwork};
+use super::document::TomlItem;
+use super::model::{Flow, Mobility, RadioNetwork};
 use super::movement;
+use super::radio_traffic::read_traffic;
 use super::table::TableReader;
-use super::tcp::TcpLayers;
-use crate::error::{ScenarioError, nearest};
-use crate::schema::MAC;
+use crate::error::ScenarioError;
 use engine::Stream;
 use net::radio::{
-    AodvConfig, MacConfig, Model, Propagation, RadioConfig, RandomWaypoint, RoutingConfig, Start, Trajectory,
+    AodvConfig, MacConfig, Propagation, RadioConfig, RandomWaypoint, RoutingConfig, Start, Trajectory,
 };
+use params::Form::{self, Integer, List, Number, Quantity, Range, Row, Switch, Text, Word};
+use params::{Table, Unit, Values, by_profile, key};
 use std::sync::Arc;
-use units::{Length, Limit, Rate, Span, Speed, Time};
+use units::{Length, Limit, Span, Speed, Time};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
-
-/// The link layer delay of ns-2: 25 microseconds. It affects results: after a link failure, routing messages are
-/// queued behind the packet that the MAC takes from the queue at that time.
-const LINK_DELAY: Span = Span::from_ps(25_000_000);
 
 /// Maximum range, m: within it the propagation delay is less than SIFS.
 const FARTHEST: f64 = 2900.0;
 
 const MOST_TRIPS: f64 = 2e7;
 
-const MOST_NODES: u64 = 10_000;
+/// A network of radio nodes.
+pub(super) static RADIO: Table = Table::new(
+    "radio",
+    "`[radio]`",
+    &[&[
+        key("profile", Word(&["std", "ns2"]), "\"std\"", "defaults as in the standards, or as in ns-2.35"),
+        key("nodes", Integer(1, 10_000), "", "number of nodes, named n0, n1, ..."),
+        key(
+            "area",
+            Row(&[SIDE, SIDE], "[\"600m\", \"600m\"]"),
+            "none",
+            "sides of the rectangle in which nodes move",
+        ),
+        key("mobility", Form::Table("mobility"), "", "positions and movement of the nodes"),
+        key(
+            "propagation",
+            Form::Table("propagation"),
+            "two-ray ground, ns-2's WaveLAN card",
+            "propagation model and thresholds",
+        ),
+        key("mac", Form::Table("mac"), "802.11 at 1 Mb/s", "the 802.11 MAC"),
+        key("arp", Switch, "true", "addresses of neighbours are resolved before the first packet"),
+        key(
+            "queue",
+            Form::Table("radio_queue"),
+            "49 packets",
+            "interface queue of each node: `{ kind = \"droptail\", limit = \"49p\" }`",
+        ),
+        // The link delay of ns-2 affects results: after a link failure, routing messages are queued behind the packet that the
+        // MAC takes from the queue at that time.
+        by_profile(
+            "link_delay",
+            Quantity(Unit::Time, "25us"),
+            ["\"25us\"", "\"0s\""],
+            "delay between link layer and interface queue",
+        ),
+        key("routing", Form::Table("routing"), "AODV", "routing protocol"),
+        key("traffic", Form::Table("radio_traffic"), "none", "generator of flows"),
+    ]],
+);
+
+const SIDE: Form = Range(Unit::Length, "600m", "0.001m", "10000km");
+
+const POSITION: Form = Row(&[Number(-1e7, 1e7), Number(-1e7, 1e7)], "[150, 0]");
+
+/// The positions and the movement of radio nodes.
+pub(super) static MOBILITY: Table = Table::new(
+    "mobility",
+    "`mobility` of a radio network",
+    &[&[
+        key(
+            "kind",
+            Word(&["random_waypoint", "static", "ns2"]),
+            "",
+            "random waypoint, fixed positions, or a movement file",
+        ),
+        key(
+            "max_speed",
+            Range(Unit::Speed, "10mps", "0mps", "100000mps"),
+            "none; needed with `kind = \"random_waypoint\"`",
+            "random waypoint: largest speed",
+        ),
+        key(
+            "min_speed",
+            Quantity(Unit::Speed, "1mps"),
+            "1 m/s, at most `max_speed`",
+            "random waypoint: smallest speed",
+        ),
+        key("pause", Quantity(Unit::Time, "2s"), "\"0s\"", "random waypoint: pause between two trips"),
+        key(
+            "init",
+            Word(&["steady", "cmu"]),
+            "\"steady\"",
+            "random waypoint: start in the steady state, or as setdest does",
+        ),
+        key(
+            "positions",
+            List(&POSITION, "[[0, 0], [150, 0]]"),
+            "none; needed with `kind = \"static\"`",
+            "static: positions of all nodes, m",
+        ),
+        key(
+            "file",
+            Text,
+            "none; needed with `kind = \"ns2\"`",
+            "ns2: movement file of setdest or BonnMotion, plain or gzip",
+        ),
+    ]],
+);
+
+/// The propagation of radio signals.
+pub(super) static PROPAGATION: Table = Table::new(
+    "propagation",
+    "`propagation` of a radio network",
+    &[Propagation::MODEL_KEYS, Propagation::KEYS],
+);
+
+/// The MAC of radio nodes.
+pub(super) static MAC: Table =
+    Table::new("mac", "`mac` of a radio network", &[MacConfig::KEYS, MacConfig::VARIANTS]);
+
+/// The routing of radio nodes.
+pub(super) static ROUTING: Table = Table::new(
+    "routing",
+    "`routing` of a radio network",
+    &[
+        &[
+            key("kind", Word(&["aodv", "static"]), "\"aodv\"", "AODV, or neighbours only"),
+            by_profile(
+                "variant",
+                Word(&["rfc", "ns2"]),
+                ["\"ns2\"", "\"rfc\""],
+                "AODV as in RFC 3561, or as in ns-2.35",
+            ),
+        ],
+        AodvConfig::KEYS,
+    ],
+);
+
+/// The interface queue of radio nodes.
+pub(super) static RADIO_QUEUE: Table = Table::new(
+    "radio_queue",
+    "`queue` of a radio network",
+    &[&[
+        key("kind", Word(&["droptail"]), "\"droptail\"", "first in, first out"),
+        key("limit", Quantity(Unit::Limit, "49p"), "\"49p\"", "packets that may wait"),
+    ]],
+);
 
 impl RadioNetwork {
     /// The name of a node.
@@ -59,56 +182,25 @@ impl RadioNetwork {
     /// The radio of a scenario, if it has one, and the flows that it generates.
     pub(crate) fn read(top: &TableReader<'_>, duration: Span) -> Result<Option<(RadioNetwork, Vec<Flow>)>> {
         let Some(table) = top.table("radio")? else { return Ok(None) };
-        let ns2 = match word(&table, "profile", &["std", "ns2"])? {
-            None | Some("std") => false,
-            Some(_) => true,
-        };
-        let nodes = table.integer("nodes", 1, MOST_NODES)?;
-        let nodes = table.need("nodes", nodes, "give the number, such as nodes = 50")? as usize;
-        let area = read_area(&table)?;
+        // What differs between the profiles is the link delay, the MAC and the routing.
+        let ns2 = table.text("profile")? == Some("ns2");
+        let values = table.values(&RADIO, usize::from(!ns2))?;
+        let (nodes, area): (usize, Option<[Length; 2]>) = (values.read("nodes"), values.read("area"));
+        let area = area.map(|sides| sides.map(Length::metres));
         let mobility = read_mobility(&table, nodes, area, duration)?;
-        let propagation = read_propagation(&table)?;
         let config = RadioConfig {
             nodes: Vec::new(),
-            propagation,
+            propagation: read_propagation(&table)?,
             mac: read_mac(&table, ns2)?,
-            arp: table.switch("arp")?.unwrap_or(true),
+            arp: values.read("arp"),
             queue: read_queue(&table)?,
-            link_delay: table.quantity("link_delay", "25us")?.unwrap_or(if ns2 {
-                LINK_DELAY
-            } else {
-                Span::ZERO
-            }),
+            link_delay: values.read("link_delay"),
             routing: read_routing(&table, ns2)?,
             seed: 0,
         };
         let flows = read_traffic(top, &table, nodes, duration)?;
-        table.finish()?;
         let area = area.unwrap_or([0.0; 2]);
         Ok(Some((RadioNetwork { nodes, area, mobility, config }, flows)))
-    }
-}
-
-/// One of some words.
-fn word<'a>(table: &TableReader<'a>, key: &'static str, known: &[&'static str]) -> Result<Option<&'a str>> {
-    match table.text(key)? {
-        Some(other) if !known.contains(&other) => {
-            let message = format!("unknown {key} \"{other}\"; {}", nearest(other, known.iter().copied()));
-            Err(table.error(key, message))
-        }
-        found => Ok(found),
-    }
-}
-
-fn read_area(table: &TableReader<'_>) -> Result<Option<[f64; 2]>> {
-    let Some(items) = table.list("area")? else { return Ok(None) };
-    let sides: Vec<f64> = items
-        .iter()
-        .map(|item| super::table::quantity::<Length>(item, &table.path("area"), "600m").map(Length::metres))
-        .collect::<Result<_>>()?;
-    match sides[..] {
-        [x, y] if x > 0.0 && y > 0.0 && x.max(y) <= 1e7 => Ok(Some([x, y])),
-        _ => Err(table.error("area", "must be two sides of at most 10,000 km, such as [\"600m\", \"600m\"]")),
     }
 }
 
@@ -118,14 +210,23 @@ fn read_mobility(
     area: Option<[f64; 2]>,
     duration: Span,
 ) -> Result<Mobility> {
-    let inner = table.table("mobility")?;
     let remedy = "how they move, such as mobility = { kind = \"random_waypoint\", max_speed = \"10mps\" }";
-    let inner = table.need("mobility", inner, remedy)?;
-    let kind = word(&inner, "kind", &["random_waypoint", "static", "ns2"])?;
-    let mobility = match inner.need("kind", kind, "random_waypoint, static or ns2")? {
+    let inner = table.need("mobility", table.table("mobility")?, remedy)?;
+    let values = inner.values(&MOBILITY, 0)?;
+    let kind: &str = values.read("kind");
+    for (other, keys) in [
+        ("random_waypoint", &["max_speed", "min_speed", "pause", "init"][..]),
+        ("static", &["positions"]),
+        ("ns2", &["file"]),
+    ] {
+        if other != kind {
+            inner.refuse(keys, &format!("kind = \"{kind}\""))?;
+        }
+    }
+    Ok(match kind {
         "random_waypoint" => {
             let area = table.need("area", area, "where they move, such as area = [\"600m\", \"600m\"]")?;
-            let model = read_waypoint(&inner, area)?;
+            let model = read_waypoint(&inner, &values, area)?;
             let trips = nodes as f64 * duration.seconds() / model.mean_trip().0;
             if trips > MOST_TRIPS {
                 let message = format!(
@@ -136,15 +237,14 @@ fn read_mobility(
             Mobility::Waypoint(model)
         }
         "static" => {
-            let positions = inner.list("positions")?;
+            let positions: Option<Vec<[f64; 2]>> = values.read("positions");
             let positions =
                 inner.need("positions", positions, "places in metres, such as [[0, 0], [150, 0]]")?;
             if positions.len() != nodes {
                 let message = format!("has {} places for {nodes} nodes", positions.len());
                 return Err(inner.error("positions", message));
             }
-            let places = positions.iter().map(|item| read_place(&inner, item).map(Trajectory::new));
-            Mobility::Trajectories(Arc::new(places.collect::<Result<_>>()?))
+            Mobility::Trajectories(Arc::new(positions.into_iter().map(Trajectory::new).collect()))
         }
         _ => {
             let remedy = "a movement file of setdest or BonnMotion";
@@ -152,62 +252,29 @@ fn read_mobility(
             let paths = movement::parse(&text, nodes).map_err(|message| inner.error("file", message))?;
             Mobility::Trajectories(Arc::new(paths))
         }
-    };
-    inner.finish()?;
-    Ok(mobility)
+    })
 }
 
-fn read_waypoint(inner: &TableReader<'_>, area: [f64; 2]) -> Result<RandomWaypoint> {
-    let fast: Option<Speed> = inner.quantity("max_speed", "10mps")?;
+fn read_waypoint(inner: &TableReader<'_>, values: &Values, area: [f64; 2]) -> Result<RandomWaypoint> {
+    let fast: Option<Speed> = values.read("max_speed");
     let fast = inner.need("max_speed", fast, "such as max_speed = \"10mps\"")?.metres_per_second();
-    let slow: Option<Speed> = inner.quantity("min_speed", "1mps")?;
-    let slow = slow.map_or(fast.min(1.0), Speed::metres_per_second);
-    if slow <= 0.0 || slow > fast || fast > 1e5 {
-        return Err(
-            inner.error("min_speed", "must be above zero and at most max_speed, which is at most 100 km/s")
-        );
+    let slow = values.optional("min_speed").map_or(fast.min(1.0), Speed::metres_per_second);
+    if slow <= 0.0 || slow > fast {
+        return Err(inner.error("min_speed", "must be above zero and at most max_speed"));
     }
-    let pause: Span = inner.quantity("pause", "2s")?.unwrap_or(Span::ZERO);
-    let start = match word(inner, "init", &["steady", "cmu"])? {
-        Some("cmu") => Start::Cmu,
-        _ => Start::Steady,
-    };
-    Ok(RandomWaypoint { area, speed: [slow, fast], pause, start })
-}
-
-fn read_place(inner: &TableReader<'_>, item: &TomlItem) -> Result<[f64; 2]> {
-    let number = |item: &TomlItem| match item.value {
-        TomlValue::Integer(n) => Some(n as f64),
-        TomlValue::Float(n) if n.is_finite() => Some(n),
-        _ => None,
-    };
-    if let TomlValue::List(pair) = &item.value
-        && let [x, y] = &pair[..]
-        && let (Some(x), Some(y)) = (number(x), number(y))
-        && x.abs().max(y.abs()) <= 1e7
-    {
-        return Ok([x, y]);
-    }
-    Err(ScenarioError::new(
-        &item.origin,
-        &inner.path("positions"),
-        "must be two numbers, metres, such as [150, 0]",
-    ))
+    let start = if values.read::<&str>("init") == "cmu" { Start::Cmu } else { Start::Steady };
+    Ok(RandomWaypoint { area, speed: [slow, fast], pause: values.read("pause"), start })
 }
 
 fn read_propagation(table: &TableReader<'_>) -> Result<Propagation> {
     let Some(inner) = table.table("propagation")? else { return Ok(Propagation::with_defaults(0)) };
-    let model = match word(&inner, "kind", &["two_ray", "friis", "shadowing"])? {
-        None | Some("two_ray") => Model::TwoRay,
-        Some("friis") => Model::Friis,
-        Some(_) => Model::Shadowing {
-            exponent: inner.number("exponent", 1.0, 10.0)?.unwrap_or(2.0),
-            deviation: inner.number("deviation_db", 0.0, 30.0)?.unwrap_or(4.0),
-            reference: inner.number("reference_distance", 0.01, 1000.0)?.unwrap_or(1.0),
-        },
-    };
-    let mut read = Propagation { model, ..Propagation::with_defaults(0) };
-    inner.each(Propagation::KEYS, |key, value| read.set(key, value))?;
+    let values = inner.values(&PROPAGATION, 0)?;
+    let kind: &str = values.read("kind");
+    if kind != "shadowing" {
+        let of_shadowing = ["exponent", "deviation_db", "reference_distance"];
+        inner.refuse(&of_shadowing, &format!("kind = \"{kind}\""))?;
+    }
+    let read = Propagation::new(&values);
     if read.range() > FARTHEST {
         let message = format!(
             "the range is {:.0} m; a reply would arrive later than SIFS; the maximum range is {FARTHEST} m",
@@ -219,7 +286,6 @@ fn read_propagation(table: &TableReader<'_>) -> Result<Propagation> {
         let message = "must be at most receive_threshold: a station senses every frame that it receives";
         return Err(inner.error("carrier_sense_threshold", message));
     }
-    inner.finish()?;
     Ok(read)
 }
 
@@ -230,7 +296,7 @@ fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
         Some(inner) => inner,
         None => TableReader::new(table.path("mac"), &empty)?,
     };
-    let read = MacConfig::new(&inner.values(&MAC, if ns2 { 0 } else { 1 })?);
+    let read = MacConfig::new(&inner.values(&MAC, usize::from(!ns2))?);
     for (key, rate) in [("rate", read.rate), ("basic_rate", read.basic_rate)] {
         if ![1_000_000, 2_000_000, 5_500_000, 11_000_000].contains(&rate.bps()) {
             return Err(
@@ -250,99 +316,37 @@ fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
 fn read_queue(table: &TableReader<'_>) -> Result<usize> {
     let Some(inner) = table.table("queue")? else { return Ok(49) };
     if let Some(kind) = inner.text("kind")?.filter(|kind| *kind != "droptail")
-        && net::qdisc::disciplines().any(|known| known.name() == kind)
+        && net::qdisc::disciplines().any(|discipline| discipline.name() == kind)
     {
         let message = format!(
             "the interface queue of a station is \"droptail\"; put \"{kind}\" on a [[link]] behind a gateway"
         );
         return Err(inner.error("kind", message));
     }
-    word(&inner, "kind", &["droptail"])?;
-    let limit: Option<Limit> = inner.quantity("limit", "49p")?;
-    let limit = match limit {
-        None => 49,
-        Some(Limit::Packets(n)) if n <= 1_000_000 => n as usize,
-        Some(_) => return Err(inner.error("limit", "must be packets, such as \"49p\", at most a million")),
-    };
-    inner.finish()?;
-    Ok(limit)
-}
-
-/// The constants of AODV in ns-2 or in RFC 3561.
-fn aodv(ns2: bool) -> AodvConfig {
-    AodvConfig::with_defaults(if ns2 { 0 } else { 1 }).of_variant(ns2)
+    match inner.values(&RADIO_QUEUE, 0)?.read("limit") {
+        Limit::Packets(n) if n <= 1_000_000 => Ok(n as usize),
+        _ => Err(inner.error("limit", "must be packets, such as \"49p\", at most a million")),
+    }
 }
 
 fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<RoutingConfig> {
     let Some(inner) = table.table("routing")? else {
-        return Ok(RoutingConfig::Aodv(aodv(ns2)));
+        return Ok(RoutingConfig::Aodv(AodvConfig::with_defaults(usize::from(!ns2)).of_variant(ns2)));
     };
-    if word(&inner, "kind", &["aodv", "static"])? == Some("static") {
-        inner.finish()?;
+    if inner.text("kind")? == Some("static") {
+        let others: Vec<&str> = ROUTING.keys().map(|key| key.name).filter(|name| *name != "kind").collect();
+        inner.values(&ROUTING, 0)?;
+        inner.refuse(&others, "kind = \"static\"")?;
         return Ok(RoutingConfig::Static);
     }
-    let ns2 = match word(&inner, "variant", &["rfc", "ns2"])? {
-        None => ns2,
-        Some(variant) => variant == "ns2",
-    };
-    let mut aodv = aodv(ns2);
-    inner.each(AodvConfig::KEYS, |key, value| aodv.set(key, value))?;
+    // The variant is that of the profile unless the table names one; the other defaults follow it.
+    let ns2 = inner.text("variant")?.map_or(ns2, |variant| variant == "ns2");
+    let aodv = AodvConfig::new(&inner.values(&ROUTING, usize::from(!ns2))?).of_variant(ns2);
     if aodv.hello.is_none() && !aodv.link_layer_detection {
         return Err(inner.error(
             "link_layer_detection",
             "without it hello messages must detect broken links; write hello = \"1s\"",
         ));
     }
-    inner.finish()?;
     Ok(RoutingConfig::Aodv(aodv))
-}
-
-/// The traffic of the CMU generator: flows to the next node and the one after it, started at random.
-fn read_traffic(
-    top: &TableReader<'_>,
-    table: &TableReader<'_>,
-    nodes: usize,
-    duration: Span,
-) -> Result<Vec<Flow>> {
-    let Some(inner) = table.table("traffic")? else { return Ok(Vec::new()) };
-    let kind = word(&inner, "kind", &["cbrgen", "none"])?;
-    if inner.need("kind", kind, "such as kind = \"cbrgen\"")? == "none" {
-        inner.finish()?;
-        return Ok(Vec::new());
-    }
-    let seed = inner.integer("seed", 1, 4_294_944_442)?.unwrap_or(1);
-    let most = inner.integer("connections", 1, 1_000_000)?;
-    let most = inner.need("connections", most, "give the maximum number, such as connections = 40")? as usize;
-    let packet = inner.bytes("packet", 1, 65_000)?.unwrap_or(512) as u32;
-    let rate = inner.number("rate", 1e-3, 1e6)?.unwrap_or(4.0);
-    let stream = match word(&inner, "type", &["cbr", "tcp"])? {
-        Some("tcp") => {
-            let layers = TcpLayers { defaults: top.get("tcp"), flow_table: None, path: String::new() };
-            FlowKind::Tcp(Arc::new(layers.read()?))
-        }
-        _ => FlowKind::Udp {
-            packet,
-            schedule: vec![(Span::ZERO, Rate::from_bps(((rate * packet as f64 * 8.0) as u64).max(1)))],
-            period: None,
-            jitter: 0.5,
-        },
-    };
-    if nodes < 2 {
-        return Err(table.error("nodes", "traffic needs at least two nodes"));
-    }
-    inner.finish()?;
-    let pairs = cbrgen(seed, nodes, most);
-    let flows = pairs.into_iter().enumerate().map(|(number, (from, to, start))| Flow {
-        name: format!("g{number}"),
-        from: RadioNetwork::name(from),
-        to: RadioNetwork::name(to),
-        start: Span::from_seconds(start),
-        start_jitter: Span::ZERO,
-        stop: None,
-        bytes: None,
-        writes: Vec::new(),
-        access: None,
-        kind: stream.clone(),
-    });
-    Ok(flows.filter(|flow| flow.start < duration).collect())
 }

@@ -1,13 +1,14 @@
 //! Reads the rate of a link: a constant, or a schedule, a trace or a token bucket.
 
-use super::document::TomlValue;
 use super::model::RateVariation;
 use super::table::TableReader;
-use super::{cellular, wifi};
+use super::{
+    cellular::{self, CELLULAR_RATE},
+    wifi::{self, WIFI_RATE},
+};
 use crate::error::ScenarioError;
-use crate::schema::{CELLULAR_RATE, SHAPER, WIFI_RATE};
 use net::{DeliveryTrace, GrantOptions, RATES, REQUEST_GRANT, RateSteps, Steps, TokenBucket};
-use params::Values;
+use params::{Table, Values};
 use std::path::PathBuf;
 use std::sync::Arc;
 use units::{Rate, Span, Time};
@@ -20,32 +21,17 @@ const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 /// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
 
-pub(super) fn read_rate_key(reader: &TableReader<'_>, key: &'static str) -> Result<Option<Rate>> {
-    let rate: Option<Rate> = reader.quantity(key, "10Mbps")?;
-    match rate {
-        Some(rate) if rate.bps() == 0 => Err(reader.error(key, "must be more than zero")),
-        Some(rate) if rate > FASTEST => Err(reader.error(key, format!("{rate} is more than {FASTEST}"))),
-        rate => Ok(rate),
-    }
-}
+/// A token bucket in front of a transmitter.
+pub(super) static SHAPER: Table = Table::new("shaper", "`shaper` of a link", &[TokenBucket::KEYS]);
 
-pub(super) fn read_delay_key(reader: &TableReader<'_>, key: &'static str) -> Result<Option<Span>> {
-    match reader.quantity::<Span>(key, "10ms")? {
-        Some(delay) if delay > LONGEST_DELAY => {
-            Err(reader.error(key, format!("{delay} is more than {LONGEST_DELAY}")))
-        }
-        delay => Ok(delay),
-    }
-}
-
-/// Reads `rate` and `shaper` of a link: the mean rate, and how it varies.
-pub(super) fn read(reader: &TableReader<'_>) -> Result<Option<(Rate, Option<RateVariation>)>> {
-    let rate = match reader.get("rate").map(|item| &item.value) {
-        Some(TomlValue::Table(_)) => {
-            let Some(table) = reader.table("rate")? else { return Ok(None) };
-            Some(read_variation(table)?)
-        }
-        _ => read_rate_key(reader, "rate")?.map(|rate| (rate, None)),
+/// Reads `rate` and `shaper` of a link, which has these values: the mean rate, and how it varies.
+pub(super) fn read(
+    reader: &TableReader<'_>,
+    values: &Values,
+) -> Result<Option<(Rate, Option<RateVariation>)>> {
+    let rate = match values.optional("rate") {
+        Some(rate) => Some((rate, None)),
+        None => reader.table("rate")?.map(read_variation).transpose()?,
     };
     let Some(shaper) = reader.table("shaper")? else { return Ok(rate) };
     let Some((line, None)) = rate else {
@@ -66,7 +52,6 @@ fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>
             .kind("rate", RATES.iter().chain([&WIFI_RATE, &CELLULAR_RATE, &REQUEST_GRANT]), |model| model)?;
     if model.table.name == WIFI_RATE.table.name {
         let rate = wifi::read_rate(&table)?;
-        table.finish()?;
         // The rate is that of its basic service set, which is read later.
         return Ok((FASTEST, Some(RateVariation::Wifi(Box::new(rate)))));
     }

@@ -11,11 +11,60 @@ use super::table::TableReader;
 use super::transports::Defaults;
 use super::{cellular, mistakes, overrides, topologies, traffic, wifi};
 use crate::error::{ScenarioError, nearest};
+use params::Form::{self, Any, AtLeast, Integer, Quantity, Switch, Tables, Text, Word};
+use params::{Key, Table, Unit, Values, key};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// A scenario.
+pub(super) static SCENARIO: Table = Table::new(
+    "scenario",
+    "top level",
+    &[&[
+        key("title", Text, "\"\"", "the question that the scenario examines"),
+        key("duration", AtLeast(Unit::Time, "60s", "1ps"), "", "simulated time"),
+        SEED,
+        key("warmup", Quantity(Unit::Time, "5s"), "\"0s\"", "beginning of the run that the outcome excludes"),
+        key("delays", Switch, "false", "the outcome has quantiles of the one-way delay and of waiting times"),
+        key("extends", Text, "none", "base file, relative to this file; tables are merged key by key"),
+        key(
+            "sweep",
+            Any("{ \"link.l.rate\" = [\"1Mbps\", \"2Mbps\"], seed = [1, 2] }"),
+            "none",
+            "axes of a study: key and values",
+        ),
+        key("link", Tables("link"), "none", "the links"),
+        key("flow", Tables("flow"), "none", "the flows"),
+        key("traffic", Tables("traffic"), "none", "generators of TCP or QUIC flows"),
+        key("change", Tables("change"), "none", "what changes during the run"),
+        key("tcp", Form::Table("tcp"), "profile `linux`", "options of every TCP flow"),
+        key("quic", Form::Table("quic"), "none", "options of every QUIC flow"),
+        key("constellation", Form::Table("constellation"), "none", "satellites"),
+        key("terminal", Tables("terminal"), "none", "terminals of the satellites on the ground"),
+        key("radio", Form::Table("radio"), "none", "a network of radio nodes"),
+        key(
+            "topology",
+            Tables("topology"),
+            "none",
+            "leaf-spine and fat-tree networks, in place of many links",
+        ),
+        key(
+            "routing",
+            Word(&["shortest", "ecmp"]),
+            "\"shortest\"",
+            "`\"ecmp\"`: each flow takes one of all paths with the fewest links, by a hash of flow, node and seed",
+        ),
+        key("wifi", Tables("wifi_set"), "none", "basic service sets of Wi-Fi"),
+        key("cell", Tables("cell"), "none", "cells of mobile networks"),
+    ]],
+);
+
+/// The seed of all random streams.
+pub(crate) const SEED: Key =
+    key("seed", Integer(0, i64::MAX as u64), "1", "seed of all random streams; `--seed` replaces it");
 
 impl Scenario {
     /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first.
@@ -42,27 +91,31 @@ impl Scenario {
     /// Reads everything but the changes.
     pub(super) fn read_unchanged(document: &TomlItem) -> Result<Scenario> {
         let top = TableReader::new("", document)?;
-        let title = top.text("title")?.unwrap_or("").to_string();
-        let (duration, warmup) = read_times(&top)?;
-        let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
+        let values = top.values(&SCENARIO, 0)?;
+        let (duration, warmup) = read_times(&top, &values)?;
         let radio = RadioNetwork::read(&top, duration)?;
         let (radio, generated) = radio.map_or((None, Vec::new()), |(r, flows)| (Some(Arc::new(r)), flows));
         let satellites = Satellites::read(&top, duration)?.map(Arc::new);
-        let is_study = top.get("sweep").is_some();
+        let is_study = top.has("sweep");
         let defaults = Defaults::new(&top);
         let quic = defaults.check()?;
 
-        let link_items = top.list("link")?.unwrap_or(&[]);
+        let link_items = top.list("link")?;
         let mut links: Vec<Duplex> =
             link_items.iter().enumerate().map(|(i, item)| read_link(i, item)).collect::<Result<_>>()?;
-        let wifi = wifi::read_all(top.list("wifi")?.unwrap_or(&[]))?;
+        let wifi = wifi::read_all(top.list("wifi")?)?;
         wifi::resolve(link_items, &mut links, &wifi)?;
-        let cell_items = top.list("cell")?.unwrap_or(&[]);
+        let cell_items = top.list("cell")?;
         let cells = cellular::read_all(cell_items)?;
         cellular::resolve(link_items, &mut links, &cells, cell_items)?;
-        links.extend(topologies::read_all(top.list("topology")?.unwrap_or(&[]))?);
-        let ecmp = read_routing(&top, satellites.is_none() && radio.is_none())?;
-        if links.is_empty() && satellites.is_none() && radio.is_none() {
+        links.extend(topologies::read_all(top.list("topology")?)?);
+        let ecmp = values.read::<&str>("routing") == "ecmp";
+        let only_links = satellites.is_none() && radio.is_none();
+        if ecmp && !only_links {
+            let message = "\"ecmp\" is for links; satellites and radio have their own routing";
+            return Err(top.error("routing", message));
+        }
+        if links.is_empty() && only_links {
             return Err(top.missing("link", "name at least one [[link]]"));
         }
         let nodes = Nodes::new(&links, satellites.as_deref(), radio.as_deref());
@@ -73,17 +126,15 @@ impl Scenario {
             .map(|(i, item)| read_flow(i, item, defaults, &nodes))
             .collect::<Result<_>>()?;
         flows.extend(generated);
-        let traffic_items = top.list("traffic")?.unwrap_or(&[]);
+        let traffic_items = top.list("traffic")?;
         let traffic: Vec<Traffic> = traffic_items
             .iter()
             .enumerate()
             .map(|(i, item)| Traffic::read(i, item, defaults, &nodes, duration))
             .collect::<Result<_>>()?;
         check_number_of_flows(&top, &flows, &traffic, duration)?;
-        let only_links = satellites.is_none() && radio.is_none();
         check_hosts((flow_items, &flows), (traffic_items, &traffic), &links, only_links)?;
         wifi::check_access(&wifi, &[("flow", flow_items), ("traffic", traffic_items)])?;
-        let delays = top.switch("delays")?.unwrap_or(false);
         check_names(link_items, &links, flow_items, &flows)?;
         traffic::check_names(traffic_items, &traffic, &flows)?;
         Routers::new(&links, radio.as_deref(), satellites.is_some()).check(
@@ -94,18 +145,16 @@ impl Scenario {
         if let Some(satellites) = &satellites {
             check_ground(link_items, &links, &satellites.system)?;
         }
-        top.list("change")?;
-        top.finish()?;
         Ok(Scenario {
-            title,
+            title: values.read("title"),
             duration,
             warmup,
-            seed,
+            seed: values.read("seed"),
             links,
             flows,
             traffic,
             quic,
-            delays,
+            delays: values.read("delays"),
             satellites,
             radio,
             wifi,
@@ -126,38 +175,15 @@ impl Scenario {
     ) -> Result<(Satellites, u64)> {
         let document = overrides::read_document(text, assignments)?;
         let top = TableReader::new("", &document)?;
-        let seed = top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1);
+        let seed = top.read(&SEED)?;
         let satellites = Satellites::read(&top, until)?;
         Ok((top.need("constellation", satellites, "write constellation = { kind = \"iridium\" }")?, seed))
     }
 }
 
-/// Whether flows are spread over equal paths; only links can have them.
-fn read_routing(top: &TableReader<'_>, links_only: bool) -> Result<bool> {
-    match top.text("routing")? {
-        None | Some("shortest") => Ok(false),
-        Some("ecmp") if links_only => Ok(true),
-        Some("ecmp") => {
-            Err(top.error("routing", "\"ecmp\" is for links; satellites and radio have their own routing"))
-        }
-        Some(other) => {
-            let message = format!("unknown routing \"{other}\"; {}", nearest(other, ["shortest", "ecmp"]));
-            Err(top.error("routing", message))
-        }
-    }
-}
-
 /// The duration, and the warm-up, which is shorter.
-fn read_times(top: &TableReader<'_>) -> Result<(Span, Span)> {
-    let duration: Span = top.need(
-        "duration",
-        top.quantity("duration", "200s")?,
-        "give the simulated time, such as duration = \"200s\"",
-    )?;
-    if duration == Span::ZERO {
-        return Err(top.error("duration", "must be more than zero"));
-    }
-    let warmup: Span = top.quantity("warmup", "20s")?.unwrap_or(Span::ZERO);
+fn read_times(top: &TableReader<'_>, values: &Values) -> Result<(Span, Span)> {
+    let (duration, warmup): (Span, Span) = (values.read("duration"), values.read("warmup"));
     if warmup >= duration {
         let assigned = top.error(
             "duration",
@@ -173,7 +199,7 @@ fn read_times(top: &TableReader<'_>) -> Result<(Span, Span)> {
 
 /// The `[[flow]]` tables.
 fn list_flows<'a>(top: &TableReader<'a>) -> Result<&'a [TomlItem]> {
-    let items = top.list("flow")?.unwrap_or(&[]);
+    let items = top.list("flow")?;
     if items.len() > MOST_FLOWS {
         return Err(top.error("flow", format!("{} flows; at most {MOST_FLOWS} are possible", items.len())));
     }
@@ -211,7 +237,7 @@ fn check_number_of_flows(
         let message = format!("all tables together have about {all:.0} flows; the maximum is {MOST_FLOWS}");
         return Err(top.error("traffic", message));
     }
-    if flows.is_empty() && top.table("radio")?.is_some_and(|radio| radio.get("traffic").is_some()) {
+    if flows.is_empty() && top.table("radio")?.is_some_and(|radio| radio.has("traffic")) {
         let message =
             "no generated flow starts within the duration; use another seed, more nodes or a longer duration";
         return Err(top.error("radio", message));

@@ -1,23 +1,162 @@
 //! Reads `[constellation]` and `[[terminal]]`.
 
-use super::document::{TomlItem, TomlValue};
+use super::document::TomlItem;
 use super::links::check_queue;
 use super::loss::read_losses;
 use super::model::{Direction, RateVariation, Satellites};
 use super::queue::read_queue;
 use super::table::TableReader;
 use super::tle;
-use crate::error::{ScenarioError, nearest};
+use crate::error::ScenarioError;
 use net::HandoffLoss;
 use net::qdisc::Queue;
 use orbit::{Constellation, Rule, Rules, SatelliteSystem, Terminal, Walker};
+use params::Form::{
+    self, Integer, LinkRate, Losses, Number, Quantity, QuantityOr, Queue as QueueForm, Range, Switch, Text,
+    Word,
+};
+use params::{Table, Unit, Values, key};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::{Angle, Length, Limit, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
-const KINDS: [&str; 3] = ["iridium", "walker", "tle"];
+/// The satellites.
+pub(super) static CONSTELLATION: Table = Table::new(
+    "constellation",
+    "`[constellation]`",
+    &[&[
+        key(
+            "kind",
+            Word(&["iridium", "walker", "tle"]),
+            "",
+            "Iridium, a Walker constellation, or two-line elements",
+        ),
+        key(
+            "altitude",
+            Range(Unit::Length, "780km", "100km", "100000km"),
+            "\"780km\" (Iridium)",
+            "altitude of the orbits",
+        ),
+        key(
+            "inclination",
+            Range(Unit::Angle, "86.4deg", "0deg", "180deg"),
+            "\"86.4deg\" (Iridium)",
+            "inclination of the orbits",
+        ),
+        key("planes", Integer(1, 1000), "6 (Iridium)", "number of planes"),
+        key(
+            "per_plane",
+            Integer(1, 1000),
+            "11 (Iridium)",
+            "satellites in a plane; TLE: needed for inter-satellite links",
+        ),
+        key(
+            "plane_spacing",
+            Quantity(Unit::Angle, "31.6deg"),
+            "\"31.6deg\" (Iridium), 360 over `planes`",
+            "angle between two planes",
+        ),
+        key("phasing", Number(0.0, 1000.0), "0; Iridium's alternates", "Walker's phasing factor F"),
+        key(
+            "orbit",
+            Word(&["circular", "j2"]),
+            "\"circular\"",
+            "circular orbits, or orbits with the drift of nodes by the Earth's oblateness (J2)",
+        ),
+        key("file", Text, "none; needed with `kind = \"tle\"`", "TLE: the file, relative to the scenario"),
+        key(
+            "elevation_mask",
+            Range(Unit::Angle, "8.2deg", "0deg", "90deg"),
+            "\"8.2deg\" (Iridium), \"25deg\"",
+            "smallest elevation at which a terminal uses a satellite",
+        ),
+        key(
+            "isl_latitude_limit",
+            Range(Unit::Angle, "60deg", "0deg", "90deg"),
+            "\"60deg\" (Iridium), \"90deg\"",
+            "beyond this latitude satellites have no links to other planes",
+        ),
+        key("cross_seam", Switch, "false", "links between the first and the last plane"),
+        key(
+            "cross_seam_longitude",
+            Range(Unit::Angle, "10deg", "0deg", "180deg"),
+            "\"10deg\"",
+            "largest difference of longitude of a link across the seam",
+        ),
+        key(
+            "epoch",
+            Quantity(Unit::Time, "600s"),
+            "\"0s\"",
+            "time of the constellation at the start of the run",
+        ),
+        key("isl", Form::Table("transmitter"), "25 Mb/s (Iridium)", "transmitters between satellites"),
+        key("bent_pipe", Switch, "false", "no links between satellites: each path goes over one satellite"),
+        key("up", Form::Table("transmitter"), "1.5 Mb/s (Iridium)", "transmitters of the terminals"),
+        key(
+            "down",
+            Form::Table("transmitter"),
+            "1.5 Mb/s (Iridium)",
+            "transmitters of the satellites to terminals",
+        ),
+        key(
+            "link_header",
+            Integer(0, 1000),
+            "16 (Iridium), 0",
+            "bytes added to each packet on a satellite link",
+        ),
+        key(
+            "recompute",
+            QuantityOr(Unit::Time, "1s", &["change"]),
+            "\"change\"",
+            "interval at which paths are computed, besides every change of a link",
+        ),
+        key("handoff", Form::Table("handoff"), "ns-2's", "rules of hand-offs"),
+    ]],
+);
+
+/// The transmitters of one kind.
+pub(super) static TRANSMITTER: Table = Table::new(
+    "transmitter",
+    "`isl`, `up` and `down` of a constellation",
+    &[&[
+        key("rate", LinkRate, "as `isl`, `up`, `down`", "transmission rate; a table for a rate that varies"),
+        key("shaper", Form::Table("shaper"), "none", "token bucket in front of the transmitter"),
+        key("queue", QueueForm, "drop-tail of 49 packets", "queue discipline"),
+        key("loss", Losses, "none", "losses besides the queue"),
+    ]],
+);
+
+/// The rules of hand-offs.
+pub(super) static HANDOFF: Table =
+    Table::new("handoff", "`handoff` of a constellation", &[HandoffOptions::KEYS]);
+
+params::options! {
+    pub struct HandoffOptions {
+        rule: Rule = Word(Rule::NAMES), ["\"ns2\""],
+            "the satellite that a terminal changes to: as in ns-2, or the highest; `\"every\"`: it uses all visible ones, and the shortest path decides";
+        check: Span = Quantity(Unit::Time, "10s"), ["\"10s\""], "interval of the checks; 0 for the exact time";
+        jitter: Span = Quantity(Unit::Time, "5s"), ["\"0s\""],
+            "each check is moved by a random time up to this, earlier or later";
+        loss: HandoffLoss = Word(HandoffLoss::NAMES), ["\"ns2\""], "packets that a hand-off loses";
+        pause ["time"]: Span = Quantity(Unit::Time, "100ms"), ["\"0s\""], "pause of a terminal's links after a hand-off";
+        guard_before: Span = Quantity(Unit::Time, "0.5s"), ["\"0.5s\""],
+            "time by which a hand-off is announced to controllers";
+        guard_after: Span = Quantity(Unit::Time, "0.5s"), ["\"0.5s\""], "time until it is over for controllers";
+    }
+}
+
+/// A terminal on the ground.
+pub(super) static TERMINAL: Table = Table::new(
+    "terminal",
+    "`[[terminal]]`",
+    &[&[
+        key("name", Text, "", "name of the node"),
+        key("lat", Number(-90.0, 90.0), "", "latitude, degrees north"),
+        key("lon", Number(-360.0, 360.0), "", "longitude, degrees east"),
+    ]],
+);
 
 const MOST: u64 = 100_000;
 
@@ -26,38 +165,26 @@ impl Satellites {
     pub(crate) fn read(top: &TableReader<'_>, until: Span) -> Result<Option<Satellites>> {
         let terminals = top.list("terminal")?;
         let Some(table) = top.table("constellation")? else {
-            if terminals.is_some() {
+            if top.has("terminal") {
                 return Err(top.error("terminal", "needs a [constellation]"));
             }
             return Ok(None);
         };
-        let kind = table.need("kind", table.text("kind")?, "such as kind = \"iridium\"")?;
-        if !KINDS.contains(&kind) {
-            let message = format!("unknown constellation \"{kind}\"; {}", nearest(kind, KINDS));
-            return Err(table.error("kind", message));
-        }
-        let degrees = |key: &'static str, most: f64, default: f64| -> Result<f64> {
-            let angle: Option<Angle> = table.quantity(key, "60deg")?;
-            match angle.map(Angle::degrees) {
-                Some(angle) if angle > most => {
-                    Err(table.error(key, format!("must be at most {most} degrees")))
-                }
-                angle => Ok(angle.unwrap_or(default)),
-            }
-        };
+        let values = table.values(&CONSTELLATION, 0)?;
+        let kind: &str = values.read("kind");
         let iridium = kind == "iridium";
-        let mask = degrees("elevation_mask", 90.0, if iridium { 8.2 } else { 25.0 })?;
-        let isl_latitude = degrees("isl_latitude_limit", 90.0, if iridium { 60.0 } else { 90.0 })?;
-        let cross_seam_longitude = degrees("cross_seam_longitude", 180.0, 10.0)?;
-        let cross_seam = table.switch("cross_seam")?.unwrap_or(false);
-        let epoch: Span = table.quantity("epoch", "600s")?.unwrap_or(Span::ZERO);
+        let degrees = |key: &str, default: f64| values.optional::<Angle>(key).map_or(default, Angle::degrees);
+        let mask = degrees("elevation_mask", if iridium { 8.2 } else { 25.0 });
+        let isl_latitude = degrees("isl_latitude_limit", if iridium { 60.0 } else { 90.0 });
+        let cross_seam_longitude = degrees("cross_seam_longitude", 10.0);
+        let (cross_seam, bent_pipe): (bool, bool) = (values.read("cross_seam"), values.read("bent_pipe"));
+        let epoch: Span = values.read("epoch");
         let mut constellation = if kind == "tle" {
-            read_tle(&table, epoch, until, cross_seam)?
+            read_tle(&table, &values, until)?
         } else {
-            Constellation::walker(&read_walker(&table, iridium)?, cross_seam)
+            Constellation::walker(&read_walker(&table, &values, iridium)?, cross_seam)
         };
         // Bent-pipe: each path goes over one satellite.
-        let bent_pipe = table.switch("bent_pipe")?.unwrap_or(false);
         if bent_pipe {
             constellation.isls.clear();
         }
@@ -65,11 +192,12 @@ impl Satellites {
             |key: &'static str, rate: u64| read_transmitter(&table, key, iridium.then_some(rate));
         let (up, down) = (transmitter("up", 1_500_000)?, transmitter("down", 1_500_000)?);
         let isl = if bent_pipe { up.clone() } else { transmitter("isl", 25_000_000)? };
-        let header = table.integer("link_header", 0, 1000)?.unwrap_or(if iridium { 16 } else { 0 }) as u32;
-        let recompute = read_recompute(&table)?;
+        let recompute: Option<Span> = values.optional("recompute");
+        if recompute.is_some_and(|every| every < Span::from_ms(1)) {
+            return Err(table.error("recompute", "must be at least 1 ms, or \"change\""));
+        }
         let handoff = read_handoff(&table)?;
-        table.finish()?;
-        let terminals = read_terminals(top, terminals.unwrap_or(&[]), &constellation)?;
+        let terminals = read_terminals(top, terminals, &constellation)?;
         Ok(Some(Satellites {
             system: Arc::new(SatelliteSystem { constellation, terminals, epoch: epoch.seconds() }),
             rules: Rules {
@@ -83,7 +211,7 @@ impl Satellites {
             isl,
             up,
             down,
-            header,
+            header: values.optional("link_header").unwrap_or(if iridium { 16 } else { 0 }),
             loss: handoff.loss,
             pause: handoff.pause,
             guard_before: handoff.guard_before,
@@ -93,40 +221,24 @@ impl Satellites {
     }
 }
 
-fn read_walker(table: &TableReader<'_>, iridium: bool) -> Result<Walker> {
+fn read_walker(table: &TableReader<'_>, values: &Values, iridium: bool) -> Result<Walker> {
+    table.refuse(&["file"], if iridium { "kind = \"iridium\"" } else { "kind = \"walker\"" })?;
     let preset = iridium.then(Walker::iridium);
-    let whole = |key: &'static str, most: u64, default: Option<usize>| -> Result<usize> {
-        let value = table.integer(key, 1, most)?.map(|n| n as usize).or(default);
-        table.need(key, value, "a whole number, such as 72")
+    let whole = |key: &'static str, default: Option<usize>| -> Result<usize> {
+        table.need(key, values.optional(key).or(default), "a whole number, such as 72")
     };
-    let altitude: Option<Length> = table.quantity("altitude", "780km")?;
-    let inclination: Option<Angle> = table.quantity("inclination", "86.4deg")?;
-    let plane_spacing: Option<Angle> = table.quantity("plane_spacing", "31.6deg")?;
-    let planes = whole("planes", 1000, preset.as_ref().map(|k| k.planes))?;
-    let per_plane = whole("per_plane", 1000, preset.as_ref().map(|k| k.per_plane))?;
+    let planes = whole("planes", preset.as_ref().map(|k| k.planes))?;
+    let per_plane = whole("per_plane", preset.as_ref().map(|k| k.per_plane))?;
     if (planes * per_plane) as u64 > MOST {
         return Err(table.error("planes", format!("more than {MOST} satellites")));
     }
-    let altitude = altitude.map(Length::km).or(preset.as_ref().map(|k| k.altitude));
+    let altitude = values.optional("altitude").map(Length::km).or(preset.as_ref().map(|k| k.altitude));
     let altitude = table.need("altitude", altitude, "such as altitude = \"550km\"")?;
-    if !(100.0..=100_000.0).contains(&altitude) {
-        return Err(table.error("altitude", "must be from 100 to 100,000 km"));
-    }
-    let inclination = inclination.map(Angle::degrees).or(preset.as_ref().map(|k| k.inclination));
+    let degrees = |key: &str| values.optional(key).map(Angle::degrees);
+    let inclination = degrees("inclination").or(preset.as_ref().map(|k| k.inclination));
     let inclination = table.need("inclination", inclination, "such as inclination = \"53deg\"")?;
-    if inclination > 180.0 {
-        return Err(table.error("inclination", "must be at most 180 degrees"));
-    }
-    let phasing = table.number("phasing", 0.0, 1000.0)?;
-    let j2 = match table.text("orbit")? {
-        None | Some("circular") => false,
-        Some("j2") => true,
-        Some(other) => {
-            let message = format!("unknown orbit \"{other}\"; {}", nearest(other, ["circular", "j2"]));
-            return Err(table.error("orbit", message));
-        }
-    };
-    let spacing = plane_spacing.map(Angle::degrees).or(preset.as_ref().map(|k| k.plane_spacing));
+    let phasing: Option<f64> = values.optional("phasing");
+    let spacing = degrees("plane_spacing").or(preset.as_ref().map(|k| k.plane_spacing));
     let defaults = preset.unwrap_or(Walker { alternate: false, rounded: false, ..Walker::iridium() });
     Ok(Walker {
         altitude,
@@ -141,26 +253,27 @@ fn read_walker(table: &TableReader<'_>, iridium: bool) -> Result<Walker> {
         },
         alternate: defaults.alternate && phasing.is_none(),
         rounded: defaults.rounded,
-        j2,
+        j2: values.read::<&str>("orbit") == "j2",
     })
 }
 
-fn read_tle(table: &TableReader<'_>, epoch: Span, until: Span, cross_seam: bool) -> Result<Constellation> {
+fn read_tle(table: &TableReader<'_>, values: &Values, until: Span) -> Result<Constellation> {
+    let walker = ["altitude", "inclination", "planes", "plane_spacing", "phasing", "orbit"];
+    table.refuse(&walker, "kind = \"tle\"")?;
     let (_, text) = table.need("file", table.file("file")?, "a file of two-line elements")?;
-    let per_plane = table.integer("per_plane", 1, 1000)?;
+    let epoch: Span = values.read("epoch");
     let motions = tle::read(&text, epoch, until).map_err(|message| table.error("file", message))?;
     let count = motions.len();
-    let Some(per_plane) = per_plane else {
+    let Some(per_plane) = values.optional::<usize>("per_plane") else {
         let mut apart = Constellation::grid(motions, count, None, false);
         apart.isls.clear(); // the file does not define neighbours
         return Ok(apart);
     };
-    let per_plane = per_plane as usize;
     if !count.is_multiple_of(per_plane) {
         let message = format!("{count} satellites are not a multiple of {per_plane}");
         return Err(table.error("per_plane", message));
     }
-    Ok(Constellation::grid(motions, per_plane, None, cross_seam))
+    Ok(Constellation::grid(motions, per_plane, None, values.read("cross_seam")))
 }
 
 fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64>) -> Result<Direction> {
@@ -177,7 +290,8 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
         table.need(key, rate, example)?;
         return Ok(usual);
     };
-    let value = super::rate::read(&inner)?.or(rate.map(|rate| (Rate::from_bps(rate), None)));
+    let values = inner.values(&TRANSMITTER, 0)?;
+    let value = super::rate::read(&inner, &values)?.or(rate.map(|rate| (Rate::from_bps(rate), None)));
     let (rate, variation) = inner.need("rate", value, "such as rate = \"25Mbps\"")?;
     if let Some(RateVariation::Wifi(_) | RateVariation::Cellular(_) | RateVariation::Grants(_)) = variation {
         return Err(inner.error(
@@ -195,92 +309,26 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
     }
     let transmitter = Direction { rate, variation, queue, losses, ..usual };
     check_queue(&inner, &transmitter)?;
-    inner.finish()?;
     Ok(transmitter)
 }
 
-fn read_recompute(table: &TableReader<'_>) -> Result<Option<Span>> {
-    if table
-        .get("recompute")
-        .is_some_and(|item| matches!(&item.value, TomlValue::Text(word) if word == "change"))
-    {
-        return Ok(None);
-    }
-    let every: Option<Span> = table.quantity("recompute", "1s")?;
-    match every {
-        Some(every) if every < Span::from_ms(1) => {
-            Err(table.error("recompute", "must be at least 1 ms, or \"change\""))
-        }
-        every => Ok(every),
-    }
-}
-
-struct HandoffKeys {
-    rule: Rule,
-    check: Span,
-    jitter: Span,
-    loss: HandoffLoss,
-    pause: Span,
-    guard_before: Span,
-    guard_after: Span,
-}
-
-fn read_handoff(table: &TableReader<'_>) -> Result<HandoffKeys> {
-    let half = Span::from_ms(500);
-    let mut keys = HandoffKeys {
-        rule: Rule::Ns2,
-        check: Span::from_ms(10_000),
-        jitter: Span::ZERO,
-        loss: HandoffLoss::Ns2,
-        pause: Span::ZERO,
-        guard_before: half,
-        guard_after: half,
-    };
-    let Some(handoff) = table.table("handoff")? else { return Ok(keys) };
-    keys.rule = match handoff.text("rule")? {
-        None | Some("ns2") => Rule::Ns2,
-        Some("best") => Rule::Best,
-        Some("every") => Rule::Every,
-        Some(other) => {
-            return Err(handoff.error(
-                "rule",
-                format!("unknown rule \"{other}\"; {}", nearest(other, ["ns2", "best", "every"])),
-            ));
-        }
-    };
-    let losses = [
-        ("ns2", HandoffLoss::Ns2),
-        ("lossless", HandoffLoss::Lossless),
-        ("drop_all_in_flight", HandoffLoss::InFlight),
-    ];
-    if let Some(word) = handoff.text("loss")? {
-        let chosen = losses.iter().find(|(name, _)| *name == word).map(|(_, loss)| *loss);
-        keys.loss = chosen.ok_or_else(|| {
-            let names = losses.iter().map(|(name, _)| *name);
-            handoff.error("loss", format!("unknown loss \"{word}\"; {}", nearest(word, names)))
-        })?;
-    }
-    if keys.rule == Rule::Every {
-        let without = ["time", "guard_before", "guard_after"];
-        let value = without.into_iter().find(|key| handoff.keys().any(|name| name == *key));
-        let in_flight = (keys.loss == HandoffLoss::InFlight).then_some("loss");
-        if let Some(key) = value.or(in_flight) {
-            return Err(handoff.error(key, "has no effect with rule = \"every\", which has no hand-offs"));
+fn read_handoff(table: &TableReader<'_>) -> Result<HandoffOptions> {
+    let Some(handoff) = table.table("handoff")? else { return Ok(HandoffOptions::with_defaults(0)) };
+    let options = HandoffOptions::new(&handoff.values(&HANDOFF, 0)?);
+    if options.rule == Rule::Every {
+        let reason = "rule = \"every\", which has no hand-offs";
+        handoff.refuse(&["time", "guard_before", "guard_after"], reason)?;
+        if options.loss == HandoffLoss::InFlight {
+            handoff.refuse(&["loss"], reason)?;
         }
     }
-    keys.check = handoff.quantity("check", "10s")?.unwrap_or(keys.check);
-    keys.jitter = handoff.quantity("jitter", "5s")?.unwrap_or(keys.jitter);
-    keys.pause = handoff.quantity("time", "100ms")?.unwrap_or(keys.pause);
-    keys.guard_before = handoff.quantity("guard_before", "0.5s")?.unwrap_or(half);
-    keys.guard_after = handoff.quantity("guard_after", "0.5s")?.unwrap_or(half);
-    if keys.check > Span::ZERO && keys.check < Span::from_ms(10) {
+    if options.check > Span::ZERO && options.check < Span::from_ms(10) {
         return Err(handoff.error("check", "must be 0s (exact) or at least 10 ms"));
     }
-    if keys.jitter > Span::ZERO && keys.jitter >= keys.check {
+    if options.jitter > Span::ZERO && options.jitter >= options.check {
         return Err(handoff.error("jitter", "must be shorter than the time between checks"));
     }
-    handoff.finish()?;
-    Ok(keys)
+    Ok(options)
 }
 
 fn read_terminals(
@@ -292,22 +340,18 @@ fn read_terminals(
     let mut names = BTreeSet::new();
     for (i, item) in items.iter().enumerate() {
         let reader = TableReader::new(format!("terminal[{i}]"), item)?;
-        let name = reader.need("name", reader.text("name")?, "such as name = \"berkeley\"")?;
+        let values = reader.values(&TERMINAL, 0)?;
+        let name: String = values.read("name");
         if name.is_empty() || name.contains("->") || name.contains('*') {
             return Err(reader.error("name", "must not be empty, and without \"->\" and \"*\""));
         }
         if (0..constellation.len()).any(|s| constellation.name(s) == name) {
             return Err(reader.error("name", format!("a satellite is called \"{name}\" too")));
         }
-        if !names.insert(name) {
+        if !names.insert(name.clone()) {
             return Err(reader.error("name", format!("another terminal is called \"{name}\" too")));
         }
-        let angle = |key: &'static str, most: f64| -> Result<f64> {
-            let value = reader.number(key, -most, most)?;
-            reader.need(key, value, "degrees, such as 37.9")
-        };
-        terminals.push(Terminal { name: name.into(), lat: angle("lat", 90.0)?, lon: angle("lon", 360.0)? });
-        reader.finish()?;
+        terminals.push(Terminal { name, lat: values.read("lat"), lon: values.read("lon") });
     }
     if terminals.is_empty() {
         return Err(top.missing("terminal", "name at least one [[terminal]]"));

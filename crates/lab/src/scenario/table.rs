@@ -1,14 +1,12 @@
-//! Typed reading of a table. A key that the reader does not read is an unknown key; its error names the nearest known
-//! key.
+//! Reading of a table against its description. A key that is not described is an unknown key; its error names the nearest one
+//! that is.
 
 use super::advice;
 use super::document::{TomlItem, TomlValue};
 use crate::error::{ErrorKind, Origin, ScenarioError, nearest};
-use params::{FormError, Key, Mistake, Model, Raw, Table, Value, Values};
+use params::{FormError, FromValue, Key, Mistake, Model, Raw, Table, Value, Values};
 use std::cell::RefCell;
 use std::path::PathBuf;
-use std::str::FromStr;
-use units::ByteCount;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -21,6 +19,18 @@ pub struct TableReader<'a> {
 }
 
 impl<'a> TableReader<'a> {
+    /// Reads `item`, a table `[[kind]]` with a name: that which it gives, or `default`. Returns the name too.
+    pub fn named(
+        kind: &str,
+        index: usize,
+        item: &'a TomlItem,
+        default: impl FnOnce() -> String,
+    ) -> Result<(TableReader<'a>, String)> {
+        let name = TableReader::new(format!("{kind}[{index}]"), item)?.text("name")?;
+        let name = name.map_or_else(default, str::to_string);
+        Ok((TableReader::new(format!("{kind}.{name}"), item)?, name))
+    }
+
     /// Reads `item`, which must be a table; `path` names it in messages.
     pub fn new(path: impl Into<String>, item: &'a TomlItem) -> Result<TableReader<'a>> {
         let path = path.into();
@@ -43,6 +53,11 @@ impl<'a> TableReader<'a> {
         self.entries.iter().map(|(key, _)| key.as_str())
     }
 
+    /// Whether the table has `key`.
+    pub fn has(&self, key: &str) -> bool {
+        self.keys().any(|name| name == key)
+    }
+
     pub fn get(&self, key: &'static str) -> Option<&'a TomlItem> {
         self.read.borrow_mut().push(key);
         self.entries.iter().find(|(k, _)| k == key).map(|(_, item)| item)
@@ -55,31 +70,13 @@ impl<'a> TableReader<'a> {
         ScenarioError::new(origin, &self.path(key), message)
     }
 
-    /// Converts the value of `item` by `pick`. Fails with the expected kind if `pick` returns `None`.
-    fn typed<T>(
-        &self,
-        key: &str,
-        item: &'a TomlItem,
-        expected: &str,
-        pick: impl Fn(&'a TomlValue) -> Option<T>,
-    ) -> Result<T> {
-        pick(&item.value).ok_or_else(|| {
-            ScenarioError::new(
-                &item.origin,
-                &self.path(key),
-                format!("must be {expected}, not {}", item.value.kind()),
-            )
-        })
-    }
-
+    /// The text of `key`, such as a name that messages or other keys need first.
     pub fn text(&self, key: &'static str) -> Result<Option<&'a str>> {
-        self.get(key)
-            .map(|item| {
-                self.typed(key, item, "text", |v| {
-                    if let TomlValue::Text(t) = v { Some(t.as_str()) } else { None }
-                })
-            })
-            .transpose()
+        let Some(item) = self.get(key) else { return Ok(None) };
+        match &item.value {
+            TomlValue::Text(text) => Ok(Some(text)),
+            other => Err(self.error(key, format!("must be text, not {}", other.kind()))),
+        }
     }
 
     /// The file that the value of `key` names: its path and its text.
@@ -90,90 +87,29 @@ impl<'a> TableReader<'a> {
         Ok(Some((path, text)))
     }
 
-    pub fn switch(&self, key: &'static str) -> Result<Option<bool>> {
-        self.get(key)
-            .map(|item| {
-                self.typed(key, item, "true or false", |v| {
-                    if let TomlValue::Switch(b) = v { Some(*b) } else { None }
-                })
-            })
-            .transpose()
-    }
-
-    /// A number between `min` and `max`, both included.
-    pub fn number(&self, key: &'static str, min: f64, max: f64) -> Result<Option<f64>> {
-        let Some(item) = self.get(key) else { return Ok(None) };
-        let n = self.typed(key, item, "a number", |v| match v {
-            TomlValue::Integer(n) => Some(*n as f64),
-            TomlValue::Float(n) => Some(*n),
-            _ => None,
-        })?;
-        if (min..=max).contains(&n) {
-            return Ok(Some(n));
-        }
-        Err(self.error(key, format!("{n} is not between {min} and {max}")))
-    }
-
-    /// Zero for none, or a number between `min` and `max`, both included.
-    pub fn number_or_none(&self, key: &'static str, min: f64, max: f64) -> Result<Option<f64>> {
-        match self.number(key, 0.0, max)? {
-            Some(n) if n > 0.0 && n < min => {
-                Err(self.error(key, format!("{n} is not 0, for none, or between {min} and {max}")))
-            }
-            number => Ok(number),
-        }
-    }
-
-    /// A whole number between `min` and `max`, both included.
-    pub fn integer(&self, key: &'static str, min: u64, max: u64) -> Result<Option<u64>> {
-        let Some(item) = self.get(key) else { return Ok(None) };
-        let n = self.typed(key, item, "a whole number", |v| {
-            if let TomlValue::Integer(n) = v { Some(*n) } else { None }
-        })?;
-        match u64::try_from(n) {
-            Ok(n) if (min..=max).contains(&n) => Ok(Some(n)),
-            _ => Err(self.error(key, format!("{n} is not between {min} and {max}"))),
-        }
-    }
-
-    /// A number of bytes between `min` and `max`, both included: `1000` or `"1000B"`.
-    pub fn bytes(&self, key: &'static str, min: u64, max: u64) -> Result<Option<u64>> {
-        if !matches!(self.get(key), Some(TomlItem { value: TomlValue::Text(_), .. })) {
-            return self.integer(key, min, max);
-        }
-        match self.quantity(key, "1000B")? {
-            Some(ByteCount(n)) if (min..=max).contains(&n) => Ok(Some(n)),
-            _ => {
-                Err(self
-                    .error(key, format!("must be a number of bytes from {min} to {max}, such as \"1000B\"")))
-            }
-        }
-    }
-
-    /// A quantity with a unit, in quotes.
-    pub fn quantity<T: FromStr>(&self, key: &'static str, example: &str) -> Result<Option<T>>
-    where
-        T::Err: std::fmt::Display,
-    {
-        let Some(item) = self.get(key) else { return Ok(None) };
-        quantity(item, &self.path(key), example).map(Some)
-    }
-
-    /// The values of the keys of `table`, of which this is one; defaults under profile number `profile`. Without `kind`. Fails with the
-    /// first wrong value, missing key or unknown key.
+    /// The values of the keys of `table`, of which this is one; defaults under profile number `profile`. Without the name of
+    /// a model and without inner tables. Fails with the first wrong value, missing key or unknown key.
     pub fn values(&self, table: &Table, profile: usize) -> Result<Values> {
         let values = Values::new(table, profile, |key| match self.value(key)? {
             // `TableReader::kind` has read the name of a model.
             _ if key.name == "kind" && key.form.is_name(table.name) => Ok(None),
-            None if key.is_required() => {
-                let error = ScenarioError::new(self.origin, &self.path(key.name), key.missing());
-                Err(error.of_kind(ErrorKind::MissingKey))
-            }
+            None if key.is_required() => Err(self.missing_key(key)),
             value => Ok(value),
         })?;
-        #[cfg(test)]
-        read_keys::note(&self.path, &self.read.borrow());
         self.unknown_keys().into_iter().next().map_or(Ok(values), Err)
+    }
+
+    /// An error about `key`, which must be in the table and is not.
+    pub fn missing_key(&self, key: &Key) -> ScenarioError {
+        let error = ScenarioError::new(self.origin, &self.path(key.name), key.missing());
+        error.of_kind(ErrorKind::MissingKey)
+    }
+
+    /// Fails if the table has one of `keys`, which have no effect with `reason`.
+    pub fn refuse(&self, keys: &[&'static str], reason: &str) -> Result<()> {
+        let useless = keys.iter().find(|key| self.has(key));
+        let message = || format!("has no effect with {reason}; leave it out");
+        useless.map_or(Ok(()), |key| Err(self.error(key, message())))
     }
 
     /// The model that `kind` names among `models`, which are called `what` in messages. `model` gives the description of
@@ -212,10 +148,10 @@ impl<'a> TableReader<'a> {
         self.error(key, message)
     }
 
-    /// The value of `key`, checked against its form; none if the table does not have it, or if its form is a table.
+    /// The value of `key`, checked against its form; none if the table does not have it.
     pub fn value(&self, key: &'static Key) -> Result<Option<Value>> {
         let Some(item) = self.get(key.name) else { return Ok(None) };
-        key.form.value(&raw(&item.value)).map_err(|FormError { element, message }| {
+        key.form.value(&raw(&item.value)).map(Some).map_err(|FormError { element, message }| {
             let element = match (&item.value, element) {
                 (TomlValue::List(items), Some(index)) => items.get(index),
                 _ => None,
@@ -224,18 +160,23 @@ impl<'a> TableReader<'a> {
         })
     }
 
+    /// The value of `key` alone, or its default.
+    pub fn read<T: FromValue>(&self, key: &'static Key) -> Result<T> {
+        let value = self.value(key)?.or_else(|| key.default(0));
+        value.as_ref().and_then(T::from_value).or_else(T::absent).ok_or_else(|| self.missing_key(key))
+    }
+
     pub fn table(&self, key: &'static str) -> Result<Option<TableReader<'a>>> {
         self.get(key).map(|item| TableReader::new(self.path(key), item)).transpose()
     }
 
-    pub fn list(&self, key: &'static str) -> Result<Option<&'a [TomlItem]>> {
-        self.get(key)
-            .map(|item| {
-                self.typed(key, item, "a list", |v| {
-                    if let TomlValue::List(l) = v { Some(l.as_slice()) } else { None }
-                })
-            })
-            .transpose()
+    /// The tables of the array `key`, as they are written; empty without the key.
+    pub fn list(&self, key: &'static str) -> Result<&'a [TomlItem]> {
+        match self.get(key).map(|item| &item.value) {
+            None => Ok(&[]),
+            Some(TomlValue::List(items)) => Ok(items),
+            Some(other) => Err(self.error(key, format!("must be a list, not {}", other.kind()))),
+        }
     }
 
     /// The value of `key`, which must be there. The message says the key once, before `remedy`.
@@ -266,13 +207,6 @@ impl<'a> TableReader<'a> {
         };
         unknown.map(refuse).collect()
     }
-
-    /// Ends the reading. Fails if the table contains a key that was not read.
-    pub fn finish(self) -> Result<()> {
-        #[cfg(test)]
-        read_keys::note(&self.path, &self.read.borrow());
-        self.unknown_keys().into_iter().next().map_or(Ok(()), Err)
-    }
 }
 
 /// A value as forms check it.
@@ -284,51 +218,5 @@ fn raw(value: &TomlValue) -> Raw<'_> {
         TomlValue::Switch(on) => Raw::Switch(*on),
         TomlValue::List(items) => Raw::List(items.iter().map(|item| raw(&item.value)).collect()),
         TomlValue::Table(_) => Raw::Table,
-    }
-}
-
-/// The two entries of an array of two. Fails with `message` if `item` is not one.
-pub fn pair<'a>(item: &'a TomlItem, path: &str, message: &str) -> Result<&'a [TomlItem; 2]> {
-    if let TomlValue::List(entries) = &item.value
-        && let Ok(pair) = <&[TomlItem; 2]>::try_from(&entries[..])
-    {
-        return Ok(pair);
-    }
-    Err(ScenarioError::new(&item.origin, path, message))
-}
-
-/// A quantity with a unit, in quotes.
-pub fn quantity<T: FromStr>(item: &TomlItem, path: &str, example: &str) -> Result<T>
-where
-    T::Err: std::fmt::Display,
-{
-    let refuse = |message: String| ScenarioError::new(&item.origin, path, message);
-    match &item.value {
-        TomlValue::Text(text) => text.parse().map_err(|error: T::Err| refuse(error.to_string())),
-        TomlValue::Integer(n) => Err(refuse(format!("{n} has no unit: write it like \"{example}\""))),
-        TomlValue::Float(n) => Err(refuse(format!("{n} has no unit: write it like \"{example}\""))),
-        other => Err(refuse(format!("must be a quantity like \"{example}\", not {}", other.kind()))),
-    }
-}
-
-/// The keys that readers read, for the test of the schema.
-#[cfg(test)]
-pub(crate) mod read_keys {
-    use std::cell::RefCell;
-    use std::collections::{BTreeMap, BTreeSet};
-
-    type Keys = BTreeMap<String, BTreeSet<&'static str>>;
-
-    thread_local! {
-        static READ: RefCell<Keys> = RefCell::default();
-    }
-
-    pub fn note(path: &str, keys: &[&'static str]) {
-        READ.with_borrow_mut(|read| read.entry(path.into()).or_default().extend(keys));
-    }
-
-    /// The keys read since the last call, by the path of their table.
-    pub fn take() -> Keys {
-        READ.take()
     }
 }

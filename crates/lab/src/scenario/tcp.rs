@@ -1,15 +1,32 @@
 //! Reads the TCP options of a flow: the profile, then `[tcp]`, then the table of the flow.
 
+use super::advice;
+use super::control::{self, CONTROLLER};
 use super::document::TomlItem;
 use super::model::{CongestionControl, SetOptions, TcpFlow};
 use super::table::TableReader;
-use super::{advice, control};
-use crate::error::{ScenarioError, nearest};
+use crate::error::ScenarioError;
 use cc::{FlowInfo, Signals};
 use net::RouterConfig;
+use params::Form::{Controller, Word};
+use params::{Key, Table, Value, by_profile, key};
 use transport::{EcnFeedback, IdleRestart, Options, Recovery, Validation};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// The options of a TCP flow.
+pub(super) static TCP: Table =
+    Table::new("tcp", "`[tcp]` for all flows, and `tcp` of a flow or of traffic", &[KEYS, Options::KEYS]);
+
+const KEYS: &[Key] =
+    &[PROFILE, by_profile("congestion_control", Controller, ["\"reno\"", "\"cubic\""], CONTROLLER)];
+
+const PROFILE: Key = key(
+    "profile",
+    Word(&["ns2", "linux"]),
+    "\"linux\"",
+    "the defaults of all other options: ns-2.35, or Linux",
+);
 
 /// What the options of recovery `rack` need.
 const NEEDS_RACK: &str = "recovery = \"rack\"";
@@ -93,20 +110,10 @@ impl TcpLayers<'_> {
     pub fn read(&self) -> Result<TcpFlow> {
         let defaults = self.defaults.map(|item| TableReader::new("tcp", item)).transpose()?;
         let flow_table = self.flow_table.map(|item| TableReader::new(self.path.clone(), item)).transpose()?;
-        let mut profile = "linux";
+        let mut ns2 = false;
         for layer in [&defaults, &flow_table].into_iter().flatten() {
-            profile = match layer.text("profile")? {
-                None => profile,
-                Some(known @ ("ns2" | "linux")) => known,
-                Some(other) => {
-                    return Err(layer.error(
-                        "profile",
-                        format!("unknown profile \"{other}\"; {}", nearest(other, ["ns2", "linux"])),
-                    ));
-                }
-            };
+            ns2 = layer.value(&PROFILE)?.map_or(ns2, |profile| profile == Value::Word("ns2"));
         }
-        let ns2 = profile == "ns2";
         let mut flow = TcpFlow {
             control: CongestionControl::with_defaults(if ns2 { "reno" } else { "cubic" }),
             options: if ns2 { Options::ns2() } else { Options::linux() },
@@ -119,7 +126,7 @@ impl TcpLayers<'_> {
             read_layer(&layer, &mut flow)?;
             set_keys.extend(layer.keys());
             flow.options_set.0.extend(layer.keys().map(str::to_string));
-            layer.finish()?;
+            layer.unknown_keys().into_iter().next().map_or(Ok(()), Err)?;
         }
         // Three defaults depend on other options: in ns-2 the initial threshold on the window, and the header size on
         // the timestamps; in Linux the number of SACK blocks on the timestamps.
@@ -239,7 +246,6 @@ fn set_required_ecn(flow: &mut TcpFlow, set_keys: &[&str]) {
 }
 
 fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow) -> Result<()> {
-    layer.text("profile")?;
     if let Some(control) = control::read(layer)? {
         flow.control = control;
     }

@@ -3,10 +3,11 @@
 use super::document::TomlItem;
 use super::model::{Direction, Duplex};
 use super::queue::read_queue;
-use super::rate::{read_delay_key, read_rate_key};
 use super::table::TableReader;
-use crate::error::{ScenarioError, nearest};
+use crate::error::ScenarioError;
 use net::qdisc::Queue;
+use params::Form::{self, Integer, Text, Word};
+use params::{Table, key};
 use units::{Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -20,36 +21,56 @@ pub(super) fn read_all(items: &[TomlItem]) -> Result<Vec<Duplex>> {
     for (index, item) in items.iter().enumerate() {
         let table = TableReader::new(format!("topology[{index}]"), item)?;
         links.extend(read_links(&table)?);
-        table.finish()?;
     }
     Ok(links)
 }
 
+/// A network that stands for many links.
+pub(super) static TOPOLOGY: Table = Table::new(
+    "topology",
+    "`[[topology]]`",
+    &[&[
+        key(
+            "kind",
+            Word(&["leaf_spine", "fat_tree"]),
+            "",
+            "hosts h0, h1, ..., then leaves l and spines s, or edges e, aggregations a and cores c",
+        ),
+        key("prefix", Text, "\"\"", "begin of the names of its nodes"),
+        key("leaves", Integer(1, 100_000), "none; needed with `\"leaf_spine\"`", "leaf switches"),
+        key("spines", Integer(1, 100_000), "none; needed with `\"leaf_spine\"`", "spine switches"),
+        key("hosts", Integer(1, 100_000), "none; needed with `\"leaf_spine\"`", "hosts of each leaf"),
+        key(
+            "k",
+            Integer(1, 100_000),
+            "none; needed with `\"fat_tree\"`",
+            "ports of a switch, an even number",
+        ),
+        key("host_rate", Form::rate("10Gbps"), "", "rate of the links of hosts"),
+        key("fabric_rate", Form::rate("40Gbps"), "", "rate of the other links"),
+        key("delay", Form::delay("1us"), "", "propagation delay of each link"),
+        key("queue", Form::Queue, "unlimited", "queue of each link"),
+    ]],
+);
+
 fn read_links(table: &TableReader<'_>) -> Result<Vec<Duplex>> {
-    let kind = table.need("kind", table.text("kind")?, "such as kind = \"leaf_spine\"")?;
-    let prefix = table.text("prefix")?.unwrap_or_default().to_string();
-    let rate = |key: &'static str| table.need(key, read_rate_key(table, key)?, "such as \"10Gbps\"");
-    let (host, fabric) = (rate("host_rate")?, rate("fabric_rate")?);
-    let delay =
-        table.need("delay", read_delay_key(table, "delay")?, "of each link, such as delay = \"1us\"")?;
+    let values = table.values(&TOPOLOGY, 0)?;
+    let (host, fabric): (Rate, Rate) = (values.read("host_rate"), values.read("fabric_rate"));
+    let (delay, prefix): (Span, String) = (values.read("delay"), values.read("prefix"));
     let queue = read_queue(table)?.unwrap_or_default();
     let count = |key: &'static str| -> Result<u64> {
-        table.need(key, table.integer(key, 1, 100_000)?, &format!("a number, such as {key} = 4"))
+        table.need(key, values.read(key), &format!("a number, such as {key} = 4"))
     };
-    let pairs = match kind {
-        "leaf_spine" => leaf_spine(count("leaves")?, count("spines")?, count("hosts")?),
-        "fat_tree" => {
-            let k = count("k")?;
-            if k % 2 == 1 || k > 100 {
-                return Err(table.error("k", "must be an even number up to 100"));
-            }
-            fat_tree(k)
+    let pairs = if values.read::<&str>("kind") == "leaf_spine" {
+        table.refuse(&["k"], "kind = \"leaf_spine\"")?;
+        leaf_spine(count("leaves")?, count("spines")?, count("hosts")?)
+    } else {
+        let k = count("k")?;
+        if k % 2 == 1 || k > 100 {
+            return Err(table.error("k", "must be an even number up to 100"));
         }
-        other => {
-            let message =
-                format!("unknown topology \"{other}\"; {}", nearest(other, ["leaf_spine", "fat_tree"]));
-            return Err(table.error("kind", message));
-        }
+        table.refuse(&["leaves", "spines", "hosts"], "kind = \"fat_tree\"")?;
+        fat_tree(k)
     };
     let Some(pairs) = pairs else {
         return Err(table.error("kind", format!("has more than {MOST_LINKS} links; make it smaller")));

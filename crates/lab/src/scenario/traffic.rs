@@ -1,16 +1,18 @@
 //! Traffic sources: flows drawn from the seed of the run, with Poisson arrivals and a heavy-tailed size distribution.
 
-use super::document::{TomlItem, TomlValue};
+use super::document::TomlItem;
+use super::flows::ACCESS;
 use super::model::{Flow, FlowKind, MOST_FLOWS, Scenario, Sizes, Traffic};
 use super::nodes::{Nodes, check_ends};
 use super::table::TableReader;
 use super::transports::{Defaults, read_transport};
-use super::wifi::read_access;
 use crate::error::ScenarioError;
 use cc::detmath;
 use engine::Stream;
+use params::Form::{self, AtLeast, Number, Quantity, Text, TextOrTexts};
+use params::{Table, Unit, key};
 use std::borrow::Cow;
-use units::{ByteCount, Rate, Span};
+use units::Span;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -60,6 +62,36 @@ impl Sizes {
     }
 }
 
+/// A generator of flows.
+pub(super) static TRAFFIC: Table = Table::new(
+    "traffic",
+    "`[[traffic]]`",
+    &[&[
+        key("name", Text, "`traffic0-`, ...", "name of the source; its flows add a number"),
+        key("from", TextOrTexts, "", "node, or nodes, that send data"),
+        key("to", TextOrTexts, "", "node, or nodes, that receive data"),
+        key("load", AtLeast(Unit::Rate, "6Mbps", "1bps"), "", "mean offered payload"),
+        key("size", AtLeast(Unit::Size, "30kB", "1B"), "", "mean size of a flow"),
+        key(
+            "shape",
+            Number(1.01, 10.0),
+            "all flows have one size",
+            "shape of the Pareto distribution of sizes",
+        ),
+        key("largest", AtLeast(Unit::Size, "10MB", "1B"), "1,000 times `size`", "largest size with `shape`"),
+        key("start", Quantity(Unit::Time, "1s"), "\"0s\"", "no flow starts earlier"),
+        key("stop", Quantity(Unit::Time, "50s"), "the end", "no flow starts later"),
+        key("tcp", Form::Table("tcp"), "`[tcp]`", "options of its flows"),
+        key(
+            "quic",
+            Form::Table("quic"),
+            "none",
+            "makes them QUIC flows, with these options after those of `[quic]`",
+        ),
+        ACCESS,
+    ]],
+);
+
 impl Traffic {
     pub(super) fn read(
         index: usize,
@@ -68,41 +100,27 @@ impl Traffic {
         nodes: &Nodes,
         duration: Span,
     ) -> Result<Traffic> {
-        let plain = TableReader::new(format!("traffic[{index}]"), item)?;
-        let name = plain.text("name")?.map_or(format!("traffic{index}-"), str::to_string);
-        let reader = TableReader::new(format!("traffic.{name}"), item)?;
-        reader.text("name")?;
-        let ends = [read_nodes(&reader, "from")?, read_nodes(&reader, "to")?];
+        let (reader, name) = TableReader::named("traffic", index, item, || format!("traffic{index}-"))?;
+        let values = reader.values(&TRAFFIC, 0)?;
+        let ends: [Vec<String>; 2] = [values.read("from"), values.read("to")];
         for (from, to) in ends[0].iter().flat_map(|from| ends[1].iter().map(move |to| (from, to))) {
             check_ends(&reader, nodes, from, to)?;
         }
-        let start: Span = reader.quantity("start", "0s")?.unwrap_or(Span::ZERO);
-        let stop = reader.quantity::<Span>("stop", "150s")?.unwrap_or(duration);
+        let start = values.read("start");
+        let stop = values.optional("stop").unwrap_or(duration);
         if stop <= start {
             return Err(reader.error("stop", "must be later than the start"));
         }
-        let load: Rate = reader.need(
-            "load",
-            reader.quantity("load", "6Mbps")?,
-            "give the mean offered payload rate, such as load = \"6Mbps\"",
-        )?;
-        if load.bps() == 0 {
-            return Err(reader.error("load", "must be more than zero"));
-        }
-        let bytes = |key: &'static str, example: &str| match reader.quantity(key, example)? {
-            Some(ByteCount(0)) => Err(reader.error(key, "must be more than zero")),
-            bytes => Ok(bytes.map(|ByteCount(n)| n as f64)),
-        };
-        let mean =
-            reader.need("size", bytes("size", "30kB")?, "give the flows' mean size, such as \"30kB\"")?;
-        let largest = bytes("largest", "10MB")?;
-        let sizes = match reader.number("shape", 1.01, 10.0)? {
+        let bytes = |key: &str| values.optional::<u64>(key).map(|bytes| bytes as f64);
+        let (load, mean, largest) =
+            (values.read("load"), values.read::<u64>("size") as f64, bytes("largest"));
+        let sizes = match values.optional("shape") {
             None if largest.is_some() => return Err(reader.error("largest", "needs a shape")),
             None => Sizes::fixed(mean),
             Some(shape) => Sizes::pareto(mean, shape, largest.unwrap_or(1000.0 * mean))
                 .ok_or_else(|| reader.error("largest", "must be more than the mean size"))?,
         };
-        let (access, kind) = (read_access(&reader)?, read_transport(&reader, defaults)?);
+        let (access, kind) = (values.read("access"), read_transport(&reader, defaults)?);
         let traffic = Traffic { name, ends, start, stop, load, sizes, access, kind };
         if let Some(message) = traffic.lacks_routers() {
             return Err(reader.error("tcp", message).unmet());
@@ -113,7 +131,6 @@ impl Traffic {
                 format!("about {expected:.0} flows are too many; use larger flows or a smaller load");
             return Err(reader.error("size", message));
         }
-        reader.finish()?;
         Ok(traffic)
     }
 
@@ -162,23 +179,6 @@ impl Traffic {
             });
         }
     }
-}
-
-/// A node, or several.
-fn read_nodes(reader: &TableReader<'_>, key: &'static str) -> Result<Vec<String>> {
-    let item = reader.need(key, reader.get(key), "name a node, or several in a list")?;
-    let wrong = || Err(reader.error(key, "must be a node's name, or a list of such"));
-    let names = match &item.value {
-        TomlValue::Text(name) => return Ok(vec![name.clone()]),
-        TomlValue::List(names) if !names.is_empty() => names,
-        _ => return wrong(),
-    };
-    let mut sources = Vec::new();
-    for name in names {
-        let TomlValue::Text(name) = &name.value else { return wrong() };
-        sources.push(name.clone());
-    }
-    Ok(sources)
 }
 
 /// Checks that the names of traffic sources are unique and that their flow names do not exist.

@@ -1,15 +1,30 @@
 //! The transport of a flow: TCP or QUIC with their options, or UDP.
 
+use super::control::CONTROLLER;
 use super::document::TomlItem;
-use super::model::{CongestionControl, FlowKind, QuicFlow};
+use super::model::{CommonOptions, CongestionControl, FlowKind, QuicFlow};
 #[cfg(feature = "quic")]
 use super::quic::QuicLayers;
 use super::table::TableReader;
 use super::tcp::TcpLayers;
 use crate::error::ScenarioError;
+use params::Form::Controller;
+use params::{Key, Table, key};
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// The options of a QUIC flow.
+pub(super) static QUIC: Table = Table::new(
+    "quic",
+    "`[quic]` for all QUIC flows, and `quic` of a flow or of traffic",
+    &[&[key("congestion_control", Controller, "\"cubic\"", CONTROLLER)], CommonOptions::KEYS, STACK],
+);
+
+#[cfg(feature = "quic")]
+const STACK: &[Key] = ::quic::Config::KEYS;
+#[cfg(not(feature = "quic"))]
+const STACK: &[Key] = &[];
 
 /// The tables with the options of all flows.
 #[derive(Clone, Copy, Default)]
@@ -144,7 +159,7 @@ impl FlowKind {
         self.segment()
             + match self {
                 FlowKind::Tcp(tcp) => tcp.options.header,
-                FlowKind::Quic(quic) => quic.header,
+                FlowKind::Quic(quic) => quic.common.header,
                 FlowKind::Udp { .. } => 0,
             }
     }

@@ -1,22 +1,143 @@
 //! Reads `[[wifi]]`, the basic service sets, and `rate = { kind = "wifi", ... }` of links.
 
-use super::document::{TomlItem, TomlValue};
-use super::media::{MediumWords, medium_of, read_variation};
+use super::document::TomlItem;
+use super::media::{MediumWords, SIGNAL_KEYS, medium_of, read_variation};
 use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
 use super::wifi_model::{Wifi, WifiQueue};
-use crate::error::{ScenarioError, nearest};
-use crate::schema::{EDCA_CATEGORY, WIFI_RATE};
+use crate::error::ScenarioError;
 use net::qdisc::Queue;
 use net::qdisc::scheduled::FQ_CODEL;
 use net::wifi::{Access, CategoryOptions, ChannelOptions, DirectionOptions, Phy, RateControl, Standard};
-use params::Value;
+use params::Form::{BytesOr, Integer, Quantity, Range, Switch, Text, Word};
+use params::{Form, Key, Model, Table, Unit, Value, Values, key};
 use units::{Limit, Rate, Span};
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 const WORDS: MediumWords =
     MediumWords { kind: "wifi", link: "Wi-Fi", table: "[[wifi]]", station: "the access point" };
+
+/// A rate that a Wi-Fi channel decides.
+pub(super) static WIFI_RATE: Model = params::model!(
+    "rate",
+    "wifi",
+    "the transmitter is a Wi-Fi channel that several links share",
+    "",
+    [DirectionOptions::KEYS, CONTROL_KEYS, SIGNAL_KEYS]
+);
+
+const CONTROL_KEYS: &[Key] = &[key(
+    "rate_control",
+    Form::WordOrTable(&["minstrel", "ideal"], "fixed_rate"),
+    "\"minstrel\"",
+    "`\"minstrel\"`, `\"ideal\"` (the MCS with the largest throughput at the SNR), or `{ kind = \"fixed\", mcs = 7 }`",
+)];
+
+/// A fixed MCS in place of rate control.
+pub(super) static FIXED_RATE: Table = Table::new(
+    "fixed_rate",
+    "`rate_control` of a Wi-Fi rate",
+    &[&[
+        key("kind", Word(&["fixed"]), "\"fixed\"", "one MCS for all packets"),
+        key("mcs", Integer(0, 11), "", "the MCS"),
+    ]],
+);
+
+/// A basic service set.
+pub(super) static WIFI: Table = Table::new(
+    "wifi_set",
+    "`[[wifi]]`: a basic service set",
+    &[&[
+        key("name", Text, "", "name for `medium` of links"),
+        key("ap", Text, "", "node of the access point"),
+        key("standard", Word(Standard::NAMES), "\"ac\"", "802.11n, ac or ax"),
+        key("width", Word(&["20MHz", "40MHz", "80MHz", "160MHz"]), "80 MHz; n: 20 MHz", "channel width"),
+        key("streams", Integer(1, 8), "2", "spatial streams"),
+        key(
+            "guard",
+            Quantity(Unit::Time, "0.8us"),
+            "\"0.8us\"",
+            "guard interval: 0.4 or 0.8 us; ax: 0.8, 1.6 or 3.2 us",
+        ),
+        key("channel", Text, "its own", "sets with the same text share the channel, and all hear all"),
+        key(
+            "scheduler",
+            Word(&["airtime", "round_robin"]),
+            "\"airtime\"",
+            "which station the access point serves next",
+        ),
+        key(
+            "ap_queue",
+            Form::Table("ap_queue"),
+            "{ kind = \"per_station\" }",
+            "one queue for each station, the queues of the links, or one for all",
+        ),
+        key(
+            "quantum",
+            Range(Unit::Time, "256us", "1us", "100ms"),
+            "\"256us\"",
+            "airtime of a station in a round",
+        ),
+        key("charge", Word(&["down", "both"]), "\"down\"", "whether a station also pays for what it sends"),
+        key("window", Integer(1, 256), "64; ax: 256", "block ACK window; 1: no aggregation"),
+        key("amsdu", Integer(1, 8), "1", "packets that share an MPDU (A-MSDU)"),
+        key("security", Switch, "false", "encryption: 16 bytes more in each MPDU"),
+        key(
+            "max_ppdu",
+            Range(Unit::Time, "5.484ms", "0.1ms", "5.484ms"),
+            "the standard's: 5.484 ms",
+            "longest transmission of data",
+        ),
+        key(
+            "control_rate",
+            Word(&["6Mbps", "12Mbps", "24Mbps"]),
+            "\"24Mbps\"",
+            "largest rate of control frames",
+        ),
+        key(
+            "rts_threshold",
+            BytesOr(0, 6_500_631, &["none"]),
+            "\"none\"",
+            "bytes of data from which RTS and CTS come before them",
+        ),
+        key("edca", Form::Table("edca"), "the standard's", "access parameters by category"),
+        key("eifs", Switch, "true", "after a collision everyone waits EIFS; otherwise AIFS, as in ns-3"),
+        key("bar", Switch, "false", "a missing block ACK is requested in an access of its own, as in ns-3"),
+        key("retry_limit", Integer(0, 255), "7", "repetitions of an MPDU; then it is lost"),
+    ]],
+);
+
+/// The queues of an access point.
+pub(super) static AP_QUEUE: Table = Table::new(
+    "ap_queue",
+    "`ap_queue` of a basic service set",
+    &[&[
+        key(
+            "kind",
+            Word(&["per_station", "shared"]),
+            "\"per_station\"",
+            "one queue for each station, or one for all",
+        ),
+        key("limit", Quantity(Unit::Limit, "1000p"), "1,000 packets", "shared: packets that may wait"),
+    ]],
+);
+
+/// The access categories of a basic service set.
+pub(super) static EDCA: Table = Table::new(
+    "edca",
+    "`edca` of a basic service set",
+    &[&[
+        key("bk", Form::Table("edca_category"), "the standard's", "background"),
+        key("be", Form::Table("edca_category"), "the standard's", "best effort"),
+        key("vi", Form::Table("edca_category"), "the standard's", "video"),
+        key("vo", Form::Table("edca_category"), "the standard's", "voice"),
+    ]],
+);
+
+/// Parameters of an access category.
+pub(super) static EDCA_CATEGORY: Table =
+    Table::new("edca_category", "`bk`, `be`, `vi`, `vo` of `edca`", &[CategoryOptions::KEYS]);
 
 /// Bytes that encryption adds to an MPDU (CCMP: header and integrity code).
 const ENCRYPTION: u32 = 16;
@@ -33,32 +154,12 @@ pub(super) fn default_queue() -> Queue {
     Queue::with(&FQ_CODEL, &values).unwrap_or_else(|_| unreachable!("the values go together"))
 }
 
-/// One of several words.
-fn word<T: Copy>(
-    table: &TableReader<'_>,
-    key: &'static str,
-    known: &[(T, &'static str)],
-    default: T,
-) -> Result<T> {
-    let Some(text) = table.text(key)? else { return Ok(default) };
-    known.iter().find(|(_, name)| *name == text).map(|(value, _)| *value).ok_or_else(|| {
-        let names = known.iter().map(|(_, name)| *name);
-        table.error(key, format!("unknown word \"{text}\"; {}", nearest(text, names)))
-    })
-}
-
-/// Reads `access`, the access category of a flow, of traffic or of a link.
-pub(super) fn read_access(table: &TableReader<'_>) -> Result<Option<Access>> {
-    let read = |_| word(table, "access", Access::ALL, Access::BestEffort);
-    table.text("access")?.map(read).transpose()
-}
-
 /// Fails if flows or traffic, with the keys of their lists, have access categories where no basic service set is.
 pub(super) fn check_access(sets: &[Wifi], lists: &[(&str, &[TomlItem])]) -> Result<()> {
     for (key, items) in lists.iter().filter(|_| sets.is_empty()) {
         for (index, item) in items.iter().enumerate() {
             let table = TableReader::new(format!("{key}[{index}]"), item)?;
-            if table.get("access").is_some() {
+            if table.has("access") {
                 return Err(table.error("access", "has no effect without [[wifi]]; leave it out"));
             }
         }
@@ -68,22 +169,16 @@ pub(super) fn check_access(sets: &[Wifi], lists: &[(&str, &[TomlItem])]) -> Resu
 
 /// Reads the table of a rate with kind "wifi".
 pub(super) fn read_rate(table: &TableReader<'_>) -> Result<DirectionOptions> {
-    let mut direction = DirectionOptions::new(&table.values(&WIFI_RATE.table, 0)?);
+    let values = table.values(&WIFI_RATE.table, 0)?;
+    let mut direction = DirectionOptions::new(&values);
     direction.check().map_err(|mistake| table.mistake(mistake))?;
     direction.variation = read_variation(table)?;
-    direction.rate_control = match table.get("rate_control").map(|item| &item.value) {
-        Some(TomlValue::Table(_)) => {
-            let Some(fixed) = table.table("rate_control")? else {
-                return Err(table.missing("rate_control", ""));
-            };
-            word(&fixed, "kind", &[((), "fixed")], ())?;
-            let mcs = fixed.need("mcs", fixed.integer("mcs", 0, 11)?, "such as mcs = 7")?;
-            fixed.finish()?;
-            RateControl::Fixed(mcs as u8)
-        }
-        _ => {
-            let controls = [(RateControl::Minstrel, "minstrel"), (RateControl::Ideal, "ideal")];
-            word(table, "rate_control", &controls, RateControl::Minstrel)?
+    direction.rate_control = match values.optional("rate_control") {
+        Some("ideal") => RateControl::Ideal,
+        Some(_) => RateControl::Minstrel,
+        None => {
+            let fixed = table.need("rate_control", table.table("rate_control")?, "such as \"minstrel\"")?;
+            RateControl::Fixed(fixed.values(&FIXED_RATE, 0)?.read("mcs"))
         }
     };
     Ok(direction)
@@ -107,21 +202,34 @@ pub(super) fn read_all(items: &[TomlItem]) -> Result<Vec<Wifi>> {
             );
             return Err(table.error("channel", message));
         }
-        table.finish()?;
         sets.push(set);
     }
     Ok(sets)
 }
 
 fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
-    let name = table.need("name", table.text("name")?, "such as name = \"home\"")?.to_string();
-    let ap = table.need("ap", table.text("ap")?, "the node of the access point, such as ap = \"ap\"")?;
-    let standard = word(table, "standard", Standard::ALL, Standard::Ac)?;
-    let default_width = if standard == Standard::N { 20 } else { 80 };
-    let widths = [(20, "20MHz"), (40, "40MHz"), (80, "80MHz"), (160, "160MHz")];
-    let width = word(table, "width", &widths, default_width)?;
-    let streams = table.integer("streams", 1, 8)?.unwrap_or(2) as u32;
-    let guard: Span = table.quantity("guard", "0.8us")?.unwrap_or(Span::from_ps(800_000));
+    let values = table.values(&WIFI, 0)?;
+    let name: String = values.read("name");
+    let channel = values.optional("channel").unwrap_or_else(|| format!("of {name}"));
+    let options = ChannelOptions {
+        eifs: values.read("eifs"),
+        request: values.read("bar"),
+        retry_limit: values.read("retry_limit"),
+        rts_threshold: values.optional("rts_threshold").unwrap_or(u32::MAX),
+        charge_both: values.read::<&str>("charge") == "both",
+    };
+    let (phy, queue, edca) = (read_phy(table, &values)?, read_queue(table, &values)?, read_edca(table)?);
+    Ok(Wifi { ap: values.read("ap"), phy, channel, options, queue, edca, name })
+}
+
+/// The physical layer of a basic service set.
+fn read_phy(table: &TableReader<'_>, values: &Values) -> Result<Phy> {
+    let standard: Standard = values.read("standard");
+    let mega = |key: &str, unit: &str| -> Option<u32> {
+        values.optional::<&str>(key)?.strip_suffix(unit)?.parse().ok()
+    };
+    let width = mega("width", "MHz").unwrap_or(if standard == Standard::N { 20 } else { 80 });
+    let (streams, guard): (u32, Span) = (values.read("streams"), values.read("guard"));
     let guards = standard.guards();
     if !guards.iter().any(|tenths| Span::from_ps(tenths * 100_000) == guard) {
         let all: Vec<String> = guards.iter().map(|tenths| format!("{}us", *tenths as f64 / 10.0)).collect();
@@ -132,37 +240,21 @@ fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
     }
     let mut phy =
         Phy::new(standard, width, streams, guard).map_err(|message| table.error("width", message))?;
-    phy.control = word(table, "control_rate", &[(6, "6Mbps"), (12, "12Mbps"), (24, "24Mbps")], phy.control)?;
-    let most = if standard == Standard::Ax { 256 } else { 64 };
-    phy.window = table.integer("window", 1, most)?.map_or(phy.window, |window| window as u32);
-    phy.security = if table.switch("security")?.unwrap_or(false) { ENCRYPTION } else { 0 };
-    phy.amsdu = table.integer("amsdu", 1, 8)?.unwrap_or(1) as u32;
-    let longest: Option<Span> = table.quantity("max_ppdu", "5.484ms")?;
-    if let Some(longest) = longest {
-        if !(Span::from_ps(100_000_000)..=phy.longest).contains(&longest) {
-            return Err(table.error("max_ppdu", "must be from 0.1ms to 5.484ms"));
-        }
-        phy.longest = longest;
+    phy.control = mega("control_rate", "Mbps").unwrap_or(phy.control);
+    phy.window = values.optional("window").unwrap_or(phy.window);
+    if standard != Standard::Ax && phy.window > 64 {
+        return Err(table.error("window", format!("{} is not between 1 and 64", phy.window)));
     }
-    let rts_threshold = match table.get("rts_threshold").map(|item| &item.value) {
-        Some(TomlValue::Text(text)) if text == "none" => u32::MAX,
-        _ => table.bytes("rts_threshold", 0, 6_500_631)?.map_or(u32::MAX, |bytes| bytes as u32),
-    };
-    let options = ChannelOptions {
-        eifs: table.switch("eifs")?.unwrap_or(true),
-        request: table.switch("bar")?.unwrap_or(false),
-        retry_limit: table.integer("retry_limit", 0, 255)?.unwrap_or(7) as u32,
-        rts_threshold,
-        charge_both: word(table, "charge", &[(false, "down"), (true, "both")], false)?,
-    };
-    let channel = table.text("channel")?.map_or(format!("of {name}"), str::to_string);
-    let (queue, edca) = (read_queue(table)?, read_edca(table)?);
-    Ok(Wifi { ap: ap.to_string(), phy, channel, options, queue, edca, name })
+    phy.security = if values.read("security") { ENCRYPTION } else { 0 };
+    phy.amsdu = values.read("amsdu");
+    phy.longest = values.optional("max_ppdu").unwrap_or(phy.longest);
+    Ok(phy)
 }
 
 /// Reads `edca`: parameters of access categories.
 fn read_edca(table: &TableReader<'_>) -> Result<Vec<(Access, CategoryOptions)>> {
     let Some(edca) = table.table("edca")? else { return Ok(Vec::new()) };
+    edca.values(&EDCA, 0)?;
     let mut categories = Vec::new();
     for (access, name) in Access::ALL {
         if let Some(category) = edca.table(name)? {
@@ -171,27 +263,22 @@ fn read_edca(table: &TableReader<'_>) -> Result<Vec<(Access, CategoryOptions)>> 
             categories.push((*access, options));
         }
     }
-    edca.finish()?;
     Ok(categories)
 }
 
-fn read_queue(table: &TableReader<'_>) -> Result<WifiQueue> {
-    let quantum: Span = table.quantity("quantum", "256us")?.unwrap_or(Span::from_ps(256_000_000));
-    if !(Span::from_ps(1_000_000)..=Span::from_ms(100)).contains(&quantum) {
-        return Err(table.error("quantum", "must be from 1us to 100ms"));
+fn read_queue(table: &TableReader<'_>, values: &Values) -> Result<WifiQueue> {
+    let airtime = values.read::<&str>("scheduler") == "airtime";
+    if !airtime {
+        table.refuse(&["quantum"], "scheduler = \"round_robin\"")?;
     }
-    let airtime = word(table, "scheduler", &[(true, "airtime"), (false, "round_robin")], true)?;
-    if !airtime && table.get("quantum").is_some() {
-        return Err(table.error("quantum", "has no effect with scheduler = \"round_robin\"; leave it out"));
-    }
-    let Some(queue) = table.table("ap_queue")? else {
-        return Ok(if airtime { WifiQueue::Airtime(quantum) } else { WifiQueue::RoundRobin });
-    };
-    let shared = word(&queue, "kind", &[(false, "per_station"), (true, "shared")], false)?;
-    let limit: Option<Limit> = queue.quantity("limit", "1000p")?;
-    queue.finish()?;
-    if let Some(key) = ["scheduler", "quantum"].into_iter().find(|key| shared && table.get(key).is_some()) {
-        return Err(table.error(key, "has no effect with a shared queue; leave it out"));
+    let of_stations =
+        if airtime { WifiQueue::Airtime(values.read("quantum")) } else { WifiQueue::RoundRobin };
+    let Some(queue) = table.table("ap_queue")? else { return Ok(of_stations) };
+    let queue = queue.values(&AP_QUEUE, 0)?;
+    let (shared, limit): (bool, Option<Limit>) =
+        (queue.read::<&str>("kind") == "shared", queue.read("limit"));
+    if shared {
+        table.refuse(&["scheduler", "quantum"], "a shared queue")?;
     }
     match (shared, limit) {
         (true, None) => Ok(WifiQueue::Shared(1000)),
@@ -200,7 +287,7 @@ fn read_queue(table: &TableReader<'_>) -> Result<WifiQueue> {
         (false, Some(_)) => {
             Err(table.error("ap_queue", "only a shared queue has a limit; give the links' queues one"))
         }
-        (false, None) => Ok(if airtime { WifiQueue::Airtime(quantum) } else { WifiQueue::RoundRobin }),
+        (false, None) => Ok(of_stations),
     }
 }
 

@@ -113,7 +113,7 @@ impl QuicEndpoints {
             quic: true,
             control: state.controller().name().into(),
             receive_window: options.config.receive_window as f64 / options.config.packet as f64,
-            max_cwnd: (options.max_cwnd > 0.0).then_some(options.max_cwnd),
+            max_cwnd: (options.common.max_cwnd > 0.0).then_some(options.common.max_cwnd),
             validated: true,
             limited_by,
             completed: self.ends[0].completed(),

@@ -102,7 +102,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let (now, index) = (self.event_queue.now(), self.endpoints[number as usize].index());
         let mut all = std::mem::take(&mut self.quic);
         let flow = &mut all[index];
-        let (route, header) = (flow.setup.routes[side], flow.setup.options.header);
+        let (route, header) = (flow.setup.routes[side], flow.setup.options.common.header);
         let kind = [PacketKind::Datagram, PacketKind::ReverseDatagram][side];
         let sent = &mut flow.sent[side];
         let Deadlines { timeout, pacing, wake } = flow.ends[side].transmit(now, |bytes, ecn| {

@@ -8,6 +8,7 @@ mod pool;
 pub use pool::{Done, Job, Pool};
 
 use crate::error::{Origin, ScenarioError};
+use crate::scenario::SEED;
 use crate::scenario::document::{TomlItem, TomlValue};
 use crate::scenario::overrides;
 use crate::scenario::table::TableReader;
@@ -138,7 +139,7 @@ impl Study {
 
     fn read_sweep(&mut self) -> Result<()> {
         let top = TableReader::new("", &self.document)?;
-        let mut seeds = vec![top.integer("seed", 0, i64::MAX as u64)?.unwrap_or(1)];
+        let mut seeds = vec![top.read(&SEED)?];
         let mut axes = Vec::new();
         if let Some(sweep) = top.get("sweep") {
             TableReader::new("sweep", sweep)?;

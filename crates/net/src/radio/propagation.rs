@@ -2,7 +2,8 @@
 
 use crate::normal::normal;
 use engine::Stream;
-use params::Form::Number;
+use params::Form::{Number, Word};
+use params::{Key, Values, key};
 
 /// How power falls with distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +43,7 @@ params::options! {
     }
     with {
         /// How power falls with distance.
-        model: Model = |_| Model::TwoRay;
+        model: Model = Model::new;
     }
 }
 
@@ -52,7 +53,30 @@ const FOUR_PI: f64 = 4.0 * core::f64::consts::PI;
 /// Limit of the deviations, in standard deviations. On each side, one deviation in 30,000 is beyond the limit.
 const MAX_DEVIATIONS: f64 = 4.0;
 
+impl Model {
+    /// The model that the values of [`Propagation::MODEL_KEYS`] name; two-ray ground reflection without them.
+    fn new(values: &Values) -> Model {
+        match values.optional("kind") {
+            Some("friis") => Model::Friis,
+            Some("shadowing") => Model::Shadowing {
+                exponent: values.read("exponent"),
+                deviation: values.read("deviation_db"),
+                reference: values.read("reference_distance"),
+            },
+            _ => Model::TwoRay,
+        }
+    }
+}
+
 impl Propagation {
+    /// The keys of its model.
+    pub const MODEL_KEYS: &'static [Key] = &[
+        key("kind", Word(&["two_ray", "friis", "shadowing"]), "\"two_ray\"", "path loss model"),
+        key("exponent", Number(1.0, 10.0), "2", "shadowing: path loss exponent"),
+        key("deviation_db", Number(0.0, 30.0), "4", "shadowing: standard deviation, dB"),
+        key("reference_distance", Number(0.01, 1000.0), "1", "shadowing: free space up to this distance, m"),
+    ];
+
     /// The distance beyond which the two-ray ground reflection applies, m.
     pub fn crossover(&self) -> f64 {
         FOUR_PI * self.height * self.height * self.frequency / SPEED_OF_LIGHT

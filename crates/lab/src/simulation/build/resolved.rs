@@ -146,7 +146,7 @@ const QUIC_ACK: u32 = 34;
 fn resolve_flow(flow: &Flow, paths: [Option<&FlowPath>; 2], links: &[&Direction]) -> ResolvedFlow {
     let (receive_window, ack_bytes, rate_bps) = match &flow.kind {
         FlowKind::Tcp(tcp) => (Some(tcp.options.window), tcp.options.ack_size, None),
-        FlowKind::Quic(quic) => (flow.kind.receive_window(), quic.header + QUIC_ACK, None),
+        FlowKind::Quic(quic) => (flow.kind.receive_window(), quic.common.header + QUIC_ACK, None),
         FlowKind::Udp { schedule, .. } => (None, 0, schedule.iter().map(|(_, rate)| rate.bps()).max()),
     };
     let (packet_bytes, control) = (flow.kind.full_packet(), flow.kind.control());

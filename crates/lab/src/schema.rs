@@ -1,7 +1,7 @@
-//! The descriptions as JSON Schema (draft 2020-12).
+//! The JSON Schema (draft 2020-12) of scenarios, from the descriptions of their tables.
 
-use super::tables::{keys_of, tables};
-use cc::{CONTROLLERS, ParamKind};
+use crate::scenario::{keys_of, old_names, tables};
+use cc::CONTROLLERS;
 use params::{Form, Key, Table};
 use serde_json::{Map, Value, json};
 
@@ -25,7 +25,7 @@ pub fn scenario_schema() -> Value {
 fn object(table: &Table) -> Value {
     let mut properties: Map<String, Value> =
         table.keys().map(|key| (key.name.to_string(), described(key))).collect();
-    for (old, new) in super::old_names(table.name) {
+    for (old, new) in old_names(table.name) {
         let mut form = properties[new].clone();
         form["deprecated"] = true.into();
         form["description"] = format!("Old name of `{new}`.").into();
@@ -47,7 +47,8 @@ fn described(key: &Key) -> Value {
         _ if first == second => format!(" Default: {first}."),
         _ => format!(" Default: {first} (profile `ns2`), {second} (otherwise)."),
     };
-    schema["description"] = format!("{}.{default}", capitalised(key.doc)).into();
+    let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
+    schema["description"] = format!("{}{unit}.{default}", capitalised(key.doc)).into();
     schema
 }
 
@@ -76,7 +77,7 @@ fn models(list: &str) -> Box<dyn Iterator<Item = &'static Table>> {
 
 fn value(form: &Form) -> Value {
     match *form {
-        Form::Text => json!({ "type": "string" }),
+        Form::Text | Form::File => json!({ "type": "string" }),
         Form::Word(words) => json!({ "enum": words }),
         Form::Number(min, max) => json!({ "type": "number", "minimum": min, "maximum": max }),
         Form::NumberOrNone(min, max) => {
@@ -87,7 +88,9 @@ fn value(form: &Form) -> Value {
         Form::Quantity(_, example) | Form::Range(_, example, ..) | Form::AtLeast(_, example, _) => {
             json!({ "type": "string", "examples": [example] })
         }
-        Form::Bytes(..) => json!({ "type": ["string", "integer"], "examples": ["1000B"] }),
+        Form::Bytes(..) | Form::BytesOr(..) => {
+            json!({ "type": ["string", "integer"], "examples": ["1000B"] })
+        }
         Form::QuantityOr(_, example, words) => {
             let examples: Vec<&str> = words.iter().copied().chain([example]).collect();
             json!({ "type": "string", "examples": examples })
@@ -95,6 +98,7 @@ fn value(form: &Form) -> Value {
         Form::PartOr(min, words) => {
             json!({ "anyOf": [{ "type": "number", "minimum": min, "maximum": 1 }, { "enum": words }] })
         }
+        Form::WordOrTable(words, name) => json!({ "anyOf": [{ "enum": words }, reference(name)] }),
         Form::Table(name) => reference(name),
         Form::Tables(name) => json!({ "type": "array", "items": reference(name) }),
         Form::Losses => {
@@ -113,7 +117,7 @@ fn value(form: &Form) -> Value {
         Form::TextOrTexts => {
             json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
         }
-        Form::Array(example) | Form::List(_, example) | Form::Row(_, example) => {
+        Form::List(_, example) | Form::Row(_, example) => {
             json!({ "type": "array", "examples": [example] })
         }
         Form::OrSteps(form, example) => {
@@ -180,20 +184,13 @@ fn controller() -> Value {
     json!({ "description": "A controller of congestion control.", "anyOf": forms })
 }
 
-fn parameter(param: &cc::Param) -> (String, Value) {
-    let (mut form, default) = match param.kind {
-        ParamKind::Number { default, min, max } => {
-            let number = json!({ "type": "number", "minimum": min, "maximum": max });
-            // A parameter with a unit also takes text, such as "500ms".
-            let text = json!({ "type": "string" });
-            let form = if param.unit.is_empty() { number } else { json!({ "anyOf": [number, text] }) };
-            (form, default.to_string())
-        }
-        ParamKind::Switch(on) => (json!({ "type": "boolean" }), on.to_string()),
-        ParamKind::Choice(words) => (json!({ "enum": words }), words[0].to_string()),
-        ParamKind::Policy => (json!({ "type": "string" }), "the policy that ships".into()),
-    };
-    let unit = if param.unit.is_empty() { String::new() } else { format!(" ({})", param.unit) };
-    form["description"] = format!("{}{unit}. Default: {default}.", capitalised(param.doc)).into();
-    (param.name.to_string(), form)
+/// A parameter of a controller: one with a unit also takes text, such as "500ms".
+fn parameter(key: &Key) -> (String, Value) {
+    let mut schema = described(key);
+    if !key.unit.is_empty() {
+        let number = value(&key.form);
+        let doc = schema["description"].take();
+        schema = json!({ "anyOf": [number, { "type": "string" }], "description": doc });
+    }
+    (key.name.to_string(), schema)
 }
