@@ -86,7 +86,7 @@ pub(super) static WIFI: Table = Table::new(
         key(
             "max_ppdu",
             Range(Unit::Time, "5.484ms", "0.1ms", "5.484ms"),
-            "the standard's: 5.484 ms",
+            "\"5.484ms\"",
             "longest transmission of data",
         ),
         key(
@@ -247,7 +247,7 @@ fn read_phy(table: &TableReader<'_>, values: &Values) -> Result<Phy> {
     }
     phy.security = if values.read("security") { ENCRYPTION } else { 0 };
     phy.amsdu = values.read("amsdu");
-    phy.longest = values.optional("max_ppdu").unwrap_or(phy.longest);
+    phy.longest = values.read("max_ppdu");
     Ok(phy)
 }
 
