@@ -157,7 +157,7 @@ WRITTEN = [
     ('at = "4s"', "change.c.set: is missing"),
     ('set = { "link.l.rate" = "5Mbps" }', "change.c.at: is missing"),
     ('at = "4s"\nset = { "link.l.rate" = "5Mbps" }\ncount = 3', "count: needs an action"),
-    ('at = "4s"\ndo = "explode"\nlink = "l"', 'there is no action "explode"'),
+    ('at = "4s"\ndo = "explode"\nlink = "l"', 'unknown value "explode"; known: drop_next'),
     ('at = "4s"\ndo = "drop_next"', "change.c.link: is missing"),
     ('at = "4s"\ndo = "drop_next"\nlink = "m"', 'there is no link "m"'),
     ('at = "4s"\ndo = "drop_next"\nlink = "l"\nflow = "x"', 'there is no flow "x"'),

@@ -39,6 +39,7 @@ pub(crate) mod table;
 mod tables;
 mod tcp;
 pub(crate) mod tle;
+mod top;
 mod topologies;
 mod traffic;
 mod transports;
@@ -61,8 +62,8 @@ pub use model::{
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
-pub(crate) use read::SEED;
 pub(crate) use renamed::old_names;
 pub(crate) use tables::{keys_of, tables};
 pub(crate) use tcp::missing_option;
+pub(crate) use top::SEED;
 pub use wifi_model::{Wifi, WifiQueue};
