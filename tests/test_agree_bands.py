@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from ackclock import Scenario
-from ackclock.agree import document, execute, substrates
+from ackclock import Scenario, substrates
+from ackclock.agree import document, execute
 from ackclock.agree.controls import controls
 
 LOSSY = """
@@ -38,7 +38,7 @@ EXCEPTIONS: dict[tuple[str, str], tuple[float, str]] = {
 def test_quic_agrees_with_tcp(tmp_path: Path) -> None:
     """The means over twelve seeds; measured ratios stand in docs/agree.md."""
     base = Scenario.parse(LOSSY)
-    on = substrates.find("tcp,quic")
+    on = substrates.substrates("tcp,quic")
     order = execute.Order(base, [], controls(base, list(BANDS)), on, 12, 5)
     found = document.build(order, execute.execute(order, tmp_path), [])
     outside = {}

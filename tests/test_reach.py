@@ -252,7 +252,7 @@ def test_what_cannot_be_run_says_why(scenario: Callable[..., Path], ackclock: Co
         done = ackclock("kernel", path, "--control", "reno")
         assert (done.returncode, "make kernel" in done.stderr) == (3, True)
     for arguments, text in {
-        ("kernel", path, "--control", "linux:"): "must be followed by the name",
+        ("kernel", path, "--control", "linux:"): "there is no such substrate",
         ("kernel", path, "--trace", "x.txt"): "must end in .parquet or .csv",
         ("emulate", path, "--for", "0s", "--", "true"): "--for",
         ("emulate", path, "--set", "flow.f.tcp.mss=40", "--set", "flow.f.tcp.header=40", "--", "true"): "128",

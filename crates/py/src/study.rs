@@ -87,19 +87,24 @@ impl PyStudy {
     }
 }
 
-/// Parses a study. With `most`, of a study with more points only about so many are read.
+/// Parses a study. With `most`, of a study with more points only about so many are read. With `over_quic`, QUIC flows take the
+/// place of TCP flows.
 #[pyfunction]
-#[pyo3(signature = (source, assignments, most=None))]
+#[pyo3(signature = (source, assignments, most=None, over_quic=false))]
 pub(crate) fn parse_study(
     py: Python<'_>,
     source: PySource,
     assignments: Vec<String>,
     most: Option<usize>,
+    over_quic: bool,
 ) -> PyResult<PyStudy> {
     let text = source.text()?;
     let told = |error| scenario_error(py, error);
     let read = || -> PyResult<Study> {
         let mut study = py.detach(|| guarded(|| Study::begin(&text, &assignments)))?.map_err(told)?;
+        if over_quic {
+            study = study.over_quic();
+        }
         if let Some(most) = most.filter(|most| *most < study.points()) {
             py.detach(|| guarded(|| study.read_sample(most)))?.map_err(told)?;
             return Ok(study);
@@ -110,8 +115,10 @@ pub(crate) fn parse_study(
         Ok(study)
     };
     // The files are read in this thread, so that a file of several points is counted once.
-    let (study, advice) = lab::advised(read);
-    Ok(PyStudy { study: study?, advice })
+    let (study, mut advice) = lab::advised(read);
+    let study = study?;
+    advice.extend(study.remarks.iter().cloned());
+    Ok(PyStudy { study, advice })
 }
 
 /// Worker threads over a list of (point, seed).

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock.agree.perturb import key
-from ackclock.agree.substrates import Substrate
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.flow_parameters import tcp_options
+from ackclock.substrates import Substrate
 from ackclock.suite.run import control_table
 from ackclock.toml_text import inline, read_value
 

@@ -1,31 +1,28 @@
-"""Runs the samples of a report: simulated runs in threads and kept, runs in real time one after the other."""
+"""Runs the samples of a report into a store: simulated runs in threads, runs in real time one after the other."""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
 import os
-import platform
 import threading
-import zlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ackclock import ScenarioError
 from ackclock.agree.controls import Control
 from ackclock.agree.perturb import overrides
-from ackclock.agree.sample import Sample
-from ackclock.agree.substrates import Refused, Substrate, identity
+from ackclock.agree.sample import Sample, from_outcome
 from ackclock.experiment import Scenario
-from ackclock.files import write_bytes
 from ackclock.study.plan import StudyPlan
+from ackclock.study.store import Finished, Store
+from ackclock.substrates import Refused, Stop, Substrate
 
-LAYOUT = 1
-"""Version of the samples on disk."""
+LAYOUT = 2
+"""Version of the samples in a store."""
 Progress = Callable[[int, int], object]
 Place = tuple[str, str]
 """Label of a controller and name of a substrate."""
@@ -65,47 +62,27 @@ class _Stopped(Exception):
     """The command was interrupted; a run in a thread ends with this."""
 
 
-class Kept:
-    """Finished runs in a folder, one file each. A damaged file counts as missing."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def _path(self, name: str) -> Path:
-        return self.folder / f"{name}.json.gz"
-
-    def get(self, name: str) -> Sample | None:
-        """The run with this name; None if there is none."""
-        try:
-            return Sample.restored(json.loads(gzip.decompress(self._path(name).read_bytes())))
-        except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError):
-            return None
-
-    def put(self, name: str, sample: Sample) -> None:
-        """Keep a run."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(sample.plain(), separators=(",", ":"))
-        write_bytes(self._path(name), gzip.compress(text.encode(), compresslevel=3, mtime=0))
-
-    def drop(self, name: str) -> None:
-        """Delete a run."""
-        self._path(name).unlink(missing_ok=True)
-
-
 @dataclass(frozen=True)
 class Task:
-    """One run: scenario of the seed with the controller, and the name under which it is kept."""
+    """One run: the scenario of the seed with the controller, on a substrate."""
 
     place: Place
     substrate: Substrate
     scenario: Scenario
     seed: int
-    control: str
-    name: str
+    run_id: str
+    """Identity under which the store keeps the sample."""
+
+    def run(self, stop: Stop | None = None) -> Sample:
+        """Run it. Raises as `Substrate.run`."""
+        finished = self.substrate.run(self.scenario, self.seed, stop)
+        sample = from_outcome(finished.outcome, finished.trace, self.seed, finished.outcome.get("validity"))
+        sample.notes = finished.notes
+        return sample
 
 
 def tasks(order: Order, samples: Samples) -> list[Task]:
-    """Every run of an order; controllers that the scenario refuses are put into `found.refused`.
+    """Every run of an order; controllers that the scenario refuses are put into `samples.refused`.
 
     Raises ScenarioError if the scenario cannot be run for another reason.
     """
@@ -124,50 +101,62 @@ def tasks(order: Order, samples: Samples) -> list[Task]:
         for seed in range(1, max(order.seeds, order.repeats) + 1):
             assignments = [*base, *overrides(resolved, seed)]
             scenario = Scenario.read(source, assignments)
-            run_id = identity(scenario, assignments, seed)
             for substrate in order.substrates:
                 if seed <= (order.repeats if substrate.real_time else order.seeds):
-                    parts = [LAYOUT, substrate.name, run_id, platform.release() if substrate.real_time else ""]
-                    name = hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
                     place = (control.label, substrate.name)
-                    planned.append(Task(place, substrate, scenario, seed, control.name, name))
+                    planned.append(Task(place, substrate, scenario, seed, _identity(scenario, substrate, seed)))
     return planned
 
 
+def _identity(scenario: Scenario, substrate: Substrate, seed: int) -> str:
+    """The identity of a sample: the version of samples, the substrate, and the run."""
+    plan = StudyPlan.read(scenario.source, scenario.overrides, on=substrate.name if substrate.real_time else "tcp")
+    [run] = plan.runs({0: [seed]})
+    return f"{LAYOUT} {substrate.name} {run.run_id}"
+
+
 def execute(order: Order, folder: Path, *, jobs: int | None = None, progress: Progress | None = None) -> Samples:
-    """Run an order. Finished runs are kept in `folder`; those in real time until `forget` is called.
+    """Run an order. Finished runs are kept in the store of `folder`; those in real time until `forget` is called.
 
     Raises ScenarioError if the scenario cannot be run, KeyboardInterrupt after the runs in progress have been stopped.
     """
     samples = Samples()
-    kept = Kept(folder)
     planned = tasks(order, samples)
-    done: dict[int, Sample] = {}
-    for i, task in enumerate(planned):
-        sample = kept.get(task.name)
-        if sample is not None:
-            done[i] = sample
     advance = progress or (lambda _ended, _total: None)
-    advance(len(done), len(planned))
-    virtual = [i for i, task in enumerate(planned) if i not in done and not task.substrate.real_time]
-    many = jobs or len(os.sched_getaffinity(0))
-    if _in_python([planned[i] for i in virtual]):
-        many = 1  # controllers in Python hold the GIL
-    _in_threads(planned, virtual, many, kept, done, samples, lambda: advance(len(done), len(planned)))
-    for i, task in enumerate(planned):
-        if task.substrate.real_time and i not in done and task.place not in samples.refused:
-            try:
-                done[i] = task.substrate.run(task.scenario, task.seed, task.control)
-            except (Refused, ScenarioError) as error:
-                _refuse(task, error, samples)
-                continue
-            kept.put(task.name, done[i])
+    with Store.create(folder) as store:
+        done = _stored(store, planned)
+        advance(len(done), len(planned))
+
+        def keep(i: int, sample: Sample) -> None:
+            done[i] = sample
+            store.add([Finished(planned[i].run_id, json.dumps(sample.plain(), separators=(",", ":")))])
             advance(len(done), len(planned))
+
+        virtual = [i for i, task in enumerate(planned) if i not in done and not task.substrate.real_time]
+        # Controllers in Python hold the GIL.
+        threads = 1 if _in_python([planned[i] for i in virtual]) else jobs or len(os.sched_getaffinity(0))
+        _in_threads(planned, virtual, threads, keep, samples)
+        for i, task in enumerate(planned):
+            if task.substrate.real_time and i not in done and task.place not in samples.refused:
+                try:
+                    keep(i, task.run())
+                except (Refused, ScenarioError) as error:
+                    _refuse(task, error, samples)
     for i in sorted(done):
         task, sample = planned[i], done[i]
         if task.place not in samples.refused:
             (samples.runs if sample.valid else samples.invalid).setdefault(task.place, []).append(sample)
     return samples
+
+
+def _stored(store: Store, planned: Sequence[Task]) -> dict[int, Sample]:
+    """The samples in a store by the number of their task; a damaged one counts as missing."""
+    texts = {one.run_id: one.outcome for one in store.outcomes_of({task.run_id for task in planned})}
+    done = {}
+    for i, task in enumerate(planned):
+        with suppress(ValueError, KeyError, TypeError):
+            done[i] = Sample.restored(json.loads(texts[task.run_id] or ""))
+    return done
 
 
 def _in_python(planned: Sequence[Task]) -> bool:
@@ -178,20 +167,12 @@ def _in_python(planned: Sequence[Task]) -> bool:
 
 def forget(order: Order, folder: Path) -> None:
     """Delete the runs in real time of a finished report: the next report makes new ones."""
-    kept = Kept(folder)
-    for task in tasks(order, Samples()):
-        if task.substrate.real_time:
-            kept.drop(task.name)
+    with Store.create(folder) as store:
+        store.remove(task.run_id for task in tasks(order, Samples()) if task.substrate.real_time)
 
 
 def _in_threads(
-    planned: Sequence[Task],
-    wanted: Sequence[int],
-    jobs: int,
-    kept: Kept,
-    done: dict[int, Sample],
-    samples: Samples,
-    advance: Callable[[], object],
+    planned: Sequence[Task], wanted: Sequence[int], jobs: int, keep: Callable[[int, Sample], None], samples: Samples
 ) -> None:
     """Run tasks in threads; the core releases the GIL. An interrupt stops the runs in progress."""
     ending = threading.Event()
@@ -200,11 +181,6 @@ def _in_threads(
         if ending.is_set():
             raise _Stopped
 
-    def work(task: Task) -> Sample:
-        sample = task.substrate.run(task.scenario, task.seed, task.control, stop)
-        kept.put(task.name, sample)
-        return sample
-
     remaining = deque(wanted)
     running: dict[Future[Sample], int] = {}
     with ThreadPoolExecutor(jobs) as pool:
@@ -212,14 +188,13 @@ def _in_threads(
             while remaining or running:
                 while remaining and len(running) < jobs:  # a thread without a next run begins none after an interrupt
                     i = remaining.popleft()
-                    running[pool.submit(work, planned[i])] = i
+                    running[pool.submit(planned[i].run, stop)] = i
                 for future in wait(running, timeout=0.5, return_when=FIRST_COMPLETED).done:
                     i = running.pop(future)
                     try:
-                        done[i] = future.result()
+                        keep(i, future.result())
                     except (Refused, ScenarioError) as error:
                         _refuse(planned[i], error, samples)
-                    advance()
         except BaseException:
             ending.set()
             raise

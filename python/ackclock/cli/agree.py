@@ -86,12 +86,12 @@ def command(
         check_targets([plot])
     try:
         with named_progress() as progress:
-            samples = execute(order, target / "runs", jobs=jobs, progress=None if as_json else progress("running"))
+            samples = execute(order, target / "samples", jobs=jobs, progress=None if as_json else progress("running"))
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
     document = build(order, samples, _repeat(file, on, control or [], seeds, repeats, set_ or [], target))
     _write(document, target, plot)
-    forget(order, target / "runs")
+    forget(order, target / "samples")
     if as_json:
         print(text_of(document), end="")
         return 0
@@ -130,13 +130,15 @@ def _order(
     """Read the scenario and the options. Raises BadInput and ScenarioError."""
     from ackclock.agree.controls import controls, equal_packets, equal_span
     from ackclock.agree.execute import Order
-    from ackclock.agree.substrates import find
     from ackclock.experiment import Scenario
+    from ackclock.substrates import substrates as named_substrates
 
     for option, number in (("--seeds", seeds), ("--repeats", repeats)):
         if not 2 <= number <= MOST_SEEDS:
             raise BadInput(f"{option} {number}: must be a whole number from 2 to {MOST_SEEDS}")
-    substrates = find(on)
+    substrates = named_substrates(on)
+    if len(substrates) < 2:
+        raise BadInput(f"--on {on}: name two or more substrates, such as tcp,quic; the first is the reference")
     scenario = Scenario.load(file, overrides, allow_code=allow_code)
     advise(scenario.advice)
     if scenario.is_study:

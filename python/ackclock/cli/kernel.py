@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ackclock.cli.live import OWN, real_time
+from ackclock.cli.live import real_time
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
@@ -55,7 +55,7 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    on = control if control is not None and control.startswith(OWN) else "kernel"
+    on = control if control is not None and control.startswith("linux:") else "kernel"
     overrides = list(set_ or ())
     if control is not None and on == "kernel":
         overrides.append(f'flow."{_first_flow(file, overrides, allow_code)}".tcp.congestion_control={control}')

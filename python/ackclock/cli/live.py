@@ -57,19 +57,14 @@ def command(
     return real_time("udp", scenario, seed, as_json, trace)
 
 
-OWN = "linux:"
-"""What the names of the kernel's own algorithms begin with."""
-
-
 def real_time(on: str, scenario: Scenario, seed: int | None, as_json: bool, trace: Path | None) -> int:
     """Run a scenario on `udp`, `linux:NAME` or `kernel`; returns the exit status."""
+    from ackclock.substrates import RealTime, substrate
+
     check_targets([] if trace is None else [trace])
-    if not on.startswith(OWN):
-        return finish("udp" if on == "udp" else "kernel", scenario, None, seed, as_json, trace)
-    kernel_controller = on.removeprefix(OWN)
-    if not kernel_controller:
-        raise BadInput("linux: must be followed by the name of an algorithm, such as linux:cubic")
-    return finish("linux", scenario, kernel_controller, seed, as_json, trace)
+    carrier = substrate(on)
+    assert isinstance(carrier, RealTime)
+    return finish(carrier.kind, scenario, carrier.algorithm, seed, as_json, trace)
 
 
 def finish(

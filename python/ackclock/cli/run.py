@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from ackclock import ScenarioError, scenario_check
 from ackclock.cli.console import progress
-from ackclock.cli.live import OWN, real_time
+from ackclock.cli.live import real_time
 from ackclock.cli.options import AllowCode, File, Overrides, Seed, at_most
 from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.cli.summary import summary
@@ -214,8 +214,9 @@ def _substrate(on: str, over: str | None) -> str:
 
 def _check_real_time(on: str, files: Files, *, audit: bool, fingerprint: bool, threads: bool) -> None:
     """Raise BadInput for an unknown substrate, and for options that runs in real time do not have."""
-    if on not in {"udp", "kernel"} and not on.startswith(OWN):
-        raise BadInput(f"--on {on}: there are tcp, quic, udp, linux:NAME (such as linux:cubic) and kernel")
+    from ackclock.substrates import substrate
+
+    substrate(on)
     options: dict[str, object] = {"--packets": files.packets, "--pcap": files.pcap, "--qlog": files.qlog}
     options |= {"--plot": files.plot, "--audit": audit or None, "--fingerprint": fingerprint or None}
     options |= {"--threads": threads or None}

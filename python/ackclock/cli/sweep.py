@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -13,7 +13,13 @@ from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides
 from ackclock.files import BadInput
 from ackclock.text import advise, fail, say
 
+if TYPE_CHECKING:
+    from ackclock.study import Store, Study, Until
+    from ackclock.study.executors import Executor
+    from ackclock.study.sweep import Progress, Summary
+
 EXAMPLE = "ackclock sweep study.toml --out out/study --until reno.goodput_bps:2%"
+OF_TCP = "tcp"
 
 
 def command(
@@ -22,6 +28,7 @@ def command(
     *,
     out: Path,
     set_: Overrides = None,
+    on: str = OF_TCP,
     jobs: Jobs = None,
     engine: Engine = "local",
     until: str | None = None,
@@ -39,6 +46,10 @@ def command(
         Folder of the study; created if missing.
     set_
         Replace one value first: KEY=VALUE. May be repeated.
+    on
+        What carries the flows, as of ackclock run --on: tcp, quic, udp, linux:NAME, kernel; or several, such as
+        tcp,quic. Another one than tcp, and several, are the axis `on` of the results. Runs in real time (udp, linux,
+        kernel) take place one after the other; one that did not follow the wall clock has failed.
     jobs
         Number of threads (CPUs of a local Ray). Default: all.
     engine
@@ -56,23 +67,21 @@ def command(
     """
     from dataclasses import asdict
 
-    from ackclock.study import Store, Study, Until
-    from ackclock.study import sweep as run_study
+    from ackclock.study import Store, Until
     from ackclock.study.executors import ENGINES
 
     if most < 2:
         raise BadInput("--most: must be a whole number of at least 2")
-    study = Study.load(file, set_ or (), allow_code=allow_code)
-    advise(study.advice)
-    if not study.is_sweep:
-        say(f"ackclock: {study.file} has no [sweep]: this is one run; ackclock run prints its outcome", error=True)
+    studies = _studies(file, set_ or [], on, allow_code=allow_code)
+    if until is not None and len(studies) > 1:
+        raise BadInput(f"--until with --on {on}: takes one substrate")
     stop = None if until is None else Until.parse(until, most)
     with Store.create(out) as store:
         for note in store.notes:
             fail(note, 0)
         try:
             with study_progress(quiet=as_json) as advance:
-                summary = run_study(study, store, ENGINES[engine](jobs), until=stop, progress=advance)
+                summary = _sweep(studies, store, ENGINES[engine](jobs), stop, advance)
         except KeyboardInterrupt:
             finished = sum(1 for _ in store.runs())
             return fail(f"interrupted; {finished} finished runs are kept in {out}; repeat the command to resume", 130)
@@ -84,3 +93,42 @@ def command(
         say(f"{summary.runs} runs: {summary.kept} kept, {summary.done} done, {summary.failed} failed")
         say(f"written: {out} (ackclock results {out})")
     return 1 if summary.failed else 0
+
+
+def _studies(file: Path, overrides: list[str], on: str, *, allow_code: bool) -> dict[str, Study]:
+    """The study on each substrate. Raises BadInput for a substrate that is not available here."""
+    from ackclock.experiment import read_source
+    from ackclock.reach.results import Unavailable
+    from ackclock.study import Study
+    from ackclock.substrates import substrates
+
+    source = read_source(file, allow_code=allow_code)
+    studies = {}
+    for one in substrates(on):
+        study = Study.read(source, overrides, on=one.name)
+        reason = one.available(study.scenario(0))
+        if reason is not None:
+            raise Unavailable(f"--on {one.name}: not available: {reason}")
+        studies[one.name] = study
+    first = next(iter(studies.values()))
+    advise(list(dict.fromkeys(line for study in studies.values() for line in study.advice)))
+    if not first.is_sweep:
+        say(f"ackclock: {first.file} has no [sweep]: this is one run; ackclock run prints its outcome", error=True)
+    return studies
+
+
+def _sweep(
+    studies: dict[str, Study], store: Store, engine: Executor, until: Until | None, advance: Progress | None
+) -> Summary:
+    """Run the missing runs of the study on one substrate, or on several."""
+    from ackclock.real_time import BySubstrate
+    from ackclock.study import sweep, sweep_variants
+    from ackclock.study.plan import ON
+
+    executor = BySubstrate(engine)
+    if len(studies) == 1:
+        [study] = studies.values()
+        return sweep(study, store, executor, until=until, progress=advance)
+    store.check_study(next(study for study in studies.values() if study.on != OF_TCP))
+    variants = {name: (study, range(study.points)) for name, study in studies.items()}
+    return sweep_variants(variants, store, executor, axis=ON, progress=advance)

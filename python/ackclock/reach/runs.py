@@ -34,8 +34,9 @@ def run(
 ) -> LiveResult:
     """Run the first flow of a scenario on a substrate, up to three times until the run is valid.
 
-    `own` is the kernel's algorithm on the substrate `linux` (by default the flow's controller); `progress` receives the
-    completed fraction of the present attempt; `report` receives a line for each attempt that was not valid.
+    `kernel_controller` is the kernel's algorithm on the substrate `linux` (by default the flow's controller);
+    `progress` receives the completed fraction of the present attempt; `report` receives a line for each attempt that
+    was not valid.
     Raises Unavailable, BadInput, ScenarioError.
     """
     _need_linux()
@@ -171,8 +172,11 @@ def _need_linux() -> None:
         raise Unavailable("runs in real time need Linux")
 
 
-def obstacle(substrate: Substrate, scenario: Scenario) -> str | None:
-    """Why a scenario cannot run on a substrate; None if nothing is known against it."""
+def obstacle(substrate: Substrate, scenario: Scenario, algorithm: str | None = None) -> str | None:
+    """Why a scenario cannot run on a substrate; None if nothing is known against it.
+
+    `algorithm` is the kernel's on the substrate `linux`, by default that of the flow's name.
+    """
     if not hasattr(_core, "emulate"):
         return "runs in real time need Linux"
     if not scenario.resolved["flows"]:
@@ -181,13 +185,12 @@ def obstacle(substrate: Substrate, scenario: Scenario) -> str | None:
         return "this core was built without the kernel bridge (make kernel)"
     if substrate == "linux":
         available = _available()
-        name = scenario.resolved["flows"][0]["control"]
+        name = algorithm or scenario.resolved["flows"][0]["control"]
         if name is None:
             return "the first flow is no TCP flow"
-        if available and KERNEL_NAMES.get(name, name) not in available:
-            return (
-                f"this kernel has no algorithm {KERNEL_NAMES.get(name, name)} (it has {', '.join(sorted(available))})"
-            )
+        name = KERNEL_NAMES.get(name, name)
+        if available and name not in available:
+            return f"this kernel has no algorithm {name} (it has {', '.join(sorted(available))})"
     return None
 
 

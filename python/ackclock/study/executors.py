@@ -32,6 +32,12 @@ class Executor(Protocol):
         ...
 
 
+def check_virtual(study: StudyPlan) -> None:
+    """Raise BadInput for a study in real time."""
+    if study.real_time:
+        raise BadInput(f"{study.file}: runs on {study.on} take place in real time: use the executor BySubstrate")
+
+
 class Local:
     """All cores of this machine, as threads of this process, or as processes for controllers in Python."""
 
@@ -40,6 +46,7 @@ class Local:
 
     def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
+        check_virtual(study)
         if study.core.has_external:
             workers = min(self.jobs, len(runs) // 2)  # a process is worth its start with two runs
             if workers > 1:
@@ -83,6 +90,7 @@ class Ray:
 
     def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
+        check_virtual(study)
         if not runs:
             return
         ray = self.connect()
@@ -163,8 +171,8 @@ def _one_by_one(study: StudyPlan, runs: Sequence[Run]) -> Iterator[tuple[Finishe
             yield Finished(run.run_id, None, str(error)), 0.0
 
 
-StudyData = tuple[Source, list[str], str]
-"""What another process needs to read a study: source, assignments, engine."""
+StudyData = tuple[Source, list[str], str, str]
+"""What another process needs to read a study: source, assignments, engine, substrate."""
 
 
 def as_data(study: StudyPlan) -> StudyData:
@@ -172,15 +180,15 @@ def as_data(study: StudyPlan) -> StudyData:
     source = study.source if study.source.files is not None else replace(study.source, code="anywhere")
     if Path(study.file).exists():
         source = replace(source, file=str(Path(study.file).resolve()))
-    return source, study.overrides, study.engine
+    return source, study.overrides, study.engine, study.on
 
 
 def read_study(data: StudyData) -> StudyPlan:
     """The study of `as_data`. Raises RuntimeError in a process with another engine."""
-    source, overrides, engine = data
+    source, overrides, engine, on = data
     if engine != _core.ENGINE:
         raise RuntimeError(f"a worker has the engine {_core.ENGINE}, not {engine}; install the same version everywhere")
-    return StudyPlan.read(source, overrides)
+    return StudyPlan.read(source, overrides, on=on)
 
 
 def run_batch(study: StudyPlan, runs: list[Run]) -> tuple[Batch, float]:

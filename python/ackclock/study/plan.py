@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,9 +13,14 @@ from typing import Any, Self
 
 from ackclock import _core
 from ackclock.experiment import Scenario, Source, read_source, utf8
+from ackclock.files import BadInput
 
 ENGINE = _core.ENGINE
 """Version of the core with a hash of its sources."""
+ON = "on"
+"""The axis of a study on another substrate than simulated TCP."""
+VIRTUAL = ("tcp", "quic")
+"""Substrates in virtual time, where a scenario and a seed decide the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +35,12 @@ class Run:
 class StudyPlan:
     """A scenario with axes (`sweep`), or a single run if it has none. docs/studies.md describes the format."""
 
-    def __init__(self, parsed: _core.Study, source: Source, overrides: Sequence[str]) -> None:
+    def __init__(self, parsed: _core.Study, source: Source, overrides: Sequence[str], on: str = "tcp") -> None:
         self.core = parsed
         self.source = source
         self.overrides = list(overrides)
+        self.on = on
+        """The substrate, as in `ackclock run --on`; on another one than `tcp` it is an axis of the study."""
 
     @property
     def file(self) -> str:
@@ -43,25 +53,42 @@ class StudyPlan:
         return self.source.text
 
     @classmethod
-    def load(cls, path: str | Path, overrides: Sequence[str] = (), *, allow_code: bool = False) -> Self:
+    def load(
+        cls, path: str | Path, overrides: Sequence[str] = (), *, allow_code: bool = False, on: str = "tcp"
+    ) -> Self:
         """Read a file, a shipped scenario such as `@dumbbell`, or a link; every point is checked.
 
         Raises ScenarioError (with file, line, key) if one cannot be run, OSError if the file cannot be read, BadInput
         if no shipped scenario has the name, or if a link is damaged or names a controller in Python. `allow_code`: see
-        `Scenario.load`.
+        `Scenario.load`. `on`: see `read`.
         """
-        return cls.read(read_source(path, allow_code=allow_code), overrides)
+        return cls.read(read_source(path, allow_code=allow_code), overrides, on=on)
 
     @classmethod
-    def parse(cls, text: str, overrides: Sequence[str] = (), *, file: str = "study", allow_code: bool = False) -> Self:
+    def parse(
+        cls,
+        text: str,
+        overrides: Sequence[str] = (),
+        *,
+        file: str = "study",
+        allow_code: bool = False,
+        on: str = "tcp",
+    ) -> Self:
         """Create a study from TOML text."""
-        return cls.read(Source(file, text, "anywhere" if allow_code else "folder"), overrides)
+        return cls.read(Source(file, text, "anywhere" if allow_code else "folder"), overrides, on=on)
 
     @classmethod
-    def read(cls, source: Source, overrides: Sequence[str] = (), *, most: int | None = None) -> Self:
-        """Create a study from its source. With `most`, of a study with more points only about so many are checked."""
+    def read(cls, source: Source, overrides: Sequence[str] = (), *, most: int | None = None, on: str = "tcp") -> Self:
+        """Create a study from its source. With `most`, of a study with more points only about so many are checked.
+
+        `on` is the substrate of its runs, as in `ackclock run --on`; those in real time need the executor
+        `ackclock.real_time.BySubstrate`. Raises BadInput if it is not `tcp` and the study has an axis `on`.
+        """
         utf8(*overrides)
-        return cls(_core.parse_study(source, list(overrides), most), source, overrides)
+        study = cls(_core.parse_study(source, list(overrides), most, on == "quic"), source, overrides, on)
+        if on != "tcp" and any(name == ON for name, _ in study.core.axes):
+            raise BadInput(f"{source.file}: sweep.{ON}: is the axis of --on; give the axis another name")
+        return study
 
     @classmethod
     def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Self:
@@ -88,7 +115,12 @@ class StudyPlan:
     @cached_property
     def axes(self) -> dict[str, list[str]]:
         """Labels of each axis, without the seeds."""
-        return dict(self.core.axes)
+        return dict(self.core.axes) | ({} if self.on == "tcp" else {ON: [self.on]})
+
+    @property
+    def real_time(self) -> bool:
+        """Whether its runs take place in real time, where no two are equal."""
+        return self.on not in VIRTUAL
 
     @property
     def refused(self) -> list[tuple[int, str]]:
@@ -112,7 +144,8 @@ class StudyPlan:
 
     def labels(self, point: int) -> dict[str, str]:
         """The label of each axis at a point."""
-        return dict(zip(self.axes, self.core.labels(point), strict=True))
+        names = (name for name, _ in self.core.axes)
+        return dict(zip(names, self.core.labels(point), strict=True)) | ({} if self.on == "tcp" else {ON: self.on})
 
     def scenario(self, point: int) -> Scenario:
         """The scenario of a point, for a single run."""
@@ -128,10 +161,13 @@ class StudyPlan:
         """The scenario of a point as one that is written out: without axes, changes and base files.
 
         Its text is the scenario, so that a link or a page can hold it. The files that it names are relative to the
-        folder of the study's file. Its runs have the identities of the point's.
+        folder of the study's file. Its runs have the identities of the point's. Raises BadInput on another substrate
+        than `tcp`, which a scenario does not contain.
         """
         import tomli_w
 
+        if self.on != "tcp":
+            raise BadInput(f"{self.file}: a scenario does not contain its substrate; use ackclock run --on {self.on}")
         document = self.document(point)
         labels = ", ".join(f"{axis} {label}" for axis, label in self.labels(point).items())
         if labels:
@@ -143,9 +179,16 @@ class StudyPlan:
         planned = []
         for point in range(self.points):
             of_point = self.seeds if seeds is None else list(seeds[point])
-            ids = self.core.run_ids(point, of_point)
+            ids = [self._identity(run_id) for run_id in self.core.run_ids(point, of_point)]
             planned += [Run(run_id, point, seed) for run_id, seed in zip(ids, of_point, strict=True)]
         return planned
+
+    def _identity(self, run_id: str) -> str:
+        """The identity of a run; in real time also of the substrate and of the kernel that the run needs."""
+        if not self.real_time:
+            return run_id
+        parts = json.dumps([self.on, run_id, platform.release()])
+        return hashlib.blake2b(parts.encode(), digest_size=16).hexdigest()
 
 
 def document_of(scenario: Scenario) -> dict[str, Any]:

@@ -44,6 +44,7 @@ CREATE TABLE IF NOT EXISTS run (
 """
 RUN = "run_id, finished_at, outcome, error, checksum"
 ABOUT = "INSERT OR REPLACE INTO about VALUES (?, ?, ?)"
+DELETE_RUN = "DELETE FROM run WHERE run_id = ?"
 REMEDY = "repeat the `ackclock sweep` command to repair it"
 SHOWN = 3
 """Maximum number of runs that a note lists."""
@@ -217,7 +218,7 @@ class Store:
         self._write((ABOUT, [_with_checksum(("layout", str(LAYOUT)))]))
         damaged = [row[0] for row in self._index.execute(f"SELECT {RUN} FROM run") if not is_sound(row)]
         if damaged:
-            self._write(("DELETE FROM run WHERE run_id = ?", ((run_id,) for run_id in damaged)))
+            self.remove(damaged)
             self.notes.append(f"{self.folder}: {_named(damaged)} damaged and will be run again")
 
     def _begin(self) -> None:
@@ -364,6 +365,10 @@ class Store:
         packed = ((run, None if run.outcome is None else zlib.compress(run.outcome.encode(), 1)) for run in batch)
         rows = (_with_checksum((run.run_id, at, outcome, run.error)) for run, outcome in packed)
         self._write(("INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?)", rows))
+
+    def remove(self, run_ids: Iterable[str]) -> None:
+        """Delete finished runs."""
+        self._write((DELETE_RUN, ((run_id,) for run_id in run_ids)))
 
     def set_about(self, **properties: str) -> None:
         """Set properties."""

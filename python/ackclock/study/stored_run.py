@@ -8,7 +8,7 @@ from dataclasses import replace
 from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
 from ackclock.link import unpack
-from ackclock.study.plan import StudyPlan
+from ackclock.study.plan import ON, VIRTUAL, StudyPlan
 from ackclock.study.store import REMEDY, Store, is_text
 
 
@@ -18,10 +18,11 @@ def scenario_of(store: Store, run_id: str, *, allow_code: bool = False) -> tuple
     return study.scenario(point), seed
 
 
-def study_of(store: Store, *, allow_code: bool = False) -> StudyPlan:
-    """The study of a store. Only with `allow_code` may its scenario and its assignments name controllers in Python.
+def study_of(store: Store, *, on: str = "tcp", allow_code: bool = False) -> StudyPlan:
+    """The study of a store on a substrate.
 
-    Raises BadInput, ScenarioError.
+    Only with `allow_code` may its scenario and its assignments name controllers in Python. Raises BadInput,
+    ScenarioError.
     """
     overrides = _overrides(store)
     if link := store.about("link"):
@@ -30,8 +31,8 @@ def study_of(store: Store, *, allow_code: bool = False) -> StudyPlan:
         text, file = store.about("scenario") or "", store.about("file") or "study"
         source = Source(file, text, "anywhere" if allow_code else "none")
     if allow_code:
-        return StudyPlan.read(source, overrides)
-    return StudyPlan.read(replace(source, assignments=[*source.assignments, *overrides]))
+        return StudyPlan.read(source, overrides, on=on)
+    return StudyPlan.read(replace(source, assignments=[*source.assignments, *overrides]), on=on)
 
 
 def _overrides(store: Store) -> list[str]:
@@ -48,11 +49,16 @@ def run_of(store: Store, run_id: str, *, allow_code: bool = False) -> tuple[Stud
     """The study, the point and the seed of the run of the plan whose identity begins with `run_id`.
 
     The identity is a hash of everything that determines the result, so the run found gives the stored outcome.
-    Raises BadInput if there is no such run, if this engine or a changed file would give another result, or if the run
-    has a controller in Python without `allow_code`.
+    Raises BadInput if there is no such run, if it took place in real time, if this engine or a changed file would give
+    another result, or if the run has a controller in Python without `allow_code`.
     """
     full, seed, axes = store.planned(run_id)
     study = study_of(store, allow_code=allow_code)
+    on = "tcp" if ON in study.axes else axes.get(ON, "tcp")
+    if on not in VIRTUAL:
+        raise BadInput(f"{store.folder}: run {run_id} took place in real time, on {on}, and cannot be repeated exactly")
+    if on != "tcp":
+        study = study_of(store, on=on, allow_code=allow_code)
     engine = store.about("engine")
     if engine != study.engine:
         raise BadInput(

@@ -38,6 +38,11 @@ pub struct Study {
     digests: Vec<blake3::Hash>,
     /// Points that cannot run, with the error.
     pub refused: Vec<(usize, ScenarioError)>,
+    /// Whether QUIC flows take the place of TCP flows.
+    #[cfg(feature = "quic")]
+    over_quic: bool,
+    /// What the points lose over QUIC, in words.
+    pub remarks: BTreeSet<String>,
 }
 
 /// One axis of a study.
@@ -82,10 +87,19 @@ impl Study {
             has_external: false,
             digests: Vec::new(),
             refused: Vec::new(),
+            #[cfg(feature = "quic")]
+            over_quic: false,
+            remarks: BTreeSet::new(),
             document,
         };
         study.read_sweep()?;
         Ok(study)
+    }
+
+    /// The same study with QUIC flows in place of TCP flows ([`Scenario::over_quic`]), before its points are read.
+    #[cfg(feature = "quic")]
+    pub fn over_quic(self) -> Study {
+        Study { over_quic: true, ..self }
     }
 
     /// Reads up to `count` more points. Returns whether all points are read. Fails at the end if no point can run; if
@@ -94,9 +108,10 @@ impl Study {
         let all = self.points();
         let first = self.digests.len();
         for point in first..all.min(first.saturating_add(count)) {
-            let digest = match self.scenario(point) {
-                Ok(scenario) => {
+            let digest = match self.converted(point) {
+                Ok((scenario, remarks)) => {
                     self.has_external |= scenario.has_external();
+                    self.remarks.extend(remarks);
                     digest_of(&scenario)
                 }
                 Err(error) => {
@@ -196,10 +211,21 @@ impl Study {
 
     /// The scenario of a point.
     pub fn scenario(&self, point: usize) -> Result<Scenario> {
-        Scenario::read(&self.document_of(point)?)
+        self.converted(point).map(|(scenario, _)| scenario)
     }
 
-    /// The scenario of a point as TOML that extends nothing. The files that it names are relative to `folder`.
+    /// The scenario of a point, and what it loses over QUIC, in words.
+    fn converted(&self, point: usize) -> Result<(Scenario, Vec<String>)> {
+        let scenario = Scenario::read(&self.document_of(point)?)?;
+        #[cfg(feature = "quic")]
+        if self.over_quic {
+            return scenario.over_quic();
+        }
+        Ok((scenario, Vec::new()))
+    }
+
+    /// The scenario of a point as TOML that extends nothing, with TCP also over QUIC. The files that it names are relative to
+    /// `folder`.
     pub fn text(&self, point: usize, folder: &Path) -> Result<String> {
         Ok(toml_text(&self.document_of(point)?, folder))
     }

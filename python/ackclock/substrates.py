@@ -1,4 +1,4 @@
-"""Substrates: what carries the flows of a scenario. Each runs a scenario with a seed and returns a sample."""
+"""Substrates: what carries the flows of a scenario, simulated or in real time."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import difflib
 import importlib
 import importlib.util
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from ackclock.agree.sample import Sample, from_outcome
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.flow_parameters import tcp_options
-from ackclock.study.plan import StudyPlan
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ackclock.reach.results import Substrate as Kind
 
 
 class Refused(Exception):
@@ -27,6 +31,18 @@ LEAST_DATAGRAM = 1228
 
 KERNEL_OPTIONS = ("congestion_control", "ecn", "receive_window", "mss")
 """TCP options of a scenario that runs in the kernel take over."""
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run on a substrate."""
+
+    outcome: dict[str, Any]
+    """As of a simulated run (docs/outcome.md). In real time it has `validity`; what cannot be measured is None."""
+    trace: pl.DataFrame
+    """The window trace."""
+    notes: list[str] = field(default_factory=list)
+    """What the substrate does not take over from the scenario, in words."""
 
 
 class Substrate(Protocol):
@@ -45,11 +61,12 @@ class Substrate(Protocol):
         """Why the substrate cannot run the scenario on this machine; None if it can, as far as is known before."""
         ...
 
-    def run(self, scenario: Scenario, seed: int, control: str, stop: Stop | None = None) -> Sample:
-        """Run the scenario, whose TCP flows have the controller `control`.
+    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
+        """Run the scenario.
 
-        Raises Refused if the substrate cannot run the controller, ScenarioError (with `unmet_need`) if the controller
-        needs a signal that is not provided, and ScenarioError or BadInput if the scenario cannot be run at all.
+        Raises Refused if the substrate cannot run a controller of its flows, ScenarioError (with `unmet_need`) if the
+        controller needs a signal that is not provided, and ScenarioError or BadInput if the scenario cannot be run at
+        all.
         """
         ...
 
@@ -66,10 +83,10 @@ class Simulated:
         """See Substrate."""
         return None
 
-    def run(self, scenario: Scenario, seed: int, control: str, stop: Stop | None = None) -> Sample:
+    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
         """See Substrate."""
         result = scenario.run(seed=seed, trace="changes", progress=stop)
-        return from_outcome(result.outcome, result.trace, seed)
+        return FinishedRun(result.outcome, result.trace)
 
 
 class Quic(Simulated):
@@ -79,12 +96,11 @@ class Quic(Simulated):
     title = "QUIC (quinn-proto), in virtual time"
     least_packet = LEAST_DATAGRAM
 
-    def run(self, scenario: Scenario, seed: int, control: str, stop: Stop | None = None) -> Sample:
-        """See Substrate. The options of TCP without counterpart in QUIC are in the notes of the sample."""
+    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
+        """See Substrate. The options of TCP without counterpart in QUIC are in the notes."""
         over = scenario.over("quic")
-        sample = super().run(over, seed, control, stop)
-        sample.notes = [remark for remark in over.advice if remark not in scenario.advice]
-        return sample
+        finished = super().run(over, seed, stop)
+        return FinishedRun(finished.outcome, finished.trace, [one for one in over.advice if one not in scenario.advice])
 
 
 class RealTime:
@@ -96,34 +112,37 @@ class RealTime:
         self.name = name
         self.title = title
         self.least_packet = least_packet
+        kind, _, algorithm = name.partition(":")
+        self.kind: Kind = cast("Kind", kind)
+        self.algorithm = algorithm or None
+        """The kernel's algorithm on `linux`, if it is not that of the flow."""
 
     def available(self, scenario: Scenario) -> str | None:
         """See Substrate."""
         if importlib.util.find_spec("ackclock.reach") is None:
             return "this build of the package has no runs in real time"
-        reason: str | None = importlib.import_module("ackclock.reach").supported(self.name, scenario)
+        obstacle = importlib.import_module("ackclock.reach.runs").obstacle
+        reason: str | None = obstacle(self.kind, scenario, self.algorithm)
         return reason
 
-    def run(self, scenario: Scenario, seed: int, control: str, stop: Stop | None = None) -> Sample:
+    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
         """See Substrate. A run that is not valid is repeated up to three times there; the last one is returned."""
         unavailable = importlib.import_module("ackclock.reach").Unavailable
         runs = importlib.import_module("ackclock.reach.runs")
-        if self.name == "linux":
+        if self.kind == "linux" and self.algorithm is None:
             try:
                 runs.kernel_name(scenario)
             except BadInput as error:
                 raise Refused(str(error).removeprefix(f"{scenario.file}: ")) from None
         try:
-            result = runs.run(self.name, scenario, seed=seed)
+            result = runs.run(self.kind, scenario, seed=seed, kernel_controller=self.algorithm)
         except unavailable as error:
             raise Refused(str(error)) from None
-        sample = from_outcome(result.outcome, result.trace, seed, result.outcome["validity"])
-        sample.notes = self.ignored(scenario)
-        return sample
+        return FinishedRun(result.outcome, result.trace, self.ignored(scenario))
 
     def ignored(self, scenario: Scenario) -> list[str]:
         """What the substrate does not take over from the scenario, in words."""
-        if self.name == "udp":
+        if self.kind == "udp":
             return [remark for remark in scenario.over("quic").advice if remark not in scenario.advice]
         options = tcp_options(scenario, scenario.resolved["flows"][0]["name"])
         names = sorted(name for name in options if name not in KERNEL_OPTIONS)
@@ -145,23 +164,23 @@ SUBSTRATES: dict[str, Substrate] = {
 """Substrates by the names of `--on`."""
 
 
-def find(names: str) -> list[Substrate]:
-    """The substrates of a list such as "tcp,quic"; the first one is the reference. Raises BadInput."""
-    chosen: list[Substrate] = []
+def substrate(name: str) -> Substrate:
+    """The substrate of a name of `--on`: one of `SUBSTRATES`, or `linux:ALGORITHM`. Raises BadInput."""
+    kind, colon, algorithm = name.partition(":")
+    if kind == "linux" and algorithm:
+        return RealTime(name, f"the kernel's own TCP with {algorithm}, in real time")
+    if colon or name not in SUBSTRATES:
+        near = difflib.get_close_matches(name, SUBSTRATES, 1)
+        every = f"there are {', '.join(SUBSTRATES)}, and linux:NAME such as linux:cubic"
+        raise BadInput(f"--on {name}: there is no such substrate; {f'did you mean {near[0]}?' if near else every}")
+    return SUBSTRATES[name]
+
+
+def substrates(names: str) -> list[Substrate]:
+    """The substrates of a list such as "tcp,quic". Raises BadInput."""
+    chosen: dict[str, Substrate] = {}
     for name in (part.strip() for part in names.split(",")):
-        if name not in SUBSTRATES:
-            near = difflib.get_close_matches(name, SUBSTRATES, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SUBSTRATES)}"
-            raise BadInput(f"--on {names}: there is no substrate {name!r}; {hint}")
-        if SUBSTRATES[name] in chosen:
+        if name in chosen:
             raise BadInput(f"--on {names}: {name} is named twice")
-        chosen.append(SUBSTRATES[name])
-    if len(chosen) < 2:
-        raise BadInput(f"--on {names}: name two or more substrates, such as tcp,quic; the first is the reference")
-    return chosen
-
-
-def identity(scenario: Scenario, overrides: list[str], seed: int) -> str:
-    """A hash of everything that determines a simulated run: scenario, assignments, seed, engine, controllers' files."""
-    plan = StudyPlan.read(scenario.source, overrides)
-    return plan.runs({0: [seed]})[0].run_id
+        chosen[name] = substrate(name)
+    return list(chosen.values())

@@ -1,0 +1,147 @@
+"""Studies on other substrates than simulated TCP: `ackclock sweep --on`."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ackclock import Scenario, substrates
+from ackclock.files import BadInput
+from ackclock.real_time import BySubstrate
+from ackclock.study import Store, Study, results, run_of, sweep, sweep_variants
+from ackclock.study.executors import Local
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+TEXT = """
+duration = "1s"
+sweep = { "flow.f.tcp.congestion_control" = ["reno", "vegas"], seed = "1..2" }
+[[link]]
+name = "l"
+ends = ["a", "b"]
+rate = "2Mbps"
+delay = "10ms"
+loss = { kind = "bernoulli", rate = 0.01 }
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+tcp = { mss = 1400, delayed_ack = false }
+"""
+
+
+class Clock(substrates.RealTime):
+    """A substrate that takes place in real time by its name only."""
+
+    def __init__(self) -> None:
+        super().__init__("clock", "by the wall clock")
+        self.runs: list[tuple[str, int]] = []
+        self.late: set[int] = set()
+
+    def available(self, scenario: Scenario) -> str | None:
+        return None
+
+    def run(self, scenario: Scenario, seed: int, stop: Any = None) -> substrates.FinishedRun:
+        control = scenario.resolved["flows"][0]["control"]
+        self.runs.append((control, seed))
+        result = scenario.run(seed=seed, trace="changes")
+        late = ["p99 of the lateness is 9 ms"] if seed in self.late else []
+        validity = {"valid": not late, "reasons": late}
+        return substrates.FinishedRun({**result.outcome, "validity": validity}, result.trace)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    carrier = Clock()
+    monkeypatch.setitem(substrates.SUBSTRATES, "clock", carrier)
+    return carrier
+
+
+def test_quic_is_an_axis_and_its_runs_are_those_of_run(ackclock: Command, tmp_path: Path) -> None:
+    file, out = tmp_path / "s.toml", tmp_path / "out"
+    file.write_text(TEXT)
+    done = ackclock("sweep", str(file), "--out", str(out), "--on", "tcp,quic")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "8 runs: 0 kept, 8 done, 0 failed")
+    assert "no counterpart of these TCP options, which are ignored: delayed_ack" in done.stderr
+    with Store.open(out) as store:
+        table = results.table(store)
+        assert table["on"].to_list() == ["tcp"] * 4 + ["quic"] * 4
+        [run_id] = table.filter(pl.col("on") == "quic", pl.col("seed") == 2).filter(
+            pl.col("flow.f.tcp.congestion_control") == "vegas"
+        )["run_id"]
+        study, point, seed = run_of(store, run_id)
+        result = study.scenario(point).run(seed=seed)
+        assert result.outcome["flows"][0]["kind"] == "quic"
+        with pytest.raises(BadInput, match="use ackclock run --on quic"):
+            study.standalone(point)
+    direct = Scenario.load(file, ["flow.f.tcp.congestion_control=vegas"]).over("quic").run(seed=2)
+    assert result.outcome["flows"] == direct.outcome["flows"]
+    repeated = ackclock("sweep", str(file), "--out", str(out), "--on", "tcp,quic")
+    assert repeated.stdout.startswith("8 runs: 8 kept, 0 done")
+    another = ackclock("sweep", str(file), "--out", str(out))
+    assert (another.returncode, "give another folder" in another.stderr) == (2, True)
+
+
+def test_runs_in_real_time_are_made_once_and_those_that_were_late_again(clock: Clock, tmp_path: Path) -> None:
+    clock.late = {2}
+    file = tmp_path / "s.toml"
+    file.write_text(TEXT)
+    study = Study.load(file, on="clock")
+    executor = BySubstrate(Local(1))
+
+    def again() -> tuple[int, int, int]:
+        with Store.create(tmp_path / "out") as store:
+            summary = sweep(study, store, executor)
+            for _, error in store.failures():
+                assert "did not follow the wall clock: p99 of the lateness is 9 ms" in error
+            return summary.kept, summary.done, summary.failed
+
+    assert again() == (0, 2, 2)
+    assert clock.runs == [("reno", 1), ("reno", 2), ("vegas", 1), ("vegas", 2)]
+    clock.late = set()
+    assert again() == (2, 2, 0)
+    assert clock.runs[4:] == [("reno", 2), ("vegas", 2)]
+    with Store.open(tmp_path / "out") as store:
+        assert results.table(store)["on"].to_list() == ["clock"] * 4
+        [run_id, *_] = results.table(store)["run_id"]
+        with pytest.raises(BadInput, match="took place in real time, on clock, and cannot be repeated exactly"):
+            run_of(store, run_id)
+    with pytest.raises(BadInput, match="BySubstrate"):
+        list(Local(1).run(study, study.runs()))
+
+
+def test_several_substrates_in_one_store(clock: Clock, tmp_path: Path) -> None:
+    studies = {name: Study.parse(TEXT, on=name) for name in ("tcp", "clock")}
+    variants = {name: (study, range(study.points)) for name, study in studies.items()}
+    with Store.create(tmp_path / "out") as store:
+        sweep_variants(variants, store, BySubstrate(Local(1)), axis="on")
+        frame = results.table(store)
+    assert frame["on"].to_list() == ["tcp"] * 4 + ["clock"] * 4
+    assert frame["run_id"].n_unique() == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--on", "quik"), "did you mean quic?"),
+        (("--on", "tcp,tcp"), "tcp is named twice"),
+        (("--on", "tcp,quic", "--until", "f.goodput_bps:2%"), "takes one substrate"),
+    ],
+)
+def test_bad_input(ackclock: Command, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(TEXT)
+    done = ackclock("sweep", str(file), "--out", str(tmp_path / "out"), *arguments)
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_axis_of_the_name_is_refused() -> None:
+    text = TEXT.replace("sweep = {", "sweep = { on = { a = {}, b = {} },")
+    assert Study.parse(text).axes["on"] == ["a", "b"]
+    with pytest.raises(BadInput, match="is the axis of --on"):
+        Study.parse(text, on="quic")
