@@ -24,13 +24,13 @@ import tomli_w
 from ackclock import papers, stats, view
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.html import value
 from ackclock.papers.calibration import ControlCell, Fit, fit, in_order
 from ackclock.papers.folder import Candidate, Claim, Paper
 from ackclock.papers.judge import DIRECTIONS, SIZES, ClaimResult, _one_size, _swept, direction, size
 from ackclock.papers.parallel import _expected as expected_runs
 from ackclock.papers.readings import EQUIVALENT, Reading, check, combination, others
 from ackclock.papers.results import Results, SharedRuns
+from ackclock.si import value
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
 from ackclock.study.plan import Run, StudyPlan

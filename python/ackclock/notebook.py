@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ackclock.files import svg_text
-from ackclock.html import value
+from ackclock.si import value
 from ackclock.text import shown
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ackclock.agree.document import Document, rows_of
 from ackclock.agree.metrics import DISTANCE, DISTANCE_CAP, DISTANCE_FLOOR
 from ackclock.files import svg_text
-from ackclock.html import environment, value
+from ackclock.html import environment
 from ackclock.plot import agreement
+from ackclock.si import value
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

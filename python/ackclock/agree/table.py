@@ -16,8 +16,8 @@ from typing import Any
 
 from ackclock.agree.document import Document, read, rows_of
 from ackclock.files import BadInput, write_text
-from ackclock.html import value
 from ackclock.plot.agreement import label
+from ackclock.si import value
 from ackclock.text import fail, say
 
 Cells = tuple[dict[str, Any], dict[str, Any], dict[str, dict[str, Any]]]

@@ -15,8 +15,7 @@ from rich.table import Table
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Jobs, Overrides, percent
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
-from ackclock.html import estimate, value
-from ackclock.plot.quantities import prefixed
+from ackclock.si import estimate, prefixed, value
 from ackclock.suite.measures import SUITE_METRICS
 from ackclock.text import fail, say
 

@@ -14,8 +14,8 @@ from ackclock.cli.options import AllowCode, File, Seed
 from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
-from ackclock.plot.quantities import prefixed
 from ackclock.result import refused
+from ackclock.si import prefixed
 from ackclock.text import advise, ascii_json, say
 from ackclock.toml_text import assigned_value, assignment, inline
 

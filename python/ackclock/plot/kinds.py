@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ackclock import stats
-from ackclock.html import value as number_text
 from ackclock.plot.labels import End
 from ackclock.plot.means import estimates
-from ackclock.plot.quantities import prefixed
 from ackclock.plot.style import COLOURS, INK, SOFT, curve, point, pt
+from ackclock.si import prefixed
+from ackclock.si import value as number_text
 from ackclock.text import drawn
 
 if TYPE_CHECKING:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ackclock.si import prefixed
+
 NUMBER = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z%]*)")
 UNITS = {
     "": (1.0, ""),
@@ -22,20 +24,8 @@ UNITS = {
     "deg": (1.0, "degrees"),
 }
 """Factor and unit of the suffixes of scenario files."""
-PREFIXES = {
-    "b/s": ((1e9, "Gb/s"), (1e6, "Mb/s"), (1e3, "kb/s"), (1.0, "b/s")),
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
-    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
-}
 LOG_FROM = 40.0
 """An axis whose largest number is this many times its smallest is logarithmic by default."""
-
-
-def prefixed(unit: str, values: Sequence[float]) -> tuple[float, str]:
-    """Factor and unit in which these values of a unit have few digits."""
-    sizes = [abs(v) for v in values if v]
-    largest = max(sizes, default=1.0)
-    return next(((1 / size, name) for size, name in PREFIXES.get(unit, ()) if largest >= 0.9999 * size), (1.0, unit))
 
 
 def number(label: str) -> tuple[float, str] | None:

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock.files import BadInput, svg_text, write_text
-from ackclock.html import environment, value
+from ackclock.html import environment
 from ackclock.search.expect import entry, regression_text
 from ackclock.search.findings import Failure, Findings, file_name
 from ackclock.search.map import COLUMNS, ROWS, Map
 from ackclock.search.space import with_tables
+from ackclock.si import value
 from ackclock.text import drawn
 from ackclock.toml_text import document_text
 

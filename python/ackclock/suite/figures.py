@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ackclock.html import value
 from ackclock.plot.quantities import Axis as StudyAxis
 from ackclock.plot.quantities import axis
 from ackclock.plot.style import COLOURS, INK, SOFT, curve, key, panels, point
+from ackclock.si import value
 from ackclock.suite.difference import Change
 from ackclock.suite.measures import SUITE_METRICS
 from ackclock.suite.overview import headline

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ackclock import stats
-from ackclock.html import value
+from ackclock.si import value
 from ackclock.suite.measures import SUITE_METRICS
 from ackclock.suite.result import SuiteResult
 from ackclock.suite.situation import Situation
