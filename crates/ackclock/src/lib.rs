@@ -39,6 +39,7 @@ pub use lab::{
     Access, CarriedFiles, Done, ErrorKind, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog, Pool,
     Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, Study, TraceMode, Violation, WindowLog,
 };
+pub use params::{Form, Key};
 pub use units::{Limit, Rate, Span, Time};
 
 /// Every registered congestion control algorithm, with its parameters and sources.

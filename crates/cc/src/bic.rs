@@ -11,11 +11,11 @@
 //! Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::params::{Params, choice};
+use crate::parameters::{Params, choice};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
-use ::params::Key;
+use params::Key;
 use units::Time;
 
 /// Maximum increase, segments per round trip (Linux).

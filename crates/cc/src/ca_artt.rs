@@ -11,10 +11,10 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{Arima, Artt, Innovation, MinRtt, Round};
 use crate::noise::Normal;
-use crate::params::{ParamError, ParamValue, Params, choice, number, switch};
+use crate::parameters::{ParamError, ParamValue, Params, choice, number, switch};
 use crate::vegas::Vegas;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout, TransmitStart};
-use ::params::Key;
+use params::Key;
 use units::{Segments, Span, Time};
 
 /// How to use a forecast below the smallest round-trip time.

@@ -15,7 +15,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::exp;
 use crate::estimators::Round;
-use crate::params::{Params, switch};
+use crate::parameters::{Params, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Restart, Timeout};

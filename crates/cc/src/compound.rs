@@ -9,7 +9,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::{exp, ln};
 use crate::estimators::{MinRtt, Round};
-use crate::params::{Params, number, switch};
+use crate::parameters::{Params, number, switch};
 use crate::slow_start::SlowStart;
 use crate::window::Window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Restart, Timeout};

@@ -3,7 +3,7 @@
 use crate::descriptor::Descriptor;
 use crate::events::*;
 use crate::flow::Signals;
-use crate::params::{ParamError, Params};
+use crate::parameters::{ParamError, Params};
 use units::{Rate, Segments, Span, Time};
 
 /// Declares the method of each event.

@@ -9,7 +9,7 @@ use crate::cubic_linux::{Constants, CubicLinux};
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::cbrt;
 use crate::estimators::Smoothed;
-use crate::params::{Params, choice, number, switch};
+use crate::parameters::{Params, choice, number, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Growth, Timeout, TransmitStart};

@@ -4,11 +4,11 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MarkFraction;
-use crate::params::{Params, number};
+use crate::parameters::{Params, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
-use ::params::Key;
+use params::Key;
 
 /// Data center TCP.
 #[derive(Clone, Debug)]

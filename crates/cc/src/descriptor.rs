@@ -1,6 +1,6 @@
 //! The static description of a controller.
 
-use ::params::Key;
+use params::Key;
 use std::fmt;
 
 /// The level of validation of a model. Lists and reports show it with the model.

@@ -15,10 +15,10 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{FairShareRate, Response, share_params};
-use crate::params::{Params, choice, number};
+use crate::parameters::{Params, choice, number};
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
-use ::params::Key;
+use params::Key;
 use units::{Segments, Time};
 
 /// Which version of Enhanced RCP to use.

@@ -7,10 +7,10 @@
 
 use crate::bic::{B, SEARCH_PARAMS, Search};
 use crate::estimators::Smoothed;
-use crate::params::{Params, choice, number, switch};
+use crate::parameters::{Params, choice, number, switch};
 use crate::window::Window;
 use crate::{Ack, FlowInfo, Hint, PathHint, Timeout};
-use ::params::Key;
+use params::Key;
 use units::{Span, Time};
 
 /// The quantity that depends on the change of the round-trip time.

@@ -12,7 +12,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MinRtt;
-use crate::params::{Params, switch};
+use crate::parameters::{Params, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Timeout};

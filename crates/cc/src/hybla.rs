@@ -6,7 +6,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::exp;
 use crate::estimators::{MinRtt, Smoothed};
-use crate::params::{Params, choice, number};
+use crate::parameters::{Params, choice, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};

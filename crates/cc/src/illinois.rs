@@ -11,7 +11,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Round};
-use crate::params::Params;
+use crate::parameters::Params;
 use crate::slow_start::SlowStart;
 use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};

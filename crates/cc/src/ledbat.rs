@@ -8,7 +8,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::QueueingDelay;
-use crate::params::{Params, choice, number, switch};
+use crate::parameters::{Params, choice, number, switch};
 use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout};
 use units::{Segments, Time};

@@ -10,7 +10,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{QueueingDelay, Smoothed};
-use crate::params::{Params, number};
+use crate::parameters::{Params, number};
 use crate::window::impl_owned_window;
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Signals, Timeout, TransmitStart};
 use units::{Segments, Span, Time};

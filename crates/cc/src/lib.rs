@@ -23,7 +23,7 @@ mod flow;
 mod handoff_bic;
 mod noise;
 mod pacing_rate;
-mod params;
+mod parameters;
 #[macro_use]
 mod registry;
 mod slow_start;
@@ -31,7 +31,6 @@ mod slow_start;
 mod testing;
 mod window;
 
-pub use self::params::{ParamError, ParamValue, Params};
 pub use answers::{Answer, Decision};
 pub use controller::{Algorithm, Controller};
 pub use descriptor::{Descriptor, Family, Status};
@@ -39,6 +38,7 @@ pub use events::*;
 pub use external::{CachedExternal, Event, EventMethod, ExternalController, ExternalFactory, Failure};
 pub use fields::{Argument, External, Field, ValueKind};
 pub use flow::{Arithmetic, Growth, Signals};
+pub use parameters::{ParamError, ParamValue, Params};
 pub use policy::{ActionKind, Feature, Measured, Plan, action_kinds, tunable_parameters};
 pub use slow_start::SlowStart;
 pub use window::Window;

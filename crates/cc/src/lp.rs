@@ -13,7 +13,7 @@
 //! ticks of the clocks of both ends. docs/specs/controllers-2.md section 15. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::params::{Params, number};
+use crate::parameters::{Params, number};
 use crate::slow_start::SlowStart;
 use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Restart, Signals, Timeout};

@@ -10,7 +10,7 @@ use crate::dctcp::GAIN;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MarkFraction;
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Params, number};
+use crate::parameters::{Params, number};
 use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use units::{Rate, Segments, Span, Time};
 

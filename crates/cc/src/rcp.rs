@@ -6,7 +6,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
-use crate::params::{Params, number};
+use crate::parameters::{Params, number};
 use crate::window::{Window, impl_window_accessors};
 use crate::{
     Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Hint, PathHint, Signals, Timeout,

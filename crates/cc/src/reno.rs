@@ -5,7 +5,7 @@
 //! (docs/validation.md).
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::params::Params;
+use crate::parameters::Params;
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Timeout};

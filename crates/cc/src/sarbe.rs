@@ -13,7 +13,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{DupAckAccounting, MinRtt, StabilityFilteredBandwidth};
-use crate::params::{ParamError, Params, choice, number, switch};
+use crate::parameters::{ParamError, Params, choice, number, switch};
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Cause, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use units::{Segments, Span, Time};

@@ -10,7 +10,7 @@
 //! A timeout reduces the threshold by the same part. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::params::{Params, number};
+use crate::parameters::{Params, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};

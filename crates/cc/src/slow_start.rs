@@ -2,8 +2,8 @@
 //! [`crate::Window`] share it.
 
 use crate::events::Ack;
-use crate::params::{Params, choice};
-use ::params::Key;
+use crate::parameters::{Params, choice};
+use params::Key;
 use units::Span;
 
 /// The parameter `slow_start` of a controller.

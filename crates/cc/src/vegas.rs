@@ -23,7 +23,7 @@
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::flow::{Growth, Signals};
-use crate::params::{Params, choice, number, switch};
+use crate::parameters::{Params, choice, number, switch};
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Timeout, TransmitStart};
 use units::{Segments, Span, Time};

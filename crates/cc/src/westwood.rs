@@ -9,7 +9,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{AckFilter, AckRate, DupAckAccounting, MinRtt};
-use crate::params::{Params, choice, number, switch};
+use crate::parameters::{Params, choice, number, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};

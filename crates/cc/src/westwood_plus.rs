@@ -14,7 +14,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{DupAckAccounting, MinRtt, Round, Smoothed};
-use crate::params::{Params, choice};
+use crate::parameters::{Params, choice};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};

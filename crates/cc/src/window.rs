@@ -6,9 +6,9 @@
 
 use crate::events::{Ack, Phase, Timeout};
 use crate::flow::{Arithmetic, Growth};
-use crate::params::{Params, choice};
+use crate::parameters::{Params, choice};
 use crate::slow_start::SlowStart;
-use ::params::Key;
+use params::Key;
 use units::Segments;
 
 /// The parameter `variant` of a controller that has one in real numbers and one in the integers of Linux.

@@ -7,7 +7,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Smoothed;
-use crate::params::Params;
+use crate::parameters::Params;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Hint, PathHint, Signals, Timeout};
 

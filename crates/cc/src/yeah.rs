@@ -8,7 +8,7 @@
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Round};
-use crate::params::Params;
+use crate::parameters::Params;
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Restart, Timeout};

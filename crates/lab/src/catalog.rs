@@ -250,6 +250,14 @@ fn needs_of(name: &'static str) -> Vec<&'static str> {
     signals.map(|(name, _)| *name).collect()
 }
 
+/// The default of a parameter of a controller: a number without exponent, a word without quotes.
+fn plain_default(key: &Key) -> String {
+    match key.default(0) {
+        Some(params::Value::Number(number)) => number.to_string(),
+        _ => key.defaults[0].trim_matches('"').into(),
+    }
+}
+
 fn controller(d: &cc::Descriptor) -> Entry {
     Entry {
         name: d.name.into(),
@@ -259,7 +267,11 @@ fn controller(d: &cc::Descriptor) -> Entry {
         source: Some(d.source.into()),
         year: year_of(d.source),
         needs: needs_of(d.name),
-        params: d.params.iter().map(parameter).collect(),
+        params: d
+            .params
+            .iter()
+            .map(|key| Parameter { default: plain_default(key), ..parameter(key) })
+            .collect(),
         trace: d.probes,
         limits: LIMITS.iter().filter(|(name, _)| *name == d.name).map(|(_, limit)| *limit).collect(),
     }

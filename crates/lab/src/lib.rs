@@ -20,10 +20,10 @@ pub use error::{ErrorKind, Origin, ScenarioError, Source};
 pub use files::{Access, CarriedFiles};
 pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
-    Action, Change, CongestionControl, Direction, DirectionDescription, Duplex, ExternalLoader,
-    ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Loss, Mobility, NetworkDescription,
-    Queue, QuicFlow, RadioNetwork, Satellites, Scenario, ScenarioText, Sizes, TcpFlow, Traffic, advised,
-    cbrgen, dumbbell, set_external_loader,
+    Action, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Duplex,
+    ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Loss, Mobility,
+    NetworkDescription, Queue, QuicFlow, RadioNetwork, Satellites, Scenario, ScenarioText, Sizes, TcpFlow,
+    Traffic, advised, cbrgen, dumbbell, set_external_loader,
 };
 pub use simulation::{
     Attachment, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,

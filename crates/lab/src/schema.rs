@@ -1,6 +1,6 @@
 //! The JSON Schema (draft 2020-12) of scenarios, from the descriptions of their tables.
 
-use crate::scenario::{keys_of, old_names, tables};
+use crate::scenario::{keys_of, old_names, rates, tables};
 use cc::CONTROLLERS;
 use params::{Form, Key, Table};
 use serde_json::{Map, Value, json};
@@ -48,7 +48,9 @@ fn described(key: &Key) -> Value {
         _ => format!(" Default: {first} (profile `ns2`), {second} (otherwise)."),
     };
     let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
-    schema["description"] = format!("{}{unit}.{default}", capitalised(key.doc)).into();
+    let bounds = key.form.bounds();
+    let bounds = if bounds.is_empty() { bounds } else { format!(" ({bounds})") };
+    schema["description"] = format!("{}{unit}{bounds}.{default}", capitalised(key.doc)).into();
     schema
 }
 
@@ -71,6 +73,7 @@ fn models(list: &str) -> Box<dyn Iterator<Item = &'static Table>> {
     match list {
         "queues" => Box::new(net::qdisc::disciplines().map(|discipline| &discipline.model.table)),
         "losses" => Box::new(net::impairment::KINDS.iter().map(|kind| &kind.model.table)),
+        "rates" => Box::new(rates().map(|model| &model.table)),
         _ => Box::new(net::ROUTERS.iter().map(|router| &router.model.table)),
     }
 }
@@ -88,8 +91,13 @@ fn value(form: &Form) -> Value {
         Form::Quantity(_, example) | Form::Range(_, example, ..) | Form::AtLeast(_, example, _) => {
             json!({ "type": "string", "examples": [example] })
         }
-        Form::Bytes(..) | Form::BytesOr(..) => {
+        Form::Bytes(..) => {
             json!({ "type": ["string", "integer"], "examples": ["1000B"] })
+        }
+        Form::BytesOr(min, max, words) => {
+            let examples: Vec<&str> = words.iter().copied().chain(["1000B"]).collect();
+            let number = json!({ "type": "integer", "minimum": min, "maximum": max });
+            json!({ "anyOf": [{ "type": "string", "examples": examples }, number] })
         }
         Form::QuantityOr(_, example, words) => {
             let examples: Vec<&str> = words.iter().copied().chain([example]).collect();
@@ -109,8 +117,7 @@ fn value(form: &Form) -> Value {
         Form::Router => reference("router"),
         Form::LinkRate => {
             let text = json!({ "type": "string", "examples": ["10Mbps"] });
-            let kinds = ["trace", "steps", "random_steps", "file", "wifi", "cellular", "request_grant"]
-                .map(reference);
+            let kinds = models("rates").map(|table| reference(table.name));
             let either: Vec<Value> = [text].into_iter().chain(kinds).collect();
             json!({ "anyOf": either })
         }
@@ -146,6 +153,8 @@ fn inner_requirements(form: &Form) -> Option<Value> {
     match *form {
         Form::Table(name) => Some(requirements(name)),
         Form::Tables(name) => Some(json!({ "items": requirements(name) })),
+        Form::WordOrTable(_, name) => Some(json!({ "if": { "type": "object" }, "then": requirements(name) })),
+        Form::LinkRate => Some(json!({ "if": { "type": "object" }, "then": of_models("rates") })),
         Form::Queue => Some(of_models("queues")),
         Form::Router => Some(of_models("routers")),
         Form::Losses => {
@@ -184,10 +193,10 @@ fn controller() -> Value {
     json!({ "description": "A controller of congestion control.", "anyOf": forms })
 }
 
-/// A parameter of a controller: one with a unit also takes text, such as "500ms".
+/// A parameter of a controller: text with a unit, such as "500ms", can be a number.
 fn parameter(key: &Key) -> (String, Value) {
     let mut schema = described(key);
-    if !key.unit.is_empty() {
+    if key.takes_text() {
         let number = value(&key.form);
         let doc = schema["description"].take();
         schema = json!({ "anyOf": [number, { "type": "string" }], "description": doc });

@@ -189,7 +189,7 @@ fn rates_that_cannot_be_are_refused() {
         ),
         (
             format!("{}\n{queue}", steps("[[\"0s\", \"9e13bps\"]]")),
-            "link.l.rate.steps: must be from 0bps to 8000Gbps",
+            "link.l.rate.steps: value 2: must be from 0bps to 8000Gbps",
         ),
         ("rate = { kind = \"file\", file = \"missing\" }".into(), "link.l.rate.file: missing: No such file"),
         (

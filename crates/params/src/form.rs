@@ -82,6 +82,9 @@ pub enum Unit {
     Speed,
 }
 
+/// The least quantities above zero.
+const SMALLEST: [&str; 3] = ["1ps", "1bps", "1B"];
+
 impl Unit {
     /// The quantity that a text names. Fails with a message if it names none.
     fn parse(self, text: &str) -> Result<Value, String> {
@@ -112,7 +115,7 @@ impl Unit {
             |text| self.parse(text).unwrap_or_else(|_| unreachable!("the range of a form is quantities"));
         let too_small = value < bound(min);
         Err(match max {
-            _ if too_small && ["1ps", "1bps", "1B"].contains(&min) => "must be more than zero".into(),
+            _ if too_small && SMALLEST.contains(&min) => "must be more than zero".into(),
             Some(max) if too_small || value > bound(max) => format!("must be from {min} to {max}"),
             None if too_small => format!("must be at least {min}"),
             _ => return Ok(value),
@@ -226,7 +229,12 @@ impl Form {
                 if items.len() != forms.len() {
                     return Err(wrong());
                 }
-                let values = forms.iter().zip(items).map(|(form, item)| form.value(item));
+                let element = |(index, (form, item)): (usize, (&Form, &Raw<'_>))| {
+                    let of = |error: FormError| format!("value {}: {}", index + 1, error.message);
+                    let wrong = |error| FormError { element: Some(index), message: of(error) };
+                    form.value(item).map_err(wrong)
+                };
+                let values = forms.iter().zip(items).enumerate().map(element);
                 values.collect::<Result<_, _>>().map(Value::List)
             }
             Form::OrSteps(form, example) => steps(form, example, raw),
@@ -309,6 +317,23 @@ impl Form {
         }
     }
 
+    /// The least and the greatest quantity, in words; empty if the form does not say them.
+    pub fn bounds(&self) -> String {
+        match *self {
+            Form::Range(_, _, min, max) => format!("from {min} to {max}"),
+            Form::AtLeast(_, _, min) if SMALLEST.contains(&min) => "more than zero".into(),
+            Form::AtLeast(_, _, min) => format!("at least {min}"),
+            Form::Bytes(min, max) | Form::BytesOr(min, max, _) if min <= 1 && max >= 1 << 20 => String::new(),
+            Form::Bytes(min, max) | Form::BytesOr(min, max, _) => format!("from {min} to {max} bytes"),
+            _ => String::new(),
+        }
+    }
+
+    fn bounds_after(&self, separator: &str) -> String {
+        let bounds = self.bounds();
+        if bounds.is_empty() { bounds } else { format!("{separator}{bounds}") }
+    }
+
     /// The values in words.
     pub fn words(&self) -> String {
         let one_of =
@@ -324,14 +349,10 @@ impl Form {
             Form::Integer(min, max) => format!("whole number from {min} to {max}"),
             Form::Switch => "true or false".into(),
             Form::Quantity(_, example) => format!("text with a unit, such as \"{example}\""),
-            Form::Range(_, example, min, max) => {
-                format!("text with a unit, such as \"{example}\", from {min} to {max}")
+            Form::Range(_, example, ..) | Form::AtLeast(_, example, _) => {
+                format!("text with a unit, such as \"{example}\"{}", self.bounds_after(", "))
             }
-            Form::AtLeast(_, example, min) => {
-                format!("text with a unit, such as \"{example}\", at least {min}")
-            }
-            Form::Bytes(min, max) if min <= 1 && max >= 1 << 20 => "bytes, such as \"1000B\"".into(),
-            Form::Bytes(min, max) => format!("bytes, such as \"1000B\", from {min} to {max}"),
+            Form::Bytes(..) => format!("bytes, such as \"1000B\"{}", self.bounds_after(", ")),
             Form::BytesOr(min, max, words) => {
                 format!("{}, or {}", Form::Bytes(min, max).words(), one_of(words))
             }
@@ -346,9 +367,7 @@ impl Form {
             Form::Controller => "a controller".into(),
             Form::Queue => "a queue discipline".into(),
             Form::Router => "a router".into(),
-            Form::LinkRate => {
-                "text with a unit, such as \"10Mbps\", or a table: trace, steps, random_steps, file".into()
-            }
+            Form::LinkRate => "text with a unit, such as \"10Mbps\", or a table with `kind`".into(),
             Form::TextOrTexts => "text, or an array of text".into(),
             Form::OrSteps(form, example) => format!("{}, or such as {example}", form.words()),
             Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => {

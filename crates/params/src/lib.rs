@@ -16,6 +16,8 @@ pub use form::{Form, FormError, Unit};
 pub use nearest::{meant, nearest};
 pub use value::{FromValue, Raw, Value};
 pub use values::Values;
+#[cfg(debug_assertions)]
+pub use values::reads;
 
 /// A table of a scenario.
 #[derive(Debug)]
@@ -142,6 +144,11 @@ impl Key {
         };
         // A default that is text, not written as a value, begins with no quote.
         self.form.value(&raw).ok()
+    }
+
+    /// Whether a number of it may be text with a unit.
+    pub fn takes_text(&self) -> bool {
+        ["s", "bit/s"].contains(&self.unit)
     }
 
     /// What is missing without it, in words.

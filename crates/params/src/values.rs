@@ -7,7 +7,11 @@ use std::fmt;
 /// The values of all keys of a table that have one, in the order of the keys; defaults filled in. Equal values are equal
 /// whether they were written or not.
 #[derive(Clone, Default)]
-pub struct Values(Vec<Entry>);
+pub struct Values {
+    entries: Vec<Entry>,
+    /// The name of the table; empty for keys without one.
+    table: &'static str,
+}
 
 #[derive(Clone)]
 struct Entry {
@@ -18,7 +22,7 @@ struct Entry {
 
 impl Values {
     /// No values.
-    pub const NONE: Values = Values(Vec::new());
+    pub const NONE: Values = Values { entries: Vec::new(), table: "" };
 
     /// The values that `written` gives for the keys of `table`, and the defaults of the others under profile number
     /// `profile`. Fails with the error of `written`.
@@ -34,17 +38,25 @@ impl Values {
             let value = value.or_else(|| key.default(profile));
             entries.extend(value.map(|value| Entry { key: key.name, value, written: is_written }));
         }
-        Ok(Values(entries))
+        Ok(Values { entries, table: table.name })
+    }
+
+    /// The defaults of a table under profile number `profile`.
+    pub fn of_defaults(table: &'static Table, profile: usize) -> Values {
+        let Ok(values) = Values::new(table, profile, |_| Ok::<_, std::convert::Infallible>(None));
+        values
     }
 
     /// The defaults of `keys` under profile number `profile`.
     pub fn defaults(keys: &[Key], profile: usize) -> Values {
         let default = |key: &Key| Some(Entry { key: key.name, value: key.default(profile)?, written: false });
-        Values(keys.iter().filter_map(default).collect())
+        Values { entries: keys.iter().filter_map(default).collect(), table: "" }
     }
 
     fn entry(&self, key: &str) -> Option<&Entry> {
-        self.0.iter().find(|entry| entry.key == key)
+        #[cfg(debug_assertions)]
+        reads::note(self.table, key);
+        self.entries.iter().find(|entry| entry.key == key)
     }
 
     /// Whether the table has `key`.
@@ -54,9 +66,9 @@ impl Values {
 
     /// Replaces the value of `key`, or adds it.
     pub fn set(&mut self, key: &'static str, value: Value) {
-        match self.0.iter_mut().find(|entry| entry.key == key) {
+        match self.entries.iter_mut().find(|entry| entry.key == key) {
             Some(entry) => entry.value = value,
-            None => self.0.push(Entry { key, value, written: false }),
+            None => self.entries.push(Entry { key, value, written: false }),
         }
     }
 
@@ -88,13 +100,33 @@ impl Values {
 
 impl PartialEq for Values {
     fn eq(&self, other: &Values) -> bool {
-        self.0.len() == other.0.len()
-            && self.0.iter().zip(&other.0).all(|(a, b)| a.key == b.key && a.value == b.value)
+        self.entries.len() == other.entries.len()
+            && self.entries.iter().zip(&other.entries).all(|(a, b)| a.key == b.key && a.value == b.value)
     }
 }
 
 impl fmt::Debug for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.0.iter().map(|entry| (entry.key, &entry.value))).finish()
+        f.debug_map().entries(self.entries.iter().map(|entry| (entry.key, &entry.value))).finish()
+    }
+}
+
+/// The keys that this thread read, by table, in builds for tests: a key can be described and never read.
+#[cfg(debug_assertions)]
+pub mod reads {
+    use std::cell::RefCell;
+    use std::collections::BTreeSet;
+
+    thread_local! {
+        static READ: RefCell<BTreeSet<(&'static str, String)>> = const { RefCell::new(BTreeSet::new()) };
+    }
+
+    pub(super) fn note(table: &'static str, key: &str) {
+        READ.with_borrow_mut(|read| read.insert((table, key.into())));
+    }
+
+    /// The tables and keys read since the last call.
+    pub fn take() -> BTreeSet<(&'static str, String)> {
+        READ.take()
     }
 }

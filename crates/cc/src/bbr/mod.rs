@@ -13,7 +13,7 @@ mod tests;
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Params, number, switch};
+use crate::parameters::{Params, number, switch};
 use crate::{
     Ack, Algorithm, Congestion, Controller, FlowInfo, Handshake, Phase, RateSample, Restart, Signals,
     Timeout, TransmitStart,

@@ -12,7 +12,7 @@ mod tests;
 use crate::bbr::common::{MIN_WINDOW, PACING_MARGIN, PROBE_RTT_TIME, QUANTA, saved_window};
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Params, choice, number};
+use crate::parameters::{Params, choice, number};
 use crate::{
     Ack, Algorithm, Congestion, Controller, FlowInfo, Lost, Phase, RateSample, Restart, Signals, Timeout,
     TransmitStart,

@@ -1,9 +1,9 @@
 //! The fair share of a link, computed by an end host (RCP+, Enhanced RCP).
 
 use super::{MinRtt, Round, Smoothed};
-use crate::params::{Params, number};
+use crate::parameters::{Params, number};
 use crate::{Ack, FlowInfo};
-use ::params::Key;
+use params::Key;
 use units::{Segments, Span, Time};
 
 /// The inputs of an end host of the RCP family: capacity and number of flows (parameters), own rate and queue

@@ -2,7 +2,7 @@
 
 use super::plan::{number, refuse_unknown};
 use crate::{AnyController, CONTROLLERS, detmath};
-use ::params::Form;
+use params::Form;
 use toml::{Table, Value};
 
 /// The factors and steps of [`ActionKind::Discrete5`] (mvfst-rl).

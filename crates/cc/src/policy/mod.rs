@@ -26,12 +26,12 @@ pub use plan::{Plan, action_kinds};
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{ParamError, Params};
+use crate::parameters::{ParamError, Params};
 use crate::{
     Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Growth,
     Handshake, Lost, PathHint, Phase, Restart, Sent, Signals, Timeout, TransmitStart,
 };
-use ::params::{Form, key};
+use params::{Form, key};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use units::{Rate, Segments, Span, Time};

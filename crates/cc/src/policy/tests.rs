@@ -1,7 +1,7 @@
 //! Tests of the policy controller: intervals and features by hand, decisions, and files that are refused.
 
 use super::*;
-use crate::params::ParamValue;
+use crate::parameters::ParamValue;
 use crate::testing::{ack, congestion, linux_flow, timeout};
 
 const HEAD: &str = "format = \"ackclock policy 1\"\nfeatures = [\"latency_ratio\", \"loss\"]\nhistory = 2\n";

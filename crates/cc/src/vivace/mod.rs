@@ -18,7 +18,7 @@ mod steps;
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{ExtremeOver, Smoothed};
 use crate::pacing_rate::pacing_rate;
-use crate::params::{Params, choice, number, switch};
+use crate::parameters::{Params, choice, number, switch};
 use crate::window::impl_owned_window;
 use crate::{
     Ack, Algorithm, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Handshake, Lost, Sent, Signals,

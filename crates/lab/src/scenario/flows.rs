@@ -1,5 +1,6 @@
 //! Reads `[[flow]]`.
 
+use super::count::COUNT;
 use super::document::TomlItem;
 use super::model::{Direction, Duplex, Flow, FlowKind};
 use super::nodes::{Nodes, check_ends};
@@ -20,6 +21,7 @@ pub(super) static FLOW: Table = Table::new(
     "`[[flow]]`",
     &[&[
         key("name", Text, "`flow0`, `flow1`, ...", "name of the flow"),
+        COUNT,
         key("from", Text, "", "node that sends data"),
         key("to", Text, "", "node that receives data"),
         key("start", Quantity(Unit::Time, "1s"), "\"0s\"", "start time"),
@@ -80,8 +82,8 @@ pub(super) fn read_flow(
     }
     let bytes: Option<u64> = values.read("bytes");
     let writes: Vec<(Span, u64)> = values.optional("writes").unwrap_or_default();
-    if !writes.is_sorted_by_key(|(at, _)| *at) {
-        return Err(reader.error("writes", "must come in the order of time"));
+    if let Some(before) = writes.windows(2).position(|pair| pair[0].0 > pair[1].0) {
+        return Err(reader.element_error("writes", before + 1, "must come in the order of time"));
     }
     if !writes.is_empty() && bytes.is_some() {
         return Err(reader.error("writes", "a flow has either bytes or writes"));

@@ -1,5 +1,6 @@
 //! Reads `[[link]]`: rate, delay, queue, loss and router of both directions.
 
+use super::count::COUNT;
 use super::document::TomlItem;
 use super::loss::read_losses;
 use super::model::{Direction, Duplex, RateVariation};
@@ -22,6 +23,7 @@ pub(super) static LINK: Table = Table::new(
     "`[[link]]`",
     &[&[
         key("name", Text, "`a->b`", "name for `--set link.NAME...`; the outcome has `from->to`"),
+        COUNT,
         key(
             "ends",
             Row(&[Text, Text], "[\"a\", \"b\"]"),
@@ -74,8 +76,7 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     if ends[0] == ends[1] {
         return Err(reader.error("ends", format!("must be two different nodes, not \"{}\" twice", ends[0])));
     }
-    let (rate, variation) =
-        reader.need("rate", rate::read(&reader, &values)?, "such as rate = \"10Mbps\"")?;
+    let Some((rate, variation)) = rate::read(&reader, &values)? else { unreachable!("the rate is required") };
     let (default_delay, default_queue) = match variation {
         Some(RateVariation::Wifi(_)) => (Some(Span::ZERO), wifi::default_queue()),
         Some(RateVariation::Cellular(_)) => (Some(Span::ZERO), cellular::default_queue()),

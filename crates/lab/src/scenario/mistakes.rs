@@ -1,8 +1,8 @@
 //! All mistakes of a document that cannot be read: unknown keys, values of a wrong type, and the first mistake of each
 //! link and flow.
 //!
-//! The schema gives the keys and the forms of their values. It is used only after the readers have refused a document,
-//! so it never refuses a document that can be read.
+//! The descriptions of the tables give the keys and the forms of their values. They are used only after the readers have
+//! refused a document, so that they never refuse a document that can be read.
 
 use super::document::{TomlItem, TomlValue};
 use super::flows::read_flow;
@@ -97,7 +97,7 @@ impl Walk {
         read.map_err(|error| self.errors.push(error)).ok()
     }
 
-    /// Checks a table called `path` against the keys of the schema's table `name`.
+    /// Checks a table called `path` against the keys of the table `name`.
     fn table(&mut self, path: &str, item: &TomlItem, name: &str) {
         if let Some(reader) = self.note(TableReader::new(path, item)) {
             self.keys(&reader, keys_of(name));
@@ -122,7 +122,7 @@ impl Walk {
             }
             Form::Tables(table) => {
                 for (i, item) in self.note(reader.list(name)).unwrap_or(&[]).iter().enumerate() {
-                    self.table(&element_path(table, i, item), item, table);
+                    self.table(&element_path(name, i, item), item, table);
                 }
             }
             Form::Losses => match &item.value {
@@ -140,7 +140,7 @@ impl Walk {
         }
     }
 
-    /// Checks a table whose `kind` is the name of a table of the schema; the readers report an unknown kind.
+    /// Checks a table whose `kind` is the name of a model; the readers report an unknown kind.
     fn model(&mut self, path: &str, item: &TomlItem) {
         let Some(reader) = self.note(TableReader::new(path, item)) else { return };
         let Some(Some(kind)) = self.note(reader.text("kind")) else { return };
@@ -162,30 +162,30 @@ impl Walk {
             reader.get("reading"); // the old name of `variant`
         }
         for key in descriptor.params {
-            // With a unit it may be text, which the reader of controllers checks.
-            if key.unit.is_empty() {
-                self.note(reader.value(key));
-            } else {
+            // Text with a unit is checked by the reader of controllers.
+            if key.takes_text() {
                 reader.get(key.name);
+            } else {
+                self.note(reader.value(key));
             }
         }
         self.errors.extend(reader.unknown_keys());
     }
 }
 
-/// The name of a table in an array of tables in messages, as the readers write it.
-fn element_path(table: &str, index: usize, item: &TomlItem) -> String {
+/// The name in messages of a table in the array of tables `key`, as the readers write it.
+fn element_path(key: &str, index: usize, item: &TomlItem) -> String {
     let name = match &item.value {
         TomlValue::Table(entries) => {
             entries.iter().find(|(key, _)| key == "name").map(|(_, name)| &name.value)
         }
         _ => None,
     };
-    match (name, table) {
-        (Some(TomlValue::Text(name)), "link" | "flow" | "traffic") => format!("{table}.{name}"),
-        (_, "flow") => format!("flow.flow{index}"),
+    match (name, key) {
+        (Some(TomlValue::Text(name)), "link" | "flow" | "traffic" | "change") => format!("{key}.{name}"),
+        (_, "flow" | "change") => format!("{key}.{key}{index}"),
         (_, "traffic") => format!("traffic.traffic{index}-"),
-        _ => format!("{table}[{index}]"),
+        _ => format!("{key}[{index}]"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `--set KEY=VALUE`: one value of a scenario replaced before it is read.
 
+use super::count;
 use super::document::{TomlItem, TomlValue, parse_override};
 use super::extends::parse_scenario;
 use super::renamed::{rename_keys, rename_parts};
@@ -107,8 +108,17 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
                         format!("\"loss\" is an array of {}; write loss[0] for its first", items.len());
                     return Err(refuse(message));
                 }
-                let names: Vec<String> = items.iter().enumerate().map(|(i, item)| label(i, item)).collect();
-                let Some(index) = names.iter().position(|n| n == *part) else {
+                let names = |items: &[TomlItem]| -> Vec<String> {
+                    items.iter().enumerate().map(|(i, item)| label(i, item)).collect()
+                };
+                let mut index = names(items).iter().position(|name| name == part);
+                if index.is_none() {
+                    // It can be one of those for which a table stands.
+                    count::write_out(parts[0], items)?;
+                    index = names(items).iter().position(|name| name == part);
+                }
+                let Some(index) = index else {
+                    let names = names(items);
                     let remark = nearest(part, names.iter().map(String::as_str));
                     return Err(refuse(format!("there is no \"{part}\" here; {remark}")));
                 };

@@ -92,7 +92,7 @@ impl QuicLayers<'_> {
             let layer = TableReader::new(path, item)?;
             read_layer(&layer, &mut flow, &mut set_keys)?;
             refuse_tcp_options(&layer)?;
-            layer.unknown_keys().into_iter().next().map_or(Ok(()), Err)?;
+            layer.finish()?;
         }
         let needs = flow.control.needs(&flow.flow_info(0, 0));
         flow.config.ecn |= needs.has(Signals::ECN_PER_PACKET) && !set_keys.ecn;

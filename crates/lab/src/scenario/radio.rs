@@ -35,7 +35,12 @@ pub(super) static RADIO: Table = Table::new(
             "none",
             "sides of the rectangle in which nodes move",
         ),
-        key("mobility", Form::Table("mobility"), "", "positions and movement of the nodes"),
+        key(
+            "mobility",
+            Form::Table("mobility"),
+            "",
+            "positions and movement of the nodes, such as `{ kind = \"random_waypoint\", max_speed = \"10mps\" }`",
+        ),
         key(
             "propagation",
             Form::Table("propagation"),
@@ -210,8 +215,7 @@ fn read_mobility(
     area: Option<[f64; 2]>,
     duration: Span,
 ) -> Result<Mobility> {
-    let remedy = "how they move, such as mobility = { kind = \"random_waypoint\", max_speed = \"10mps\" }";
-    let inner = table.need("mobility", table.table("mobility")?, remedy)?;
+    let Some(inner) = table.table("mobility")? else { unreachable!("the movement is required") };
     let values = inner.values(&MOBILITY, 0)?;
     let kind: &str = values.read("kind");
     for (other, keys) in [
@@ -314,7 +318,9 @@ fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
 }
 
 fn read_queue(table: &TableReader<'_>) -> Result<usize> {
-    let Some(inner) = table.table("queue")? else { return Ok(49) };
+    let Some(inner) = table.table("queue")? else {
+        return Ok(packets(&Values::of_defaults(&RADIO_QUEUE, 0)).unwrap_or_default());
+    };
     if let Some(kind) = inner.text("kind")?.filter(|kind| *kind != "droptail")
         && net::qdisc::disciplines().any(|discipline| discipline.name() == kind)
     {
@@ -323,9 +329,15 @@ fn read_queue(table: &TableReader<'_>) -> Result<usize> {
         );
         return Err(inner.error("kind", message));
     }
-    match inner.values(&RADIO_QUEUE, 0)?.read("limit") {
-        Limit::Packets(n) if n <= 1_000_000 => Ok(n as usize),
-        _ => Err(inner.error("limit", "must be packets, such as \"49p\", at most a million")),
+    let wrong = || inner.error("limit", "must be packets, such as \"49p\", at most a million");
+    packets(&inner.values(&RADIO_QUEUE, 0)?).ok_or_else(wrong)
+}
+
+/// The limit of an interface queue, packets; none if it is not a possible number of packets.
+fn packets(queue: &Values) -> Option<usize> {
+    match queue.read("limit") {
+        Limit::Packets(n) if n <= 1_000_000 => Some(n as usize),
+        _ => None,
     }
 }
 

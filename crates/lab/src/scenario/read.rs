@@ -10,7 +10,7 @@ use super::paths::Routers;
 use super::table::TableReader;
 use super::top::{SCENARIO, SEED, read_times};
 use super::transports::Defaults;
-use super::{cellular, mistakes, overrides, topologies, traffic, wifi};
+use super::{cellular, count, mistakes, overrides, topologies, traffic, wifi};
 use crate::error::{ScenarioError, nearest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,6 +31,7 @@ impl Scenario {
 
     /// Reads a scenario from a document. Its `sweep` is ignored. The error has all mistakes of the document.
     pub(crate) fn read(document: &TomlItem) -> Result<Scenario> {
+        let document = &*count::written_out(document)?;
         Scenario::read_tables(document).map_err(|first| mistakes::all(document, first))
     }
 
@@ -43,7 +44,10 @@ impl Scenario {
     /// Reads everything but the changes.
     pub(super) fn read_unchanged(document: &TomlItem) -> Result<Scenario> {
         let top = TableReader::new("", document)?;
-        let values = top.values(&SCENARIO, 0)?;
+        let values = top.described(&SCENARIO, 0)?;
+        if top.has("extends") {
+            return Err(top.error("extends", "is for the text of a file; it cannot be assigned"));
+        }
         let (duration, warmup) = read_times(&top, &values)?;
         let radio = RadioNetwork::read(&top, duration)?;
         let (radio, generated) = radio.map_or((None, Vec::new()), |(r, flows)| (Some(Arc::new(r)), flows));
@@ -97,6 +101,7 @@ impl Scenario {
         if let Some(satellites) = &satellites {
             check_ground(link_items, &links, &satellites.system)?;
         }
+        top.finish()?;
         Ok(Scenario {
             title: values.read("title"),
             duration,

@@ -133,6 +133,7 @@ pub(super) static HANDOFF: Table =
     Table::new("handoff", "`handoff` of a constellation", &[HandoffOptions::KEYS]);
 
 params::options! {
+    /// The rules of hand-offs of a constellation.
     pub struct HandoffOptions {
         rule: Rule = Word(Rule::NAMES), ["\"ns2\""],
             "the satellite that a terminal changes to: as in ns-2, or the highest; `\"every\"`: it uses all visible ones, and the shortest path decides";
@@ -176,8 +177,11 @@ impl Satellites {
         let degrees = |key: &str, default: f64| values.optional::<Angle>(key).map_or(default, Angle::degrees);
         let mask = degrees("elevation_mask", if iridium { 8.2 } else { 25.0 });
         let isl_latitude = degrees("isl_latitude_limit", if iridium { 60.0 } else { 90.0 });
-        let cross_seam_longitude = degrees("cross_seam_longitude", 10.0);
+        let cross_seam_longitude = values.read::<Angle>("cross_seam_longitude").degrees();
         let (cross_seam, bent_pipe): (bool, bool) = (values.read("cross_seam"), values.read("bent_pipe"));
+        if bent_pipe {
+            table.refuse(&["isl"], "bent_pipe = true")?;
+        }
         let epoch: Span = values.read("epoch");
         let mut constellation = if kind == "tle" {
             read_tle(&table, &values, until)?

@@ -88,15 +88,43 @@ impl<'a> TableReader<'a> {
     }
 
     /// The values of the keys of `table`, of which this is one; defaults under profile number `profile`. Without the name of
-    /// a model and without inner tables. Fails with the first wrong value, missing key or unknown key.
-    pub fn values(&self, table: &Table, profile: usize) -> Result<Values> {
-        let values = Values::new(table, profile, |key| match self.value(key)? {
+    /// a model. Fails with the first wrong value, missing key or unknown key.
+    pub fn values(&self, table: &'static Table, profile: usize) -> Result<Values> {
+        let values = self.described(table, profile)?;
+        self.finish()?;
+        Ok(values)
+    }
+
+    /// As `values`, but unknown keys are permitted until `finish`.
+    pub fn described(&self, table: &'static Table, profile: usize) -> Result<Values> {
+        Values::new(table, profile, |key| match self.value(key)? {
             // `TableReader::kind` has read the name of a model.
             _ if key.name == "kind" && key.form.is_name(table.name) => Ok(None),
             None if key.is_required() => Err(self.missing_key(key)),
             value => Ok(value),
-        })?;
-        self.unknown_keys().into_iter().next().map_or(Ok(values), Err)
+        })
+    }
+
+    /// Fails if the table has a key that was not read.
+    pub fn finish(&self) -> Result<()> {
+        self.unknown_keys().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// An error about an element of the array `key`.
+    pub fn element_error(
+        &self,
+        key: &'static str,
+        index: usize,
+        message: impl Into<String>,
+    ) -> ScenarioError {
+        let element = match self.get(key).map(|item| &item.value) {
+            Some(TomlValue::List(items)) => items.get(index),
+            _ => None,
+        };
+        match element {
+            Some(item) => ScenarioError::new(&item.origin, &self.path(key), message),
+            None => self.error(key, message),
+        }
     }
 
     /// An error about `key`, which must be in the table and is not.
@@ -151,12 +179,9 @@ impl<'a> TableReader<'a> {
     /// The value of `key`, checked against its form; none if the table does not have it.
     pub fn value(&self, key: &'static Key) -> Result<Option<Value>> {
         let Some(item) = self.get(key.name) else { return Ok(None) };
-        key.form.value(&raw(&item.value)).map(Some).map_err(|FormError { element, message }| {
-            let element = match (&item.value, element) {
-                (TomlValue::List(items), Some(index)) => items.get(index),
-                _ => None,
-            };
-            ScenarioError::new(&element.unwrap_or(item).origin, &self.path(key.name), message)
+        key.form.value(&raw(&item.value)).map(Some).map_err(|FormError { element, message }| match element {
+            Some(index) => self.element_error(key.name, index, message),
+            None => self.error(key.name, message),
         })
     }
 

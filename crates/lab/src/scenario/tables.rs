@@ -19,11 +19,16 @@ use super::wifi::{AP_QUEUE, EDCA, EDCA_CATEGORY, FIXED_RATE, WIFI, WIFI_RATE};
 use net::impairment::KINDS;
 use net::qdisc::disciplines;
 use net::{RATES, REQUEST_GRANT, ROUTERS};
-use params::{Form, Key, Table};
+use params::{Form, Key, Model, Table};
+
+/// The models of rates.
+pub(crate) fn rates() -> impl Iterator<Item = &'static Model> + Clone {
+    RATES.iter().chain([&WIFI_RATE, &CELLULAR_RATE, &REQUEST_GRANT])
+}
 
 /// Every table of a scenario.
 pub fn tables() -> impl Iterator<Item = &'static Table> {
-    let rates = RATES.iter().chain([&WIFI_RATE, &CELLULAR_RATE, &REQUEST_GRANT]).map(|model| &model.table);
+    let rates = rates().map(|model| &model.table);
     let routers = ROUTERS.iter().map(|router| &router.model.table);
     let queues = disciplines().map(|discipline| &discipline.model.table);
     let losses = KINDS.iter().map(|kind| &kind.model.table);
@@ -55,4 +60,101 @@ pub(super) fn table_of_kind(kind: &str) -> Option<&'static Table> {
 /// The keys of the table called `name`: that of a model too, such as a queue discipline.
 pub(crate) fn keys_of(name: &str) -> impl Iterator<Item = &'static Key> + Clone {
     tables().find(|table| table.name == name).into_iter().flat_map(Table::keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Scenario;
+    use super::*;
+    use params::{Raw, Value, reads};
+    use std::path::{Path, PathBuf};
+
+    /// The tables that are no list of options or of a model: their readers read the keys one by one.
+    const READ_BY_KEY: [&Table; 18] = [
+        &SCENARIO,
+        &LINK,
+        &BACK,
+        &WIFI,
+        &AP_QUEUE,
+        &FIXED_RATE,
+        &TOPOLOGY,
+        &FLOW,
+        &UDP,
+        &TRAFFIC,
+        &CHANGE,
+        &CONSTELLATION,
+        &TRANSMITTER,
+        &TERMINAL,
+        &RADIO,
+        &MOBILITY,
+        &RADIO_TRAFFIC,
+        &RADIO_QUEUE,
+    ];
+
+    /// Keys that are read before the values of their table, or that have one value only.
+    const BEFORE: [&str; 14] = [
+        "scenario.extends",
+        "link.name",
+        "link.count",
+        "flow.name",
+        "flow.count",
+        "traffic.name",
+        "traffic.from",
+        "traffic.to",
+        "change.name",
+        "constellation.file",
+        "mobility.file",
+        "radio.profile",
+        "radio_queue.kind",
+        "fixed_rate.kind",
+    ];
+
+    /// What no file of the repository has.
+    const MORE: &str = r#"
+duration = "1s"
+wifi = [{ name = "w", ap = "b", ap_queue = { kind = "shared" } }]
+link = [
+  { ends = ["a", "b"], rate = "1Mbps", delay = "1ms" },
+  { ends = ["b", "c"], rate = { kind = "wifi", medium = "w", rate_control = { kind = "fixed", mcs = 1 } } },
+]
+topology = [{ kind = "leaf_spine", leaves = 1, spines = 1, hosts = 2, host_rate = "1Gbps", fabric_rate = "1Gbps", delay = "1us" }]
+flow = [{ from = "a", to = "c" }]
+change = [{ at = "0.5s", do = "blackout", link = "a->b", duration = "1ms" }]
+"#;
+
+    fn scenarios(folder: &Path, files: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                scenarios(&path, files);
+            } else if path.extension().is_some_and(|ending| ending == "toml") {
+                files.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn every_described_key_is_read() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut files = Vec::new();
+        for folder in ["scenarios", "python/ackclock/suite/definitions", "examples", "tests"] {
+            scenarios(&root.join(folder), &mut files);
+        }
+        reads::take();
+        Scenario::parse("more", MORE, &[]).unwrap();
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let _ = Scenario::parse(&file.to_string_lossy(), &text, &[]); // some files are no scenarios
+        }
+        let read = reads::take();
+        let has_value = |key: &&Key| key.form.value(&Raw::Table) != Ok(Value::Inner);
+        let mut unread = Vec::new();
+        for table in READ_BY_KEY {
+            let keys = table.keys().filter(has_value);
+            let unread_keys = keys.filter(|key| !read.contains(&(table.name, key.name.into())));
+            unread.extend(unread_keys.map(|key| format!("{}.{}", table.name, key.name)));
+        }
+        unread.retain(|key| !BEFORE.contains(&key.as_str()));
+        assert!(unread.is_empty(), "{unread:?}");
+    }
 }

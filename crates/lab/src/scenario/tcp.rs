@@ -126,7 +126,7 @@ impl TcpLayers<'_> {
             read_layer(&layer, &mut flow)?;
             set_keys.extend(layer.keys());
             flow.options_set.0.extend(layer.keys().map(str::to_string));
-            layer.unknown_keys().into_iter().next().map_or(Ok(()), Err)?;
+            layer.finish()?;
         }
         // Three defaults depend on other options: in ns-2 the initial threshold on the window, and the header size on
         // the timestamps; in Linux the number of SACK blocks on the timestamps.

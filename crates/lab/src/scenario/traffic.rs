@@ -10,7 +10,7 @@ use crate::error::ScenarioError;
 use cc::detmath;
 use engine::Stream;
 use params::Form::{self, AtLeast, Number, Quantity, Text, TextOrTexts};
-use params::{Table, Unit, key};
+use params::{Key, Table, Unit, key};
 use std::borrow::Cow;
 use units::Span;
 
@@ -68,8 +68,8 @@ pub(super) static TRAFFIC: Table = Table::new(
     "`[[traffic]]`",
     &[&[
         key("name", Text, "`traffic0-`, ...", "name of the source; its flows add a number"),
-        key("from", TextOrTexts, "", "node, or nodes, that send data"),
-        key("to", TextOrTexts, "", "node, or nodes, that receive data"),
+        FROM,
+        TO,
         key("load", AtLeast(Unit::Rate, "6Mbps", "1bps"), "", "mean offered payload"),
         key("size", AtLeast(Unit::Size, "30kB", "1B"), "", "mean size of a flow"),
         key(
@@ -92,6 +92,10 @@ pub(super) static TRAFFIC: Table = Table::new(
     ]],
 );
 
+const FROM: Key = key("from", TextOrTexts, "", "node, or nodes, that send data");
+
+const TO: Key = key("to", TextOrTexts, "", "node, or nodes, that receive data");
+
 impl Traffic {
     pub(super) fn read(
         index: usize,
@@ -101,11 +105,12 @@ impl Traffic {
         duration: Span,
     ) -> Result<Traffic> {
         let (reader, name) = TableReader::named("traffic", index, item, || format!("traffic{index}-"))?;
-        let values = reader.values(&TRAFFIC, 0)?;
-        let ends: [Vec<String>; 2] = [values.read("from"), values.read("to")];
+        // Unknown keys come last, so that they do not hide a node that does not exist.
+        let ends: [Vec<String>; 2] = [reader.read(&FROM)?, reader.read(&TO)?];
         for (from, to) in ends[0].iter().flat_map(|from| ends[1].iter().map(move |to| (from, to))) {
             check_ends(&reader, nodes, from, to)?;
         }
+        let values = reader.values(&TRAFFIC, 0)?;
         let start = values.read("start");
         let stop = values.optional("stop").unwrap_or(duration);
         if stop <= start {

@@ -63,8 +63,10 @@ pub(super) fn read_udp(udp: &TableReader<'_>) -> Result<FlowKind> {
         schedule = vec![(Span::ZERO, peak), (burst, base)];
         period = Some(cycle);
     }
-    let bursts: Vec<_> = values.optional("bursts").unwrap_or_default();
-    if !bursts.is_empty() {
+    if let Some(bursts) = values.optional::<Vec<_>>("bursts") {
+        if bursts.is_empty() {
+            return Err(udp.error("bursts", "has no burst; leave it out"));
+        }
         schedule = steps_of(&bursts, base);
         if let Some((_, rate)) = schedule.iter().find(|(_, rate)| *rate > FASTEST) {
             return Err(udp.error("bursts", format!("{rate} is more than {FASTEST}")));
@@ -80,8 +82,8 @@ pub(super) fn read_udp(udp: &TableReader<'_>) -> Result<FlowKind> {
 /// The steps of `schedule`, after a plain rate until the first of them.
 fn read_schedule(udp: &TableReader<'_>, values: &Values, rate: Option<Rate>) -> Result<Vec<(Span, Rate)>> {
     let steps: Vec<(Span, Rate)> = values.optional("schedule").unwrap_or_default();
-    if !steps.is_sorted_by(|a, b| a.0 < b.0) {
-        return Err(udp.error("schedule", "steps must come in the order of time"));
+    if let Some(before) = steps.windows(2).position(|pair| pair[0].0 >= pair[1].0) {
+        return Err(udp.element_error("schedule", before + 1, "steps must come in the order of time"));
     }
     let plain = rate.filter(|_| steps.first().is_none_or(|first| first.0 > Span::ZERO));
     Ok(plain.map(|rate| (Span::ZERO, rate)).into_iter().chain(steps).collect())

@@ -177,7 +177,7 @@ pub(super) fn read_rate(table: &TableReader<'_>) -> Result<DirectionOptions> {
         Some("ideal") => RateControl::Ideal,
         Some(_) => RateControl::Minstrel,
         None => {
-            let fixed = table.need("rate_control", table.table("rate_control")?, "such as \"minstrel\"")?;
+            let Some(fixed) = table.table("rate_control")? else { unreachable!("the default is a word") };
             RateControl::Fixed(fixed.values(&FIXED_RATE, 0)?.read("mcs"))
         }
     };
@@ -222,13 +222,17 @@ fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
     Ok(Wifi { ap: values.read("ap"), phy, channel, options, queue, edca, name })
 }
 
+/// The number at the begin of one of the words of a key, such as "20MHz".
+fn leading_number(word: &str) -> u32 {
+    let digits = word.bytes().take_while(u8::is_ascii_digit);
+    digits.fold(0, |number, digit| 10 * number + u32::from(digit - b'0'))
+}
+
 /// The physical layer of a basic service set.
 fn read_phy(table: &TableReader<'_>, values: &Values) -> Result<Phy> {
     let standard: Standard = values.read("standard");
-    let mega = |key: &str, unit: &str| -> Option<u32> {
-        values.optional::<&str>(key)?.strip_suffix(unit)?.parse().ok()
-    };
-    let width = mega("width", "MHz").unwrap_or(if standard == Standard::N { 20 } else { 80 });
+    let default_width = if standard == Standard::N { 20 } else { 80 };
+    let width = values.optional("width").map_or(default_width, leading_number);
     let (streams, guard): (u32, Span) = (values.read("streams"), values.read("guard"));
     let guards = standard.guards();
     if !guards.iter().any(|tenths| Span::from_ps(tenths * 100_000) == guard) {
@@ -240,7 +244,7 @@ fn read_phy(table: &TableReader<'_>, values: &Values) -> Result<Phy> {
     }
     let mut phy =
         Phy::new(standard, width, streams, guard).map_err(|message| table.error("width", message))?;
-    phy.control = mega("control_rate", "Mbps").unwrap_or(phy.control);
+    phy.control = leading_number(values.read("control_rate"));
     phy.window = values.optional("window").unwrap_or(phy.window);
     if standard != Standard::Ax && phy.window > 64 {
         return Err(table.error("window", format!("{} is not between 1 and 64", phy.window)));

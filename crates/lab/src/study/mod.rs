@@ -10,10 +10,10 @@ pub use pool::{Done, Job, Pool};
 use crate::error::{Origin, ScenarioError};
 use crate::scenario::SEED;
 use crate::scenario::document::{TomlItem, TomlValue};
-use crate::scenario::overrides;
 use crate::scenario::table::TableReader;
 use crate::scenario::write::toml_text;
 use crate::scenario::{Scenario, ScenarioText};
+use crate::scenario::{count, overrides};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -227,7 +227,7 @@ impl Study {
     /// The scenario of a point as TOML that extends nothing, with TCP also over QUIC. The files that it names are relative to
     /// `folder`.
     pub fn text(&self, point: usize, folder: &Path) -> Result<String> {
-        Ok(toml_text(&self.document_of(point)?, folder))
+        Ok(toml_text(&*count::written_out(&self.document_of(point)?)?, folder))
     }
 
     fn document_of(&self, point: usize) -> Result<TomlItem> {

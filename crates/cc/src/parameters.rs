@@ -1,7 +1,7 @@
 //! Parameters of controllers: keys as those of tables, declared once with values, unit, default and source.
 
 use crate::policy::Plan;
-use ::params::{Form, Key, Raw, Values};
+use params::{Form, Key, Raw, Values};
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,20 +13,20 @@ pub(crate) const fn number(
     unit: &'static str,
     doc: &'static str,
 ) -> Key {
-    Key { unit, ..::params::key(name, Form::Number(min, max), default, doc) }
+    Key { unit, ..params::key(name, Form::Number(min, max), default, doc) }
 }
 
 /// On or off.
 pub(crate) const fn switch(name: &'static str, default: bool, doc: &'static str) -> Key {
-    ::params::key(name, Form::Switch, if default { "true" } else { "false" }, doc)
+    params::key(name, Form::Switch, if default { "true" } else { "false" }, doc)
 }
 
 /// One of several words; the first is the default.
 macro_rules! choice {
     ($name:literal, [$first:literal $(, $word:literal)* $(,)?], $doc:expr $(,)?) => {
-        ::params::key(
+        params::key(
             $name,
-            ::params::Form::Word(&[$first $(, $word)*]),
+            params::Form::Word(&[$first $(, $word)*]),
             concat!("\"", $first, "\""),
             $doc,
         )

@@ -1,0 +1,146 @@
+//! `count` of a link or a flow: one table for many.
+
+use super::document::{TomlItem, TomlValue};
+use super::table::TableReader;
+use crate::error::ScenarioError;
+use params::Form::Integer;
+use params::{Key, key};
+use std::borrow::Cow;
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+/// The number of links or flows for which a table stands.
+pub(super) const COUNT: Key = key(
+    "count",
+    Integer(1, 100_000),
+    "none",
+    "the table stands for so many: `{n}` in its texts is the number of each, from 0; a name without it has the number at its end",
+);
+
+/// What stands for the number in texts.
+const NUMBER: &str = "{n}";
+
+/// The document with each table that has a `count` written out.
+pub(crate) fn written_out(document: &TomlItem) -> Result<Cow<'_, TomlItem>> {
+    let mut document = Cow::Borrowed(document);
+    for kind in ["link", "flow"] {
+        let TomlValue::Table(entries) = &document.value else { return Ok(document) };
+        let Some(place) = entries.iter().position(|(key, _)| key == kind) else { continue };
+        let TomlValue::List(items) = &entries[place].1.value else { continue };
+        if items.iter().any(has_count)
+            && let TomlValue::Table(entries) = &mut document.to_mut().value
+            && let TomlValue::List(items) = &mut entries[place].1.value
+        {
+            write_out(kind, items)?;
+        }
+    }
+    Ok(document)
+}
+
+/// Puts so many tables in the place of each of `items` that has a `count`, which are called `kind` in messages.
+pub(super) fn write_out(kind: &str, items: &mut Vec<TomlItem>) -> Result<()> {
+    let mut all = Vec::new();
+    for (index, item) in items.drain(..).enumerate() {
+        if !has_count(&item) {
+            all.push(item);
+            continue;
+        }
+        let count: u64 = TableReader::new(format!("{kind}[{index}]"), &item)?.read(&COUNT)?;
+        all.extend((0..count).map(|number| numbered(&item, number)));
+    }
+    *items = all;
+    Ok(())
+}
+
+fn has_count(item: &TomlItem) -> bool {
+    matches!(&item.value, TomlValue::Table(entries) if entries.iter().any(|(key, _)| key == COUNT.name))
+}
+
+/// The table with a number.
+fn numbered(item: &TomlItem, number: u64) -> TomlItem {
+    let mut table = item.clone();
+    if let TomlValue::Table(entries) = &mut table.value {
+        entries.retain(|(key, _)| key != COUNT.name);
+        for (key, item) in entries {
+            match &mut item.value {
+                TomlValue::Text(name) if key == "name" && !name.contains(NUMBER) => *name += NUMBER,
+                _ => {}
+            }
+            replace(item, &number.to_string());
+        }
+    }
+    table
+}
+
+fn replace(item: &mut TomlItem, number: &str) {
+    match &mut item.value {
+        TomlValue::Text(text) if text.contains(NUMBER) => *text = text.replace(NUMBER, number),
+        TomlValue::List(items) => items.iter_mut().for_each(|item| replace(item, number)),
+        TomlValue::Table(entries) => entries.iter_mut().for_each(|(_, item)| replace(item, number)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Scenario;
+
+    const TEXT: &str = r#"
+duration = "1s"
+link = [
+  { ends = ["r", "d"], rate = "1Mbps", delay = "1ms" },
+  { name = "access", count = 3, ends = ["s{n}", "r"], rate = "9Mbps", delay = "1{n}ms", back = { loss = { kind = "scripted", flow = "f{n}", packets = [1] } } },
+]
+[[flow]]
+name = "f"
+count = 3
+from = "s{n}"
+to = "d"
+start = "{n}00ms"
+[[flow]]
+name = "last"
+from = "r"
+to = "d"
+"#;
+
+    fn read(sets: &[&str]) -> Result<Scenario, String> {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        Scenario::parse("s", TEXT, &sets).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_table_stands_for_many() {
+        let scenario = read(&[]).unwrap();
+        let names: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+        assert_eq!(names, ["f0", "f1", "f2", "last"]);
+        assert_eq!((scenario.flows[2].from.as_str(), scenario.flows[2].start.seconds()), ("s2", 0.2));
+        let access = &scenario.links[3];
+        assert_eq!((access.name.as_deref(), &access.ends), (Some("access2"), &["s2".into(), "r".into()]));
+        assert_eq!(access.directions[0].delay.seconds(), 0.012);
+        assert_eq!(access.directions[1].losses[0].flow().as_deref(), Some("f2"));
+    }
+
+    #[test]
+    fn the_number_and_each_of_them_can_be_set() {
+        let sets = ["link.access.count=5", "flow.f.count=5", "flow.f4.stop=900ms", "link.access4.rate=2Mbps"];
+        let scenario = read(&sets).unwrap();
+        assert_eq!(scenario.flows.len(), 6);
+        assert_eq!(scenario.flows[4].stop.map(|stop| stop.seconds()), Some(0.9));
+        assert_eq!(scenario.links[5].directions[0].rate.bps(), 2_000_000);
+        let change = ["change.c.at=500ms", "change.c.set={ \"flow.f1.stop\" = \"800ms\" }"];
+        assert_eq!(read(&change).unwrap().changes.len(), 1);
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        for (set, message) in [
+            ("flow.f.count=0", "flow[0].count: 0 is not between 1 and 100000"),
+            ("flow.f.count=4", "flow.f3.from: there is no node \"s3\"; did you mean \"s0\"?"),
+            ("flow.f7.stop=1s", "there is no \"f7\" here; did you mean \"f0\"?"),
+            ("flow.f.name=g{n}{n}", "names the flow \"f0\", which does not exist"),
+        ] {
+            let error = read(&[set]).unwrap_err();
+            assert!(error.contains(message), "{set}: {error}");
+        }
+    }
+}
