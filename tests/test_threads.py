@@ -13,8 +13,9 @@ from conftest import Command, without_cost
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
 from growth import fabric
+from threads import dumbbell
 
-FABRIC = fabric(8, 0.05)
+FABRIC = fabric(8, 0.08)
 
 
 def test_the_results_do_not_depend_on_the_threads() -> None:
@@ -28,6 +29,15 @@ def test_the_results_do_not_depend_on_the_threads() -> None:
         assert without_cost(several.outcome) == without_cost(one.outcome)
         assert several.outcome["engine"]["packet_hops"] == one.outcome["engine"]["packet_hops"]
     assert max(progress) == 1.0
+
+
+def test_a_small_run_that_can_go_on_without_parts_has_the_same_results() -> None:
+    """With 10 flows the speeds decide in the middle whether the run is divided; with 400 they do not."""
+    for flows, duration_s in ((10, 20), (400, 15)):
+        scenario = Scenario.parse(dumbbell(flows, "1Gbps", duration_s))
+        one, two = scenario.run(), scenario.run(threads=2)
+        assert two.one_thread in {None, "the machine has one processor"}
+        assert without_cost(two.outcome) == without_cost(one.outcome)
 
 
 def test_the_command(tmp_path: Path, ackclock: Command) -> None:

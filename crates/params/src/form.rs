@@ -324,6 +324,7 @@ impl Form {
             Form::AtLeast(_, _, min) if SMALLEST.contains(&min) => "more than zero".into(),
             Form::AtLeast(_, _, min) => format!("at least {min}"),
             Form::Bytes(min, max) | Form::BytesOr(min, max, _) if min <= 1 && max >= 1 << 20 => String::new(),
+            Form::Bytes(min, max) if max >= UNBOUNDED => format!("at least {min} bytes"),
             Form::Bytes(min, max) | Form::BytesOr(min, max, _) => format!("from {min} to {max} bytes"),
             _ => String::new(),
         }

@@ -111,6 +111,11 @@ pub fn exchange_link(one: &mut Network, other: &mut Network, link: LinkId) {
     other.links.unsent.extend(first.map(|unsent| (link.0, unsent)));
 }
 
+/// Packets that the links have accepted so far: the packet-hops of the network.
+pub fn packet_hops(network: &Network) -> u64 {
+    network.links.states.iter().map(|link| link.accepted).sum()
+}
+
 /// The number of packets on each link, apart from those that wait in its queue.
 pub fn in_flight(network: &Network, event_queue: &EventQueue<Packet>) -> Vec<u64> {
     let mut counts = vec![0u64; network.links.states.len()];

@@ -15,7 +15,7 @@ use super::border::Border;
 use super::{Inner, Run, memory};
 use crate::clock::wall_time;
 use net::LinkId;
-use net::cut::{Cut, exchange_link, in_flight, set_elsewhere};
+use net::cut::{Cut, exchange_link, in_flight, packet_hops, set_elsewhere};
 use part::{Part, receive};
 pub use plan::PartFacts;
 use plan::Plan;
@@ -32,6 +32,10 @@ pub struct Parts {
     threads: usize,
     /// None for tests, which use all threads.
     speeds: Option<Speeds>,
+    /// The run without parts, until its speed has been compared with that of the parts.
+    whole: Option<Box<Part>>,
+    /// Whether the run without parts is faster and has taken the place of the parts.
+    is_whole: bool,
 }
 
 impl Parts {
@@ -43,8 +47,14 @@ impl Parts {
         if processors < 2 {
             return Err("the machine has one processor".into());
         }
-        let mut parts = Parts::of(run, |simulation| Plan::useful(simulation, most.min(processors)))?;
-        parts.speeds = Some(Speeds::default());
+        let mut whole = None;
+        let mut parts = Parts::of(run, |simulation| {
+            let plan = Plan::useful(simulation, most.min(processors))?;
+            let is_small = simulation.endpoints.len() <= MOST_COMPARED;
+            whole = is_small.then(|| simulation.fork()).transpose().map_err(|error| error.to_string())?;
+            Ok(plan)
+        })?;
+        (parts.speeds, parts.whole) = (Some(Speeds::default()), whole.map(Box::new));
         Ok(parts)
     }
 
@@ -62,8 +72,15 @@ impl Parts {
         memory::room_for((parts - 1) * simulation.endpoints.len())?;
         let forks = (1..parts).map(|_| simulation.fork().map_err(|error| error.to_string()));
         let others = forks.collect::<Result<Vec<Part>, String>>()?;
-        let mut all =
-            Parts { others, threads: parts.min(processors()), shared: Vec::new(), speeds: None, plan };
+        let mut all = Parts {
+            others,
+            threads: parts.min(processors()),
+            shared: Vec::new(),
+            speeds: None,
+            whole: None,
+            is_whole: false,
+            plan,
+        };
         all.shared.resize_with(parts, Shared::default);
         let topology = &simulation.topology;
         let links = topology.link_ids();
@@ -84,6 +101,9 @@ impl Parts {
     /// then it has the results of all parts.
     pub fn advance(&mut self, run: &mut Run, events: u64) -> bool {
         let Inner::Plain(first) = &mut run.inner else { return true };
+        if self.is_whole {
+            return first.advance(events.min(OF_ONE_CALL), Time::NEVER);
+        }
         if first.border.is_none() {
             return true;
         }
@@ -102,8 +122,28 @@ impl Parts {
         first.reached = self.others.iter().fold(first.reached, |least, part| least.min(part.reached));
         if ended {
             self.collect(first);
+        } else if self.speeds.as_ref().is_some_and(|speeds| speeds.calls == TRIALS) {
+            self.compare(first);
         }
         ended
+    }
+
+    /// Puts the run without parts in the place of `first` if it is faster than the parts: with a small state the messages cost
+    /// more than a second thread gains.
+    fn compare(&mut self, first: &mut Part) {
+        let (Some(mut whole), Some(speeds)) = (self.whole.take(), &self.speeds) else { return };
+        let hops: u64 = self.others.iter().map(|part| packet_hops(&part.network)).sum();
+        let hops_of_event = (hops + packet_hops(&first.network)) as f64 / self.events(first).max(1) as f64;
+        whole.advance(TRIAL, Time::NEVER); // reads the copy into the caches
+        let (wall, before) = (whole.wall, packet_hops(&whole.network));
+        whole.advance(TRIAL, Time::NEVER);
+        let speed = (packet_hops(&whole.network) - before) as f64 / (whole.wall - wall).max(1) as f64;
+        if speed > GAIN * speeds.several.max(speeds.one) * hops_of_event {
+            (whole.cpu, whole.wall) = (whole.cpu + first.cpu, whole.wall + first.wall);
+            *first = *whole;
+            self.others = Vec::new();
+            self.is_whole = true;
+        }
     }
 
     /// Events so far in all parts.
@@ -188,8 +228,17 @@ struct Speeds {
 
 /// Calls after which both speeds are measured again.
 const CALLS: u32 = 16;
+/// The first calls, which measure both speeds.
+const TRIALS: u32 = 3;
 /// Events of a call that measures a speed.
 const TRIAL: u64 = 30_000;
+/// Flows up to which the run without parts is compared. The state of more does not fit into a cache, and half of it does: what
+/// such runs gain on two threads does not show at their begin.
+const MOST_COMPARED: usize = 300;
+/// How much faster the run without parts must be.
+const GAIN: f64 = 1.05;
+/// Events of a call without parts, some 10 ms.
+const OF_ONE_CALL: u64 = 200_000;
 
 impl Speeds {
     /// The number of threads of the next call, and its events, at most `events`.

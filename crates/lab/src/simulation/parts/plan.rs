@@ -41,8 +41,8 @@ const RECEIVER: f64 = 1.0;
 /// Packet-hops of a part in the time of the least delay below which its thread waits for others most of the time: an exchange
 /// takes as long as some packet-hops.
 const LEAST_HOPS: f64 = 12.0;
-/// Packet-hops of a run that takes one thread some hundredths of a second.
-const LEAST_RUN: f64 = 2e6;
+/// Packet-hops of a run that takes one thread some tenths of a second.
+const LEAST_RUN: f64 = 5e6;
 /// The work of the largest part over the mean of all, at most.
 const MOST: f64 = 1.25;
 /// The size of a packet for the estimate, bits.
