@@ -56,7 +56,7 @@ def test_errors_have_parts() -> None:
     with pytest.raises(ScenarioError) as caught:
         Scenario.parse('duration = "1s"\nspeed = 3\n', file="x.toml")
     error = caught.value
-    assert (error.file, error.line, error.key) == ("x.toml", 2, "speed")
+    assert (error.file, error.line, error.key) == ("x.toml", 1, "link")
     with pytest.raises(ScenarioError, match=r"tcp\.receive_windw"):
         Scenario.build(DOCUMENT, ["tcp.receive_windw=1"])
     with pytest.raises(OSError, match="nowhere"):

@@ -17,6 +17,9 @@ pub(super) const COUNT: Key = key(
     "the table stands for so many: `{n}` in its texts is the number of each, from 0; a name without it has the number at its end",
 );
 
+/// The most values of all tables that are written out, to bound the memory for a file from elsewhere.
+const MOST_VALUES: u64 = 20_000_000;
+
 /// What stands for the number in texts.
 const NUMBER: &str = "{n}";
 
@@ -39,17 +42,32 @@ pub(crate) fn written_out(document: &TomlItem) -> Result<Cow<'_, TomlItem>> {
 
 /// Puts so many tables in the place of each of `items` that has a `count`, which are called `kind` in messages.
 pub(super) fn write_out(kind: &str, items: &mut Vec<TomlItem>) -> Result<()> {
-    let mut all = Vec::new();
+    let (mut all, mut values) = (Vec::new(), 0);
     for (index, item) in items.drain(..).enumerate() {
         if !has_count(&item) {
             all.push(item);
             continue;
         }
-        let count: u64 = TableReader::new(format!("{kind}[{index}]"), &item)?.read(&COUNT)?;
+        let reader = TableReader::new(format!("{kind}[{index}]"), &item)?;
+        let count: u64 = reader.read(&COUNT)?;
+        values += count * size(&item);
+        if values > MOST_VALUES {
+            return Err(reader.error(COUNT.name, "the tables become too large; write a smaller number"));
+        }
         all.extend((0..count).map(|number| numbered(&item, number)));
     }
     *items = all;
     Ok(())
+}
+
+/// The number of values in a table; a long text counts as several.
+fn size(item: &TomlItem) -> u64 {
+    match &item.value {
+        TomlValue::Text(text) => 1 + text.len() as u64 / 64,
+        TomlValue::List(items) => 1 + items.iter().map(size).sum::<u64>(),
+        TomlValue::Table(entries) => 1 + entries.iter().map(|(_, item)| size(item)).sum::<u64>(),
+        _ => 1,
+    }
 }
 
 fn has_count(item: &TomlItem) -> bool {
@@ -135,6 +153,7 @@ to = "d"
     fn mistakes_are_told() {
         for (set, message) in [
             ("flow.f.count=0", "flow[0].count: 0 is not between 1 and 100000"),
+            ("flow.f.udp={ rate = \"1Mbps\", bursts = [] }", "bursts: has no burst"),
             ("flow.f.count=4", "flow.f3.from: there is no node \"s3\"; did you mean \"s0\"?"),
             ("flow.f7.stop=1s", "there is no \"f7\" here; did you mean \"f0\"?"),
             ("flow.f.name=g{n}{n}", "names the flow \"f0\", which does not exist"),
@@ -142,5 +161,8 @@ to = "d"
             let error = read(&[set]).unwrap_err();
             assert!(error.contains(message), "{set}: {error}");
         }
+        let large = format!("flow.f.title={:?}", "x".repeat(100_000));
+        let error = read(&[&large, "flow.f.count=100000"]).unwrap_err();
+        assert!(error.contains("flow[0].count: the tables become too large"), "{error}");
     }
 }
