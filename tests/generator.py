@@ -45,7 +45,7 @@ class Generator:
     PARTS: ClassVar = {"congestion_control": 0.8, "recovery": 0.5, "mobility": 1, "area": 1}
     """Part of the tables that have a key, where it differs."""
     LEFT_OUT = frozenset({"fit", "python", "extends", "sweep", "count"})
-    """Keys that name other files, the axes of studies, and the number for which a table stands (`change` has its own)."""
+    """Keys that name other files, axes of studies, and the number for which a table stands (`change` has its own)."""
 
     def __init__(self, number: int) -> None:
         self.random = random.Random(number)
