@@ -145,3 +145,11 @@ def test_an_axis_of_the_name_is_refused() -> None:
     assert Study.parse(text).axes["on"] == ["a", "b"]
     with pytest.raises(BadInput, match="is the axis of --on"):
         Study.parse(text, on="quic")
+
+
+@pytest.mark.parametrize("on", ["tcp", "quic"])
+def test_a_first_point_that_cannot_run_does_not_stop_the_others(on: str, ackclock: Command, tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(TEXT.replace('["reno", "vegas"], seed = "1..2"', '["xcp", "reno"]'))
+    done = ackclock("sweep", str(file), "--out", str(tmp_path / "out"), "--on", on)
+    assert "2 runs: 0 kept, 1 done, 1 failed" in done.stdout

@@ -34,7 +34,7 @@ class BySubstrate:
 def _finished(study: StudyPlan, run: Run) -> Finished:
     try:
         outcome = substrate(study.on).run(study.scenario(run.point), run.seed).outcome
-    except (Refused, ScenarioError, BadInput) as error:
+    except (Refused, ScenarioError, BadInput, RuntimeError, MemoryError) as error:
         return Finished(run.run_id, None, str(error))
     validity = outcome["validity"]
     if not validity["valid"]:

@@ -106,13 +106,15 @@ def _studies(file: Path, overrides: list[str], on: str, *, allow_code: bool) -> 
     studies = {}
     for one in substrates(on):
         study = Study.read(source, overrides, on=one.name)
-        reason = one.available(study.scenario(0))
-        if reason is not None:
-            raise Unavailable(f"--on {one.name}: not available: {reason}")
+        if one.real_time:
+            refused = {point for point, _ in study.refused}
+            reason = one.available(study.scenario(next(p for p in range(study.points) if p not in refused)))
+            if reason is not None:
+                raise Unavailable(f"--on {one.name}: not available: {reason}")
         studies[one.name] = study
     first = next(iter(studies.values()))
     advise(list(dict.fromkeys(line for study in studies.values() for line in study.advice)))
-    if not first.is_sweep:
+    if len(studies) == 1 and not first.is_sweep:
         say(f"ackclock: {first.file} has no [sweep]: this is one run; ackclock run prints its outcome", error=True)
     return studies
 
