@@ -9,7 +9,8 @@ use std::fmt;
 #[derive(Clone, Default)]
 pub struct Values {
     entries: Vec<Entry>,
-    /// The name of the table; empty for keys without one.
+    /// The name of the table, for tests; empty for keys without one.
+    #[cfg(debug_assertions)]
     table: &'static str,
 }
 
@@ -22,7 +23,17 @@ struct Entry {
 
 impl Values {
     /// No values.
-    pub const NONE: Values = Values { entries: Vec::new(), table: "" };
+    pub const NONE: Values = Values::of_table(Vec::new(), "");
+
+    const fn of_table(entries: Vec<Entry>, table: &'static str) -> Values {
+        #[cfg(not(debug_assertions))]
+        let _ = table;
+        Values {
+            entries,
+            #[cfg(debug_assertions)]
+            table,
+        }
+    }
 
     /// The values that `written` gives for the keys of `table`, and the defaults of the others under profile number
     /// `profile`. Fails with the error of `written`.
@@ -38,7 +49,7 @@ impl Values {
             let value = value.or_else(|| key.default(profile));
             entries.extend(value.map(|value| Entry { key: key.name, value, written: is_written }));
         }
-        Ok(Values { entries, table: table.name })
+        Ok(Values::of_table(entries, table.name))
     }
 
     /// The defaults of a table under profile number `profile`.
@@ -50,7 +61,7 @@ impl Values {
     /// The defaults of `keys` under profile number `profile`.
     pub fn defaults(keys: &[Key], profile: usize) -> Values {
         let default = |key: &Key| Some(Entry { key: key.name, value: key.default(profile)?, written: false });
-        Values { entries: keys.iter().filter_map(default).collect(), table: "" }
+        Values::of_table(keys.iter().filter_map(default).collect(), "")
     }
 
     fn entry(&self, key: &str) -> Option<&Entry> {

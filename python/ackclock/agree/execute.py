@@ -17,7 +17,7 @@ from ackclock.agree.controls import Control
 from ackclock.agree.perturb import overrides
 from ackclock.agree.sample import Sample, from_outcome
 from ackclock.experiment import Scenario
-from ackclock.study.plan import StudyPlan
+from ackclock.study.plan import StudyPlan, identity_on
 from ackclock.study.store import Finished, Store
 from ackclock.substrates import Refused, Stop, Substrate
 
@@ -101,18 +101,13 @@ def tasks(order: Order, samples: Samples) -> list[Task]:
         for seed in range(1, max(order.seeds, order.repeats) + 1):
             assignments = [*base, *overrides(resolved, seed)]
             scenario = Scenario.read(source, assignments)
+            [run] = StudyPlan.read(source, assignments).runs({0: [seed]})
             for substrate in order.substrates:
                 if seed <= (order.repeats if substrate.real_time else order.seeds):
                     place = (control.label, substrate.name)
-                    planned.append(Task(place, substrate, scenario, seed, _identity(scenario, substrate, seed)))
+                    run_id = f"{LAYOUT} {substrate.name} {identity_on(substrate.name, run.run_id)}"
+                    planned.append(Task(place, substrate, scenario, seed, run_id))
     return planned
-
-
-def _identity(scenario: Scenario, substrate: Substrate, seed: int) -> str:
-    """The identity of a sample: the version of samples, the substrate, and the run."""
-    plan = StudyPlan.read(scenario.source, scenario.overrides, on=substrate.name if substrate.real_time else "tcp")
-    [run] = plan.runs({0: [seed]})
-    return f"{LAYOUT} {substrate.name} {run.run_id}"
 
 
 def execute(order: Order, folder: Path, *, jobs: int | None = None, progress: Progress | None = None) -> Samples:

@@ -179,16 +179,17 @@ class StudyPlan:
         planned = []
         for point in range(self.points):
             of_point = self.seeds if seeds is None else list(seeds[point])
-            ids = [self._identity(run_id) for run_id in self.core.run_ids(point, of_point)]
+            ids = [identity_on(self.on, run_id) for run_id in self.core.run_ids(point, of_point)]
             planned += [Run(run_id, point, seed) for run_id, seed in zip(ids, of_point, strict=True)]
         return planned
 
-    def _identity(self, run_id: str) -> str:
-        """The identity of a run; in real time also of the substrate and of the kernel that the run needs."""
-        if not self.real_time:
-            return run_id
-        parts = json.dumps([self.on, run_id, platform.release()])
-        return hashlib.blake2b(parts.encode(), digest_size=16).hexdigest()
+
+def identity_on(on: str, run_id: str) -> str:
+    """The identity of a run on a substrate: in real time also of the substrate and of the kernel that it needs."""
+    if on in VIRTUAL:
+        return run_id
+    parts = json.dumps([on, run_id, platform.release()])
+    return hashlib.blake2b(parts.encode(), digest_size=16).hexdigest()
 
 
 def document_of(scenario: Scenario) -> dict[str, Any]:

@@ -17,16 +17,19 @@ pub(super) const COUNT: Key = key(
     "the table stands for so many: `{n}` in its texts is the number of each, from 0; a name without it has the number at its end",
 );
 
+/// The arrays of tables that can have one.
+pub(super) const KINDS: [&str; 2] = ["link", "flow"];
+
 /// The most values of all tables that are written out, to bound the memory for a file from elsewhere.
-const MOST_VALUES: u64 = 20_000_000;
+const MOST_VALUES: u64 = 5_000_000;
 
 /// What stands for the number in texts.
 const NUMBER: &str = "{n}";
 
 /// The document with each table that has a `count` written out.
 pub(crate) fn written_out(document: &TomlItem) -> Result<Cow<'_, TomlItem>> {
-    let mut document = Cow::Borrowed(document);
-    for kind in ["link", "flow"] {
+    let (mut document, mut values) = (Cow::Borrowed(document), 0);
+    for kind in KINDS {
         let TomlValue::Table(entries) = &document.value else { return Ok(document) };
         let Some(place) = entries.iter().position(|(key, _)| key == kind) else { continue };
         let TomlValue::List(items) = &entries[place].1.value else { continue };
@@ -34,15 +37,16 @@ pub(crate) fn written_out(document: &TomlItem) -> Result<Cow<'_, TomlItem>> {
             && let TomlValue::Table(entries) = &mut document.to_mut().value
             && let TomlValue::List(items) = &mut entries[place].1.value
         {
-            write_out(kind, items)?;
+            write_out(kind, items, &mut values)?;
         }
     }
     Ok(document)
 }
 
-/// Puts so many tables in the place of each of `items` that has a `count`, which are called `kind` in messages.
-pub(super) fn write_out(kind: &str, items: &mut Vec<TomlItem>) -> Result<()> {
-    let (mut all, mut values) = (Vec::new(), 0);
+/// Puts so many tables in the place of each of `items` that has a `count`, which are called `kind` in messages. Adds what is
+/// written out to `values`, which is bounded.
+pub(super) fn write_out(kind: &str, items: &mut Vec<TomlItem>, values: &mut u64) -> Result<()> {
+    let mut all = Vec::new();
     for (index, item) in items.drain(..).enumerate() {
         if !has_count(&item) {
             all.push(item);
@@ -50,8 +54,8 @@ pub(super) fn write_out(kind: &str, items: &mut Vec<TomlItem>) -> Result<()> {
         }
         let reader = TableReader::new(format!("{kind}[{index}]"), &item)?;
         let count: u64 = reader.read(&COUNT)?;
-        values += count * size(&item);
-        if values > MOST_VALUES {
+        *values += count * size(&item);
+        if *values > MOST_VALUES {
             return Err(reader.error(COUNT.name, "the tables become too large; write a smaller number"));
         }
         all.extend((0..count).map(|number| numbered(&item, number)));
@@ -60,12 +64,15 @@ pub(super) fn write_out(kind: &str, items: &mut Vec<TomlItem>) -> Result<()> {
     Ok(())
 }
 
-/// The number of values in a table; a long text counts as several.
+/// The number of values in a table; a long text or key counts as several.
 fn size(item: &TomlItem) -> u64 {
+    let text = |text: &str| text.len() as u64 / 64;
     match &item.value {
-        TomlValue::Text(text) => 1 + text.len() as u64 / 64,
+        TomlValue::Text(value) => 1 + text(value),
         TomlValue::List(items) => 1 + items.iter().map(size).sum::<u64>(),
-        TomlValue::Table(entries) => 1 + entries.iter().map(|(_, item)| size(item)).sum::<u64>(),
+        TomlValue::Table(entries) => {
+            1 + entries.iter().map(|(key, item)| text(key) + size(item)).sum::<u64>()
+        }
         _ => 1,
     }
 }
@@ -150,6 +157,18 @@ to = "d"
     }
 
     #[test]
+    fn default_names_are_those_of_what_is_written_out() {
+        let scripted = ", back = { loss = { kind = \"scripted\", flow = \"f{n}\", packets = [1] } }";
+        let text = TEXT.replace("name = \"f\"\n", "").replace("name = \"last\"\n", "").replace(scripted, "");
+        let stops = |set: &str| -> Vec<bool> {
+            let scenario = Scenario::parse("s", &text, &[set.to_string()]).unwrap();
+            scenario.flows.iter().map(|flow| flow.stop.is_some()).collect()
+        };
+        assert_eq!(stops("flow.flow0.stop=900ms"), [true, false, false, false]);
+        assert_eq!(stops("flow.flow3.stop=900ms"), [false, false, false, true]);
+    }
+
+    #[test]
     fn mistakes_are_told() {
         for (set, message) in [
             ("flow.f.count=0", "flow[0].count: 0 is not between 1 and 100000"),
@@ -161,8 +180,10 @@ to = "d"
             let error = read(&[set]).unwrap_err();
             assert!(error.contains(message), "{set}: {error}");
         }
-        let large = format!("flow.f.title={:?}", "x".repeat(100_000));
-        let error = read(&[&large, "flow.f.count=100000"]).unwrap_err();
-        assert!(error.contains("flow[0].count: the tables become too large"), "{error}");
+        let long = "x".repeat(100_000);
+        for large in [format!("flow.f.title={long:?}"), format!("flow.f.{long}=1")] {
+            let error = read(&[&large, "flow.f.count=100000"]).unwrap_err();
+            assert!(error.contains("flow[0].count: the tables become too large"), "{error}");
+        }
     }
 }

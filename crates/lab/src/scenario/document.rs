@@ -40,6 +40,15 @@ impl TomlItem {
     pub fn table(origin: Origin) -> TomlItem {
         TomlItem { value: TomlValue::Table(Vec::new()), origin }
     }
+
+    /// The text of the key `name` of a table.
+    pub fn name(&self) -> Option<&str> {
+        let TomlValue::Table(entries) = &self.value else { return None };
+        match &entries.iter().find(|(key, _)| key == "name")?.1.value {
+            TomlValue::Text(name) => Some(name),
+            _ => None,
+        }
+    }
 }
 
 /// Parses the text of a whole document.

@@ -175,14 +175,8 @@ impl Walk {
 
 /// The name in messages of a table in the array of tables `key`, as the readers write it.
 fn element_path(key: &str, index: usize, item: &TomlItem) -> String {
-    let name = match &item.value {
-        TomlValue::Table(entries) => {
-            entries.iter().find(|(key, _)| key == "name").map(|(_, name)| &name.value)
-        }
-        _ => None,
-    };
-    match (name, key) {
-        (Some(TomlValue::Text(name)), "link" | "flow" | "traffic" | "change") => format!("{key}.{name}"),
+    match (item.name(), key) {
+        (Some(name), "link" | "flow" | "traffic" | "change") => format!("{key}.{name}"),
         (_, "flow" | "change") => format!("{key}.{key}{index}"),
         (_, "traffic") => format!("traffic.traffic{index}-"),
         _ => format!("{key}[{index}]"),

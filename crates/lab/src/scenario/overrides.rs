@@ -108,17 +108,13 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
                         format!("\"loss\" is an array of {}; write loss[0] for its first", items.len());
                     return Err(refuse(message));
                 }
-                let names = |items: &[TomlItem]| -> Vec<String> {
-                    items.iter().enumerate().map(|(i, item)| label(i, item)).collect()
-                };
-                let mut index = names(items).iter().position(|name| name == part);
-                if index.is_none() {
+                let is_named = |item: &TomlItem| item.name() == Some(part);
+                if count::KINDS.contains(&parts[0]) && !items.iter().any(is_named) {
                     // It can be one of those for which a table stands.
-                    count::write_out(parts[0], items)?;
-                    index = names(items).iter().position(|name| name == part);
+                    count::write_out(parts[0], items, &mut 0)?;
                 }
-                let Some(index) = index else {
-                    let names = names(items);
+                let names: Vec<String> = items.iter().enumerate().map(|(i, item)| label(i, item)).collect();
+                let Some(index) = names.iter().position(|name| name == part) else {
                     let remark = nearest(part, names.iter().map(String::as_str));
                     return Err(refuse(format!("there is no \"{part}\" here; {remark}")));
                 };
@@ -191,9 +187,9 @@ fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
 /// The name of a table in a list: its `name`, the ends of a link joined by an arrow, or the number of a flow.
 fn label(index: usize, item: &TomlItem) -> String {
     let TomlValue::Table(entries) = &item.value else { return String::new() };
-    let find = |key: &str| entries.iter().find(|(k, _)| k == key).map(|(_, item)| &item.value);
-    match (find("name"), find("ends")) {
-        (Some(TomlValue::Text(name)), _) => name.clone(),
+    let ends = entries.iter().find(|(key, _)| key == "ends").map(|(_, item)| &item.value);
+    match (item.name(), ends) {
+        (Some(name), _) => name.into(),
         (None, Some(TomlValue::List(ends))) => {
             let ends: Vec<&str> = ends
                 .iter()
