@@ -12,7 +12,7 @@ import pytest
 
 from ackclock import Scenario, substrates
 from ackclock.files import BadInput
-from ackclock.real_time import BySubstrate
+from ackclock.real_time import BySubstrate, prepare
 from ackclock.study import Store, Study, results, run_of, sweep, sweep_variants
 from ackclock.study.executors import Local
 
@@ -129,6 +129,9 @@ def test_several_substrates_in_one_store(clock: Clock, tmp_path: Path) -> None:
     [
         (("--on", "quik"), "did you mean quic?"),
         (("--on", "tcp,tcp"), "tcp is named twice"),
+        (("--on", "tcp,,quic"), "a name is empty"),
+        (("--on", "udp", "--jobs", "2"), "--jobs with --on udp: runs in real time take place one after the other"),
+        (("--on", "linux:cubic"), "different controllers (reno, vegas), and --on linux:cubic runs cubic in all"),
         (("--on", "tcp,quic", "--until", "f.goodput_bps:2%"), "takes one substrate"),
     ],
 )
@@ -153,3 +156,24 @@ def test_a_first_point_that_cannot_run_does_not_stop_the_others(on: str, ackcloc
     file.write_text(TEXT.replace('["reno", "vegas"], seed = "1..2"', '["xcp", "reno"]'))
     done = ackclock("sweep", str(file), "--out", str(tmp_path / "out"), "--on", on)
     assert "2 runs: 0 kept, 1 done, 1 failed" in done.stdout
+
+
+def test_what_a_substrate_ignores_is_told_once() -> None:
+    study = Study.parse(TEXT.replace('["reno", "vegas"]', '["vegas"]'), on="linux:reno")
+    assert prepare(study) == [
+        "the kernel has its own values of these TCP options, which are ignored: delayed_ack",
+        "the kernel's reno runs in place of vegas",
+    ]
+
+
+def test_a_controller_that_raises_fails_the_run_over_udp(ackclock: Command, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(
+        "from ackclock import Controller\n\nclass Bad(Controller):\n    def on_ack(self, ack):\n        1 / 0\n"
+    )
+    file = tmp_path / "s.toml"
+    file.write_text(TEXT.replace('["reno", "vegas"], seed = "1..2"', '[{ python = "bad.py:Bad" }]'))
+    done = ackclock("sweep", str(file), "--out", str(tmp_path / "out"), "--on", "udp")
+    assert done.returncode == 1
+    assert "1 runs: 0 kept, 0 done, 1 failed" in done.stdout
+    assert "flow f: its controller failed at" in done.stderr
+    assert "ZeroDivisionError" in done.stderr

@@ -320,7 +320,8 @@ class Scenario:
 
         `work` has the share of each thread; `cut_links` of `links` lead from one part to another (each direction
         counts); `lookahead_s` is the least delay of the links between parts, and `hops` the estimated packet-hops of
-        the network in this time. Raises ScenarioError with the reason if the run uses one thread.
+        the network in this time; `compared` is whether the run goes on without parts if that is faster. Raises
+        ScenarioError with the reason if the run uses one thread.
         """
         if most < 2:
             raise refused("threads", "most: must be at least 2")

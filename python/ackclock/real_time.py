@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from ackclock import ScenarioError
 from ackclock.files import BadInput
+from ackclock.reach.results import Unavailable
 from ackclock.study.store import Finished
-from ackclock.substrates import Refused, substrate
+from ackclock.substrates import RealTime, Refused, substrate
 
 if TYPE_CHECKING:
     from ackclock.study.executors import Batch, Executor
@@ -31,10 +32,34 @@ class BySubstrate:
             yield [_finished(study, run)]
 
 
+def prepare(study: StudyPlan) -> list[str]:
+    """Check that a study in real time can run on this machine; returns what its substrate ignores, each remark once.
+
+    Raises Unavailable if no point can run, and BadInput if points differ in a controller that the substrate replaces:
+    the results would name controllers that did not run. Points that cannot run while others can fail when they are run.
+    """
+    carrier = substrate(study.on)
+    assert isinstance(carrier, RealTime)
+    refused = {point for point, _ in study.refused}
+    scenarios = [study.scenario(point) for point in range(study.points) if point not in refused]
+    obstacles = [carrier.available(scenario) for scenario in scenarios]
+    if obstacles[0] is not None and None not in obstacles:
+        raise Unavailable(f"--on {carrier.name}: not available: {obstacles[0]}")
+    controls = {scenario.resolved["flows"][0]["control"] for scenario in scenarios if scenario.resolved["flows"]}
+    if len(controls) > 1 and carrier.algorithm is not None:
+        names = ", ".join(sorted(map(str, controls)))
+        raise BadInput(
+            f"{study.file}: sweep: the points have different controllers ({names}), and --on {carrier.name} runs "
+            f"{carrier.algorithm} in all of them; use --on linux, which runs the kernel's algorithms of these names"
+        )
+    runnable = [one for one, obstacle in zip(scenarios, obstacles, strict=True) if obstacle is None]
+    return list(dict.fromkeys(remark for scenario in runnable for remark in carrier.ignored(scenario)))
+
+
 def _finished(study: StudyPlan, run: Run) -> Finished:
     try:
         outcome = substrate(study.on).run(study.scenario(run.point), run.seed).outcome
-    except (Refused, ScenarioError, BadInput, RuntimeError, MemoryError) as error:
+    except (Refused, ScenarioError, BadInput, RuntimeError, MemoryError, OSError) as error:
         return Finished(run.run_id, None, str(error))
     validity = outcome["validity"]
     if not validity["valid"]:

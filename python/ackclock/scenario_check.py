@@ -166,7 +166,7 @@ def _queue_warnings(name: str, link: dict[str, Any], flows: list[dict[str, Any]]
     if sum(flow["rate_bps"] for flow in fixed) > link["mean_rate_bps"]:
         yield Warning(
             f"{name}.queue",
-            f"{link['name']} has no limit, and UDP sources send faster than its rate: the queue grows to the end",
+            "has no limit, and UDP sources send faster than the link's rate: the queue grows to the end",
             'write queue = { kind = "droptail", limit = "50p" }',
         )
         return
@@ -176,7 +176,7 @@ def _queue_warnings(name: str, link: dict[str, Any], flows: list[dict[str, Any]]
         delay = quantity(8 * (windows - held) / link["mean_rate_bps"], "s")
         yield Warning(
             f"{name}.queue",
-            f"{link['name']} is a bottleneck without a limit: it drops nothing, and full receive windows wait {delay}",
+            f"has no limit at a bottleneck: it drops nothing, and full receive windows wait {delay}",
             'write queue = { kind = "droptail", limit = "1bdp" }',
         )
 
@@ -188,15 +188,13 @@ def _most_in_flight(flow: dict[str, Any]) -> float:
 
 
 def _grouped(warnings: list[Warning]) -> list[Warning]:
-    """One warning for all flows that differ in their names alone."""
+    """One warning for all flows, or links, that differ in their names alone."""
     groups: dict[tuple[str, str, str], list[Warning]] = defaultdict(list)
     for one in warnings:
-        table, _, rest = one.key.partition(".")
-        groups[table, rest.rpartition(".")[2] if table == "flow" else one.key, one.message].append(one)
-    several = [
-        Warning(f"{group[0].key} (and {len(group) - 1} more flows)", group[0].message, group[0].remedy)
+        groups[one.key.partition(".")[0], one.key.rpartition(".")[2], one.message].append(one)
+    return [
+        Warning(f"{group[0].key} (and {len(group) - 1} more)", group[0].message, group[0].remedy)
         if len(group) > 1
         else group[0]
         for group in groups.values()
     ]
-    return several

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -119,8 +118,6 @@ class RealTime:
 
     def available(self, scenario: Scenario) -> str | None:
         """See Substrate."""
-        if importlib.util.find_spec("ackclock.reach") is None:
-            return "this build of the package has no runs in real time"
         obstacle = importlib.import_module("ackclock.reach.runs").obstacle
         reason: str | None = obstacle(self.kind, scenario, self.algorithm)
         return reason
@@ -144,11 +141,20 @@ class RealTime:
         """What the substrate does not take over from the scenario, in words."""
         if self.kind == "udp":
             return [remark for remark in scenario.over("quic").advice if remark not in scenario.advice]
+        remarks = []
         options = tcp_options(scenario, scenario.resolved["flows"][0]["name"])
-        names = sorted(name for name in options if name not in KERNEL_OPTIONS)
-        return [f"the kernel has its own values of these TCP options, which are ignored: {', '.join(names)}"][
-            : len(names)
-        ]
+        if names := sorted(name for name in options if name not in KERNEL_OPTIONS):
+            remarks.append(f"the kernel has its own values of these TCP options, which are ignored: {', '.join(names)}")
+        if (control := self.replaced_controller(scenario)) is not None:
+            remarks.append(f"the kernel's {self.algorithm} runs in place of {control}")
+        return remarks
+
+    def replaced_controller(self, scenario: Scenario) -> str | None:
+        """The controller of the first flow, if the substrate has another one in its place."""
+        control: str | None = scenario.resolved["flows"][0]["control"]
+        names = importlib.import_module("ackclock.reach.runs").KERNEL_NAMES
+        same = self.algorithm is None or control is None or names.get(control, control) == self.algorithm
+        return None if same else control
 
 
 SUBSTRATES: dict[str, Substrate] = {
@@ -180,6 +186,8 @@ def substrates(names: str) -> list[Substrate]:
     """The substrates of a list such as "tcp,quic". Raises BadInput."""
     chosen: dict[str, Substrate] = {}
     for name in (part.strip() for part in names.split(",")):
+        if not name:
+            raise BadInput(f"--on {names}: a name is empty; write names joined by commas, such as tcp,quic")
         if name in chosen:
             raise BadInput(f"--on {names}: {name} is named twice")
         chosen[name] = substrate(name)

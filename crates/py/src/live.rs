@@ -1,6 +1,6 @@
 //! Runs in real time (crate reach): on Linux.
 
-use crate::errors::{guarded, scenario_error};
+use crate::errors::{controller_error, guarded, scenario_error};
 use crate::run::window_columns;
 use crate::scenario::PyScenario;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -22,6 +22,7 @@ fn converted(py: Python<'_>, error: Error) -> PyErr {
         Error::Unavailable(text) => UnavailableError::new_err(text),
         Error::Input(text) => PyValueError::new_err(text),
         Error::Scenario(error) => scenario_error(py, *error),
+        Error::Controller(flow, failure) => controller_error(py, &flow, &failure),
         Error::Failed(text) => PyRuntimeError::new_err(text),
         Error::Interrupted => PyRuntimeError::new_err("interrupted"),
     }

@@ -128,6 +128,8 @@ pub(crate) fn run(
         ended || until_s.is_some_and(|until| run.progress() * duration > until)
     };
     drive(py, &mut run, advance, progress.as_ref())?;
+    let is_whole = parts.is_some_and(|parts| parts.is_whole());
+    let one_thread = one_thread.or_else(|| is_whole.then(|| "the run without parts was faster".into()));
     Ok(Finished { one_thread, ..finished(py, run, causes)? })
 }
 
@@ -206,6 +208,7 @@ pub(crate) fn drive(
     mut advance: impl FnMut(&mut Run) -> bool + Send,
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<()> {
+    let mut reached: f64 = 0.0;
     loop {
         // With controllers in Python the run keeps the interpreter lock.
         let ended = if run.has_external() {
@@ -219,7 +222,9 @@ pub(crate) fn drive(
         py.check_signals()?;
         run.check_memory().map_err(PyMemoryError::new_err)?;
         if let Some(progress) = progress {
-            progress.call1(py, (if ended { 1.0 } else { run.progress() },))?;
+            // A run that goes on without its parts begins anew.
+            reached = if ended { 1.0 } else { reached.max(run.progress()) };
+            progress.call1(py, (reached,))?;
         }
         if ended {
             return Ok(());

@@ -12,6 +12,8 @@ pub enum Error {
     Input(String),
     /// The scenario cannot be run.
     Scenario(Box<lab::ScenarioError>),
+    /// The controller of the flow of this name failed; only external controllers fail.
+    Controller(String, cc::Failure),
     /// Something failed during the run.
     Failed(String),
     /// The caller ended the run.
@@ -23,6 +25,7 @@ impl fmt::Display for Error {
         match self {
             Error::Unavailable(text) | Error::Input(text) | Error::Failed(text) => f.write_str(text),
             Error::Scenario(error) => error.fmt(f),
+            Error::Controller(flow, failure) => write!(f, "flow {flow}: {}", failure.message),
             Error::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -26,7 +26,8 @@ const LARGEST_DATAGRAM: u32 = 65_507;
 const CHECK: Span = Span::from_ms(50);
 
 /// Runs the scenario's first flow over UDP. A TCP flow becomes a QUIC flow with its controller and packets of the same size
-/// on the wire. `check` is called some twenty times a second and returns whether to go on.
+/// on the wire. `check` is called some twenty times a second and returns whether to go on. An external controller that fails
+/// ends the run.
 pub fn run_udp(
     scenario: &Scenario,
     seed: Option<u64>,
@@ -58,12 +59,15 @@ pub fn run_udp(
         let (over, handle) = (&over, &handle);
         let sending = scope.spawn(move || Side::new(sender, socket, near[0], wall, over).send(flow, handle));
         let receiving = scope.spawn(move || Side::new(receiver, other, near[1], wall, over).receive());
-        let carried = carry(&mut network, &mut relays, ends, check);
+        let carried = carry(&mut network, &mut relays, ends, over, check);
         over.store(true, Ordering::Release);
         let lost = |_| Error::Failed("a thread of the connection failed".into());
         let ended = (sending.join().map_err(lost)?, receiving.join().map_err(lost)?);
         carried.map(|()| ended)
     })?;
+    if let Some(failure) = handle.lock().controller().failure() {
+        return Err(Error::Controller(flow.name.clone(), failure.clone()));
+    }
     let packet_time = measures_delay.then_some(facts.packet_time).flatten();
     let mut notes = notes;
     notes.extend(quic::degraded_signals(needs, &config).into_iter().map(|lack| format!("{name} {lack}")));
@@ -137,16 +141,17 @@ fn connection(options: &QuicFlow, seed: u64) -> Result<(Config, AnyController), 
     Ok((config, controller))
 }
 
-/// The network's thread: datagrams from the sockets into the network and back, until its end.
+/// The network's thread: datagrams from the sockets into the network and back, until its end or that of the run.
 fn carry(
     network: &mut LiveNetwork,
     relays: &mut [Socket; 2],
     ends: [SocketAddr; 2],
+    over: &AtomicBool,
     check: &mut dyn FnMut() -> bool,
 ) -> Result<(), Error> {
     let _priority = RealTimePriority::new();
     let mut next_check = Time::ZERO;
-    while network.catch_up() {
+    while !over.load(Ordering::Acquire) && network.catch_up() {
         for (side, end) in [FlowEnd::Source, FlowEnd::Destination].into_iter().enumerate() {
             relays[side].receive(ends[side], |bytes, ecn| network.inject(end, bytes, ecn));
         }
@@ -277,19 +282,22 @@ impl<'a> Side<'a> {
                 self.endpoint.stop();
             }
             let now = self.turn();
-            record(&mut trace, handle, now);
+            if record(&mut trace, handle, now) {
+                self.over.store(true, Ordering::Release);
+            }
             self.sleep(stop);
         }
         Ended { endpoint: self.endpoint, socket: self.socket, trace, failures: self.failures }
     }
 }
 
-/// Adds what changed at the sender to the trace.
-fn record(trace: &mut WindowTrace, handle: &ControllerHandle, now: Time) {
+/// Adds what changed at the sender to the trace. Returns whether the controller has failed.
+fn record(trace: &mut WindowTrace, handle: &ControllerHandle, now: Time) -> bool {
     let mut state = handle.lock();
+    let failed = state.controller().failure().is_some();
     let change = state.take_change();
     if !trace.is_empty() && !change.acked && !change.window && !change.timeout {
-        return;
+        return failed;
     }
     trace.add(WindowSample {
         at: now,
@@ -307,6 +315,7 @@ fn record(trace: &mut WindowTrace, handle: &ControllerHandle, now: Time) {
         phase: Phase::name(state.phase()),
         cause: change.cause.map(|cause| cause.name()),
     });
+    failed
 }
 
 /// Writes the counters of both ends into the flow's outcome.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -14,9 +14,6 @@ from ackclock.cli.validity import INVALID, validity_lines
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_targets, write_table
 from ackclock.text import advise, lost_connections, say
-
-if TYPE_CHECKING:
-    from ackclock.reach.results import Substrate
 
 EXAMPLE = "ackclock live @dumbbell --set duration=10s"
 
@@ -58,35 +55,25 @@ def command(
 
 
 def real_time(on: str, scenario: Scenario, seed: int | None, as_json: bool, trace: Path | None) -> int:
-    """Run a scenario on `udp`, `linux:NAME` or `kernel`; returns the exit status."""
+    """Run a scenario on a substrate in real time, print and write; returns the exit status."""
+    from ackclock.reach import runs
     from ackclock.substrates import RealTime, substrate
 
     check_targets([] if trace is None else [trace])
-    carrier = substrate(on)
-    assert isinstance(carrier, RealTime)
-    return finish(carrier.kind, scenario, carrier.algorithm, seed, as_json, trace)
-
-
-def finish(
-    substrate: Substrate,
-    scenario: Scenario,
-    kernel_controller: str | None,
-    seed: int | None,
-    as_json: bool,
-    trace: Path | None,
-) -> int:
-    """Run, print and write; returns the exit status."""
-    from ackclock.reach import runs
-
     if trace is not None and trace.suffix not in {".parquet", ".csv"}:
         raise BadInput(f"--trace {trace}: the name must end in .parquet or .csv")
+    carrier = substrate(on)
+    assert isinstance(carrier, RealTime)
     advise([*scenario.advice, *runs.advice(scenario)])
+    if carrier.kind != "udp" and scenario.resolved["flows"]:  # on udp the outcome has these remarks
+        for remark in carrier.ignored(scenario):
+            say(f"ackclock: --on {on}: {remark}", error=True)
     with progress("running in real time", quiet=as_json) as advance:
         result = runs.run(
-            substrate,
+            carrier.kind,
             scenario,
             seed=seed,
-            kernel_controller=kernel_controller,
+            kernel_controller=carrier.algorithm,
             progress=advance,
             report=lambda text: say(f"ackclock: {text}", error=True),
         )

@@ -110,8 +110,9 @@ def command(
     on
         What carries the flows: tcp (simulated, as the scenario says), quic (simulated; every TCP flow becomes a QUIC
         flow with its controller, and TCP options without counterpart are named and ignored), or in real time, for the
-        first flow: udp (QUIC over UDP sockets), linux:NAME (TCP of this kernel with its own algorithm), kernel (TCP of
-        this kernel with the flow's controller). Real time: exit status 4 if the run did not follow the wall clock.
+        first flow: udp (QUIC over UDP sockets), linux (TCP of this kernel with its own algorithm of the controller's
+        name), linux:NAME (with another one), kernel (TCP of this kernel with the flow's controller). Real time: exit
+        status 4 if the run did not follow the wall clock.
     as_json
         Print the outcome as one JSON object and nothing else.
     files
@@ -201,6 +202,8 @@ def _explain_threads(scenario: Scenario, threads: int, seed: int | None, *, reco
     shares = ", ".join(f"{100 * share:.0f} %" for share in parts["work"])
     say(f"{len(parts['work'])} threads, with {shares} of the estimated work")
     say(f"{parts['cut_links']} of {parts['links']} link directions lead from one part to another")
+    if parts["compared"]:
+        say("the run has few flows: after 90,000 events it goes on without parts if that is faster")
     say(f"least delay between parts: {quantity(parts['lookahead_s'], 's')}, about {parts['hops']:.0f} packet-hops")
     return 0
 

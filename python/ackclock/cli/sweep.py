@@ -47,8 +47,8 @@ def command(
     set_
         Replace one value first: KEY=VALUE. May be repeated.
     on
-        What carries the flows, as of ackclock run --on: tcp, quic, udp, linux:NAME, kernel; or several, such as
-        tcp,quic. Another one than tcp, and several, are the axis `on` of the results. Runs in real time (udp, linux,
+        What carries the flows, as of ackclock run --on: tcp, quic, udp, linux, linux:NAME, kernel; or several, such
+        as tcp,quic. Another one than tcp, and several, are the axis `on` of the results. Runs in real time (udp, linux,
         kernel) take place one after the other; one that did not follow the wall clock has failed.
     jobs
         Number of threads (CPUs of a local Ray). Default: all.
@@ -73,6 +73,9 @@ def command(
     if most < 2:
         raise BadInput("--most: must be a whole number of at least 2")
     studies = _studies(file, set_ or [], on, allow_code=allow_code)
+    if (jobs is not None or engine != "local") and all(study.real_time for study in studies.values()):
+        option = "--engine" if jobs is None else "--jobs"
+        raise BadInput(f"{option} with --on {on}: runs in real time take place one after the other on this machine")
     if until is not None and len(studies) > 1:
         raise BadInput(f"--until with --on {on}: takes one substrate")
     stop = None if until is None else Until.parse(until, most)
@@ -96,22 +99,17 @@ def command(
 
 
 def _studies(file: Path, overrides: list[str], on: str, *, allow_code: bool) -> dict[str, Study]:
-    """The study on each substrate. Raises BadInput for a substrate that is not available here."""
+    """The study on each substrate; prints advice. Raises Unavailable if one is not available on this machine."""
     from ackclock.experiment import read_source
-    from ackclock.reach.results import Unavailable
+    from ackclock.real_time import prepare
     from ackclock.study import Study
     from ackclock.substrates import substrates
 
     source = read_source(file, allow_code=allow_code)
-    studies = {}
-    for one in substrates(on):
-        study = Study.read(source, overrides, on=one.name)
-        if one.real_time:
-            refused = {point for point, _ in study.refused}
-            reason = one.available(study.scenario(next(p for p in range(study.points) if p not in refused)))
-            if reason is not None:
-                raise Unavailable(f"--on {one.name}: not available: {reason}")
-        studies[one.name] = study
+    studies = {one.name: Study.read(source, overrides, on=one.name) for one in substrates(on)}
+    for name, study in studies.items():
+        for remark in prepare(study) if study.real_time else []:
+            say(f"ackclock: --on {name}: {remark}", error=True)
     first = next(iter(studies.values()))
     advise(list(dict.fromkeys(line for study in studies.values() for line in study.advice)))
     if len(studies) == 1 and not first.is_sweep:

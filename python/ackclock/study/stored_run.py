@@ -48,7 +48,7 @@ def _overrides(store: Store) -> list[str]:
 def run_of(store: Store, run_id: str, *, allow_code: bool = False) -> tuple[StudyPlan, int, int]:
     """The study, the point and the seed of the run of the plan whose identity begins with `run_id`.
 
-    The identity is a hash of everything that determines the result, so the run found gives the stored outcome.
+    The identity is a hash of everything that determines the result, so the run gives the stored outcome.
     Raises BadInput if there is no such run, if it took place in real time, if this engine or a changed file would give
     another result, or if the run has a controller in Python without `allow_code`.
     """

@@ -17,6 +17,9 @@ pub(super) const COUNT: Key = key(
     "the table stands for so many: `{n}` in its texts is the number of each, from 0; a name without it has the number at its end",
 );
 
+/// What a message about a count that cannot be assigned says besides.
+pub(super) const TOO_LATE: &str = "; an assignment to one of the tables that a count stands for writes them out, so assign the count before it";
+
 /// The arrays of tables that can have one.
 pub(super) const KINDS: [&str; 2] = ["link", "flow"];
 
@@ -170,6 +173,11 @@ to = "d"
 
     #[test]
     fn mistakes_are_told() {
+        let late = read(&["flow.f2.stop=900ms", "flow.f.count=5"]).unwrap_err();
+        assert!(
+            late.contains("there is no \"f\" here") && late.contains("assign the count before it"),
+            "{late}"
+        );
         for (set, message) in [
             ("flow.f.count=0", "flow[0].count: 0 is not between 1 and 100000"),
             ("flow.f.udp={ rate = \"1Mbps\", bursts = [] }", "bursts: has no burst"),

@@ -116,7 +116,8 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
                 let names: Vec<String> = items.iter().enumerate().map(|(i, item)| label(i, item)).collect();
                 let Some(index) = names.iter().position(|name| name == part) else {
                     let remark = nearest(part, names.iter().map(String::as_str));
-                    return Err(refuse(format!("there is no \"{part}\" here; {remark}")));
+                    let number = if parts.last() == Some(&count::COUNT.name) { count::TOO_LATE } else { "" };
+                    return Err(refuse(format!("there is no \"{part}\" here; {remark}{number}")));
                 };
                 &mut items[index]
             }

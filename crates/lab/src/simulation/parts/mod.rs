@@ -34,7 +34,6 @@ pub struct Parts {
     speeds: Option<Speeds>,
     /// The run without parts, until its speed has been compared with that of the parts.
     whole: Option<Box<Part>>,
-    /// Whether the run without parts is faster and has taken the place of the parts.
     is_whole: bool,
 }
 
@@ -55,6 +54,7 @@ impl Parts {
             Ok(plan)
         })?;
         (parts.speeds, parts.whole) = (Some(Speeds::default()), whole.map(Box::new));
+        parts.plan.facts.compared = parts.whole.is_some();
         Ok(parts)
     }
 
@@ -95,6 +95,11 @@ impl Parts {
     /// What the parts are.
     pub fn facts(&self) -> &PartFacts {
         &self.plan.facts
+    }
+
+    /// Whether the run without parts was faster and has taken the place of the parts.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Processes at most about `events` events in all parts of `run`, for at most some 50 ms. Returns whether the run has ended;

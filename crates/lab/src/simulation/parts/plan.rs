@@ -21,6 +21,8 @@ pub struct PartFacts {
     pub lookahead_s: f64,
     /// Estimated packet-hops of the whole network in this time.
     pub hops: f64,
+    /// Whether the run goes on without parts if that is faster.
+    pub compared: bool,
 }
 
 /// The owners of nodes, and the lookahead between parts.
@@ -125,6 +127,7 @@ impl Plan {
             links: topology.links(),
             lookahead_s: least.seconds(),
             hops: hops_per_s * least.seconds(),
+            compared: false,
         };
         let incoming = incoming.into_iter().map(|from| from.into_iter().collect()).collect();
         Plan { of, incoming, lookahead: least, facts }
