@@ -42,6 +42,14 @@ impl Deadlines {
         }
     }
 
+    /// Sets a deadline that is not earlier than the present one of the place.
+    #[inline]
+    pub fn postpone(&mut self, place: usize, at: Time) {
+        let place = &mut self.at[place / GROUP][place % GROUP];
+        debug_assert!(*place <= at.ps());
+        *place = at.ps();
+    }
+
     /// No deadline comes before this.
     pub fn bound(&self) -> Time {
         Time::from_ps(self.first_top().1)
@@ -59,15 +67,23 @@ impl Deadlines {
             if bound == NEVER {
                 return None;
             }
-            let (group, second) = first_of(&self.groups[top]);
-            if second != bound {
-                self.tops[top] = second;
-                continue;
+            let (place, earliest) = self.first_within(top);
+            self.tops[top] = earliest;
+            if earliest == bound || self.first_top().0 == top {
+                return (earliest != NEVER).then_some((Time::from_ps(earliest), place));
             }
+        }
+    }
+
+    /// The first deadline of the groups of `top`, and its place. Corrects their bounds.
+    #[inline]
+    fn first_within(&mut self, top: usize) -> (usize, u64) {
+        loop {
+            let (group, bound) = first_of(&self.groups[top]);
             let number = top * GROUP + group;
             let (place, earliest) = first_of(&self.at[number]);
-            if earliest == second {
-                return Some((Time::from_ps(earliest), number * GROUP + place));
+            if earliest == bound {
+                return (number * GROUP + place, earliest);
             }
             self.groups[top][group] = earliest;
         }
@@ -103,8 +119,12 @@ mod tests {
         for _ in 0..20_000 {
             let place = (stream.uniform() * places as f64) as usize;
             let at = if stream.uniform() < 0.3 { NEVER } else { (stream.uniform() * 50.0) as u64 };
+            if at >= plain[place] {
+                deadlines.postpone(place, Time::from_ps(at));
+            } else {
+                deadlines.set(place, Time::from_ps(at));
+            }
             plain[place] = at;
-            deadlines.set(place, Time::from_ps(at));
             let expected = plain.iter().copied().enumerate().reduce(earlier).unwrap();
             let earliest = deadlines.first().map_or((0, NEVER), |(at, place)| (place, at.ps()));
             assert_eq!(earliest.1, expected.1);

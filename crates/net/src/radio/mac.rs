@@ -3,7 +3,7 @@
 
 use super::clock::{Clock, RadioTimer};
 use super::events::{FrameKind, RadioCounts};
-use super::station::{CW_MIN, Capture, Current, ExchangeState, Frame, Signal, Station, Timing};
+use super::station::{CW_MIN, Capture, Current, ExchangeState, Frame, SLOT, Signal, Station, Timing};
 use super::store::{BROADCAST, QueuedFrame};
 use params::{Form, Key, Unit, by_profile, key, options};
 use units::{Rate, Span, Time};
@@ -89,7 +89,6 @@ impl MacConfig {
     ];
 }
 
-const SLOT: Span = Span::from_ps(20_000_000);
 const SIFS: Span = Span::from_ps(10_000_000);
 const RTS: u64 = 20;
 const CTS: u64 = 14;
@@ -109,7 +108,6 @@ impl MacConfig {
     pub(super) fn timing(&self, receive_threshold: f64, capture_ratio: f64, noise: f64) -> Timing {
         let eifs = SIFS + self.difs() + LONG_PREAMBLE + LOWEST.time_for(ACK);
         Timing {
-            slot: SLOT,
             difs: self.difs(),
             // In 802.11, EIFS replaces DIFS. `Station::deadline` adds DIFS to every wait, so EIFS excludes DIFS here.
             eifs: if self.ns2_backoff { eifs } else { less(eifs, self.difs()) },
@@ -313,7 +311,7 @@ impl Station {
         if self.counting {
             self.pause(cx.now, t);
             self.counting = false;
-            cx.set(RadioTimer::Access, Time::NEVER);
+            cx.clock.postpone(cx.node, RadioTimer::Access, Time::NEVER);
         }
     }
 

@@ -39,7 +39,6 @@ pub(super) struct Frame {
 /// The times of the MAC.
 #[derive(Clone, Debug)]
 pub(super) struct Timing {
-    pub slot: Span,
     pub difs: Span,
     pub eifs: Span,
     /// Variant of ns-2: EIFS is a reservation, DIFS follows it, and no frame ends EIFS early.
@@ -144,6 +143,9 @@ pub(super) struct Station {
     others: Vec<(Time, f64)>,
 }
 
+/// The slot time.
+pub(super) const SLOT: Span = Span::from_ps(20_000_000);
+
 /// The minimum and maximum contention window (CWmin and CWmax), slots.
 pub(super) const CW_MIN: u32 = 31;
 pub(super) const CW_MAX: u32 = 1023;
@@ -186,14 +188,13 @@ impl Station {
     /// The NAV and the end of EIFS after the end of `rx`, as far as the station can compute them now.
     #[inline]
     fn after(&self, rx: &Signal, t: &Timing) -> (Time, Time) {
-        if self.tx_until > rx.end {
-            (self.nav, self.eifs) // the station transmits at the end of the signal
-        } else if rx.bad {
-            (self.nav, self.eifs.max(rx.end + t.eifs))
-        } else {
-            let nav = if rx.mine { self.nav } else { self.nav.max(rx.end + rx.duration) };
-            (nav, if t.eifs_reserves { self.eifs } else { Time::ZERO })
-        }
+        // The processor cannot predict which of these hold, so nothing here is a branch.
+        let transmits = self.tx_until > rx.end; // at the end of the signal
+        let choose = |condition: bool, time: Time| if condition { time } else { Time::ZERO };
+        let reserved = choose(!(transmits | rx.bad | rx.mine), rx.end + rx.duration);
+        let error = choose(rx.bad & !transmits, rx.end + t.eifs);
+        let eifs = choose(transmits | rx.bad | t.eifs_reserves, self.eifs);
+        (self.nav.max(reserved), eifs.max(error))
     }
 
     /// Completes a reception that has ended by `now`: updates the NAV and EIFS, and clears the receiver.
@@ -237,11 +238,8 @@ impl Station {
     #[inline]
     pub fn pause(&mut self, at: Time, t: &Timing) {
         let begun = self.resumed + t.difs;
-        if at > begun {
-            let slots = at.since(begun).ps() / t.slot.ps();
-            let gone = slots * t.slot.ps();
-            self.left = Span::from_ps(self.left.ps().saturating_sub(gone));
-        }
+        let slots = at.ps().saturating_sub(begun.ps()) / SLOT.ps();
+        self.left = Span::from_ps(self.left.ps().saturating_sub(slots * SLOT.ps()));
         if self.fresh {
             self.fresh = false;
             self.draw(t);
@@ -252,7 +250,7 @@ impl Station {
     pub fn draw(&mut self, t: &Timing) {
         let choices = if t.always_back_off { self.window } else { self.window + 1 };
         let slots = (self.stream.uniform() * choices as f64) as u64;
-        self.left = Span::from_ps(slots * t.slot.ps());
+        self.left = Span::from_ps(slots * SLOT.ps());
     }
 
     pub fn double_contention_window(&mut self) {
