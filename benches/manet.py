@@ -25,8 +25,16 @@ ROOT = Path(__file__).parents[1]
 MOVES = ROOT / "validation" / "ns2" / "radio" / "moves_50a.tcl.gz"
 SCRIPT = ROOT / "validation" / "ns2" / "tcl" / "fam_r_radio.tcl"
 PAIRS = 3
-SIZES = ((50, 600.0), (200, 1200.0), (1000, 2683.3))
-"""Number of nodes and side of their square, m; the density is the same."""
+SIZES = (
+    (50, 600.0, 200),
+    (200, 1200.0, 200),
+    (1000, 2683.3, 100),
+    (5000, 6000.0, 10),
+    (200, 600.0, 100),
+    (200, 2400.0, 200),
+    (200, 4800.0, 200),
+)
+"""Number of nodes, side of their square in m, and seconds: first four sizes at one density, then the density alone."""
 
 
 def scenario(nodes: int, side_m: float, seconds: int, mobility: dict[str, Any]) -> Scenario:
@@ -75,8 +83,7 @@ def main() -> int:
         print(f"50 nodes, 500 s: Ackclock {mine:.2f} s, ns-2 {theirs:.1f} s")
         print(f"ratio {statistics.median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f}), {PAIRS} pairs")
     moving = {"kind": "random_waypoint", "max_speed": "10mps", "min_speed": "1mps", "pause": "2s"}
-    for nodes, side_m in SIZES:
-        seconds = 200
+    for nodes, side_m, seconds in SIZES:
         cpu, outcome = ours(scenario(nodes, side_m, seconds, moving))
         engine = outcome["engine"]
         print(
