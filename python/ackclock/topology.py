@@ -1,14 +1,15 @@
 """A figure of a scenario's network: nodes, links with rate, delay, queue and loss, flows as arrows.
 
-Nodes are placed in layers: a node's column is its distance from the sources of data along the flows' paths.
+The core computes the positions of nodes, as for the page: a node's column is its place on the flows' paths.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ackclock import _core
 from ackclock.files import svg_text
 from ackclock.plot.style import COLOURS
 from ackclock.si import quantity
@@ -124,52 +125,10 @@ def _radio_edges(network: dict[str, Any]) -> list[Edge]:
     return [Edge((node, channel), (), ()) for node in dict.fromkeys(named) if node in radio]
 
 
-def _path(beside: dict[str, list[str]], start: str, end: str) -> list[str]:
-    """The path with the fewest links; nothing if there is none."""
-    before = {start: start}
-    waiting = deque([start])
-    while waiting and end not in before:
-        node = waiting.popleft()
-        for other in beside[node]:
-            if other not in before:
-                before[other] = node
-                waiting.append(other)
-    if end not in before:
-        return []
-    path = [end]
-    while path[-1] != start:
-        path.append(before[path[-1]])
-    return path[::-1]
-
-
-def _columns(beside: dict[str, list[str]], flows: list[tuple[str, str, str]]) -> dict[str, int]:
-    """The column of each node: its position on the flows' paths. Reverse flows run from right to left."""
-    column: dict[str, int] = {}
-    for start, end, _ in flows:
-        path = _path(beside, start, end)
-        columns_of_path = [(i, column[node]) for i, node in enumerate(path) if node in column]
-        (first, at), (last, to) = (columns_of_path[0], columns_of_path[-1]) if columns_of_path else ((0, 0), (0, 0))
-        step = -1 if to < at else 1
-        for i, node in enumerate(path):
-            column.setdefault(node, at + step * (i - first) if i <= last else to + step * (i - last))
-    for node in [*column, *beside]:  # nodes that no flow passes
-        column.setdefault(node, 0)
-        for other in beside[node]:
-            column.setdefault(other, column[node] + 1)
-    return column
-
-
 def _places(edges: list[Edge], flows: list[tuple[str, str, str]]) -> dict[str, tuple[float, float]]:
-    """Positions of the nodes: columns by the flows' paths, rows in the order of the file."""
-    beside: dict[str, list[str]] = defaultdict(list)
-    for edge in edges:
-        beside[edge.ends[0]].append(edge.ends[1])
-        beside[edge.ends[1]].append(edge.ends[0])
-    column = _columns(beside, flows)
-    rows: dict[int, list[str]] = defaultdict(list)
-    for node in beside:
-        rows[column[node]].append(node)
-    return {node: (float(at), (len(nodes) - 1) / 2 - i) for at, nodes in rows.items() for i, node in enumerate(nodes)}
+    """Positions of the nodes: columns by the flows' paths, rows by those of the neighbours."""
+    positions = _core.layout([edge.ends for edge in edges], [(start, end) for start, end, _ in flows])
+    return {node: (float(column), (rows - 1) / 2 - row) for node, column, row, rows in positions}
 
 
 def _network(network: dict[str, Any]) -> Figure:

@@ -8,6 +8,7 @@ mod clock;
 mod error;
 mod files;
 pub mod fuzzing;
+mod layout;
 mod replay;
 pub mod scenario;
 pub mod schema;
@@ -18,6 +19,7 @@ mod view;
 pub use audit::{Auditor, Violation};
 pub use error::{ErrorKind, Origin, ScenarioError, Source};
 pub use files::{Access, CarriedFiles};
+pub use layout::{NodePosition, layout};
 pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
     Action, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Duplex,

@@ -87,7 +87,7 @@ mod _core {
     #[pymodule_export]
     use super::satellites::PySatelliteView;
     #[pymodule_export]
-    use super::scenario::{PyScenario, parse};
+    use super::scenario::{PyScenario, layout, parse};
     #[pymodule_export]
     use super::study::{PyPool, PyStudy, parse_study};
     #[pymodule_export]

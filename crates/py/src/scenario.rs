@@ -99,6 +99,16 @@ impl PyScenario {
     }
 }
 
+/// The positions of nodes in a drawing (lab's `layout`): name, column, row, number of rows of the column.
+#[pyfunction]
+pub(crate) fn layout(
+    links: Vec<[String; 2]>,
+    flows: Vec<[String; 2]>,
+) -> PyResult<Vec<(String, usize, usize, usize)>> {
+    let positions = guarded(|| lab::layout(&links, &flows))?;
+    Ok(positions.into_iter().map(|place| (place.node, place.column, place.row, place.rows)).collect())
+}
+
 /// A scenario from its source, with assignments of the user; `controllers` gives flows (by name) controllers written in
 /// Python (classes).
 #[pyfunction]

@@ -88,6 +88,12 @@ pub extern "C" fn check() -> i32 {
     with(Session::check)
 }
 
+/// Computes the positions of nodes in a drawing of the request's `links` and `flows`. 0, or 1 with an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn layout() -> i32 {
+    with(Session::layout)
+}
+
 /// Builds a run from the request. 0 with its flows and links, or 1 with an error.
 #[unsafe(no_mangle)]
 pub extern "C" fn open() -> i32 {

@@ -158,6 +158,20 @@ impl Session {
         }
     }
 
+    /// The positions of nodes in a drawing of the links and flows of the request, whose `links` and `flows` are pairs of names:
+    /// name, column, row and number of rows.
+    pub fn layout(&mut self) -> i32 {
+        let Some(request) = self.request() else { return 1 };
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let pair = |value: &Value| [text(&value[0]), text(&value[1])];
+        let pairs = |key: &str| request[key].as_array().into_iter().flatten().map(pair).collect::<Vec<_>>();
+        let positions = lab::layout(&pairs("links"), &pairs("flows")).into_iter();
+        self.reply(
+            &positions.map(|place| json!([place.node, place.column, place.row, place.rows])).collect(),
+        );
+        0
+    }
+
     /// Builds a run.
     pub fn open(&mut self) -> i32 {
         self.run = None;

@@ -1,18 +1,18 @@
 /** The C ABI of the core: JSON and columns of numbers in linear memory. One instance holds one run. */
-import type { Catalog, Checked, Curves, Files, Flights, Outcome, Places, Problem, RadioPlaces, Recorded, RunRequest, Satellites, ScenarioRequest, Shape, Transmissions, Why } from './types';
+import type { Catalog, Checked, Curves, Files, Flights, NodePosition, Outcome, Places, Problem, RadioPlaces, Recorded, RunRequest, Satellites, ScenarioRequest, Shape, Transmissions, Why } from './types';
 
 interface Exports {
   memory: WebAssembly.Memory;
   begin(): void; failed(): number; failed_length(): number;
   buffer(length: number): number; answer(): number; answer_length(): number; data(): number; data_length(): number;
-  files(): number; check(): number; open(): number; why(): number; satellites(): number;
+  files(): number; check(): number; layout(): number; open(): number; why(): number; satellites(): number;
   advance(events: number): number; advance_to(seconds: number): number; now(): number;
   outcome(): void; fingerprint(): void; catalog(): void;
   column(number: number): number; column_length(number: number): number;
   curves(from: number, to: number, px: number): void; flights(from: number, to: number): void;
   places(seconds: number): void; radio(): number; recorded(): void; transmissions(from: number, to: number): void;
 }
-type Call = 'files' | 'check' | 'open' | 'why' | 'satellites' | 'radio';
+type Call = 'files' | 'check' | 'layout' | 'open' | 'why' | 'satellites' | 'radio';
 /** Called by the core for each event of a controller of the page; `event` is its record in memory. True: it failed. */
 export type Tell = (controller: number, kind: number, event: number, memory: WebAssembly.Memory) => boolean;
 
@@ -72,8 +72,18 @@ export class Lab {
   }
 
   files(files: Files): void { this.#files = files; this.#guard(() => { if (this.#call('files', files) !== 0) throw new Refused(this.#answer<Problem>()); }); }
-  check(request: ScenarioRequest): Checked { return this.#ask('check', request); }
-  open(request: RunRequest): Shape { return this.#ask('open', request); }
+  check(request: ScenarioRequest): Checked {
+    const checked = this.#ask<Omit<Checked, 'positions'>>('check', request), { links, flows } = checked.network;
+    return { ...checked, positions: this.layout(links.map((l) => l.ends), flows.map((f) => [f.from, f.to])) };
+  }
+  open(request: RunRequest): Shape {
+    const shape = this.#ask<Omit<Shape, 'positions'>>('open', request);
+    return { ...shape, positions: this.layout(shape.link_ends, shape.flow_ends) };
+  }
+  /** Positions of nodes in a drawing; links and flows by the names of their ends. */
+  layout(links: [string, string][], flows: [string, string][]): NodePosition[] {
+    return this.#ask<[string, number, number, number][]>('layout', { links, flows }).map(([node, column, row, rows]) => ({ node, column, row, rows }));
+  }
   why(request: { at_s: number; flow?: string; cut: boolean }): Why { return this.#ask('why', request); }
   satellites(request: unknown): Satellites { return this.#ask('satellites', request); }
   /** True at the end of the run. */

@@ -39,7 +39,7 @@ export class Recorded {
     const p = recording.packets;
     this.#log = p && { time: column(p.time_s!), link: middle(p.link!), event: small(p.event!), reason: small(p.reason!), flow: middle(p.flow!), kind: small(p.kind!), seq: column(p.seq!) };
   }
-  shape(): Shape {
+  shape(): Omit<Shape, 'positions'> {
     const { about, internals } = this.recording;
     const ends = about.links.map((name): [string, string] => { const [a = '', b = ''] = name.split('->'); return [a, b]; });
     return { duration_s: about.duration_s, flows: about.flows, flow_ends: about.flow_ends, links: about.links, link_ends: ends, internals: Object.keys(internals) };

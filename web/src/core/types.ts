@@ -29,8 +29,10 @@ export interface NetworkInfo {
   terminals: [string, number, number][]; satellites: number; satellite_links: [string, DirectionInfo][]; radio: unknown;
 }
 /** `link_names`: as keys of `--set` name the links; `changes`: the names of the scenario's changes. */
-export interface Checked { link_names: string[]; changes: string[]; title: string; seed: number; duration_s: number; is_study: boolean; advice: string[]; kind: 'wired' | 'satellites' | 'radio'; network: NetworkInfo }
-export interface Shape { duration_s: number; flows: string[]; flow_ends: [string, string][]; links: string[]; link_ends: [string, string][]; internals: string[] }
+export interface Checked { link_names: string[]; changes: string[]; title: string; seed: number; duration_s: number; is_study: boolean; advice: string[]; kind: 'wired' | 'satellites' | 'radio'; network: NetworkInfo; positions: NodePosition[] }
+export interface Shape { duration_s: number; flows: string[]; flow_ends: [string, string][]; links: string[]; link_ends: [string, string][]; internals: string[]; positions: NodePosition[] }
+/** Of a drawing; columns and rows from 0. */
+export interface NodePosition { node: string; column: number; row: number; rows: number }
 export interface FlowOutcome {
   name: string; kind: string; control: string | null; recovery: string | null; goodput_bps: number | null; retransmitted_packets: number | null; timeouts: number | null;
   window_cuts?: number | null; mean_cwnd: number | null; mean_rtt_s: number | null; min_rtt_s: number | null; mean_delay_s: number | null; completion_s: number | null;

@@ -76,7 +76,11 @@ const handlers: Handlers = {
   satellites: (request) => started().satellites(request),
   places: ({ at }) => started().places(at),
   radio: (request) => started().radio(request),
-  record: (text) => { recorded = text === null ? null : new Recorded(JSON.parse(text) as Recording); return recorded && recorded.shape(); },
+  record: (text) => {
+    recorded = text === null ? null : new Recorded(JSON.parse(text) as Recording);
+    const shape = recorded?.shape();
+    return shape ? { ...shape, positions: started().layout(shape.link_ends, shape.flow_ends) } : null;
+  },
   controller: (request) => controllers.load(request?.code ?? null),
 };
 

@@ -1,5 +1,5 @@
 //! All mistakes of a document that cannot be read: unknown keys, values of a wrong type, and the first mistake of each
-//! link and flow.
+//! link, flow and source of traffic, of the satellites, the radio network, Wi-Fi, cells and topologies.
 //!
 //! The descriptions of the tables give the keys and the forms of their values. They are used only after the readers have
 //! refused a document, so that they never refuse a document that can be read.
@@ -7,10 +7,13 @@
 use super::document::{TomlItem, TomlValue};
 use super::flows::read_flow;
 use super::links::read_link;
+use super::model::{RadioNetwork, Satellites, Traffic};
 use super::nodes::Nodes;
 use super::table::TableReader;
 use super::tables::{keys_of, table_of_kind};
+use super::top::{SCENARIO, read_times};
 use super::transports::Defaults;
+use super::{cellular, topologies, wifi};
 use crate::error::{ErrorKind, ScenarioError, meant};
 use cc::AnyController;
 use params::{Form, Key};
@@ -41,9 +44,11 @@ pub(super) fn all(document: &TomlItem, first: ScenarioError) -> ScenarioError {
     error
 }
 
-/// The first mistake of each link; if there is none, that of each flow of a wired network.
+/// The first mistake of each link, and of the other tables that a network consists of; if there is none, that of each flow
+/// and each source of traffic.
 fn first_of_each(top: &TableReader<'_>) -> Vec<ScenarioError> {
-    let items = |key| top.list(key).unwrap_or(&[]).iter().enumerate();
+    let list = |key| top.list(key).unwrap_or(&[]);
+    let items = |key| list(key).iter().enumerate();
     let (mut links, mut errors) = (Vec::new(), Vec::new());
     for (i, item) in items("link") {
         match read_link(i, item) {
@@ -51,12 +56,30 @@ fn first_of_each(top: &TableReader<'_>) -> Vec<ScenarioError> {
             Err(error) => errors.push(error),
         }
     }
-    if errors.is_empty() && top.get("constellation").is_none() && top.get("radio").is_none() {
-        let nodes = Nodes::new(&links, None, None);
+    let times = top.described(&SCENARIO, 0).and_then(|values| read_times(top, &values));
+    let duration = times.ok().map(|(duration, _)| duration);
+    let (mut satellites, mut radio) = (None, None);
+    if let Some(duration) = duration {
+        satellites = note(&mut errors, Satellites::read(top, duration)).flatten();
+        radio = note(&mut errors, RadioNetwork::read(top, duration)).flatten().map(|(radio, _)| radio);
+    }
+    note(&mut errors, wifi::read_all(list("wifi")));
+    note(&mut errors, cellular::read_all(list("cell")));
+    links.extend(note(&mut errors, topologies::read_all(list("topology"))).unwrap_or_default());
+    let is_wired = !top.has("constellation") && !top.has("radio");
+    if errors.is_empty() && (is_wired || duration.is_some()) {
+        let nodes = Nodes::new(&links, satellites.as_ref(), radio.as_ref());
         let defaults = Defaults::new(top);
         errors.extend(items("flow").filter_map(|(i, item)| read_flow(i, item, defaults, &nodes).err()));
+        let traffic = |(i, item)| Traffic::read(i, item, defaults, &nodes, duration?).err();
+        errors.extend(items("traffic").filter_map(traffic));
     }
     errors
+}
+
+/// The value that was read; a mistake goes to `errors`.
+fn note<T>(errors: &mut Vec<ScenarioError>, read: Result<T, ScenarioError>) -> Option<T> {
+    read.map_err(|error| errors.push(error)).ok()
 }
 
 /// Values from the command line come first, then those of each file by line.
@@ -94,7 +117,7 @@ struct Walk {
 
 impl Walk {
     fn note<T>(&mut self, read: Result<T, ScenarioError>) -> Option<T> {
-        read.map_err(|error| self.errors.push(error)).ok()
+        note(&mut self.errors, read)
     }
 
     /// Checks a table called `path` against the keys of the table `name`.
@@ -245,6 +268,31 @@ mod tests {
             "s:17: flow.g.bytes: \"10MiB\" is not a number of bytes; write \"10485760B\"",
         ];
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn each_broken_table_of_a_network_is_told() {
+        let broken = "[[topology]]\nkind = \"leaf_spine\"\nspines = 0\n[[wifi]]\nname = \"w\"\nstandard = \"ag\"\n\
+                      [[cell]]\nname = \"c\"\n";
+        let lines = told(&(GOOD.replace("\"1Mbps\"", "\"1Mbp\"") + broken));
+        let keys = ["link.l.rate", "topology[0].spines", "wifi[0].ap", "wifi[0].standard", "cell[0].station"];
+        assert_eq!(lines.len(), keys.len(), "{lines:#?}");
+        assert!(lines.iter().zip(keys).all(|(line, key)| line.contains(key)), "{lines:#?}");
+    }
+
+    #[test]
+    fn each_broken_source_of_traffic_is_told() {
+        let source = "[[traffic]]\nname = \"t\"\nfrom = \"a\"\nto = \"q\"\nkind = \"onoff\"\n";
+        let lines = told(&(GOOD.replace("from = \"a\"", "from = \"c\"") + source));
+        assert!(lines[0].contains("flow.f.from") && lines[1].contains("traffic.t"), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_broken_duration_gives_traffic_no_mistake() {
+        let source =
+            "[[traffic]]\nname = \"t\"\nfrom = \"a\"\nto = \"b\"\nload = \"6Mbps\"\nsize = \"9kB\"\n";
+        let lines = told(&(GOOD.replace("\"1s\"", "\"1p\"") + source));
+        assert_eq!(lines.len(), 1, "{lines:#?}");
     }
 
     #[test]

@@ -1,0 +1,204 @@
+//! The positions of nodes in drawings of a network: columns along the paths of the flows, rows by those of the neighbours.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// Pairs of ends whose paths are searched; further flows of a large network change little.
+const MOST_PATHS: usize = 1000;
+
+/// Passes over the columns that order their rows.
+const PASSES: usize = 6;
+
+/// The position of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePosition {
+    /// Its name.
+    pub node: String,
+    /// Its column, from 0: data leaves at the left.
+    pub column: usize,
+    /// Its row in the column, from 0 at the top.
+    pub row: usize,
+    /// The number of rows of the column.
+    pub rows: usize,
+}
+
+/// The position of each node that `links` name, in their order. `flows` are the ends of flows: a node's column is its place on
+/// the paths with the fewest links, and reverse flows run from right to left.
+pub fn layout(links: &[[String; 2]], flows: &[[String; 2]]) -> Vec<NodePosition> {
+    let mut graph = Graph::default();
+    for ends in links {
+        let [a, b] = ends.each_ref().map(|name| graph.add(name));
+        graph.near[a].push(b);
+        graph.near[b].push(a);
+    }
+    let columns = graph.columns(flows);
+    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); columns.iter().max().map_or(0, |most| most + 1)];
+    columns.iter().enumerate().for_each(|(node, &column)| rows[column].push(node));
+    graph.order(&mut rows);
+    let mut place = vec![(0, 0); columns.len()];
+    for column in &rows {
+        column.iter().enumerate().for_each(|(row, &node)| place[node] = (row, column.len()));
+    }
+    let positions = graph.names.into_iter().zip(columns).zip(place);
+    positions
+        .map(|((node, column), (row, rows))| NodePosition { node: node.into(), column, row, rows })
+        .collect()
+}
+
+/// The nodes by number, with the numbers of their neighbours.
+#[derive(Default)]
+struct Graph<'a> {
+    names: Vec<&'a str>,
+    numbers: BTreeMap<&'a str, usize>,
+    near: Vec<Vec<usize>>,
+}
+
+impl<'a> Graph<'a> {
+    /// The number of a node, which is added if it is new.
+    fn add(&mut self, name: &'a str) -> usize {
+        let Graph { names, numbers, near } = self;
+        *numbers.entry(name).or_insert_with(|| {
+            names.push(name);
+            near.push(Vec::new());
+            names.len() - 1
+        })
+    }
+
+    /// The path with the fewest links; empty if there is none.
+    fn path(&self, from: usize, to: usize) -> Vec<usize> {
+        let mut before = vec![usize::MAX; self.names.len()];
+        before[to] = to;
+        let mut waiting = VecDeque::from([to]);
+        while let Some(node) = waiting.pop_front().filter(|&node| node != from) {
+            for &other in &self.near[node] {
+                if before[other] == usize::MAX {
+                    before[other] = node;
+                    waiting.push_back(other);
+                }
+            }
+        }
+        if before[from] == usize::MAX {
+            return Vec::new();
+        }
+        let steps = std::iter::successors(Some(from), |&node| (node != to).then(|| before[node]));
+        steps.collect()
+    }
+
+    /// The column of each node.
+    fn columns(&self, flows: &[[String; 2]]) -> Vec<usize> {
+        let mut column: Vec<Option<i64>> = vec![None; self.names.len()];
+        let number = |name: &String| self.numbers.get(name.as_str()).copied();
+        let mut pairs = Vec::new();
+        for [from, to] in flows {
+            let Some(pair) = number(from).zip(number(to)) else { continue };
+            if !pairs.contains(&pair) {
+                place_path(&mut column, &self.path(pair.0, pair.1));
+                pairs.push(pair);
+            }
+            if pairs.len() == MOST_PATHS {
+                break;
+            }
+        }
+        // Nodes on no path: one column after a neighbour.
+        let mut waiting: VecDeque<usize> = (0..column.len()).filter(|&node| column[node].is_some()).collect();
+        for start in 0..column.len() {
+            if waiting.is_empty() && column[start].is_none() {
+                column[start] = Some(0);
+                waiting.push_back(start);
+            }
+            while let Some(node) = waiting.pop_front() {
+                let next = column[node].map(|at| at + 1);
+                for &other in &self.near[node] {
+                    if column[other].is_none() {
+                        column[other] = next;
+                        waiting.push_back(other);
+                    }
+                }
+            }
+        }
+        let least = column.iter().flatten().min().copied().unwrap_or(0);
+        column.into_iter().map(|at| (at.unwrap_or(0) - least) as usize).collect()
+    }
+
+    /// Orders the rows of each column by the mean height of the neighbours.
+    fn order(&self, columns: &mut [Vec<usize>]) {
+        let mut height = vec![0.0; self.names.len()];
+        let settle = |column: &[usize], height: &mut [f64]| {
+            for (row, &node) in column.iter().enumerate() {
+                height[node] = (row as f64 + 0.5) / column.len() as f64;
+            }
+        };
+        columns.iter().for_each(|column| settle(column, &mut height));
+        for pass in 0..PASSES {
+            for index in 0..columns.len() {
+                let last = columns.len() - 1;
+                let column = &mut columns[if pass % 2 == 0 { index } else { last - index }];
+                let mean = |node: usize| {
+                    let near = &self.near[node];
+                    near.iter().map(|&other| height[other]).sum::<f64>() / near.len().max(1) as f64
+                };
+                let mut means: Vec<(f64, usize)> = column.iter().map(|&node| (mean(node), node)).collect();
+                means.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                *column = means.into_iter().map(|(_, node)| node).collect();
+                settle(column, &mut height);
+            }
+        }
+    }
+}
+
+/// Places a path beside those before it: through the columns of its nodes that have one.
+fn place_path(column: &mut [Option<i64>], path: &[usize]) {
+    let placed: Vec<(i64, i64)> =
+        path.iter().enumerate().filter_map(|(i, &node)| Some((i as i64, column[node]?))).collect();
+    let (first, at) = placed.first().copied().unwrap_or((0, 0));
+    let (last, to) = placed.last().copied().unwrap_or((0, 0));
+    let step = if to < at { -1 } else { 1 };
+    for (i, &node) in path.iter().enumerate() {
+        let i = i as i64;
+        let next = if i <= last { at + step * (i - first) } else { to + step * (i - last) };
+        column[node].get_or_insert(next);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pairs such as "a-b c-d".
+    fn pairs(text: &str) -> Vec<[String; 2]> {
+        text.split_whitespace()
+            .map(|pair| pair.split_once('-').unwrap())
+            .map(|(a, b)| [a.into(), b.into()])
+            .collect()
+    }
+
+    fn drawn(links: &str, flows: &str) -> BTreeMap<String, (usize, usize)> {
+        let positions = layout(&pairs(links), &pairs(flows));
+        positions.into_iter().map(|place| (place.node, (place.column, place.row))).collect()
+    }
+
+    #[test]
+    fn data_runs_from_left_to_right_and_that_of_reverse_flows_back() {
+        let links = "r1-r2 s1-r1 s2-r1 r2-d1 r2-d2";
+        for flows in ["s1-d1 s2-d2", "s1-d1 d2-s2"] {
+            let places = drawn(links, flows);
+            let columns = ["s1", "s2", "r1", "r2", "d1", "d2"].map(|node| places[node].0);
+            assert_eq!(columns, [0, 0, 1, 2, 3, 3], "{flows}");
+        }
+    }
+
+    #[test]
+    fn rows_follow_the_neighbours() {
+        let places = drawn("a1-b2 a2-b1 b1-c b2-c", "a1-c a2-c");
+        assert_eq!(places["a1"].1, places["b2"].1);
+        assert_eq!(places["a2"].1, places["b1"].1);
+        assert_ne!(places["a1"].1, places["a2"].1);
+    }
+
+    #[test]
+    fn nodes_without_flows_have_a_place_too() {
+        let places = drawn("a-b b-c b-x y-z", "c-a no-node a-z");
+        assert_eq!(["c", "b", "a", "x"].map(|node| places[node].0), [0, 1, 2, 2]);
+        assert_eq!(places["z"].0, places["y"].0 + 1);
+        assert!(layout(&[], &pairs("a-b")).is_empty());
+    }
+}
