@@ -16,7 +16,11 @@ from ackclock.search.table import page_table
 
 
 def _schema(of: str) -> str:
-    return json.dumps(schema(of), indent=2) + "\n"
+    """A schema with each definition on one line, so that a new option changes one."""
+    document = schema(of)
+    definitions = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in document["$defs"].items())
+    head = json.dumps({key: value for key, value in document.items() if key != "$defs"})
+    return f'{head[:-1]}, "$defs": {{\n{definitions}\n}}}}\n'
 
 
 def _guide_of_policies() -> str:

@@ -195,7 +195,7 @@ class GrantsOutcome(TypedDict):
 
     requests: int
     """Requests."""
-    grants: NotRequired[int]
+    grants: int
     """Intervals in which bytes left."""
     mean_grant_bytes: float | None
     """Mean number of bytes that left in them; null if there was none."""

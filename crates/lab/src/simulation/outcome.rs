@@ -257,12 +257,15 @@ impl JsonSchema for Drops {
     }
 }
 
-/// The schema of counts by name, with descriptions.
+/// The schema of counts by name, with descriptions; all of them are written.
 fn counts(names: impl Iterator<Item = (&'static str, &'static str)>) -> Schema {
     let one = |about| serde_json::json!({ "type": "integer", "minimum": 0, "description": about });
     let properties: serde_json::Map<_, _> =
         names.map(|(name, about)| (name.to_string(), one(about))).collect();
-    json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
+    let required: Vec<_> = properties.keys().cloned().collect();
+    json_schema!({
+        "type": "object", "properties": properties, "additionalProperties": false, "required": required
+    })
 }
 
 /// The counters of [`RadioOutcome::mac_drops`] with their meanings.
