@@ -172,6 +172,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         self.event_queue.prefetch_ahead(24);
         if let Some(packet) = self.event_queue.ahead(16) {
             self.network.prefetch_route(packet);
+            engine::prefetch(&self.first_links, packet.flow as usize);
         }
         if let Some(packet) = self.event_queue.ahead(10)
             && self.network.prefetch_link(packet)
@@ -254,10 +255,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if !self.network.links.is_counted_now(at) {
             return self.network.early.hold(at, packet);
         }
-        let endpoints = self.endpoints[packet.flow as usize];
-        if let Endpoints::Tcp(index) = endpoints
-            && self.receivers[index].delays_acks()
-        {
+        let index = packet.flow as usize;
+        if self.receivers.get(index).is_some_and(Receiver::delays_acks) {
             let timer = packet.flow * FlowTimer::COUNT + FlowTimer::AckDelay as u32;
             let due = self.event_queue.timer(timer);
             if due <= at {
@@ -270,14 +269,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if PACKETS {
             self.recorder.arrived(packet, at);
         }
-        match endpoints {
-            Endpoints::Tcp(index) => {
-                self.receivers[index].on_data(&mut flow_context!(self, packet.flow, at), packet)
-            }
-            Endpoints::Udp(index) => self.udp[index].1.arrived(packet, at),
-            Endpoints::Quic(_) | Endpoints::Attached(_) => {
-                debug_assert!(false, "an end that works at its time")
-            }
+        if let Some(receiver) = self.receivers.get_mut(index) {
+            receiver.on_data(&mut flow_context!(self, packet.flow, at), packet);
+        } else if let Endpoints::Udp(index) = self.endpoints[index] {
+            self.udp[index].1.arrived(packet, at);
+        } else {
+            debug_assert!(false, "an end that works at its time");
         }
     }
 

@@ -65,6 +65,8 @@ pub(crate) struct Connection {
     pub high: u32,
     /// One past the last segment of the application's data.
     pub limit: u32,
+    /// The receiver's window, segments.
+    pub receive_window: u32,
     pub dupacks: u32,
     /// Reno's window inflation: the number of segments that left the network.
     pub dupwnd: u32,
@@ -106,8 +108,6 @@ pub(crate) struct Connection {
     pub pacer: Pacer,
     /// When the last data was acknowledged, if `done`; otherwise [`Time::NEVER`].
     pub completed: Time,
-    /// The receiver's window, segments.
-    pub receive_window: u32,
     /// The next ACK changes the receiver's window, so it is no duplicate (RFC 5681 section 2).
     pub window_update: bool,
     /// The application will write more data.
