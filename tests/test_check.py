@@ -104,8 +104,8 @@ def test_links_that_differ_in_their_names_alone_have_one_warning() -> None:
     text = BASE.replace('"access"', '"access"\ncount = 3').replace('["a", "b"]', '["a{n}", "b"]')
     text = text.replace('name = "f"', 'name = "f"\ncount = 3').replace('"a"', '"a{n}"').replace('"10Mbps"', '"1Gbps"')
     assert warnings(text) == {
-        "link.access0.queue (and 2 more)": "has no limit at a bottleneck: it drops nothing, and full receive windows "
-        "wait 43.2 ms",
+        "link.access0.queue (and 2 more links)": "has no limit at a bottleneck of 100 Mb/s: it drops nothing, and full "
+        "receive windows wait 43.2 ms",
     }
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from ackclock import Scenario, substrates
 from ackclock.files import BadInput
+from ackclock.flow_parameters import controller_parameters
+from ackclock.reach.runs import kernel_name
 from ackclock.real_time import BySubstrate, prepare
 from ackclock.study import Store, Study, results, run_of, sweep, sweep_variants
 from ackclock.study.executors import Local
@@ -131,7 +133,10 @@ def test_several_substrates_in_one_store(clock: Clock, tmp_path: Path) -> None:
         (("--on", "tcp,tcp"), "tcp is named twice"),
         (("--on", "tcp,,quic"), "a name is empty"),
         (("--on", "udp", "--jobs", "2"), "--jobs with --on udp: runs in real time take place one after the other"),
-        (("--on", "linux:cubic"), "different controllers (reno, vegas), and --on linux:cubic runs cubic in all"),
+        (
+            ("--on", "linux:cubic"),
+            "different controllers (reno, vegas), and --on linux:cubic runs the kernel's cubic in all",
+        ),
         (("--on", "tcp,quic", "--until", "f.goodput_bps:2%"), "takes one substrate"),
     ],
 )
@@ -159,21 +164,66 @@ def test_a_first_point_that_cannot_run_does_not_stop_the_others(on: str, ackcloc
 
 
 def test_what_a_substrate_ignores_is_told_once() -> None:
-    study = Study.parse(TEXT.replace('["reno", "vegas"]', '["vegas"]'), on="linux:reno")
-    assert prepare(study) == [
+    vegas = TEXT.replace('["reno", "vegas"]', '["vegas"]')
+    assert prepare(Study.parse(vegas, on="linux:reno")) == [
         "the kernel has its own values of these TCP options, which are ignored: delayed_ack",
         "the kernel's reno runs in place of vegas",
     ]
+    options = TEXT.replace("congestion_control", "timestamps").replace('["reno", "vegas"]', "[false, true]")
+    options = options.replace(", delayed_ack = false", "")
+    assert prepare(Study.parse(options, on="linux")) == [
+        "the kernel has its own values of these TCP options, which are ignored: timestamps"
+    ]
 
 
-def test_a_controller_that_raises_fails_the_run_over_udp(ackclock: Command, tmp_path: Path) -> None:
+def test_a_point_has_its_own_parameters() -> None:
+    """The kernel's CUBIC has other parameters than those of the second point."""
+    text = TEXT.replace('["reno", "vegas"]', '["reno", { kind = "cubic", beta = 0.5 }]')
+    study = Study.parse(text, on="linux")
+    assert kernel_name(study.scenario(0)) == "reno"
+    with pytest.raises(BadInput, match="beta cannot be set there"):
+        kernel_name(study.scenario(1))
+    betas = TEXT.replace('congestion_control" = ["reno", "vegas"]', 'congestion_control.beta" = [0.5, 0.9]')
+    betas = betas.replace("mss = 1400", 'mss = 1400, congestion_control = { kind = "cubic" }')
+    with pytest.raises(BadInput, match=r"cubic beta=0\.5, cubic beta=0\.9"):
+        prepare(Study.parse(betas, on="linux:cubic"))
+
+
+def test_parameters_belong_to_flows_without_names_and_to_each_of_a_count() -> None:
+    given = 'tcp = { congestion_control = { kind = "cubic", beta = 0.5 } }'
+    text = TEXT[: TEXT.index("[[flow]]")].replace("sweep", "#") + "".join(
+        f'[[flow]]\n{name}from = "a"\nto = "b"\n{tcp}\n'
+        for name, tcp in (("", given), ('name = "g"\ncount = 2\n', given), ("", ""))
+    )
+    scenario = Scenario.parse(text)
+    names = [flow["name"] for flow in scenario.resolved["flows"]]
+    assert names == ["flow0", "g0", "g1", "flow3"]
+    assert [list(controller_parameters(scenario, name)) for name in names] == [["beta"]] * 3 + [[]]
+
+
+def test_the_other_flows_stay_tcp_on_udp() -> None:
+    other = '[[flow]]\nname = "g"\nfrom = "a"\nto = "b"\ntcp = { timestamps = true }\n'
+    assert prepare(Study.parse(TEXT + other, on="udp")) == [
+        "QUIC has no counterpart of these TCP options, which are ignored: delayed_ack"
+    ]
+    xcp = '[[flow]]\nname = "g"\nfrom = "a"\nto = "b"\ntcp = { congestion_control = "xcp" }\n'
+    text = TEXT.replace("loss = {", 'router = { kind = "xcp" }\nloss = {')
+    assert len(prepare(Study.parse(text + xcp, on="udp"))) == 1
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_controller_that_raises_fails_the_run_over_udp(first: bool, ackclock: Command, tmp_path: Path) -> None:
     (tmp_path / "bad.py").write_text(
         "from ackclock import Controller\n\nclass Bad(Controller):\n    def on_ack(self, ack):\n        1 / 0\n"
     )
     file = tmp_path / "s.toml"
-    file.write_text(TEXT.replace('["reno", "vegas"], seed = "1..2"', '[{ python = "bad.py:Bad" }]'))
+    bad = '{ python = "bad.py:Bad" }'
+    text = TEXT.replace('["reno", "vegas"], seed = "1..2"', f"[{bad}]" if first else '["reno"]')
+    if not first:
+        text += f'[[flow]]\nname = "g"\nfrom = "a"\nto = "b"\ntcp = {{ congestion_control = {bad} }}\n'
+    file.write_text(text)
     done = ackclock("sweep", str(file), "--out", str(tmp_path / "out"), "--on", "udp")
     assert done.returncode == 1
     assert "1 runs: 0 kept, 0 done, 1 failed" in done.stdout
-    assert "flow f: its controller failed at" in done.stderr
+    assert f"flow {'f' if first else 'g'}: its controller failed at" in done.stderr
     assert "ZeroDivisionError" in done.stderr

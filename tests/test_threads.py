@@ -16,7 +16,7 @@ from growth import fabric
 from threads import dumbbell
 
 FABRIC = fabric(8, 0.08)
-ONE_THREAD = {None, "the machine has one processor", "the run without parts was faster"}
+ONE_THREAD = {None, "the machine has one processor", "after a trial with parts, which were slower"}
 
 
 def test_the_results_do_not_depend_on_the_threads() -> None:

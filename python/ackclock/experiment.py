@@ -93,6 +93,8 @@ class Scenario:
         self._remarks: list[str] = []
         self._controllers: Controllers = {}
         self._over: str | None = None
+        self._document: Callable[[], dict[str, Any]] | None = None
+        """Gives its document, if it is a point of a study; otherwise it follows from source and overrides."""
 
     @property
     def file(self) -> str:
@@ -177,6 +179,7 @@ class Scenario:
         parsed, remarks = self._parsed.over_quic()
         over = Scenario(parsed, self.source, self._overrides)
         over._remarks, over._over, over._controllers = remarks, transport, self._controllers
+        over._document = self._document
         return over
 
     def shared(self, *, seed: int | None = None) -> Shared:

@@ -22,10 +22,24 @@ def tcp_options(scenario: Scenario, flow: str) -> Table:
     document = document_of(scenario)
     options: Table = {}
     _merge(options, document.get("tcp"))
-    for one in document.get("flow", []):
-        if isinstance(one, Mapping) and one.get("name") == flow:
-            _merge(options, one.get("tcp"))
+    position = 0
+    for table in document.get("flow", []):
+        names = _names(table, position)
+        position += len(names)
+        if flow in names:
+            _merge(options, table.get("tcp"))
     return options
+
+
+def _names(table: Table, position: int) -> list[str]:
+    """The names of the flows for which a table stands; `position` is the number of the first one."""
+    name = table.get("name")
+    if "count" not in table:
+        return [f"flow{position}" if name is None else name]
+    numbers = range(table["count"])
+    if name is None:
+        return [f"flow{position + number}" for number in numbers]
+    return [name.replace("{n}", str(n)) if "{n}" in name else f"{name}{n}" for n in numbers]
 
 
 def controller_parameters(scenario: Scenario, flow: str) -> Table:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ackclock import ScenarioError
 from ackclock.files import BadInput
+from ackclock.flow_parameters import controller_parameters
 from ackclock.reach.results import Unavailable
 from ackclock.study.store import Finished
 from ackclock.substrates import RealTime, Refused, substrate
 
 if TYPE_CHECKING:
+    from ackclock.experiment import Scenario
     from ackclock.study.executors import Batch, Executor
     from ackclock.study.plan import Run, StudyPlan
 
@@ -45,15 +48,26 @@ def prepare(study: StudyPlan) -> list[str]:
     obstacles = [carrier.available(scenario) for scenario in scenarios]
     if obstacles[0] is not None and None not in obstacles:
         raise Unavailable(f"--on {carrier.name}: not available: {obstacles[0]}")
-    controls = {scenario.resolved["flows"][0]["control"] for scenario in scenarios if scenario.resolved["flows"]}
-    if len(controls) > 1 and carrier.algorithm is not None:
-        names = ", ".join(sorted(map(str, controls)))
-        raise BadInput(
-            f"{study.file}: sweep: the points have different controllers ({names}), and --on {carrier.name} runs "
-            f"{carrier.algorithm} in all of them; use --on linux, which runs the kernel's algorithms of these names"
-        )
     runnable = [one for one, obstacle in zip(scenarios, obstacles, strict=True) if obstacle is None]
-    return list(dict.fromkeys(remark for scenario in runnable for remark in carrier.ignored(scenario)))
+    controllers = {_controller(scenario) for scenario in runnable} if carrier.algorithm is not None else set()
+    if len(controllers) > 1:
+        raise BadInput(
+            f"{study.file}: sweep: the points have different controllers ({', '.join(sorted(controllers))}), and "
+            f"--on {carrier.name} runs the kernel's {carrier.algorithm} in all of them; use --on linux, which runs the "
+            "kernel's algorithms of these names, or --on kernel, which runs our controllers"
+        )
+    remarks: dict[str, None] = {}
+    for scenario in runnable:
+        with suppress(ScenarioError):  # the run fails with it
+            remarks |= dict.fromkeys(carrier.ignored(scenario))
+    return list(remarks)
+
+
+def _controller(scenario: Scenario) -> str:
+    """The controller of the first flow with its parameters, as text."""
+    flow = scenario.resolved["flows"][0]
+    parameters = controller_parameters(scenario, flow["name"])
+    return " ".join([str(flow["control"]), *(f"{name}={value}" for name, value in parameters.items())])
 
 
 def _finished(study: StudyPlan, run: Run) -> Finished:

@@ -65,7 +65,7 @@ class Result:
 
     @property
     def one_thread(self) -> str | None:
-        """Why the run has used one thread, if it was to use several."""
+        """Why the run has used one thread, or has gone on on one, if it was to use several."""
         return self._finished.one_thread
 
     @property

@@ -21,6 +21,8 @@ MOST_FLOWS = 2000
 """With more flows no fair shares are computed."""
 ENOUGH = 0.95
 """A receive window that permits this part of a flow's share is not reported."""
+NAMES = {"flow": "flows", "link": "links", "traffic": "sources"}
+"""What the tables of warnings stand for."""
 
 
 @dataclass(frozen=True)
@@ -174,9 +176,10 @@ def _queue_warnings(name: str, link: dict[str, Any], flows: list[dict[str, Any]]
     held = link["mean_rate_bps"] * link["round_trip_s"] / 8
     if windows > 2 * held + 10 * size:
         delay = quantity(8 * (windows - held) / link["mean_rate_bps"], "s")
+        rate = quantity(link["mean_rate_bps"], "b/s")
         yield Warning(
             f"{name}.queue",
-            f"has no limit at a bottleneck: it drops nothing, and full receive windows wait {delay}",
+            f"has no limit at a bottleneck of {rate}: it drops nothing, and full receive windows wait {delay}",
             'write queue = { kind = "droptail", limit = "1bdp" }',
         )
 
@@ -188,13 +191,14 @@ def _most_in_flight(flow: dict[str, Any]) -> float:
 
 
 def _grouped(warnings: list[Warning]) -> list[Warning]:
-    """One warning for all flows, or links, that differ in their names alone."""
-    groups: dict[tuple[str, str, str], list[Warning]] = defaultdict(list)
+    """One warning for all flows, or directions of links, that differ in their names alone."""
+    groups: dict[tuple[str, str, bool, str], list[Warning]] = defaultdict(list)
     for one in warnings:
-        groups[one.key.partition(".")[0], one.key.rpartition(".")[2], one.message].append(one)
+        table, _, key = one.key.partition(".")
+        groups[table, key.rpartition(".")[2], ".back." in key, one.message].append(one)
     return [
-        Warning(f"{group[0].key} (and {len(group) - 1} more)", group[0].message, group[0].remedy)
+        Warning(f"{group[0].key} (and {len(group) - 1} more {NAMES[table]})", group[0].message, group[0].remedy)
         if len(group) > 1
         else group[0]
-        for group in groups.values()
+        for (table, *_), group in groups.items()
     ]

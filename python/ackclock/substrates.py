@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.flow_parameters import tcp_options
+from ackclock.flow_parameters import controller_parameters, tcp_options
 
 if TYPE_CHECKING:
     import polars as pl
@@ -138,23 +138,24 @@ class RealTime:
         return FinishedRun(result.outcome, result.trace, self.ignored(scenario))
 
     def ignored(self, scenario: Scenario) -> list[str]:
-        """What the substrate does not take over from the scenario, in words."""
+        """What the substrate does not take over from the scenario, in words. Raises ScenarioError as `run`."""
         if self.kind == "udp":
-            return [remark for remark in scenario.over("quic").advice if remark not in scenario.advice]
+            lost: list[str] = scenario._parsed.first_over_quic()
+            return lost
         remarks = []
-        options = tcp_options(scenario, scenario.resolved["flows"][0]["name"])
-        if names := sorted(name for name in options if name not in KERNEL_OPTIONS):
+        flow = scenario.resolved["flows"][0]
+        if names := sorted(name for name in tcp_options(scenario, flow["name"]) if name not in KERNEL_OPTIONS):
             remarks.append(f"the kernel has its own values of these TCP options, which are ignored: {', '.join(names)}")
-        if (control := self.replaced_controller(scenario)) is not None:
-            remarks.append(f"the kernel's {self.algorithm} runs in place of {control}")
+        names_of_kernel = importlib.import_module("ackclock.reach.runs").KERNEL_NAMES
+        if self.algorithm is not None and flow["control"] is not None:
+            parameters = controller_parameters(scenario, flow["name"])
+            if names_of_kernel.get(flow["control"], flow["control"]) != self.algorithm:
+                remarks.append(f"the kernel's {self.algorithm} runs in place of {flow['control']}")
+            elif parameters:
+                remarks.append(
+                    f"the kernel's {self.algorithm} has its own parameters: ignored are {', '.join(parameters)}"
+                )
         return remarks
-
-    def replaced_controller(self, scenario: Scenario) -> str | None:
-        """The controller of the first flow, if the substrate has another one in its place."""
-        control: str | None = scenario.resolved["flows"][0]["control"]
-        names = importlib.import_module("ackclock.reach.runs").KERNEL_NAMES
-        same = self.algorithm is None or control is None or names.get(control, control) == self.algorithm
-        return None if same else control
 
 
 SUBSTRATES: dict[str, Substrate] = {

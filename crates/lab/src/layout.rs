@@ -1,9 +1,9 @@
 //! The positions of nodes in drawings of a network: columns along the paths of the flows, rows by those of the neighbours.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Pairs of ends whose paths are searched; further flows of a large network change little.
-const MOST_PATHS: usize = 1000;
+/// Nodes that the search for paths visits. The ends of further flows are beside their only neighbour.
+const MOST_VISITS: usize = 10_000_000;
 
 /// Passes over the columns that order their rows.
 const PASSES: usize = 6;
@@ -30,7 +30,11 @@ pub fn layout(links: &[[String; 2]], flows: &[[String; 2]]) -> Vec<NodePosition>
         graph.near[a].push(b);
         graph.near[b].push(a);
     }
-    let columns = graph.columns(flows);
+    for near in &mut graph.near {
+        near.sort_unstable(); // a second link between two nodes changes nothing
+        near.dedup();
+    }
+    let columns = graph.columns(flows, MOST_VISITS);
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); columns.iter().max().map_or(0, |most| most + 1)];
     columns.iter().enumerate().for_each(|(node, &column)| rows[column].push(node));
     graph.order(&mut rows);
@@ -63,8 +67,8 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The path with the fewest links; empty if there is none.
-    fn path(&self, from: usize, to: usize) -> Vec<usize> {
+    /// The path with the fewest links; empty if there is none. Adds the number of nodes that it visits to `visits`.
+    fn path(&self, (from, to): (usize, usize), visits: &mut usize) -> Vec<usize> {
         let mut before = vec![usize::MAX; self.names.len()];
         before[to] = to;
         let mut waiting = VecDeque::from([to]);
@@ -73,6 +77,7 @@ impl<'a> Graph<'a> {
                 if before[other] == usize::MAX {
                     before[other] = node;
                     waiting.push_back(other);
+                    *visits += 1;
                 }
             }
         }
@@ -83,19 +88,23 @@ impl<'a> Graph<'a> {
         steps.collect()
     }
 
-    /// The column of each node.
-    fn columns(&self, flows: &[[String; 2]]) -> Vec<usize> {
+    /// The column of each node. The search for paths ends after about `most` visits.
+    fn columns(&self, flows: &[[String; 2]], most: usize) -> Vec<usize> {
         let mut column: Vec<Option<i64>> = vec![None; self.names.len()];
         let number = |name: &String| self.numbers.get(name.as_str()).copied();
-        let mut pairs = Vec::new();
+        let (mut seen, mut visits) = (BTreeSet::new(), 0);
         for [from, to] in flows {
-            let Some(pair) = number(from).zip(number(to)) else { continue };
-            if !pairs.contains(&pair) {
-                place_path(&mut column, &self.path(pair.0, pair.1));
-                pairs.push(pair);
+            let Some(pair) = number(from).zip(number(to)).filter(|pair| seen.insert(*pair)) else { continue };
+            if visits <= most {
+                place_path(&mut column, &self.path(pair, &mut visits));
+                continue;
             }
-            if pairs.len() == MOST_PATHS {
-                break;
+            for (end, side) in [(pair.0, -1), (pair.1, 1)] {
+                if let [router] = self.near[end][..]
+                    && column[end].is_none()
+                {
+                    column[end] = column[router].map(|at| at + side);
+                }
             }
         }
         // Nodes on no path: one column after a neighbour.
@@ -188,10 +197,36 @@ mod tests {
 
     #[test]
     fn rows_follow_the_neighbours() {
-        let places = drawn("a1-b2 a2-b1 b1-c b2-c", "a1-c a2-c");
-        assert_eq!(places["a1"].1, places["b2"].1);
-        assert_eq!(places["a2"].1, places["b1"].1);
+        let links = "b1-c b2-c a1-b2 a2-b1";
+        let places = drawn(links, "a1-c a2-c");
+        assert_eq!((places["a1"].1, places["a2"].1), (places["b2"].1, places["b1"].1));
         assert_ne!(places["a1"].1, places["a2"].1);
+        let back = "c-b1 c-b2 b2-a1 b1-a2";
+        assert_eq!(drawn(&format!("{links} {back}"), "a1-c a2-c"), places, "both directions of each link");
+    }
+
+    #[test]
+    fn the_ends_of_many_flows_are_on_their_sides() {
+        let names = |count: usize| (0..count).map(|n| (format!("s{n}"), format!("d{n}")));
+        let mut graph = Graph::default();
+        for (s, d) in [("s0", "d0"), ("s1", "d1"), ("s2", "d2")] {
+            for [a, b] in [[s, "r1"], ["r1", "r2"], ["r2", d]] {
+                let [a, b] = [graph.add(a), graph.add(b)];
+                graph.near[a].push(b);
+                graph.near[b].push(a);
+            }
+        }
+        graph.near.iter_mut().for_each(|near| (near.sort_unstable(), near.dedup()).1);
+        let flows: Vec<[String; 2]> = names(3).map(|(s, d)| [s, d]).collect();
+        for most in [0, 1000] {
+            let columns = graph.columns(&flows, most);
+            let of = |name: &str| columns[graph.numbers[name]];
+            assert_eq!(
+                ["s0", "s1", "s2", "r1", "r2", "d0", "d1", "d2"].map(of),
+                [0, 0, 0, 1, 2, 3, 3, 3],
+                "{most}"
+            );
+        }
     }
 
     #[test]

@@ -73,6 +73,10 @@ impl PyScenario {
     fn resolved(&self) -> PyResult<String> {
         guarded(|| lab::to_json(&self.scenario.resolve()))
     }
+    /// Remarks on what is lost if the first flow becomes a QUIC flow.
+    fn first_over_quic(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.scenario.first_over_quic().map(|(_, remarks)| remarks).map_err(|error| scenario_error(py, error))
+    }
     /// The scenario with QUIC flows in place of TCP flows, and remarks on what is lost.
     fn over_quic(&self, py: Python<'_>) -> PyResult<(PyScenario, Vec<String>)> {
         let (scenario, remarks) = self.scenario.over_quic().map_err(|error| scenario_error(py, error))?;

@@ -151,7 +151,8 @@ impl<'a> LivePath<'a> {
         LivePath { network, namespaces, counts: Default::default(), buffer: vec![0; LARGEST] }
     }
 
-    /// Moves packets until the scenario ends, the network is too slow, `notice` returns false, or `check` does (an error).
+    /// Moves packets until the scenario ends, the network is too slow, `notice` returns false, or `check` does (an error). Fails
+    /// if the controller of a simulated flow does.
     pub fn drive(
         &mut self,
         check: &mut dyn FnMut() -> bool,
@@ -159,7 +160,7 @@ impl<'a> LivePath<'a> {
     ) -> Result<(), Error> {
         let _priority = RealTimePriority::new();
         let mut next_check = Time::ZERO;
-        while self.network.catch_up() {
+        while self.network.catch_up()? {
             for side in Side::BOTH {
                 self.read(side)?;
             }

@@ -128,8 +128,9 @@ impl LiveNetwork {
     }
 
     /// Processes everything up to now. Returns false at the end of the scenario, and if the network was behind the clock for
-    /// a second: a thread with real-time priority must not keep the machine from everything else.
-    pub fn catch_up(&mut self) -> bool {
+    /// a second: a thread with real-time priority must not keep the machine from everything else. Fails if the controller of a
+    /// simulated flow does.
+    pub fn catch_up(&mut self) -> Result<bool, Error> {
         let goal = self.clock.now();
         while !self.ended && !self.overloaded && self.reached < goal {
             self.reached = goal.min(self.reached + STEP);
@@ -137,7 +138,10 @@ impl LiveNetwork {
             let now = self.clock.now();
             self.overloaded = now.since(self.idle.min(now)) > LONGEST_BEHIND;
         }
-        !self.ended && !self.overloaded
+        match self.run.failure() {
+            Some((flow, failure)) => Err(Error::Controller(flow.into(), failure.clone())),
+            None => Ok(!self.ended && !self.overloaded),
+        }
     }
 
     /// A datagram enters the network at an end, at the time of the last [`LiveNetwork::catch_up`].

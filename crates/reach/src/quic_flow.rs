@@ -38,6 +38,9 @@ pub fn run_udp(
     let flow = &scenario.flows[0];
     let FlowKind::Quic(options) = &flow.kind else { unreachable!("the flow was converted") };
     let (config, controller) = connection(options, seed.unwrap_or(scenario.seed))?;
+    if let Some(failure) = controller.failure() {
+        return Err(Error::Controller(flow.name.clone(), failure.clone()));
+    }
     let (measures_delay, needs) = (measures_delay(&controller), controller.needs());
     let name = controller.name().to_string();
     let mut network = LiveNetwork::build(&scenario, &facts, seed, options.common.header)?;
@@ -105,9 +108,8 @@ fn converted(scenario: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
             Err(Error::Input("flow[0]: must be a QUIC or a TCP flow; put one first".into()))
         }
         FlowKind::Tcp(_) => {
-            let alone = Scenario { flows: vec![flow.clone()], traffic: Vec::new(), ..scenario.clone() };
-            let (over, mut notes) = alone.over_quic().map_err(refused)?;
-            scenario.flows[0] = over.flows[0].clone();
+            let (over, mut notes) = scenario.first_over_quic().map_err(refused)?;
+            scenario = over;
             notes.push("the TCP flow runs as QUIC: its recovery and timers are those of QUIC".into());
             Ok((scenario, notes))
         }
@@ -151,7 +153,7 @@ fn carry(
 ) -> Result<(), Error> {
     let _priority = RealTimePriority::new();
     let mut next_check = Time::ZERO;
-    while !over.load(Ordering::Acquire) && network.catch_up() {
+    while !over.load(Ordering::Acquire) && network.catch_up()? {
         for (side, end) in [FlowEnd::Source, FlowEnd::Destination].into_iter().enumerate() {
             relays[side].receive(ends[side], |bytes, ecn| network.inject(end, bytes, ecn));
         }

@@ -65,9 +65,6 @@ def real_time(on: str, scenario: Scenario, seed: int | None, as_json: bool, trac
     carrier = substrate(on)
     assert isinstance(carrier, RealTime)
     advise([*scenario.advice, *runs.advice(scenario)])
-    if carrier.kind != "udp" and scenario.resolved["flows"]:  # on udp the outcome has these remarks
-        for remark in carrier.ignored(scenario):
-            say(f"ackclock: --on {on}: {remark}", error=True)
     with progress("running in real time", quiet=as_json) as advance:
         result = runs.run(
             carrier.kind,
@@ -77,6 +74,9 @@ def real_time(on: str, scenario: Scenario, seed: int | None, as_json: bool, trac
             progress=advance,
             report=lambda text: say(f"ackclock: {text}", error=True),
         )
+    if carrier.kind != "udp":  # on udp the outcome has these remarks
+        for remark in carrier.ignored(scenario):
+            say(f"ackclock: --on {on}: {remark}", error=True)
     if trace is not None:
         frame = result.trace
         write_table(trace, frame.write_csv if trace.suffix == ".csv" else frame.write_parquet)

@@ -203,7 +203,7 @@ def _explain_threads(scenario: Scenario, threads: int, seed: int | None, *, reco
     say(f"{len(parts['work'])} threads, with {shares} of the estimated work")
     say(f"{parts['cut_links']} of {parts['links']} link directions lead from one part to another")
     if parts["compared"]:
-        say("the run has few flows: after 90,000 events it goes on without parts if that is faster")
+        say("the run has few flows: after a trial at its begin it goes on without parts if that is faster")
     say(f"least delay between parts: {quantity(parts['lookahead_s'], 's')}, about {parts['hops']:.0f} packet-hops")
     return 0
 

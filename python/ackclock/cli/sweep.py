@@ -51,9 +51,9 @@ def command(
         as tcp,quic. Another one than tcp, and several, are the axis `on` of the results. Runs in real time (udp, linux,
         kernel) take place one after the other; one that did not follow the wall clock has failed.
     jobs
-        Number of threads (CPUs of a local Ray). Default: all.
+        Number of threads (CPUs of a local Ray). Default: all. Not for runs in real time.
     engine
-        Executor: this machine, or a Ray cluster (extra `ackclock[cluster]`).
+        Executor: this machine, or a Ray cluster (extra `ackclock[cluster]`). Not for runs in real time.
     until
         METRIC:PERCENT, such as fwd.goodput_bps:2%. Add seeds to each point until the half-width of the metric's 95 %
         interval is at most PERCENT of the mean.
@@ -69,13 +69,14 @@ def command(
 
     from ackclock.study import Store, Until
     from ackclock.study.executors import ENGINES
+    from ackclock.substrates import substrates
 
     if most < 2:
         raise BadInput("--most: must be a whole number of at least 2")
-    studies = _studies(file, set_ or [], on, allow_code=allow_code)
-    if (jobs is not None or engine != "local") and all(study.real_time for study in studies.values()):
+    if (jobs is not None or engine != "local") and all(one.real_time for one in substrates(on)):
         option = "--engine" if jobs is None else "--jobs"
         raise BadInput(f"{option} with --on {on}: runs in real time take place one after the other on this machine")
+    studies = _studies(file, set_ or [], on, allow_code=allow_code)
     if until is not None and len(studies) > 1:
         raise BadInput(f"--until with --on {on}: takes one substrate")
     stop = None if until is None else Until.parse(until, most)

@@ -181,13 +181,14 @@ def obstacle(substrate: Substrate, scenario: Scenario, algorithm: str | None = N
         return "runs in real time need Linux"
     if not scenario.resolved["flows"]:
         return "flow: is missing; add a [[flow]]"
+    kind = scenario.resolved["flows"][0]["kind"]
+    if kind == "udp" or (kind == "quic" and substrate != "udp"):
+        return f"the first flow is a {kind.upper()} flow; put a TCP flow first"
     if substrate == "kernel" and not _core.KERNEL_BRIDGE:
         return "this core was built without the kernel bridge (make kernel)"
     if substrate == "linux":
         available = _available()
         name = algorithm or scenario.resolved["flows"][0]["control"]
-        if name is None:
-            return "the first flow is no TCP flow"
         name = KERNEL_NAMES.get(name, name)
         if available and name not in available:
             return f"this kernel has no algorithm {name} (it has {', '.join(sorted(available))})"

@@ -7,7 +7,7 @@ import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -149,7 +149,9 @@ class StudyPlan:
 
     def scenario(self, point: int) -> Scenario:
         """The scenario of a point, for a single run."""
-        return Scenario(self.core.scenario(point), self.source)
+        scenario = Scenario(self.core.scenario(point), self.source)
+        scenario._document = partial(self.document, point)
+        return scenario
 
     def document(self, point: int) -> dict[str, Any]:
         """The scenario of a point as a dictionary, without axes and base files; the changes are made."""
@@ -194,4 +196,6 @@ def identity_on(on: str, run_id: str) -> str:
 
 def document_of(scenario: Scenario) -> dict[str, Any]:
     """A scenario as a dictionary that extends nothing, with its changes; a study's first point."""
+    if scenario._document is not None:
+        return scenario._document()
     return StudyPlan.read(scenario.source, scenario.overrides).document(0)

@@ -74,7 +74,7 @@ export class Lab {
   files(files: Files): void { this.#files = files; this.#guard(() => { if (this.#call('files', files) !== 0) throw new Refused(this.#answer<Problem>()); }); }
   check(request: ScenarioRequest): Checked {
     const checked = this.#ask<Omit<Checked, 'positions'>>('check', request), { links, flows } = checked.network;
-    return { ...checked, positions: this.layout(links.map((l) => l.ends), flows.map((f) => [f.from, f.to])) };
+    return { ...checked, positions: checked.kind !== 'wired' ? [] : this.layout(links.map((l) => l.ends), flows.map((f) => [f.from, f.to])) };
   }
   open(request: RunRequest): Shape {
     const shape = this.#ask<Omit<Shape, 'positions'>>('open', request);

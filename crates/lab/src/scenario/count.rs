@@ -20,6 +20,11 @@ pub(super) const COUNT: Key = key(
 /// What a message about a count that cannot be assigned says besides.
 pub(super) const TOO_LATE: &str = "; an assignment to one of the tables that a count stands for writes them out, so assign the count before it";
 
+/// Whether `name` is `base` with a number.
+pub(super) fn is_numbered(name: &str, base: &str) -> bool {
+    name.strip_prefix(base).is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
 /// The arrays of tables that can have one.
 pub(super) const KINDS: [&str; 2] = ["link", "flow"];
 
@@ -178,6 +183,8 @@ to = "d"
             late.contains("there is no \"f\" here") && late.contains("assign the count before it"),
             "{late}"
         );
+        let wrong = read(&["flow.q.count=5"]).unwrap_err();
+        assert!(wrong.ends_with("there is no \"q\" here; did you mean \"f\"?"), "{wrong}");
         for (set, message) in [
             ("flow.f.count=0", "flow[0].count: 0 is not between 1 and 100000"),
             ("flow.f.udp={ rate = \"1Mbps\", bursts = [] }", "bursts: has no burst"),

@@ -7,7 +7,7 @@
 use super::document::{TomlItem, TomlValue};
 use super::flows::read_flow;
 use super::links::read_link;
-use super::model::{RadioNetwork, Satellites, Traffic};
+use super::model::{Duplex, RadioNetwork, Satellites, Traffic};
 use super::nodes::Nodes;
 use super::table::TableReader;
 use super::tables::{keys_of, table_of_kind};
@@ -47,14 +47,12 @@ pub(super) fn all(document: &TomlItem, first: ScenarioError) -> ScenarioError {
 /// The first mistake of each link, and of the other tables that a network consists of; if there is none, that of each flow
 /// and each source of traffic.
 fn first_of_each(top: &TableReader<'_>) -> Vec<ScenarioError> {
-    let list = |key| top.list(key).unwrap_or(&[]);
-    let items = |key| list(key).iter().enumerate();
-    let (mut links, mut errors) = (Vec::new(), Vec::new());
-    for (i, item) in items("link") {
-        match read_link(i, item) {
-            Ok(link) => links.push(link),
-            Err(error) => errors.push(error),
-        }
+    let mut errors = Vec::new();
+    let mut list = |key| note(&mut errors, top.list(key)).unwrap_or(&[]);
+    let [link_items, wifi, cells, topologies] = ["link", "wifi", "cell", "topology"].map(&mut list);
+    let mut links: Vec<Duplex> = Vec::new();
+    for (i, item) in link_items.iter().enumerate() {
+        links.extend(note(&mut errors, read_link(i, item)));
     }
     let times = top.described(&SCENARIO, 0).and_then(|values| read_times(top, &values));
     let duration = times.ok().map(|(duration, _)| duration);
@@ -63,13 +61,23 @@ fn first_of_each(top: &TableReader<'_>) -> Vec<ScenarioError> {
         satellites = note(&mut errors, Satellites::read(top, duration)).flatten();
         radio = note(&mut errors, RadioNetwork::read(top, duration)).flatten().map(|(radio, _)| radio);
     }
-    note(&mut errors, wifi::read_all(list("wifi")));
-    note(&mut errors, cellular::read_all(list("cell")));
-    links.extend(note(&mut errors, topologies::read_all(list("topology"))).unwrap_or_default());
+    let sets = note(&mut errors, wifi::read_all(wifi));
+    let users = note(&mut errors, cellular::read_all(cells));
+    let read = note(&mut errors, topologies::read_all(topologies));
+    if errors.is_empty() {
+        for (i, link) in links.iter_mut().enumerate() {
+            let (item, link) = (&link_items[i..=i], std::slice::from_mut(link));
+            note(&mut errors, wifi::resolve(item, link, sets.as_deref().unwrap_or_default()));
+        }
+        note(&mut errors, cellular::resolve(link_items, &mut links, &users.unwrap_or_default(), cells));
+    }
+    links.extend(read.unwrap_or_default());
     let is_wired = !top.has("constellation") && !top.has("radio");
-    if errors.is_empty() && (is_wired || duration.is_some()) {
+    let has_nodes = if is_wired { !links.is_empty() } else { duration.is_some() };
+    if errors.is_empty() && has_nodes {
         let nodes = Nodes::new(&links, satellites.as_ref(), radio.as_ref());
         let defaults = Defaults::new(top);
+        let items = |key| top.list(key).unwrap_or(&[]).iter().enumerate();
         errors.extend(items("flow").filter_map(|(i, item)| read_flow(i, item, defaults, &nodes).err()));
         let traffic = |(i, item)| Traffic::read(i, item, defaults, &nodes, duration?).err();
         errors.extend(items("traffic").filter_map(traffic));
@@ -282,9 +290,27 @@ mod tests {
 
     #[test]
     fn each_broken_source_of_traffic_is_told() {
-        let source = "[[traffic]]\nname = \"t\"\nfrom = \"a\"\nto = \"q\"\nkind = \"onoff\"\n";
+        let source = "[[traffic]]\nname = \"t\"\nfrom = \"a\"\nto = \"q\"\n";
         let lines = told(&(GOOD.replace("from = \"a\"", "from = \"c\"") + source));
+        assert_eq!(lines.len(), 2, "{lines:#?}");
         assert!(lines[0].contains("flow.f.from") && lines[1].contains("traffic.t"), "{lines:#?}");
+    }
+
+    #[test]
+    fn no_mistake_follows_from_another() {
+        let (links, flows) = GOOD.split_at(GOOD.find("[[flow]]").unwrap());
+        let topology = "[topology]\nkind = \"fat_tree\"\nk = 4\n";
+        for text in [format!("duration = \"1s\"\n{flows}"), format!("{links}{topology}{flows}")] {
+            let lines = told(&text);
+            assert_eq!(lines.len(), 1, "{lines:#?}");
+        }
+        let lines = told(
+            &(GOOD.replace("\"1Mbps\"", "{ kind = \"wifi\", medium = \"w\" }")
+                + &GOOD[GOOD.find("[[link]]").unwrap()..GOOD.find("[[flow]]").unwrap()]
+                    .replace("\"l\"", "\"m\"")
+                    .replace("\"1Mbps\"", "{ kind = \"wifi\", medium = \"v\" }")),
+        );
+        assert_eq!(lines.len(), 2, "{lines:#?}");
     }
 
     #[test]

@@ -27,6 +27,16 @@ const COMMON: &[&str] = &[
 const LEAST_DATAGRAM: u32 = 1200;
 
 impl Scenario {
+    /// As [`Scenario::over_quic`], but for the first flow alone; without flows nothing changes.
+    pub fn first_over_quic(&self) -> Result<(Scenario, Vec<String>), ScenarioError> {
+        let first = self.flows.first().cloned().into_iter().collect();
+        let alone = Scenario { flows: first, traffic: Vec::new(), ..self.clone() };
+        let (over, lost) = alone.over_quic()?;
+        let mut scenario = self.clone();
+        scenario.flows.iter_mut().zip(over.flows).for_each(|(flow, converted)| *flow = converted);
+        Ok((scenario, lost))
+    }
+
     /// This scenario with a QUIC flow in place of every TCP flow: the same controller with its parameters, packets of the same
     /// size on the wire, windows, ECN; everything else as in `[quic]`. Also returns what is lost in the conversion, in words.
     /// Fails if a controller needs what QUIC does not provide.

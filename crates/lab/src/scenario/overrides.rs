@@ -109,15 +109,18 @@ pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result
                     return Err(refuse(message));
                 }
                 let is_named = |item: &TomlItem| item.name() == Some(part);
-                if count::KINDS.contains(&parts[0]) && !items.iter().any(is_named) {
+                let sets_count = parts.last() == Some(&count::COUNT.name);
+                if count::KINDS.contains(&parts[0]) && !sets_count && !items.iter().any(is_named) {
                     // It can be one of those for which a table stands.
                     count::write_out(parts[0], items, &mut 0)?;
                 }
                 let names: Vec<String> = items.iter().enumerate().map(|(i, item)| label(i, item)).collect();
                 let Some(index) = names.iter().position(|name| name == part) else {
                     let remark = nearest(part, names.iter().map(String::as_str));
-                    let number = if parts.last() == Some(&count::COUNT.name) { count::TOO_LATE } else { "" };
-                    return Err(refuse(format!("there is no \"{part}\" here; {remark}{number}")));
+                    let is_numbered = |name: &String| count::is_numbered(name, part);
+                    let late = sets_count && names.iter().any(is_numbered);
+                    let late = if late { count::TOO_LATE } else { "" };
+                    return Err(refuse(format!("there is no \"{part}\" here; {remark}{late}")));
                 };
                 &mut items[index]
             }

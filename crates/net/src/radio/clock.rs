@@ -51,10 +51,9 @@ impl Clock {
     pub fn set(&mut self, node: u32, timer: RadioTimer, at: Time) {
         self.deadlines.set(((timer as usize) << self.bits) + node as usize, at);
     }
-    /// Sets a timer to a time that is not earlier than its present one, or stops it.
     #[inline]
-    pub fn postpone(&mut self, node: u32, timer: RadioTimer, at: Time) {
-        self.deadlines.postpone(((timer as usize) << self.bits) + node as usize, at);
+    pub fn stop(&mut self, node: u32, timer: RadioTimer) {
+        self.deadlines.remove(((timer as usize) << self.bits) + node as usize);
     }
     /// The first timer: its time, node and kind.
     #[inline]

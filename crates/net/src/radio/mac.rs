@@ -311,7 +311,7 @@ impl Station {
         if self.counting {
             self.pause(cx.now, t);
             self.counting = false;
-            cx.clock.postpone(cx.node, RadioTimer::Access, Time::NEVER);
+            cx.clock.stop(cx.node, RadioTimer::Access);
         }
     }
 
@@ -462,7 +462,7 @@ impl Station {
     /// Starts the next step of a station: a reply, data after a CTS, the backoff of a frame, or the next frame.
     fn start_next_step(&mut self, cx: &mut MacContext<'_>) {
         let now = cx.now;
-        cx.set(RadioTimer::Exchange, Time::NEVER);
+        cx.clock.stop(cx.node, RadioTimer::Exchange);
         let sent_rts = self.exchange_state == ExchangeState::Rts;
         if self.reply.is_some() {
             self.exchange_state = ExchangeState::Sifs;
@@ -522,7 +522,7 @@ mod tests {
         fn expire(&mut self) -> Vec<MacOutput> {
             let (at, node, timer) = self.clock.first().unwrap();
             self.clock.now = at;
-            self.clock.set(node, timer, Time::NEVER);
+            self.clock.stop(node, timer);
             match timer {
                 RadioTimer::Access => self.call(Station::on_access),
                 _ => self.call(Station::on_exchange),

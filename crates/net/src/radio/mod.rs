@@ -208,7 +208,7 @@ impl Radio {
                 }
                 clock.now = at;
             }
-            clock.postpone(node, timer, Time::NEVER);
+            clock.stop(node, timer);
             match timer {
                 RadioTimer::Access => self.mac(&mut clock, node, &mut Station::on_access),
                 RadioTimer::Receive => self.on_receive(&mut clock, node),
