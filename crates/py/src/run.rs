@@ -129,7 +129,8 @@ pub(crate) fn run(
     };
     drive(py, &mut run, advance, progress.as_ref())?;
     let is_whole = parts.is_some_and(|parts| parts.is_whole());
-    let one_thread = one_thread.or_else(|| is_whole.then(|| "after a trial with parts, which were slower".into()));
+    let one_thread =
+        one_thread.or_else(|| is_whole.then(|| "after a trial with parts, which were slower".into()));
     Ok(Finished { one_thread, ..finished(py, run, causes)? })
 }
 
