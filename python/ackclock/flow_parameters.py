@@ -22,24 +22,14 @@ def tcp_options(scenario: Scenario, flow: str) -> Table:
     document = document_of(scenario)
     options: Table = {}
     _merge(options, document.get("tcp"))
-    position = 0
+    names = [one["name"] for one in scenario.network["flows"]]
+    number = names.index(flow) if flow in names else -1
     for table in document.get("flow", []):
-        names = _names(table, position)
-        position += len(names)
-        if flow in names:
+        count = table.get("count", 1)  # so many flows for which the table stands, in the order of the flows
+        if 0 <= number < count:
             _merge(options, table.get("tcp"))
+        number -= count
     return options
-
-
-def _names(table: Table, position: int) -> list[str]:
-    """The names of the flows for which a table stands; `position` is the number of the first one."""
-    name = table.get("name")
-    if "count" not in table:
-        return [f"flow{position}" if name is None else name]
-    numbers = range(table["count"])
-    if name is None:
-        return [f"flow{position + number}" for number in numbers]
-    return [name.replace("{n}", str(n)) if "{n}" in name else f"{name}{n}" for n in numbers]
 
 
 def controller_parameters(scenario: Scenario, flow: str) -> Table:
