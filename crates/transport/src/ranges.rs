@@ -2,12 +2,13 @@
 //! to the sender (RFC 2018).
 
 use crate::blocks::Block;
+use smallvec::SmallVec;
 
 /// Segments above the cumulative ACK that have arrived.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentRanges {
-    /// Sorted, disjoint, not adjacent.
-    ranges: Vec<Block>,
+    /// Sorted, disjoint, not adjacent. Two take no more memory than a pointer to more.
+    ranges: SmallVec<[Block; 2]>,
 }
 
 impl SegmentRanges {

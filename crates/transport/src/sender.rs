@@ -23,7 +23,7 @@ use units::Time;
 
 /// A TCP sender. What every event accesses comes first, in the memory that [`Sender::prefetch`] reads.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Sender {
     trace: WindowTrace,
     limit_times: LimitTimes,

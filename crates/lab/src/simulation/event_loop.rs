@@ -180,7 +180,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             let flow = packet.flow as usize;
             match packet.kind {
                 PacketKind::Data => {
-                    engine::prefetch_item(&self.receivers[flow], size_of::<Receiver>());
+                    self.receivers[flow].prefetch();
                     self.network.links.prefetch(self.first_links[flow][1]);
                 }
                 PacketKind::Ack => {
