@@ -45,7 +45,7 @@ locks:
 
 $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml
 	@echo "building the core (release) and installing the package into $(VENV), editable: two to five minutes on two cores"
-	$(USE_PROFILE); PATH="$(abspath $(BIN)):$$PATH" MATURIN_PEP517_ARGS="$(KERNEL)" \
+	@$(USE_PROFILE); PATH="$(abspath $(BIN)):$$PATH" MATURIN_PEP517_ARGS="$(KERNEL)" \
 	    $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -62,12 +62,13 @@ profile: $(PROFILE)
 	@$(MAKE) --no-print-directory build
 
 $(PROFILE): $(CRATES) Cargo.toml Cargo.lock $(wildcard scenarios/*.toml)
+	@command -v rustup >/dev/null || { echo "error: no rustup, which installs llvm-profdata; see https://rustup.rs" >&2; exit 2; }
 	@echo "recording which parts of the core take the time: four minutes on two cores"
-	rustup --quiet component add llvm-tools
-	rm -rf $(@D)/counts
-	RUSTFLAGS="-C profile-generate=$(abspath $(@D))/counts" cargo run --locked --quiet --release --target-dir $(@D) \
+	@rustup --quiet component add llvm-tools
+	@rm -rf $(@D)/counts
+	@RUSTFLAGS="-C profile-generate=$(abspath $(@D))/counts" cargo run --locked --quiet --release --target-dir $(@D) \
 	    -p ackclock-py $(KERNEL) --example train
-	$(shell rustc --print target-libdir)/../bin/llvm-profdata merge -o $@ $(@D)/counts
+	@$(shell rustc --print target-libdir)/../bin/llvm-profdata merge -o $@ $(@D)/counts
 
 # The BPF program of the kernel bridge, which is committed: needs clang, llvm and the headers of libbpf.
 BPF_OBJECT ?= crates/reach/bpf/ccbridge.bpf.o

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,8 @@ OUT = ROOT / "out" / "nightly"
 PAGE = ROOT / "docs" / "trust.md"
 BEGIN, END = "<!-- nightly -->", "<!-- end of nightly -->"
 PYTEST = [sys.executable, "-m", "pytest", "-n", "2"]
+PROFILED = shlex.join([*PYTEST, "tests/test_fingerprints.py"])
+"""With the core of the wheels, which later jobs have, too."""
 FUZZ_SECONDS = 3600
 SHARDS = {"cc": 16, "transport": 48}
 """Parts into which the mutants of a crate are divided; each part is a job."""
@@ -84,6 +87,7 @@ def jobs() -> list[Job]:
     return [
         Job("long tests", [*PYTEST, "-m", "nightly"], {}, last_line),
         Job("fingerprints on aarch64", ["validation/aarch64.sh"], {}, last_line),
+        Job("fingerprints with a profile", ["sh", "-c", f"make profile && {PROFILED}"], {}, last_line),
         Job("generated", [*PYTEST, "tests/test_generated.py"], {"ACKCLOCK_GENERATED": "20000"}, last_line),
         Job("search failures", [sys.executable, "validation/search/failures.py"], {}, last_line),
         Job("search shrinkers", [sys.executable, "validation/search/shrinkers.py"], {}, last_line),

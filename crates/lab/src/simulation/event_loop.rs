@@ -51,6 +51,7 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     /// For each flow, the first link of its data and of its ACKs.
     pub(super) first_links: Vec<[LinkId; 2]>,
     /// For each TCP and UDP flow the routes of its data and of its acknowledgements; none for the latter if it has none.
+    #[cfg_attr(target_family = "wasm", expect(dead_code))] // for the division of a run
     pub(super) routes: Vec<(u32, Option<u32>)>,
     /// Numbers of the flows, in the order of the scenario.
     pub(super) order: Vec<u32>,
