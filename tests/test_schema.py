@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from ackclock import Scenario
+from ackclock import Scenario, ScenarioError
 from ackclock.generated import FILES
 from ackclock.models import models, schema
 from ackclock.study.schema import outcome_schema
@@ -65,12 +65,35 @@ def test_every_scenario_of_the_repository_is_valid(root: Path, of_scenarios: jso
         ({"link": [LINK | {"queue": {"kind": "red"}}]}, "$.link[0].queue"),
         ({"link": [LINK | {"queue": {"kind": "droptail", "limit": 5}}]}, "$.link[0].queue"),
         ({"link": [LINK | {"back": {"ends": ["b", "a"]}}]}, "$.link[0].back"),
+        ({"tcp": {"min_rto": "200msec"}}, "$.tcp.min_rto"),
     ],
 )
 def test_mistakes_are_found(change: dict[str, Any], place: str, of_scenarios: jsonschema.Draft202012Validator) -> None:
     good: dict[str, Any] = {"duration": "1s", "link": [LINK], "flow": [{"from": "a", "to": "b"}]}
     assert not list(of_scenarios.iter_errors(good))
     assert place in {error.json_path for error in of_scenarios.iter_errors(good | change)}
+
+
+QUANTITIES = {
+    "delay": ["10ms", "1.5 s", " 2us ", "1e-3s", ".5ms", "5.ms", "+1ms", "1E+2us", "2min"]
+    + ["10", "10msec", "ms", "1.2.3ms", "-1ms", "1e s", "10Ms", "infs", "1,5ms", ""],
+    "rate": ["10Mbps", "2.5 Gbps", "1e6bps", "80kbps", "1Tbps"] + ["10Mb", "10MBps", "10 mbps", "fast", "10Mbps/s"],
+    "queue": ["50p", "64kB", "1.5bdp", "unlimited", "1e3p"] + ["50", "64kb", "bdp", "50 packets"],
+}
+
+
+@pytest.mark.parametrize(("key", "text"), [(key, text) for key, texts in QUANTITIES.items() for text in texts])
+def test_quantities_are_those_that_the_reader_takes(
+    key: str, text: str, of_scenarios: jsonschema.Draft202012Validator
+) -> None:
+    value = {"kind": "droptail", "limit": text} if key == "queue" else text
+    document = {"duration": "1s", "link": [LINK | {key: value}], "flow": [{"from": "a", "to": "b"}]}
+    try:
+        Scenario.build(document)
+        taken = True
+    except ScenarioError:
+        taken = False
+    assert of_scenarios.is_valid(document) == taken
 
 
 @pytest.mark.parametrize("name", ["dumbbell", "gateway", "iridium"])

@@ -2,7 +2,7 @@
 
 use crate::scenario::{keys_of, old_names, rates, tables};
 use cc::CONTROLLERS;
-use params::{Form, Key, Table};
+use params::{Form, Key, Table, Unit};
 use serde_json::{Map, Value, json};
 
 /// The JSON Schema of a scenario file. A file that extends another one may lack required keys.
@@ -88,20 +88,20 @@ fn value(form: &Form) -> Value {
         }
         Form::Integer(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
         Form::Switch => json!({ "type": "boolean" }),
-        Form::Quantity(_, example) | Form::Range(_, example, ..) | Form::AtLeast(_, example, _) => {
-            json!({ "type": "string", "examples": [example] })
+        Form::Quantity(unit, example) | Form::Range(unit, example, ..) | Form::AtLeast(unit, example, _) => {
+            quantity(unit, example)
         }
         Form::Bytes(..) => {
-            json!({ "type": ["string", "integer"], "examples": ["1000B"] })
+            let mut schema = quantity(Unit::Size, "1000B");
+            schema["type"] = json!(["string", "integer"]);
+            schema
         }
         Form::BytesOr(min, max, words) => {
-            let examples: Vec<&str> = words.iter().copied().chain(["1000B"]).collect();
             let number = json!({ "type": "integer", "minimum": min, "maximum": max });
-            json!({ "anyOf": [{ "type": "string", "examples": examples }, number] })
+            json!({ "anyOf": [{ "enum": words }, quantity(Unit::Size, "1000B"), number] })
         }
-        Form::QuantityOr(_, example, words) => {
-            let examples: Vec<&str> = words.iter().copied().chain([example]).collect();
-            json!({ "type": "string", "examples": examples })
+        Form::QuantityOr(unit, example, words) => {
+            json!({ "anyOf": [{ "enum": words }, quantity(unit, example)] })
         }
         Form::PartOr(min, words) => {
             json!({ "anyOf": [{ "type": "number", "minimum": min, "maximum": 1 }, { "enum": words }] })
@@ -116,9 +116,8 @@ fn value(form: &Form) -> Value {
         Form::Queue => reference("queue"),
         Form::Router => reference("router"),
         Form::LinkRate => {
-            let text = json!({ "type": "string", "examples": ["10Mbps"] });
             let kinds = models("rates").map(|table| reference(table.name));
-            let either: Vec<Value> = [text].into_iter().chain(kinds).collect();
+            let either: Vec<Value> = [quantity(Unit::Rate, "10Mbps")].into_iter().chain(kinds).collect();
             json!({ "anyOf": either })
         }
         Form::TextOrTexts => {
@@ -132,6 +131,10 @@ fn value(form: &Form) -> Value {
         }
         Form::Any(example) => json!({ "examples": [example] }),
     }
+}
+
+fn quantity(unit: Unit, example: &str) -> Value {
+    json!({ "type": "string", "pattern": unit.pattern(), "examples": [example] })
 }
 
 /// The keys that a table, and the tables in it, must have.

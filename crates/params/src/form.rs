@@ -100,6 +100,20 @@ impl Unit {
         .map_err(|error| error.to_string())
     }
 
+    /// The texts that name such a quantity, as a regular expression (ECMA 262).
+    pub fn pattern(self) -> String {
+        let units = match self {
+            Unit::Time => Span::units(),
+            Unit::Rate => Rate::units(),
+            Unit::Size => ByteCount::units(),
+            Unit::Limit => Limit::units(),
+            Unit::Length => Length::units(),
+            Unit::Angle => Angle::units(),
+            Unit::Speed => Speed::units(),
+        };
+        format!(r"^\s*\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*({})\s*$", units.join("|"))
+    }
+
     fn read(self, raw: &Raw<'_>, example: &str) -> Result<Value, String> {
         match raw {
             Raw::Text(text) => self.parse(text),

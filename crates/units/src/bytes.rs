@@ -1,11 +1,20 @@
 //! Numbers of bytes.
 
-use crate::parse::{UnitError, split, suffixed};
+use crate::parse::{UnitError, names, split, suffixed};
 use std::str::FromStr;
 
 /// A number of bytes: `"64kB"`; 1 kB is 1,000 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteCount(pub u64);
+
+pub(crate) const BYTES: &[(&str, u64)] = &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
+
+impl ByteCount {
+    /// The units in which text names it.
+    pub fn units() -> Vec<&'static str> {
+        names(BYTES)
+    }
+}
 
 /// Units with powers of 1024, which are not accepted.
 const BINARY: [(&str, u64); 4] = [("KiB", 1 << 10), ("kiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
@@ -19,8 +28,7 @@ impl FromStr for ByteCount {
             let bytes = number * *size as f64;
             return Err(UnitError::new(text, &format!("a number of bytes; write \"{bytes}B\"")));
         }
-        suffixed(text, &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)], expected)
-            .map(ByteCount)
+        suffixed(text, BYTES, expected).map(ByteCount)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The limit of a queue.
 
+use crate::bytes::{BYTES, ByteCount};
 use crate::parse::{UnitError, split, suffixed};
 use std::fmt;
 use std::str::FromStr;
@@ -16,6 +17,13 @@ pub enum Limit {
     Bdp(f64),
 }
 
+impl Limit {
+    /// The units in which text names it.
+    pub fn units() -> Vec<&'static str> {
+        [&["p", "bdp"][..], &ByteCount::units()].concat()
+    }
+}
+
 impl FromStr for Limit {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Limit, UnitError> {
@@ -30,10 +38,7 @@ impl FromStr for Limit {
                 }
             }),
             "bdp" => Ok(Limit::Bdp(number)),
-            _ => {
-                suffixed(text, &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)], expected)
-                    .map(Limit::Bytes)
-            }
+            _ => suffixed(text, BYTES, expected).map(Limit::Bytes),
         }
     }
 }

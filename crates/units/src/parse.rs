@@ -23,6 +23,11 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
+/// The names of units.
+pub(crate) fn names<T>(units: &[(&'static str, T)]) -> Vec<&'static str> {
+    units.iter().map(|(name, _)| *name).collect()
+}
+
 /// Splits `text` into a number (finite, not negative) and a unit. `expected` goes into the error.
 pub(crate) fn split<'a>(text: &'a str, expected: &str) -> Result<(f64, &'a str), UnitError> {
     let text = text.trim();

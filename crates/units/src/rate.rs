@@ -1,6 +1,6 @@
 //! Link and sending rates in bits per second.
 
-use crate::parse::{UnitError, suffixed};
+use crate::parse::{UnitError, names, suffixed};
 use crate::time::{PS_PER_S, Span};
 use std::fmt;
 use std::str::FromStr;
@@ -44,6 +44,10 @@ impl Rate {
     pub const fn bytes_in(self, span: Span) -> u64 {
         let bytes = self.0 as u128 * span.ps() as u128 / (8 * PS_PER_S as u128);
         if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }
+    }
+    /// The units in which text names it.
+    pub fn units() -> Vec<&'static str> {
+        names(RATES)
     }
 }
 

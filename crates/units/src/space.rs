@@ -1,7 +1,20 @@
 //! Lengths and angles, for orbits and areas.
 
-use crate::parse::{UnitError, split};
+use crate::parse::{UnitError, names, split};
 use std::str::FromStr;
+
+/// Units: so many base units, so many of them.
+type Units = &'static [(&'static str, [f64; 2])];
+const LENGTHS: Units = &[("km", [1000.0, 1.0]), ("m", [1.0, 1.0])];
+const ANGLES: Units = &[("deg", [1.0, 1.0])];
+const SPEEDS: Units = &[("mps", [1.0, 1.0]), ("kmph", [1.0, 3.6])];
+
+/// The number of base units that a text names.
+fn in_base(text: &str, units: Units, expected: &str) -> Result<f64, UnitError> {
+    let (number, unit) = split(text, expected)?;
+    let named = units.iter().find(|(name, _)| *name == unit);
+    named.map(|(_, [bases, units])| number * bases / units).ok_or_else(|| UnitError::new(text, expected))
+}
 
 /// A length in metres, never negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
@@ -20,17 +33,17 @@ impl Length {
     pub fn km(self) -> f64 {
         self.0 / 1000.0
     }
+    /// The units in which text names it.
+    pub fn units() -> Vec<&'static str> {
+        names(LENGTHS)
+    }
 }
 
 impl FromStr for Length {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Length, UnitError> {
         let expected = "a length such as \"780km\" or \"250m\"";
-        match split(text, expected)? {
-            (n, "km") => Ok(Length(n * 1000.0)),
-            (n, "m") => Ok(Length(n)),
-            _ => Err(UnitError::new(text, expected)),
-        }
+        in_base(text, LENGTHS, expected).map(Length)
     }
 }
 
@@ -47,16 +60,17 @@ impl Angle {
     pub const fn degrees(self) -> f64 {
         self.0
     }
+    /// The units in which text names it.
+    pub fn units() -> Vec<&'static str> {
+        names(ANGLES)
+    }
 }
 
 impl FromStr for Angle {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Angle, UnitError> {
         let expected = "an angle such as \"86.4deg\"";
-        match split(text, expected)? {
-            (n, "deg") => Ok(Angle(n)),
-            _ => Err(UnitError::new(text, expected)),
-        }
+        in_base(text, ANGLES, expected).map(Angle)
     }
 }
 
@@ -69,17 +83,17 @@ impl Speed {
     pub const fn metres_per_second(self) -> f64 {
         self.0
     }
+    /// The units in which text names it.
+    pub fn units() -> Vec<&'static str> {
+        names(SPEEDS)
+    }
 }
 
 impl FromStr for Speed {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Speed, UnitError> {
         let expected = "a speed such as \"10mps\" or \"36kmph\"";
-        match split(text, expected)? {
-            (n, "mps") => Ok(Speed(n)),
-            (n, "kmph") => Ok(Speed(n / 3.6)),
-            _ => Err(UnitError::new(text, expected)),
-        }
+        in_base(text, SPEEDS, expected).map(Speed)
     }
 }
 

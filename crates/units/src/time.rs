@@ -1,6 +1,6 @@
 //! Points in time and time spans as integer picoseconds.
 
-use crate::parse::{UnitError, suffixed};
+use crate::parse::{UnitError, names, suffixed};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 use std::str::FromStr;
@@ -105,6 +105,13 @@ impl Mul<u64> for Span {
     #[inline]
     fn mul(self, n: u64) -> Span {
         Span(self.0.saturating_mul(n))
+    }
+}
+
+impl Span {
+    /// The units in which text names it.
+    pub fn units() -> Vec<&'static str> {
+        names(SPANS)
     }
 }
 
