@@ -1,13 +1,14 @@
-//! The workload of a profile-guided build (`make profile`): the dumbbell of the speed benchmark with 1 to 10,000 flows,
-//! over TCP and QUIC, the scenarios of the package and those of the fingerprints, each for the same number of events at
-//! most, without a recording and with the window trace. It reads the scenarios below the present folder, and prints
-//! the numbers of runs and events.
+//! The workload of profile-guided optimisation (`make pgo`): the dumbbell of the speed benchmark with 1 to 10,000 flows, the
+//! shipped scenarios and the first point of each study of the fingerprints, over TCP and QUIC, each for the same number
+//! of events at most, without a recording and with the window trace. It reads the scenarios below the present folder, and
+//! prints the numbers of runs and events. The example belongs to this crate so that it is built with the features of the
+//! Python extension: a profile applies to functions of the same name, and the names depend on the features.
 
 use lab::{Recording, Run, Scenario, Settings, Study, TraceMode, dumbbell};
 use std::path::PathBuf;
 use units::{Rate, Span};
 
-/// Enough for the steady state to be most of a run.
+/// Largest number of events of a run.
 const EVENTS: u64 = 300_000;
 const FOLDERS: [&str; 2] = ["scenarios", "crates/lab/tests/fingerprints"];
 

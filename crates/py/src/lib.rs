@@ -108,7 +108,7 @@ mod _core {
         m.add("ENGINE", lab::ENGINE)?;
         m.add("ENGINE_CRATES", lab::ENGINE_CRATES.split(' ').collect::<Vec<_>>())?;
         m.add("KERNEL_BRIDGE", cfg!(feature = "kernel"))?;
-        m.add("PROFILED", option_env!("ACKCLOCK_PROFILE").is_some())?; // `make profile`
+        m.add("PGO", option_env!("ACKCLOCK_PGO").is_some())?; // `make pgo`
         m.add("KINDS", lab::catalog::KINDS.to_vec())
     }
 }

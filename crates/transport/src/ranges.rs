@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 /// Segments above the cumulative ACK that have arrived.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentRanges {
-    /// Sorted, disjoint, not adjacent. Two take no more memory than a pointer to more.
+    /// Sorted, disjoint, not adjacent. Up to two are stored in place.
     ranges: SmallVec<[Block; 2]>,
 }
 

@@ -18,47 +18,46 @@ use window_growth::WindowGrowth;
 /// Bytes of payload that GRO puts together.
 const GRO_BYTES: u64 = 65_536;
 
-/// A TCP receiver. What every packet accesses comes first, in the memory that [`Receiver::prefetch`] reads.
+/// A TCP receiver.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
 pub struct Receiver {
-    options: Arc<Options>,
     flow: u32,
     route: u32,
+    options: Arc<Options>,
     /// Next segment expected; everything below has arrived.
     next: u32,
-    last_ack: u32,
-    /// Segments whose ACK is delayed, until there are enough or the timer expires.
-    delayed: u32,
-    quick_acks: u32,
-    /// ACKs can be combined, because segments are missing or because several arrive at once.
-    combines: bool,
-    /// The delay of ACKs adapts to the arrivals, as in Linux.
-    adapts: bool,
-    /// Whether ACKs carry SACK blocks.
-    reports: bool,
-    /// Whether ACKs carry ECE: a mark arrived, and no CWR since.
-    echoing: bool,
-    /// The packet that arrived is a duplicate, to be reported by DSACK.
-    duplicate: Option<u32>,
-    compression: Compression,
-    /// The timestamp to echo: that of the segment that advanced the last ACK (RFC 7323).
-    echo: Time,
-    /// The router feedback of the last data packet.
-    reply: RouterReply,
     /// What arrived beyond `next`.
     beyond: SegmentRanges,
-    /// Counters.
-    pub stats: ReceiverStats,
+    /// Blocks reported, the most recent first.
+    recent: Vec<Block>,
+    /// Segments whose ACK is delayed, until there are enough or the timer expires.
+    delayed: u32,
     /// When the last data packet arrived.
     last_data: Time,
     /// The delay of ACKs, where it adapts to the arrivals.
     adaptive_delay: Span,
+    /// The packet that arrived is a duplicate, to be reported by DSACK.
+    duplicate: Option<u32>,
+    /// The timestamp to echo: that of the segment that advanced the last ACK (RFC 7323).
+    echo: Time,
+    /// The router feedback of the last data packet.
+    reply: RouterReply,
+    last_ack: u32,
+    /// ACKs can be combined, because segments are missing or because several arrive at once.
+    combines: bool,
+    /// The delay of ACKs adapts to the arrivals, as in Linux.
+    adapts: bool,
+    compression: Compression,
     /// When the SYN arrived last.
     syn_at: Time,
     window_growth: WindowGrowth,
-    /// Blocks reported, the most recent first.
-    recent: Vec<Block>,
+    quick_acks: u32,
+    /// Whether ACKs carry SACK blocks.
+    reports: bool,
+    /// Whether ACKs carry ECE: a mark arrived, and no CWR since.
+    echoing: bool,
+    /// Counters.
+    pub stats: ReceiverStats,
 }
 
 impl Receiver {
@@ -88,12 +87,6 @@ impl Receiver {
             options,
             stats: ReceiverStats::default(),
         }
-    }
-
-    /// Prefetches the memory that a packet accesses.
-    #[inline]
-    pub fn prefetch(&self) {
-        engine::prefetch_item(self, std::mem::offset_of!(Receiver, stats) + ReceiverStats::HOT);
     }
 
     /// Number of segments delivered in order, including a SYN.

@@ -51,7 +51,7 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     /// For each flow, the first link of its data and of its ACKs.
     pub(super) first_links: Vec<[LinkId; 2]>,
     /// For each TCP and UDP flow the routes of its data and of its acknowledgements; none for the latter if it has none.
-    #[cfg_attr(target_family = "wasm", expect(dead_code))] // for the division of a run
+    #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "for the division of a run"))]
     pub(super) routes: Vec<(u32, Option<u32>)>,
     /// Numbers of the flows, in the order of the scenario.
     pub(super) order: Vec<u32>,
@@ -181,7 +181,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             let flow = packet.flow as usize;
             match packet.kind {
                 PacketKind::Data => {
-                    self.receivers[flow].prefetch();
+                    engine::prefetch_item(&self.receivers[flow], size_of::<Receiver>());
                     self.network.links.prefetch(self.first_links[flow][1]);
                 }
                 PacketKind::Ack => {

@@ -5,32 +5,31 @@ use units::{Span, Time};
 
 /// The counters of a receiver or of a sink. They count data packets; SYNs are not included.
 #[derive(Clone, Debug, Default)]
-#[repr(C)]
 pub struct ReceiverStats {
     /// Data packets that arrived, duplicates included.
     pub packets: u64,
     /// Their bytes on the wire.
     pub wire_bytes: u64,
-    /// Sum of one-way delays (RFC 7679), seconds.
-    pub delay_sum: f64,
-    /// Sum of absolute differences of consecutive delays, seconds.
-    pub jitter_sum: f64,
-    /// One-way delay of the last packet, seconds.
-    pub last_delay_s: f64,
-    /// Time of the last arrival.
-    pub last_at: Time,
-    /// What is recorded of each packet; `None` if nothing is, which costs an arrival nothing.
-    pub detail: Option<Box<ArrivalDetail>>,
-    /// One-way delay of the first packet.
-    pub first_delay: Span,
-    /// Time of the first arrival.
-    pub first_at: Time,
     /// Arrivals of segments or packets that had arrived before. Other flows than TCP need [`ArrivalDetail::numbers`].
     pub duplicates: u64,
     /// Their bytes on the wire.
     pub duplicate_bytes: u64,
     /// Distinct packets that were sent in the warm-up and arrived after it.
     pub carried: u64,
+    /// Sum of one-way delays (RFC 7679), seconds.
+    pub delay_sum: f64,
+    /// Sum of absolute differences of consecutive delays, seconds.
+    pub jitter_sum: f64,
+    /// One-way delay of the first packet.
+    pub first_delay: Span,
+    /// One-way delay of the last packet, seconds.
+    pub last_delay_s: f64,
+    /// Time of the first arrival.
+    pub first_at: Time,
+    /// Time of the last arrival.
+    pub last_at: Time,
+    /// What is recorded of each packet; `None` if nothing is, which costs an arrival nothing.
+    pub detail: Option<Box<ArrivalDetail>>,
 }
 
 /// What a receiver records of each packet besides its counters.
@@ -72,9 +71,6 @@ impl PacketNumbers {
 }
 
 impl ReceiverStats {
-    /// Bytes that every arrival accesses.
-    pub(super) const HOT: usize = std::mem::offset_of!(ReceiverStats, first_delay);
-
     /// Counts an arrival.
     #[inline]
     pub fn arrived(&mut self, packet: &Packet, now: Time) {
