@@ -27,8 +27,10 @@ OUT = ROOT / "out" / "nightly"
 PAGE = ROOT / "docs" / "trust.md"
 BEGIN, END = "<!-- nightly -->", "<!-- end of nightly -->"
 PYTEST = [sys.executable, "-m", "pytest", "-n", "2"]
-PROFILED = shlex.join([*PYTEST, "tests/test_fingerprints.py"])
-"""With the core of the wheels, which later jobs have, too."""
+PGO = f"""
+make pgo && {shlex.join([*PYTEST, "tests/test_fingerprints.py"])}; status=$?
+rm -rf target/pgo; make build >&2; exit $status"""
+"""The core is built again without PGO for the jobs that follow."""
 FUZZ_SECONDS = 3600
 SHARDS = {"cc": 16, "transport": 48}
 """Parts into which the mutants of a crate are divided; each part is a job."""
@@ -87,7 +89,7 @@ def jobs() -> list[Job]:
     return [
         Job("long tests", [*PYTEST, "-m", "nightly"], {}, last_line),
         Job("fingerprints on aarch64", ["validation/aarch64.sh"], {}, last_line),
-        Job("fingerprints with a profile", ["sh", "-c", f"make profile && {PROFILED}"], {}, last_line),
+        Job("fingerprints of a core with PGO", ["sh", "-c", PGO], {}, last_line),
         Job("generated", [*PYTEST, "tests/test_generated.py"], {"ACKCLOCK_GENERATED": "20000"}, last_line),
         Job("search failures", [sys.executable, "validation/search/failures.py"], {}, last_line),
         Job("search shrinkers", [sys.executable, "validation/search/shrinkers.py"], {}, last_line),

@@ -75,14 +75,16 @@ def test_mistakes_are_found(change: dict[str, Any], place: str, of_scenarios: js
 
 
 QUANTITIES = {
-    "delay": ["10ms", "1.5 s", " 2us ", "1e-3s", ".5ms", "5.ms", "+1ms", "1E+2us", "2min"]
-    + ["10", "10msec", "ms", "1.2.3ms", "-1ms", "1e s", "10Ms", "infs", "1,5ms", ""],
-    "rate": ["10Mbps", "2.5 Gbps", "1e6bps", "80kbps", "1Tbps"] + ["10Mb", "10MBps", "10 mbps", "fast", "10Mbps/s"],
-    "queue": ["50p", "64kB", "1.5bdp", "unlimited", "1e3p"] + ["50", "64kb", "bdp", "50 packets"],
+    "delay": "10ms|1.5 s| 2us |1e-3s|.5ms|5.ms|+1ms|1E+2us|2min|10|10msec|ms|1.2.3ms|-1ms|1e s|10Ms|infs|1,5ms|",
+    "rate": "10Mbps|2.5 Gbps|1e6bps|80kbps|1Tbps|10Mb|10MBps|10 mbps|fast|10Mbps/s",
+    "queue": "50p|64kB|1.5bdp|unlimited|1e3p|50|64kb|bdp|50 packets",
 }
+"""Texts that the reader takes, and texts that it refuses, by the key of a link."""
 
 
-@pytest.mark.parametrize(("key", "text"), [(key, text) for key, texts in QUANTITIES.items() for text in texts])
+@pytest.mark.parametrize(
+    ("key", "text"), [(key, text) for key, texts in QUANTITIES.items() for text in texts.split("|")]
+)
 def test_quantities_are_those_that_the_reader_takes(
     key: str, text: str, of_scenarios: jsonschema.Draft202012Validator
 ) -> None:

@@ -221,7 +221,7 @@ class FinishedLive:
     windows: dict[str, bytes | dict[str, bytes]]
 
 KERNEL_BRIDGE: bool
-PROFILED: bool
+PGO: bool
 
 def emulate(
     scenario: Scenario,
