@@ -29,7 +29,7 @@ BEGIN, END = "<!-- nightly -->", "<!-- end of nightly -->"
 PYTEST = [sys.executable, "-m", "pytest", "-n", "2"]
 PGO = f"""
 make pgo && {shlex.join([*PYTEST, "tests/test_fingerprints.py"])}; status=$?
-rm -rf target/pgo; make build >&2; exit $status"""
+rm -rf target/pgo; make build >/dev/null; exit $status"""
 """The core is built again without PGO for the jobs that follow."""
 FUZZ_SECONDS = 3600
 SHARDS = {"cc": 16, "transport": 48}
