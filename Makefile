@@ -19,7 +19,7 @@ USE_PGO = if [ -f $(PGO) ]; then export ACKCLOCK_PGO=1 CARGO_BUILD_TARGET=$(HOST
     $(call FLAGS,-Cprofile-use=$(CURDIR)/$(PGO)); fi
 # What .built says of the core that was built last.
 USED_PGO = [ ! -f $(PGO) ] || echo $(PGO)
-$(shell [ "$$(cat .venv/.built 2>/dev/null)" = "$$($(USED_PGO))" ] || rm -f .venv/.built)
+$(shell [ "$$(cat $(VENV)/.built 2>/dev/null)" = "$$($(USED_PGO))" ] || rm -f $(VENV)/.built)
 
 .PHONY: build kernel pgo bpf web page run test test-times test-install test-rust-build test-rust test-python \
         test-page test-instructions nightly clippy lint format bench validate live fuzz docs site reference baselines wheel \
@@ -50,7 +50,7 @@ locks:
 	echo ziglang | uv pip compile --quiet --upgrade - --python-version 3.11 --generate-hashes --no-annotate \
 	    --custom-compile-command "make locks" -o requirements-wheel.lock
 
-$(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml
+$(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml $(wildcard $(PGO))
 	@echo "building the core (release) and installing the package into $(VENV), editable: two to five minutes on two cores"
 	@$(USE_PGO); PATH="$(abspath $(BIN)):$$PATH" MATURIN_PEP517_ARGS="$(KERNEL)" \
 	    $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
@@ -64,6 +64,7 @@ kernel:
 
 # The core with profile-guided optimisation: a run over many networks counts how often each branch is taken, and the core is
 # compiled for these counts. 1.2 times as fast, with equal results. Needs rustup. To go back: rm -r target/pgo; make build.
+# Wheels are without it: linked by Zig, the functions have other names, and a profile applies by name.
 pgo: $(PGO)
 	@$(MAKE) --no-print-directory build
 	@$(BIN)/python benches/pgo.py $(PGO) python/ackclock/_core.abi3.so
@@ -73,7 +74,7 @@ $(PGO): $(SOURCES) $(wildcard scenarios/*.toml scenarios/traces/* crates/lab/tes
 	@command -v rustup >/dev/null || { echo "error: no rustup, which installs llvm-profdata; see https://rustup.rs" >&2; exit 2; }
 	@echo "building the core with counters, and counting: four minutes on two cores"
 	@rustup --quiet component add llvm-tools
-	@rm -rf $(@D) && mkdir -p $(@D)
+	@rm -rf $(@D)/build $(@D)/counts && mkdir -p $(@D)
 	@$(call FLAGS,-Cprofile-generate=$(CURDIR)/$(@D)/counts); cargo run --locked --quiet --release --target $(HOST) \
 	    --target-dir $(@D)/build -p ackclock-py $(KERNEL) --example train
 	@$(shell rustc --print target-libdir)/../bin/llvm-profdata merge -o $@ $(@D)/counts
@@ -192,20 +193,17 @@ reference: build
 baselines: build
 	$(BIN)/python -m ackclock.suite.ship
 
-# Wheels for Python 3.11 and later (abi3), x86-64 and aarch64, glibc 2.28 and later, into out/wheels. Zig links them. That of
-# this machine has profile-guided optimisation, and is tried in an empty environment without a compiler. Needs rustup, for
-# the targets.
+# Wheels for Python 3.11 and later (abi3), x86-64 and aarch64, glibc 2.28 and later, into out/wheels. Zig links them. The one
+# of this machine is tried in an empty environment without a compiler. Needs rustup, for the targets.
 WHEELS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-wheel: pgo $(PAGE) $(VENV)/.wheel
+wheel: build $(PAGE) $(VENV)/.wheel
 	rm -rf out/wheels
 	for target in $(WHEELS); do \
 	    rustup --quiet target add $$target && \
-	    (if [ $$target = $(HOST) ]; then $(USE_PGO); fi; \
 	    PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --quiet --zig --target $$target \
-	        --compatibility manylinux_2_28 --out out/wheels) || exit 1; \
+	        --compatibility manylinux_2_28 --out out/wheels || exit 1; \
 	done
 	@ls -l out/wheels
-	$(BIN)/python benches/pgo.py $(PGO) target/$(HOST)/release/lib_core.so
 	validation/wheel.sh out/wheels/ackclock-*_$(shell uname -m).whl
 
 # The linker of the wheels.
