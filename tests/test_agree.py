@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,9 +63,7 @@ class Beside(substrates.Simulated):
     def available(self, scenario: Scenario) -> str | None:
         return self.reason
 
-    def run(
-        self, scenario: Scenario, seed: int, stop: Callable[[float], object] | None = None
-    ) -> substrates.FinishedRun:
+    def run(self, scenario: Scenario, seed: int) -> substrates.FinishedRun:
         control = scenario.resolved["flows"][0]["control"]
         if control == self.refuses:
             raise substrates.Refused(f"{control} needs what this substrate lacks")
@@ -76,7 +73,7 @@ class Beside(substrates.Simulated):
         if len(self.runs) == self.interrupt_at:
             raise KeyboardInterrupt
         changed = Scenario.parse(scenario.text, [*scenario.overrides, "tcp.recovery=newreno"], file=scenario.file)
-        finished = super().run(changed, seed, stop)
+        finished = super().run(changed, seed)
         if self.real_time:
             reasons = ["p99 of the lateness is 9 ms"] if seed in self.invalid else []
             stamp = {"valid": not reasons, "reasons": reasons, "lateness_s": {"p50": 1e-4, "p99": 9e-3, "max": 0.02}}
@@ -98,8 +95,10 @@ def scenario(tmp_path: Path) -> Path:
     return file
 
 
-def run(scenario: Path, out: Path, *more: str, on: str = "tcp,other", seeds: int = 4) -> tuple[int, dict[str, Any]]:
-    status = main(["agree", str(scenario), "--on", on, "--seeds", str(seeds), "--out", str(out), "--jobs", "1", *more])
+def run(
+    scenario: Path, out: Path, *more: str, on: str = "tcp,other", seeds: int = 4, jobs: str = "1"
+) -> tuple[int, dict[str, Any]]:
+    status = main(["agree", str(scenario), "--on", on, "--seeds", str(seeds), "--out", str(out), "--jobs", jobs, *more])
     return status, json.loads((out / "agree.json").read_text()) if (out / "agree.json").exists() else {}
 
 
@@ -447,6 +446,37 @@ def test_finished_runs_are_kept(beside: Beside, scenario: Path, tmp_path: Path) 
     assert len(beside.runs) == 9
     run(scenario, out, "--set", "link.b.delay=12ms")
     assert len(beside.runs) == 13
+
+
+def python_control(folder: Path, name: str, when: str) -> str:
+    """A controller in Python that does something on each ACK after two seconds, as a value of --control."""
+    code = f"import os\n{Path('examples/reno.py').read_text()}\n\nclass {name}(Reno):\n    def on_ack(self, ack):\n"
+    code += f"        if ack.now_s > 2:\n            {when}\n        super().on_ack(ack)\n"
+    (folder / f"{name}.py").write_text(code)
+    return f"{folder / name}.py:{name}"
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.nightly)])
+def test_processes_and_clusters_give_the_same_samples(scenario: Path, tmp_path: Path, engine: str) -> None:
+    controls = ["--control", "reno", "--control", python_control(tmp_path, "Same", "pass"), "--allow-code"]
+    alone = run(scenario, tmp_path / "alone", *controls, on="tcp,quic", seeds=3)[1]
+    many = run(scenario, tmp_path / "many", *controls, "--engine", engine, on="tcp,quic", seeds=3, jobs="2")[1]
+    assert alone.pop("command") != many.pop("command")
+    assert alone == many
+    assert alone["controllers"][1]["substrates"]["quic"]["seeds"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("when", ["os._exit(3)", "raise ValueError('a mistake')"])
+def test_a_controller_that_fails_in_a_process_is_an_error(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], when: str
+) -> None:
+    control = python_control(tmp_path, "Fails", when)
+    out = tmp_path / "out"
+    status, _ = run(scenario, out, "--control", "reno", "--control", control, "--allow-code", on="tcp,quic", jobs="2")
+    assert status == 1
+    message = capsys.readouterr().err
+    assert ("exit status 3" if "exit" in when else "ValueError: a mistake") in message
+    assert not (out / "agree.json").exists()
 
 
 def test_runs_in_real_time(beside: Beside, scenario: Path, tmp_path: Path) -> None:

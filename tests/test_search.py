@@ -15,12 +15,13 @@ from ackclock.cli.app import main
 from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
 from ackclock.search import Search
-from ackclock.search.evaluate import Processes, Task
+from ackclock.search.evaluate import WORK, Task
 from ackclock.search.expect import check
 from ackclock.search.lattice import Quantity, axis
 from ackclock.search.objective import measure, parse
 from ackclock.search.search import built_in, space_source
 from ackclock.search.space import read_space
+from ackclock.study.runners import Processes, results_of
 
 FILES = ("minimal.toml", "regression.toml", "report.html")
 
@@ -310,11 +311,11 @@ def test_a_controller_that_ends_its_process_fails(tmp_path: Path) -> None:
     for name in ("on_congestion", "on_rto", "set_window"):
         code += f"\n    def {name}(self, event):\n        pass\n"
     (tmp_path / "ends.py").write_text(code)
-    runner = Processes(1)
+    runner = Processes(WORK, 1)
     source = Source("s", space(tmp_path, "").read_text(), "anywhere")
     control = f'flow.f.tcp.congestion_control={{ python = "{tmp_path}/ends.py:Ends" }}'
     tasks = [Task(source, (one,), 1, False, "goodput", ("f",), "x->y", 0.0, "") for one in (control, "seed=2", control)]
-    ended, other, again = runner.run(tasks)
+    ended, other, again = results_of(runner, tasks)
     runner.close()
     assert ended.error == again.error == "a process that ran the controller ended with exit status 3"
     assert other.value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 class Refused(Exception):
     """A substrate cannot run a controller; others can run on it."""
 
-
-Stop = Callable[[float], object]
-"""Function that is called during a run; an exception that it raises ends the run."""
 
 LEAST_DATAGRAM = 1228
 """Least size of a full QUIC packet on the wire, bytes: 1200 bytes of UDP payload (RFC 9000 section 14) and 28 more."""
@@ -60,7 +56,7 @@ class Substrate(Protocol):
         """Why the substrate cannot run the scenario on this machine; None if it can, as far as is known before."""
         ...
 
-    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
+    def run(self, scenario: Scenario, seed: int) -> FinishedRun:
         """Run the scenario.
 
         Raises Refused if the substrate cannot run a controller of its flows, ScenarioError (with `unmet_need`) if the
@@ -82,9 +78,9 @@ class Simulated:
         """See Substrate."""
         return None
 
-    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
+    def run(self, scenario: Scenario, seed: int) -> FinishedRun:
         """See Substrate."""
-        result = scenario.run(seed=seed, trace="changes", progress=stop)
+        result = scenario.run(seed=seed, trace="changes")
         return FinishedRun(result.outcome, result.trace)
 
 
@@ -95,10 +91,10 @@ class Quic(Simulated):
     title = "QUIC (quinn-proto), in virtual time"
     least_packet = LEAST_DATAGRAM
 
-    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
+    def run(self, scenario: Scenario, seed: int) -> FinishedRun:
         """See Substrate. The options of TCP without counterpart in QUIC are in the notes."""
         over = scenario.over("quic")
-        finished = super().run(over, seed, stop)
+        finished = super().run(over, seed)
         return FinishedRun(finished.outcome, finished.trace, [one for one in over.advice if one not in scenario.advice])
 
 
@@ -122,7 +118,7 @@ class RealTime:
         reason: str | None = obstacle(self.kind, scenario, self.algorithm)
         return reason
 
-    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
+    def run(self, scenario: Scenario, seed: int) -> FinishedRun:
         """See Substrate. A run that is not valid is repeated up to three times there; the last one is returned."""
         unavailable = importlib.import_module("ackclock.reach").Unavailable
         runs = importlib.import_module("ackclock.reach.runs")

@@ -1,14 +1,11 @@
-"""Runs the samples of a report into a store: simulated runs in threads, runs in real time one after the other."""
+"""Runs the samples of a report into a store: in virtual time in processes, in real time one after the other."""
 
 from __future__ import annotations
 
 import json
 import os
-import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,10 +13,14 @@ from ackclock import ScenarioError
 from ackclock.agree.controls import Control
 from ackclock.agree.perturb import overrides
 from ackclock.agree.sample import Sample, from_outcome
-from ackclock.experiment import Scenario
+from ackclock.experiment import Scenario, Source
+from ackclock.files import BadInput
+from ackclock.study.executors import portable
 from ackclock.study.plan import StudyPlan, identity_on
+from ackclock.study.runners import Cluster, Here, Processes, Runner
 from ackclock.study.store import Finished, Store
-from ackclock.substrates import Refused, Stop, Substrate
+from ackclock.study.workers import Work
+from ackclock.substrates import Refused, Substrate, substrate
 
 LAYOUT = 2
 """Version of the samples in a store."""
@@ -46,6 +47,11 @@ class Order:
     span: Sequence[str] = ()
     """Assignments that make all runs count the same time (`controls.equal_span`)."""
 
+    @property
+    def real_time(self) -> set[str]:
+        """Names of the substrates in real time."""
+        return {one.name for one in self.substrates if one.real_time}
+
 
 @dataclass
 class Samples:
@@ -58,27 +64,44 @@ class Samples:
     """Reasons why a controller could not be run on a substrate."""
 
 
-class _Stopped(Exception):
-    """The command was interrupted; a run in a thread ends with this."""
-
-
 @dataclass(frozen=True)
 class Task:
-    """One run: the scenario of the seed with the controller, on a substrate."""
+    """One run: the scenario of the seed with the controller, on a substrate. Can be pickled."""
 
     place: Place
-    substrate: Substrate
-    scenario: Scenario
+    substrate: str
+    """Name of the substrate."""
+    source: Source
+    overrides: Sequence[str]
     seed: int
     run_id: str
     """Identity under which the store keeps the sample."""
 
-    def run(self, stop: Stop | None = None) -> Sample:
+    def run(self) -> Sample:
         """Run it. Raises as `Substrate.run`."""
-        finished = self.substrate.run(self.scenario, self.seed, stop)
+        finished = substrate(self.substrate).run(Scenario.read(self.source, self.overrides), self.seed)
         sample = from_outcome(finished.outcome, finished.trace, self.seed, finished.outcome.get("validity"))
         sample.notes = finished.notes
         return sample
+
+
+def run_tasks(_state: None, planned: Sequence[Task]) -> list[Sample | Exception]:
+    """Run tasks one after the other; an exception is the result of the task that raised it."""
+    results: list[Sample | Exception] = []
+    for task in planned:
+        try:
+            results.append(task.run())
+        except (Refused, ScenarioError, BadInput, RuntimeError, MemoryError) as error:
+            results.append(error)
+    return results
+
+
+def failed(_task: Task, error: str) -> Exception:
+    """The result of a task whose controller ended its process."""
+    return RuntimeError(error)
+
+
+WORK = Work(run_tasks, failed)
 
 
 def tasks(order: Order, samples: Samples) -> list[Task]:
@@ -88,6 +111,7 @@ def tasks(order: Order, samples: Samples) -> list[Task]:
     """
     planned = []
     source = order.scenario.source
+    anywhere = portable(source)
     for control in order.controls:
         base = [*order.settings, *order.packets, *order.span, *control.overrides, "delays=true"]
         try:
@@ -95,25 +119,27 @@ def tasks(order: Order, samples: Samples) -> list[Task]:
         except ScenarioError as error:
             if not error.unmet_need:
                 raise
-            for substrate in order.substrates:
-                samples.refused[control.label, substrate.name] = error.message
+            for one in order.substrates:
+                samples.refused[control.label, one.name] = error.message
             continue
         for seed in range(1, max(order.seeds, order.repeats) + 1):
             assignments = [*base, *overrides(resolved, seed)]
-            scenario = Scenario.read(source, assignments)
             [run] = StudyPlan.read(source, assignments).runs({0: [seed]})
-            for substrate in order.substrates:
-                if seed <= (order.repeats if substrate.real_time else order.seeds):
-                    place = (control.label, substrate.name)
-                    run_id = f"{LAYOUT} {substrate.name} {identity_on(substrate.name, run.run_id)}"
-                    planned.append(Task(place, substrate, scenario, seed, run_id))
+            for one in order.substrates:
+                if seed <= (order.repeats if one.real_time else order.seeds):
+                    place = (control.label, one.name)
+                    run_id = f"{LAYOUT} {one.name} {identity_on(one.name, run.run_id)}"
+                    planned.append(Task(place, one.name, anywhere, assignments, seed, run_id))
     return planned
 
 
-def execute(order: Order, folder: Path, *, jobs: int | None = None, progress: Progress | None = None) -> Samples:
+def execute(
+    order: Order, folder: Path, *, jobs: int | None = None, engine: str = "local", progress: Progress | None = None
+) -> Samples:
     """Run an order. Finished runs are kept in the store of `folder`; those in real time until `forget` is called.
 
-    Raises ScenarioError if the scenario cannot be run, KeyboardInterrupt after the runs in progress have been stopped.
+    Runs in virtual time use `jobs` processes, or a Ray cluster if `engine` is "ray". Raises ScenarioError if the
+    scenario cannot be run, BadInput if there is no cluster, and KeyboardInterrupt after the runs have been stopped.
     """
     samples = Samples()
     planned = tasks(order, samples)
@@ -122,26 +148,35 @@ def execute(order: Order, folder: Path, *, jobs: int | None = None, progress: Pr
         done = _stored(store, planned)
         advance(len(done), len(planned))
 
-        def keep(i: int, sample: Sample) -> None:
-            done[i] = sample
-            store.add([Finished(planned[i].run_id, json.dumps(sample.plain(), separators=(",", ":")))])
+        def keep(i: int, result: Sample | Exception) -> None:
+            if isinstance(result, Exception):
+                _refuse(planned[i], result, samples)
+                return
+            done[i] = result
+            store.add([Finished(planned[i].run_id, json.dumps(result.plain(), separators=(",", ":")))])
             advance(len(done), len(planned))
 
-        virtual = [i for i, task in enumerate(planned) if i not in done and not task.substrate.real_time]
-        # Controllers in Python hold the GIL.
-        threads = 1 if _in_python([planned[i] for i in virtual]) else jobs or len(os.sched_getaffinity(0))
-        _in_threads(planned, virtual, threads, keep, samples)
+        virtual = [i for i, task in enumerate(planned) if i not in done and task.substrate not in order.real_time]
+        with closing(_runner(engine, jobs, len(virtual))) as runner:
+            for batch in runner.run([planned[i] for i in virtual]):
+                for number, result in batch:
+                    keep(virtual[number], result)
         for i, task in enumerate(planned):
-            if task.substrate.real_time and i not in done and task.place not in samples.refused:
-                try:
-                    keep(i, task.run())
-                except (Refused, ScenarioError) as error:
-                    _refuse(task, error, samples)
+            if task.substrate in order.real_time and i not in done and task.place not in samples.refused:
+                keep(i, run_tasks(None, [task])[0])
     for i in sorted(done):
         task, sample = planned[i], done[i]
         if task.place not in samples.refused:
             (samples.runs if sample.valid else samples.invalid).setdefault(task.place, []).append(sample)
     return samples
+
+
+def _runner(engine: str, jobs: int | None, count: int) -> Runner[Task, Sample | Exception]:
+    """The runner of so many tasks in virtual time."""
+    if engine == "ray" and count:
+        return Cluster(WORK, jobs)
+    workers = min(jobs or len(os.sched_getaffinity(0)), count // 2)  # a process is worth its start with two runs
+    return Processes(WORK, workers) if workers > 1 else Here(WORK)
 
 
 def _stored(store: Store, planned: Sequence[Task]) -> dict[int, Sample]:
@@ -154,52 +189,17 @@ def _stored(store: Store, planned: Sequence[Task]) -> dict[int, Sample]:
     return done
 
 
-def _in_python(planned: Sequence[Task]) -> bool:
-    """Whether a controller of these runs is written in Python."""
-    scenarios = {task.place[0]: task.scenario for task in planned}.values()
-    return any(StudyPlan.read(s.source, s.overrides).core.has_external for s in scenarios)
-
-
 def forget(order: Order, folder: Path) -> None:
     """Delete the runs in real time of a finished report: the next report makes new ones."""
     with Store.create(folder) as store:
-        store.remove(task.run_id for task in tasks(order, Samples()) if task.substrate.real_time)
+        store.remove(task.run_id for task in tasks(order, Samples()) if task.substrate in order.real_time)
 
 
-def _in_threads(
-    planned: Sequence[Task], wanted: Sequence[int], jobs: int, keep: Callable[[int, Sample], None], samples: Samples
-) -> None:
-    """Run tasks in threads; the core releases the GIL. An interrupt stops the runs in progress."""
-    ending = threading.Event()
-
-    def stop(_part: float) -> None:
-        if ending.is_set():
-            raise _Stopped
-
-    remaining = deque(wanted)
-    running: dict[Future[Sample], int] = {}
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            while remaining or running:
-                while remaining and len(running) < jobs:  # a thread without a next run begins none after an interrupt
-                    i = remaining.popleft()
-                    running[pool.submit(planned[i].run, stop)] = i
-                for future in wait(running, timeout=0.5, return_when=FIRST_COMPLETED).done:
-                    i = running.pop(future)
-                    try:
-                        keep(i, future.result())
-                    except (Refused, ScenarioError) as error:
-                        _refuse(planned[i], error, samples)
-        except BaseException:
-            ending.set()
-            raise
-
-
-def _refuse(task: Task, error: Refused | ScenarioError, samples: Samples) -> None:
+def _refuse(task: Task, error: Exception, samples: Samples) -> None:
     """Note that a controller cannot be run on a substrate; any other error is raised again."""
     if isinstance(error, Refused):
         samples.refused.setdefault(task.place, str(error))
-    elif error.unmet_need:
+    elif isinstance(error, ScenarioError) and error.unmet_need:
         samples.refused.setdefault(task.place, error.message)
     else:
         raise error

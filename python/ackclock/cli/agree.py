@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock.cli.console import named_progress, wide_console
-from ackclock.cli.options import AllowCode, File, Jobs, Overrides
+from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides
 from ackclock.files import BadInput, check_folder, check_picture, check_targets, save_figure, write_text
 from ackclock.text import advise, fail, say
 
@@ -37,6 +37,7 @@ def command(
     out: Path | None = None,
     plot: Path | None = None,
     jobs: Jobs = None,
+    engine: Engine = "local",
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
@@ -65,7 +66,9 @@ def command(
     plot
         Also draw the windows, their distributions and the ratios to this file (.svg, .png or .pdf).
     jobs
-        Number of threads. Default: all.
+        Number of processes. Default: all cores.
+    engine
+        Executor of the runs in virtual time: this machine, or a Ray cluster (extra `ackclock[cluster]`).
     as_json
         Print agree.json and nothing else.
     allow_code
@@ -86,7 +89,8 @@ def command(
         check_targets([plot])
     try:
         with named_progress() as progress:
-            samples = execute(order, target / "samples", jobs=jobs, progress=None if as_json else progress("running"))
+            advance = None if as_json else progress("running")
+            samples = execute(order, target / "samples", jobs=jobs, engine=engine, progress=advance)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
     document = build(order, samples, _repeat(file, on, control or [], seeds, repeats, set_ or [], target))

@@ -12,18 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ackclock import ControllerError, ScenarioError
 from ackclock.experiment import Scenario, Source
 from ackclock.search.objective import NEEDS_RATE, Objective, Role, measure
 from ackclock.search.space import Genome, Space
-from ackclock.study.executors import Ray
 from ackclock.study.plan import ENGINE
+from ackclock.study.runners import Cluster, Processes, Runner, results_of
 from ackclock.study.store import Finished, Store
-from ackclock.study.workers import Workers, serve
-
-COMMAND = "from ackclock.search.evaluate import serve_tasks; serve_tasks()"
+from ackclock.study.workers import Work
 
 
 @dataclass(frozen=True)
@@ -109,24 +107,17 @@ def _line(text: str) -> str:
     return re.sub(r"0x[0-9a-f]+", "0x", " ".join("".join(c if c.isprintable() else " " for c in text).split()))
 
 
-def run_tasks(tasks: Sequence[Task]) -> list[Measured]:
+def run_tasks(_state: None, tasks: Sequence[Task]) -> list[Measured]:
     """Run tasks one after the other."""
     return [run_task(task) for task in tasks]
 
 
-def serve_tasks() -> None:
-    """The process of a worker."""
-    serve(lambda _, tasks: run_tasks(tasks), lambda setup: setup)
+def failed(_task: Task, error: str) -> Measured:
+    """The result of a task whose controller ended its process."""
+    return Measured(None, error)
 
 
-class Runner(Protocol):
-    """Runs tasks somewhere, and returns their results in the order of the tasks."""
-
-    def run(self, tasks: Sequence[Task]) -> list[Measured]:
-        """Run tasks."""
-
-    def close(self) -> None:
-        """End."""
+WORK = Work(run_tasks, failed)
 
 
 class Threads:
@@ -135,7 +126,7 @@ class Threads:
     def __init__(self, jobs: int) -> None:
         self._pool, self._jobs = ThreadPoolExecutor(jobs), jobs
 
-    def run(self, tasks: Sequence[Task]) -> list[Measured]:
+    def run(self, tasks: Sequence[Task]) -> Iterator[list[tuple[int, Measured]]]:
         """See Runner."""
         # A future for each task would wake the waiting thread after each one, which costs a twentieth of a run of 5 ms.
         waiting, results = iter(enumerate(tasks)), dict[int, Measured]()
@@ -150,65 +141,19 @@ class Threads:
         except BaseException:
             list(waiting)  # the threads have nothing more to do after an interrupt
             raise
-        return [results[number] for number in range(len(tasks))]
+        yield list(results.items())
 
     def close(self) -> None:
         """See Runner."""
         self._pool.shutdown(cancel_futures=True)
 
 
-class Processes:
-    """Processes for controllers in Python, which live as long as the search."""
-
-    def __init__(self, jobs: int) -> None:
-        self._workers = Workers(None, jobs, COMMAND)
-        self._pool = ThreadPoolExecutor(jobs)
-
-    def run(self, tasks: Sequence[Task]) -> list[Measured]:
-        """See Runner."""
-        parts = [tasks[n : n + 2] for n in range(0, len(tasks), 2)]
-        return [one for part in self._pool.map(self._part, parts) for one in part]
-
-    def _part(self, tasks: Sequence[Task]) -> list[Measured]:
-        """Results of tasks. A controller that ends its process fails in the task that it ran."""
-        try:
-            return self._workers.run(tasks)  # type: ignore[no-any-return]
-        except RuntimeError as error:
-            if len(tasks) == 1 or self._workers.ended:
-                return [Measured(None, str(error))]
-            return [one for task in tasks for one in self._part([task])]
-
-    def close(self) -> None:
-        """See Runner."""
-        self._workers.end()
-        self._pool.shutdown(cancel_futures=True)
-
-
-class Cluster:
-    """A Ray cluster."""
-
-    BATCH = 8
-
-    def __init__(self, jobs: int | None) -> None:
-        self._ray = Ray(jobs).connect()
-        self._remote = self._ray.remote(max_retries=3)(run_tasks)
-
-    def run(self, tasks: Sequence[Task]) -> list[Measured]:
-        """See Runner."""
-        parts = [self._remote.remote(tasks[n : n + self.BATCH]) for n in range(0, len(tasks), self.BATCH)]
-        return [one for part in self._ray.get(parts) for one in part]
-
-    def close(self) -> None:
-        """See Runner."""
-        self._ray.shutdown()
-
-
-def runner(engine: str, jobs: int | None, *, python: bool) -> Runner:
+def runner(engine: str, jobs: int | None, *, python: bool) -> Runner[Task, Measured]:
     """The runner of an engine, "local" or "ray"."""
     if engine == "ray":
-        return Cluster(jobs)
+        return Cluster(WORK, jobs)
     count = jobs or len(os.sched_getaffinity(0))
-    return Processes(count) if python else Threads(count)
+    return Processes(WORK, count) if python else Threads(count)
 
 
 @dataclass(frozen=True)
@@ -235,7 +180,7 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         objective: Objective,
         seeds: Sequence[int],
         store: Store | None = None,
-        runs: Runner | None = None,
+        runs: Runner[Task, Measured] | None = None,
     ) -> None:
         """Without a store nothing is kept; without a runner nothing can be run, which suffices to check a space."""
         self.space, self.objective, self.seeds = space, objective, list(seeds)
@@ -290,7 +235,7 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         new = {key: task for key, task in zip(keys, tasks, strict=True) if key not in self._kept}
         if new:
             assert self._runner is not None
-            results = dict(zip(new, self._runner.run(list(new.values())), strict=True))
+            results = dict(zip(new, results_of(self._runner, list(new.values())), strict=True))
             self._kept |= results
             if self._store is not None:
                 self._store.add([Finished(key, json.dumps(vars(one))) for key, one in results.items()])
