@@ -44,8 +44,8 @@ class Generator:
     """Mean number of optional keys in a table."""
     PARTS: ClassVar = {"congestion_control": 0.8, "recovery": 0.5, "mobility": 1, "area": 1}
     """Part of the tables that have a key, where it differs."""
-    LEFT_OUT = frozenset({"fit", "python", "extends", "sweep", "count"})
-    """Keys that name other files, axes of studies, and the number for which a table stands (`change` has its own)."""
+    LEFT_OUT = frozenset({"fit", "python", "extends", "set", "sweep", "count"})
+    """Keys that name or change files, axes of studies, the number for which a table stands (`change` has its own)."""
 
     def __init__(self, number: int) -> None:
         self.random = random.Random(number)

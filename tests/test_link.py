@@ -55,6 +55,17 @@ def test_a_link_has_the_files_of_bases_too(traced: Path) -> None:
     assert Scenario.from_link(link.pack(shared)).duration_s == 1.0
 
 
+def test_a_link_has_the_files_of_values_that_are_set(traced: Path) -> None:
+    (traced.parent / "other.txt").write_text("5\n20\n")
+    top = traced.parent / "top.toml"
+    top.write_text('extends = "traced.toml"\n[set]\n"link.a->b.rate.file" = "other.txt"\n')
+    scenario = Scenario.load(top)
+    again = Scenario.load(scenario.link())
+    assert set(link.unpack(again.link())["files"]) == {"traced.toml", "traces/slow.txt", "other.txt"}
+    prints = [s.run(fingerprint=True).fingerprint for s in (scenario, again, Scenario.load(traced))]
+    assert prints[0] == prints[1] != prints[2]
+
+
 def test_a_link_has_the_files_of_assignments_too(traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(traced.parent)
     Path("other.txt").write_text("5\n20\n")

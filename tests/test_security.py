@@ -65,6 +65,7 @@ def test_a_file_names_code_in_its_folder(place: Place, capsys: pytest.CaptureFix
     for name, text in {
         "code.toml": own.replace("mine.py", "../elsewhere/mine.py"),
         "base.toml": 'extends = "../elsewhere/s.toml"',
+        "set.toml": f"extends = 's.toml'\n[set]\n'{KEY}.python' = '../elsewhere/mine.py:X'",
         "axis.toml": NETWORK + f"[sweep]\n'{KEY}.python' = ['../elsewhere/mine.py:X', 'mine.py:X']",
     }.items():
         place.write(name, text)
@@ -135,6 +136,10 @@ WAYS: dict[str, dict[str, Any]] = {
     "base": {
         "text": 'extends = "base.toml"',
         "files": {"base.toml": {"text": f'tcp = {{ congestion_control = {{ python = "mine.py:X" }} }}\n{NETWORK}'}},
+    },
+    "value that is set": {
+        "text": f"extends = 'base.toml'\n[set]\n'{KEY}.python' = 'mine.py:X'",
+        "files": {"base.toml": {"text": NETWORK}},
     },
     "set": {"set": [PYTHON.format("mine.py")]},
     "set of a key": {"set": [f"{KEY}.python=mine.py:X"]},

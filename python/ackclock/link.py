@@ -102,7 +102,7 @@ def _assigned_files(overrides: Sequence[str]) -> Iterator[str]:
     """The files that assignments name, relative to the current folder. Raises BadInput if a link cannot hold one."""
     for override in overrides:
         key, text = assignment(override)
-        for name, file in texts({key.rpartition(".")[2].strip(' "'): assigned_value(text)}):
+        for name, file in texts(assigned_value(text), key):
             if name in (*NAMES_FILE, "python"):
                 yield _inside(f"--set {override}", name, PurePosixPath(file), "the current")
 
@@ -116,14 +116,14 @@ def _inside(entry: str, key: str, name: PurePosixPath, folder: str) -> str:
     return str(name)
 
 
-def texts(table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The keys and values of all texts of a document, also of those in lists and tables."""
-    for key, value in table.items():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, str):
-                yield key, one
-            elif isinstance(one, Mapping):
-                yield from texts(one)
+def texts(item: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """The texts of a document, also of those in arrays and tables, each with the last part of its key."""
+    if isinstance(item, str):
+        yield key.rpartition(".")[2].strip(' "'), item
+    for name, one in item.items() if isinstance(item, Mapping) else ():
+        yield from texts(one, name)
+    for one in item if isinstance(item, list) else ():
+        yield from texts(one, key)
 
 
 def _content(file: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from typing import Any
 
 from ackclock import ControllerError, ScenarioError
 from ackclock.experiment import Scenario, Source
+from ackclock.link import texts
 from ackclock.search.objective import NEEDS_RATE, Objective, Role, measure
 from ackclock.search.space import Genome, Space
 from ackclock.study.plan import ENGINE
@@ -51,22 +52,13 @@ def _code(space: Space, roles: Sequence[Role]) -> str:
     """A hash of the policy files, and of all modules beside the controllers in Python, that roles and base name."""
     tables = [tomllib.loads(f"x = {value}") for role in roles for _, value in role.set_]
     documents = [space.base, *tables]
-    named = {place.rpartition(":")[0] for place in _named(documents, "python")}
-    policies = sorted({Path(path).resolve() for path in _named(documents, "file") if Path(path).suffix == ".policy"})
+    named = {value.rpartition(":")[0] for key, value in texts(documents) if key == "python"}
+    files = {Path(value) for key, value in texts(documents) if key == "file"}
+    policies = sorted({file.resolve() for file in files if file.suffix == ".policy"})
     folders = {Path(path).resolve().parent for path in named}
     parts = [file.read_bytes() for folder in sorted(folders) for file in sorted(folder.glob("*.py"))]
     parts += [path.read_bytes() for path in policies if path.is_file()]
     return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest() if parts else ""
-
-
-def _named(item: Any, key: str) -> Iterator[str]:
-    """The texts of all keys `key` of a document: "python" has FILE.py:CLASS, "file" a policy or a trace."""
-    if isinstance(item, Mapping):
-        if isinstance(item.get(key), str):
-            yield item[key]
-        item = list(item.values())
-    for one in item if isinstance(item, list) else ():
-        yield from _named(one, key)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 //! `[[change]]`: what changes in the middle of a run. The keys of `set` are those of `--set`: the scenario is read with them,
 //! and what differs from the scenario before must be something that can change.
 
+use super::assign::assign;
 use super::document::{TomlItem, TomlValue};
 use super::links::scheduled_queues;
 use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Scenario, Wanted};
-use super::overrides::assign;
 use super::table::TableReader;
 use crate::error::{Origin, ScenarioError, nearest};
 use cc::Signals;

@@ -4,6 +4,7 @@
 //! tables fill the types of [`model`].
 
 mod advice;
+pub(crate) mod assign;
 mod cbrgen;
 mod cellular;
 mod change;

@@ -45,8 +45,8 @@ impl Scenario {
     pub(super) fn read_unchanged(document: &TomlItem) -> Result<Scenario> {
         let top = TableReader::new("", document)?;
         let values = top.described(&SCENARIO, 0)?;
-        if top.has("extends") {
-            return Err(top.error("extends", "is for the text of a file; it cannot be assigned"));
+        if let Some(key) = ["extends", "set"].into_iter().find(|key| top.has(key)) {
+            return Err(top.error(key, "is for the text of a file; it cannot be assigned"));
         }
         let (duration, warmup) = read_times(&top, &values)?;
         let radio = RadioNetwork::read(&top, duration)?;

@@ -92,8 +92,9 @@ mod tests {
     ];
 
     /// Keys that are read before the values of their table, or that have one value only.
-    const BEFORE: [&str; 14] = [
+    const BEFORE: [&str; 15] = [
         "scenario.extends",
+        "scenario.set",
         "link.name",
         "link.count",
         "flow.name",

@@ -18,6 +18,12 @@ pub(super) static SCENARIO: Table = Table::new(
         key("delays", Switch, "false", "the outcome has quantiles of the one-way delay and of waiting times"),
         key("extends", Text, "none", "base file, relative to this file; tables are merged key by key"),
         key(
+            "set",
+            Any("{ \"link.l.rate\" = \"1Mbps\" }"),
+            "none",
+            "values that replace those of the base file, as with `--set`: key and value",
+        ),
+        key(
             "sweep",
             Any("{ \"link.l.rate\" = [\"1Mbps\", \"2Mbps\"], seed = [1, 2] }"),
             "none",

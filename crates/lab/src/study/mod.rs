@@ -9,6 +9,7 @@ pub use pool::{Done, Job, Pool};
 
 use crate::error::{Origin, ScenarioError};
 use crate::scenario::SEED;
+use crate::scenario::assign::assign;
 use crate::scenario::document::{TomlItem, TomlValue};
 use crate::scenario::table::TableReader;
 use crate::scenario::write::toml_text;
@@ -236,7 +237,7 @@ impl Study {
             entries.retain(|(key, _)| key != "sweep");
         }
         for (key, item) in self.steps(point).into_iter().flat_map(|step| &step.assignments) {
-            overrides::assign(&mut document, key, item.clone())?;
+            assign(&mut document, key, item.clone())?;
         }
         Ok(document)
     }
