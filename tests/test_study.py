@@ -311,23 +311,6 @@ def test_a_cluster_gives_the_same_table(study: Study, tmp_path: Path, own_cluste
         assert results.table(store).equals(fill(study, tmp_path / "local"))
 
 
-def test_a_controller_that_ends_its_process_fails_in_its_runs_alone(root: Path, tmp_path: Path) -> None:
-    code = (root / "examples" / "reno.py").read_text()
-    code += "\n\nclass Ends(Reno):\n    def __init__(self, flow, ends=False):\n        super().__init__(flow)\n"
-    code += "        if ends:\n            import os\n\n            os._exit(3)\n"
-    (tmp_path / "ends.py").write_text(code)
-    file = tmp_path / "study.toml"
-    controls = ", ".join(f'{{ python = "ends.py:Ends", ends = {word} }}' for word in ("false", "true"))
-    file.write_text(STUDY.replace('["reno", "vegas"]', f"[{controls}]"))
-    study = Study.load(file)
-    with Store.create(tmp_path / "s") as store:
-        assert vars_of(sweep(study, store, Local(2))) == (20, 0, 10, 10)
-        assert {error for _, error in store.failures()} == {
-            "a process that ran the controller ended with exit status 3"
-        }
-        assert results.table(store).height == 10
-
-
 @pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.nightly)])
 def test_killed_twice_and_repeated(root: Path, tmp_path: Path, engine: str, own_cluster: dict[str, str]) -> None:
     text = (root / "scenarios" / "dumbbell.toml").read_text()
