@@ -26,6 +26,7 @@ from ackclock.files import BadInput
 from ackclock.flow_parameters import tcp_options
 from ackclock.reach.runs import kernel_name
 from ackclock.result import refused
+from ackclock.study.workers import Stop
 
 SHORT = """
 title = "One flow"
@@ -63,7 +64,7 @@ class Beside(substrates.Simulated):
     def available(self, scenario: Scenario) -> str | None:
         return self.reason
 
-    def run(self, scenario: Scenario, seed: int) -> substrates.FinishedRun:
+    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> substrates.FinishedRun:
         control = scenario.resolved["flows"][0]["control"]
         if control == self.refuses:
             raise substrates.Refused(f"{control} needs what this substrate lacks")
@@ -73,7 +74,7 @@ class Beside(substrates.Simulated):
         if len(self.runs) == self.interrupt_at:
             raise KeyboardInterrupt
         changed = Scenario.parse(scenario.text, [*scenario.overrides, "tcp.recovery=newreno"], file=scenario.file)
-        finished = super().run(changed, seed)
+        finished = super().run(changed, seed, stop)
         if self.real_time:
             reasons = ["p99 of the lateness is 9 ms"] if seed in self.invalid else []
             stamp = {"valid": not reasons, "reasons": reasons, "lateness_s": {"p50": 1e-4, "p99": 9e-3, "max": 0.02}}

@@ -64,6 +64,8 @@ def test_a_link_has_the_files_of_values_that_are_set(traced: Path) -> None:
     assert set(link.unpack(again.link())["files"]) == {"traced.toml", "traces/slow.txt", "other.txt"}
     prints = [s.run(fingerprint=True).fingerprint for s in (scenario, again, Scenario.load(traced))]
     assert prints[0] == prints[1] != prints[2]
+    axis = {"sweep": {"link.a->b.rate.file, seed": [["other.txt", 1]]}}
+    assert list(link.texts(axis)) == [("file", "other.txt")]
 
 
 def test_a_link_has_the_files_of_assignments_too(traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:

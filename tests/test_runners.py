@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ackclock.cli.app import main
-from ackclock.study import Store, Study, results, sweep
+from ackclock.study import Store, Study, results, sweep, workers
 from ackclock.study.executors import Local
+from ackclock.study.runners import Processes, results_of
+from ackclock.study.workers import Stop, Work
 
 NETWORK = """
 title = "One flow"
@@ -27,7 +35,7 @@ from = "s"
 to = "d"
 start_jitter = "100ms"
 """
-ENDED = "a process that ran the controller ended with exit status 3"
+ENDED = "the process of the run ended with exit status 3"
 
 
 @pytest.fixture
@@ -85,3 +93,86 @@ def test_a_controller_that_ends_its_process_fails_in_its_runs_alone(scenario: Pa
         assert (summary.runs, summary.done, summary.failed) == (10, 5, 5)
         assert {error for _, error in store.failures()} == {ENDED}
         assert results.table(store).height == 5
+
+
+def doubled(_state: None, tasks: Sequence[int], _stop: Stop | None) -> list[int | str]:
+    """Twice each number; odd tasks end their process, 100 waits without an end."""
+    for task in tasks:
+        if task % 2:
+            os._exit(task)
+        if task == 100:
+            time.sleep(1e6)
+    return [2 * task for task in tasks]
+
+
+def ended(task: int, error: str) -> int | str:
+    return f"{task}: {error}"
+
+
+@pytest.fixture
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers import this file."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+
+
+@pytest.mark.usefixtures("importable")
+def test_tasks_beside_one_that_ends_its_process_have_results() -> None:
+    with closing(Processes(Work(doubled, ended), 2)) as processes:
+        processes._ended, processes._seconds = 1, 1e-3  # batches of several tasks
+        assert results_of(processes, [2, 4, 3, 6, 8, 10]) == [4, 8, f"3: {ENDED}", 12, 16, 20]
+
+
+@pytest.mark.usefixtures("importable")
+def test_closing_ends_the_tasks() -> None:
+    processes = Processes(Work(doubled, ended), 2)
+    tasks = processes.run([2, 100, 100])
+    assert [(0, 4)] in tasks
+    pids = [worker._process for worker in processes._every]
+    before = time.monotonic()
+    processes.close()
+    assert time.monotonic() - before < 60
+    assert all(process.returncode == -9 for process in pids)
+
+
+def test_a_process_that_cannot_start_ends_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "COMMAND", "raise SystemExit(7)")
+    with closing(Processes(Work(doubled, ended), 2)) as processes, pytest.raises(RuntimeError, match="status 7"):
+        results_of(processes, [2, 4])
+
+
+def test_workers_end_with_the_process_that_started_them(scenario: Path, tmp_path: Path) -> None:
+    """A controller that never returns does not keep its process after the command was killed."""
+    control = python_control(
+        tmp_path, "Waits", f"open('{tmp_path}/pid', 'w').write(str(os.getpid()))\n            time.sleep(1e6)"
+    )
+    file = tmp_path / "Waits.py"
+    file.write_text("import time\n" + file.read_text())
+    command = [str(Path(sys.executable).parent / "ackclock"), "agree", str(scenario), "--seeds", "3", "--jobs", "2"]
+    command += ["--control", control, "--allow-code", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "")
+    process.kill()
+    worker = int((tmp_path / "pid").read_text())
+    wait_until(lambda: not runs(worker))
+    assert "ackclock: runs " in process.communicate()[1]
+
+
+def runs(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError("not within a minute")
+
+
+def test_a_controller_in_a_process_has_no_standard_input(scenario: Path, tmp_path: Path) -> None:
+    control = python_control(tmp_path, "Reads", "assert sys.stdin.read() == ''")
+    (tmp_path / "Reads.py").write_text("import sys\n" + (tmp_path / "Reads.py").read_text())
+    assert agree(scenario, tmp_path / "out", control, "--jobs", "2") == 0

@@ -317,5 +317,5 @@ def test_a_controller_that_ends_its_process_fails(tmp_path: Path) -> None:
     tasks = [Task(source, (one,), 1, False, "goodput", ("f",), "x->y", 0.0, "") for one in (control, "seed=2", control)]
     ended, other, again = results_of(runner, tasks)
     runner.close()
-    assert ended.error == again.error == "a process that ran the controller ended with exit status 3"
+    assert ended.error == again.error == "the process of the run ended with exit status 3"
     assert other.value

@@ -123,7 +123,11 @@ def texts(item: Any, key: str = "") -> Iterator[tuple[str, str]]:
     for name, one in item.items() if isinstance(item, Mapping) else ():
         yield from texts(one, name)
     for one in item if isinstance(item, list) else ():
-        yield from texts(one, key)
+        if "," in key and isinstance(one, list):  # an axis of several keys: a row has a value for each
+            for part, value in zip(key.split(","), one, strict=False):
+                yield from texts(value, part)
+        else:
+            yield from texts(one, key)
 
 
 def _content(file: Path) -> dict[str, str]:

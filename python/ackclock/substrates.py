@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ackclock.reach.results import Substrate as Kind
+    from ackclock.study.workers import Stop
 
 
 class Refused(Exception):
@@ -56,8 +57,8 @@ class Substrate(Protocol):
         """Why the substrate cannot run the scenario on this machine; None if it can, as far as is known before."""
         ...
 
-    def run(self, scenario: Scenario, seed: int) -> FinishedRun:
-        """Run the scenario.
+    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
+        """Run the scenario. In virtual time it calls `stop` from time to time, whose exception ends the run.
 
         Raises Refused if the substrate cannot run a controller of its flows, ScenarioError (with `unmet_need`) if the
         controller needs a signal that is not provided, and ScenarioError or BadInput if the scenario cannot be run at
@@ -78,9 +79,9 @@ class Simulated:
         """See Substrate."""
         return None
 
-    def run(self, scenario: Scenario, seed: int) -> FinishedRun:
+    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
         """See Substrate."""
-        result = scenario.run(seed=seed, trace="changes")
+        result = scenario.run(seed=seed, trace="changes", progress=stop)
         return FinishedRun(result.outcome, result.trace)
 
 
@@ -91,10 +92,10 @@ class Quic(Simulated):
     title = "QUIC (quinn-proto), in virtual time"
     least_packet = LEAST_DATAGRAM
 
-    def run(self, scenario: Scenario, seed: int) -> FinishedRun:
+    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
         """See Substrate. The options of TCP without counterpart in QUIC are in the notes."""
         over = scenario.over("quic")
-        finished = super().run(over, seed)
+        finished = super().run(over, seed, stop)
         return FinishedRun(finished.outcome, finished.trace, [one for one in over.advice if one not in scenario.advice])
 
 
@@ -118,7 +119,7 @@ class RealTime:
         reason: str | None = obstacle(self.kind, scenario, self.algorithm)
         return reason
 
-    def run(self, scenario: Scenario, seed: int) -> FinishedRun:
+    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
         """See Substrate. A run that is not valid is repeated up to three times there; the last one is returned."""
         unavailable = importlib.import_module("ackclock.reach").Unavailable
         runs = importlib.import_module("ackclock.reach.runs")

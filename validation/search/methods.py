@@ -20,7 +20,7 @@ import numpy as np
 
 from ackclock.experiment import read_source
 from ackclock.search import Search
-from ackclock.search.evaluate import Evaluator, Threads, run_once
+from ackclock.search.evaluate import Evaluator, run_once, runner
 from ackclock.search.explore import ROUND, Explorer, decode
 from ackclock.search.findings import Options
 from ackclock.search.objective import role
@@ -145,10 +145,10 @@ class Traces:
 def main(defect: str, original: str) -> None:
     """Find a defect in three ways."""
     one = search(defect, original)
-    with Evaluator(one.space, one.objective, one.seeds, None, Threads(1)) as evaluator:
+    with Evaluator(one.space, one.objective, one.seeds, None, runner("local", 1, python=False)) as evaluator:
         ways = {"search": explored(one, evaluator)}
         cpu_s = ways["search"].cpu_s
-    with Evaluator(one.space, one.objective, one.seeds, None, Threads(1)) as evaluator:
+    with Evaluator(one.space, one.objective, one.seeds, None, runner("local", 1, python=False)) as evaluator:
         ways["random"] = at_random(one, evaluator, cpu_s)
     traces = Traces(one, original)
     ways["traces"] = traces.way(cpu_s)

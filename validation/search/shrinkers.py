@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from ackclock.search import Search
-from ackclock.search.evaluate import Evaluator, Threads
+from ackclock.search.evaluate import Evaluator, runner
 from ackclock.search.explore import ROUND, Explorer, Tried
 from ackclock.search.lattice import Axis
 from ackclock.search.shrink import Shrinker
@@ -98,7 +98,9 @@ def main() -> None:
     for name, control in FAILURES:
         for seed in SEEDS:
             search = Search.load(name, control=control)
-            with Evaluator(search.space, search.objective, search.seeds, None, Threads(2)) as evaluator:
+            with Evaluator(
+                search.space, search.objective, search.seeds, None, runner("local", 2, python=False)
+            ) as evaluator:
                 tried = first_failure(search, evaluator, seed)
                 small = Shrinker(evaluator, lambda _: True).shrink(tried.genome, tried.value)
                 other, count = hypothesis(search, evaluator, seed)

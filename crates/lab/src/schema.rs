@@ -129,6 +129,7 @@ fn value(form: &Form) -> Value {
         Form::OrSteps(form, example) => {
             json!({ "anyOf": [value(form), { "type": "array", "examples": [example] }] })
         }
+        Form::Any(example) if example.starts_with('{') => json!({ "type": "object", "examples": [example] }),
         Form::Any(example) => json!({ "examples": [example] }),
     }
 }

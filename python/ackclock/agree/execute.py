@@ -1,4 +1,4 @@
-"""Runs the samples of a report into a store: in virtual time in processes, in real time one after the other."""
+"""Runs the samples of a report into a store: in virtual time on all cores, in real time one after the other."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
 from ackclock.study.executors import portable
 from ackclock.study.plan import StudyPlan, identity_on
-from ackclock.study.runners import Cluster, Here, Processes, Runner
+from ackclock.study.runners import Cluster, Here, Processes, Runner, Threads
 from ackclock.study.store import Finished, Store
-from ackclock.study.workers import Work
-from ackclock.substrates import Refused, Substrate, substrate
+from ackclock.study.workers import Stop, Work
+from ackclock.substrates import Refused, Substrate
 
 LAYOUT = 2
 """Version of the samples in a store."""
@@ -47,11 +47,6 @@ class Order:
     span: Sequence[str] = ()
     """Assignments that make all runs count the same time (`controls.equal_span`)."""
 
-    @property
-    def real_time(self) -> set[str]:
-        """Names of the substrates in real time."""
-        return {one.name for one in self.substrates if one.real_time}
-
 
 @dataclass
 class Samples:
@@ -69,36 +64,40 @@ class Task:
     """One run: the scenario of the seed with the controller, on a substrate. Can be pickled."""
 
     place: Place
-    substrate: str
-    """Name of the substrate."""
+    substrate: Substrate
     source: Source
     overrides: Sequence[str]
     seed: int
     run_id: str
     """Identity under which the store keeps the sample."""
 
-    def run(self) -> Sample:
+    @property
+    def words(self) -> str:
+        """The task in messages."""
+        return f"{self.place[0]} on {self.substrate.name}, seed {self.seed}"
+
+    def run(self, stop: Stop | None = None) -> Sample:
         """Run it. Raises as `Substrate.run`."""
-        finished = substrate(self.substrate).run(Scenario.read(self.source, self.overrides), self.seed)
+        finished = self.substrate.run(Scenario.read(self.source, self.overrides), self.seed, stop)
         sample = from_outcome(finished.outcome, finished.trace, self.seed, finished.outcome.get("validity"))
         sample.notes = finished.notes
         return sample
 
 
-def run_tasks(_state: None, planned: Sequence[Task]) -> list[Sample | Exception]:
+def run_tasks(_state: None, planned: Sequence[Task], stop: Stop | None = None) -> list[Sample | Exception]:
     """Run tasks one after the other; an exception is the result of the task that raised it."""
     results: list[Sample | Exception] = []
     for task in planned:
         try:
-            results.append(task.run())
+            results.append(task.run(stop))
         except (Refused, ScenarioError, BadInput, RuntimeError, MemoryError) as error:
             results.append(error)
     return results
 
 
-def failed(_task: Task, error: str) -> Exception:
+def failed(task: Task, error: str) -> Exception:
     """The result of a task whose controller ended its process."""
-    return RuntimeError(error)
+    return RuntimeError(f"{task.words}: {error}")
 
 
 WORK = Work(run_tasks, failed)
@@ -129,7 +128,7 @@ def tasks(order: Order, samples: Samples) -> list[Task]:
                 if seed <= (order.repeats if one.real_time else order.seeds):
                     place = (control.label, one.name)
                     run_id = f"{LAYOUT} {one.name} {identity_on(one.name, run.run_id)}"
-                    planned.append(Task(place, one.name, anywhere, assignments, seed, run_id))
+                    planned.append(Task(place, one, anywhere, assignments, seed, run_id))
     return planned
 
 
@@ -138,7 +137,8 @@ def execute(
 ) -> Samples:
     """Run an order. Finished runs are kept in the store of `folder`; those in real time until `forget` is called.
 
-    Runs in virtual time use `jobs` processes, or a Ray cluster if `engine` is "ray". Raises ScenarioError if the
+    Runs in virtual time use `jobs` threads (processes if a controller is in Python), or a Ray cluster if `engine` is
+    "ray". Raises ScenarioError if the
     scenario cannot be run, BadInput if there is no cluster, and KeyboardInterrupt after the runs have been stopped.
     """
     samples = Samples()
@@ -148,22 +148,22 @@ def execute(
         done = _stored(store, planned)
         advance(len(done), len(planned))
 
-        def keep(i: int, result: Sample | Exception) -> None:
-            if isinstance(result, Exception):
-                _refuse(planned[i], result, samples)
-                return
-            done[i] = result
-            store.add([Finished(planned[i].run_id, json.dumps(result.plain(), separators=(",", ":")))])
+        def keep(results: dict[int, Sample | Exception]) -> None:
+            samples_of = {i: result for i, result in results.items() if isinstance(result, Sample)}
+            done.update(samples_of)
+            store.add([Finished(planned[i].run_id, _text(sample)) for i, sample in samples_of.items()])
             advance(len(done), len(planned))
+            for i, result in results.items():
+                if isinstance(result, Exception):
+                    _refuse(planned[i], result, samples)
 
-        virtual = [i for i, task in enumerate(planned) if i not in done and task.substrate not in order.real_time]
-        with closing(_runner(engine, jobs, len(virtual))) as runner:
+        virtual = [i for i, task in enumerate(planned) if i not in done and not task.substrate.real_time]
+        with closing(_runner([planned[i] for i in virtual], engine, jobs)) as runner:
             for batch in runner.run([planned[i] for i in virtual]):
-                for number, result in batch:
-                    keep(virtual[number], result)
+                keep({virtual[number]: result for number, result in batch})
         for i, task in enumerate(planned):
-            if task.substrate in order.real_time and i not in done and task.place not in samples.refused:
-                keep(i, run_tasks(None, [task])[0])
+            if task.substrate.real_time and i not in done and task.place not in samples.refused:
+                keep({i: run_tasks(None, [task])[0]})
     for i in sorted(done):
         task, sample = planned[i], done[i]
         if task.place not in samples.refused:
@@ -171,11 +171,20 @@ def execute(
     return samples
 
 
-def _runner(engine: str, jobs: int | None, count: int) -> Runner[Task, Sample | Exception]:
-    """The runner of so many tasks in virtual time."""
-    if engine == "ray" and count:
+def _text(sample: Sample) -> str:
+    """A sample as the store keeps it."""
+    return json.dumps(sample.plain(), separators=(",", ":"))
+
+
+def _runner(planned: Sequence[Task], engine: str, jobs: int | None) -> Runner[Task, Sample | Exception]:
+    """The runner of tasks in virtual time."""
+    if engine == "ray" and planned:
         return Cluster(WORK, jobs)
-    workers = min(jobs or len(os.sched_getaffinity(0)), count // 2)  # a process is worth its start with two runs
+    cores = jobs or len(os.sched_getaffinity(0))
+    one_of_each = {task.place[0]: task for task in planned}.values()
+    if not any(StudyPlan.read(task.source, task.overrides).core.has_external for task in one_of_each):
+        return Threads(WORK, cores)
+    workers = min(cores, len(planned) // 2)  # a process is worth its start with two runs
     return Processes(WORK, workers) if workers > 1 else Here(WORK)
 
 
@@ -192,7 +201,7 @@ def _stored(store: Store, planned: Sequence[Task]) -> dict[int, Sample]:
 def forget(order: Order, folder: Path) -> None:
     """Delete the runs in real time of a finished report: the next report makes new ones."""
     with Store.create(folder) as store:
-        store.remove(task.run_id for task in tasks(order, Samples()) if task.substrate in order.real_time)
+        store.remove(task.run_id for task in tasks(order, Samples()) if task.substrate.real_time)
 
 
 def _refuse(task: Task, error: Exception, samples: Samples) -> None:

@@ -66,7 +66,7 @@ def command(
     plot
         Also draw the windows, their distributions and the ratios to this file (.svg, .png or .pdf).
     jobs
-        Number of processes. Default: all cores.
+        Number of threads, or of processes for controllers in Python. Default: all cores.
     engine
         Executor of the runs in virtual time: this machine, or a Ray cluster (extra `ackclock[cluster]`).
     as_json

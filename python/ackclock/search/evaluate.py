@@ -8,7 +8,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +19,9 @@ from ackclock.link import texts
 from ackclock.search.objective import NEEDS_RATE, Objective, Role, measure
 from ackclock.search.space import Genome, Space
 from ackclock.study.plan import ENGINE
-from ackclock.study.runners import Cluster, Processes, Runner, results_of
+from ackclock.study.runners import Cluster, Processes, Runner, Threads, results_of
 from ackclock.study.store import Finished, Store
-from ackclock.study.workers import Work
+from ackclock.study.workers import Stop, Work
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def _line(text: str) -> str:
     return re.sub(r"0x[0-9a-f]+", "0x", " ".join("".join(c if c.isprintable() else " " for c in text).split()))
 
 
-def run_tasks(_state: None, tasks: Sequence[Task]) -> list[Measured]:
+def run_tasks(_state: None, tasks: Sequence[Task], _stop: Stop | None) -> list[Measured]:
     """Run tasks one after the other."""
     return [run_task(task) for task in tasks]
 
@@ -112,40 +111,12 @@ def failed(_task: Task, error: str) -> Measured:
 WORK = Work(run_tasks, failed)
 
 
-class Threads:
-    """Threads of this process; one for controllers in Python would wait for each other."""
-
-    def __init__(self, jobs: int) -> None:
-        self._pool, self._jobs = ThreadPoolExecutor(jobs), jobs
-
-    def run(self, tasks: Sequence[Task]) -> Iterator[list[tuple[int, Measured]]]:
-        """See Runner."""
-        # A future for each task would wake the waiting thread after each one, which costs a twentieth of a run of 5 ms.
-        waiting, results = iter(enumerate(tasks)), dict[int, Measured]()
-
-        def work() -> None:
-            for number, task in waiting:
-                results[number] = run_task(task)
-
-        try:
-            for future in [self._pool.submit(work) for _ in range(min(self._jobs, len(tasks)))]:
-                future.result()
-        except BaseException:
-            list(waiting)  # the threads have nothing more to do after an interrupt
-            raise
-        yield list(results.items())
-
-    def close(self) -> None:
-        """See Runner."""
-        self._pool.shutdown(cancel_futures=True)
-
-
 def runner(engine: str, jobs: int | None, *, python: bool) -> Runner[Task, Measured]:
     """The runner of an engine, "local" or "ray"."""
     if engine == "ray":
         return Cluster(WORK, jobs)
     count = jobs or len(os.sched_getaffinity(0))
-    return Processes(WORK, count) if python else Threads(count)
+    return Processes(WORK, count) if python else Threads(WORK, count)
 
 
 @dataclass(frozen=True)

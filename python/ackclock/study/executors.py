@@ -20,7 +20,7 @@ from ackclock.files import BadInput
 from ackclock.study.plan import Run, StudyPlan
 from ackclock.study.runners import Cluster, Here, Processes, Runner
 from ackclock.study.store import Finished
-from ackclock.study.workers import Work
+from ackclock.study.workers import Stop, Work
 
 Batch = list[Finished]
 
@@ -124,7 +124,7 @@ def read_study(data: StudyData) -> StudyPlan:
     return StudyPlan.read(source, overrides, on=on)
 
 
-def run_batch(study: StudyPlan, runs: Sequence[Run]) -> Batch:
+def run_batch(study: StudyPlan, runs: Sequence[Run], _stop: Stop | None) -> Batch:
     """Run a batch on one CPU."""
     if study.core.has_external:
         return [_run_python(study, run) for run in runs]

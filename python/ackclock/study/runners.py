@@ -1,23 +1,24 @@
-"""Runners of tasks: in this process, in processes of this machine, or on a Ray cluster."""
+"""Runners of tasks: in threads of this process, in processes of this machine, or on a Ray cluster."""
 
 from __future__ import annotations
 
 import os
 import socket
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, Protocol
 
 from ackclock.files import BadInput
-from ackclock.study.workers import Result, Task, Work, Worker, WorkerEnded
+from ackclock.study.workers import R, T, Work, Worker, WorkerEnded
 
 
-class Runner(Protocol[Task, Result]):
+class Runner(Protocol[T, R]):
     """Runs tasks somewhere."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[list[tuple[int, Result]]]:
+    def run(self, tasks: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
         """Yield the number and the result of every task once, in batches, in any order. A batch may be empty."""
         ...
 
@@ -26,29 +27,71 @@ class Runner(Protocol[Task, Result]):
         ...
 
 
-def results_of(runner: Runner[Task, Result], tasks: Sequence[Task]) -> list[Result]:
+def results_of(runner: Runner[T, R], tasks: Sequence[T]) -> list[R]:
     """The results of tasks, in the order of the tasks."""
     results = {number: result for batch in runner.run(tasks) for number, result in batch}
     return [results[number] for number in range(len(tasks))]
 
 
-class Here(Generic[Task, Result]):
+class Here(Generic[T, R]):
     """The calling thread."""
 
-    def __init__(self, work: Work[Task, Result], state: Any = None) -> None:
+    def __init__(self, work: Work[T, R], state: Any = None) -> None:
         """`state` is what `work.prepare` would return."""
         self._work, self._state = work, state
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[list[tuple[int, Result]]]:
+    def run(self, tasks: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
         """See Runner."""
         for number, task in enumerate(tasks):
-            yield [(number, result) for result in self._work.run(self._state, [task])]
+            yield [(number, result) for result in self._work.run(self._state, [task], None)]
 
     def close(self) -> None:
         """See Runner."""
 
 
-class _InBatches(Generic[Task, Result]):
+class Closed(Exception):
+    """The runner was closed; a run in a thread ends with this."""
+
+
+class Threads(Generic[T, R]):
+    """Threads of this process, for tasks without Python code, which would hold the GIL."""
+
+    def __init__(self, work: Work[T, R], jobs: int) -> None:
+        self._work, self._jobs = work, jobs
+        self._state = work.state()
+        self._pool = ThreadPoolExecutor(jobs)
+        self._closed = False
+
+    def run(self, tasks: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
+        """See Runner."""
+        # A future for each task would wake the waiting thread after each one, which costs a twentieth of a run of 5 ms.
+        waiting, results = iter(enumerate(tasks)), deque[tuple[int, R]]()
+
+        def work() -> None:
+            for number, task in waiting:
+                results.append((number, self._work.run(self._state, [task], self._check)[0]))
+
+        running = {self._pool.submit(work) for _ in range(min(self._jobs, len(tasks)))}
+        try:
+            while running:
+                ended, running = wait(running, timeout=0.2, return_when=FIRST_EXCEPTION)
+                yield [results.popleft() for _ in range(len(results))]
+                for future in ended:
+                    future.result()
+        finally:
+            list(waiting)  # after an interrupt the threads have nothing more to do
+
+    def _check(self, _part: float) -> None:
+        if self._closed:
+            raise Closed
+
+    def close(self) -> None:
+        """See Runner."""
+        self._closed = True
+        self._pool.shutdown(cancel_futures=True)
+
+
+class _InBatches(Generic[T, R]):
     """Tasks in batches of about `batch_s` CPU seconds, `ahead` of them at a time for each worker.
 
     The duration of a task is unknown at first: the first batches are one task each, then they grow.
@@ -59,16 +102,13 @@ class _InBatches(Generic[Task, Result]):
     workers: int
 
     def __init__(self) -> None:
-        self._flying: dict[Any, int] = {}
-        """Batches that have not ended, with the number of their first task."""
         self._ended, self._seconds = 0, 0.0
         """Tasks that have ended, and their CPU seconds."""
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[list[tuple[int, Result]]]:
+    def run(self, tasks: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
         """See Runner."""
         first = 0
         flying: dict[Any, int] = {}
-        self._flying = flying
         while first < len(tasks) or flying:
             while first < len(tasks) and len(flying) < self.ahead * self.workers:
                 size = self._size(len(tasks) - first)
@@ -87,7 +127,7 @@ class _InBatches(Generic[Task, Result]):
         wanted = round(self.batch_s / mean) if mean > 0 else 1
         return max(1, min(wanted, remaining // (2 * self.workers)))
 
-    def _submit(self, tasks: Sequence[Task]) -> Any:
+    def _submit(self, tasks: Sequence[T]) -> Any:
         """Begin a batch. Returns its handle."""
         raise NotImplementedError
 
@@ -95,12 +135,12 @@ class _InBatches(Generic[Task, Result]):
         """The batches that have ended, after some tenths of a second at most."""
         raise NotImplementedError
 
-    def _results(self, handle: Any) -> tuple[list[Result], float]:
+    def _results(self, handle: Any) -> tuple[list[R], float]:
         """The results of a batch that has ended, and their CPU seconds."""
         raise NotImplementedError
 
 
-class Processes(_InBatches[Task, Result]):
+class Processes(_InBatches[T, R]):
     """Processes of this machine, which live until `close`.
 
     A task that ends its process has failed (`Work.failed`); another process takes the place.
@@ -108,7 +148,7 @@ class Processes(_InBatches[Task, Result]):
 
     batch_s = 1.0
 
-    def __init__(self, work: Work[Task, Result], jobs: int) -> None:
+    def __init__(self, work: Work[T, R], jobs: int) -> None:
         super().__init__()
         self._work, self.workers = work, jobs
         self._every = [Worker(work) for _ in range(jobs)]
@@ -118,24 +158,25 @@ class Processes(_InBatches[Task, Result]):
         self._threads = ThreadPoolExecutor(jobs)
         self._closed = False
 
-    def _submit(self, tasks: Sequence[Task]) -> Future[tuple[list[Result], float]]:
+    def _submit(self, tasks: Sequence[T]) -> Future[tuple[list[R], float]]:
         return self._threads.submit(self._run_batch, tasks)
 
     def _wait(self, handles: Sequence[Any]) -> Iterable[Any]:
         return wait(handles, timeout=0.2, return_when=FIRST_COMPLETED).done
 
-    def _results(self, handle: Future[tuple[list[Result], float]]) -> tuple[list[Result], float]:
+    def _results(self, handle: Future[tuple[list[R], float]]) -> tuple[list[R], float]:
         return handle.result()
 
-    def _run_batch(self, tasks: Sequence[Task]) -> tuple[list[Result], float]:
+    def _run_batch(self, tasks: Sequence[T]) -> tuple[list[R], float]:
         """Run tasks in the next free process; if it ends, one after the other in other processes."""
         number = self._free.get()
         try:
             return self._every[number].run(tasks)
         except WorkerEnded as error:
-            if self._closed:
-                raise
             self._every[number] = Worker(self._work)
+            if self._closed:  # also while the process started
+                self._every[number].end()
+                raise
             if len(tasks) == 1:
                 return [self._work.failed(tasks[0], str(error))], 0.0
         finally:
@@ -151,7 +192,7 @@ class Processes(_InBatches[Task, Result]):
         self._threads.shutdown(cancel_futures=True)
 
 
-class Cluster(_InBatches[Task, Result]):
+class Cluster(_InBatches[T, R]):
     """A Ray cluster (extra `ackclock[cluster]`): the one that `ray start` or RAY_ADDRESS names, or a local one.
 
     Ray repeats a batch whose process died.
@@ -160,7 +201,7 @@ class Cluster(_InBatches[Task, Result]):
     batch_s = 3.0
     ahead = 4
 
-    def __init__(self, work: Work[Task, Result], jobs: int | None = None) -> None:
+    def __init__(self, work: Work[T, R], jobs: int | None = None) -> None:
         """Connect to the cluster; `jobs` is the number of CPUs of a local one. Raises BadInput if it is missing."""
         super().__init__()
         try:
@@ -176,35 +217,46 @@ class Cluster(_InBatches[Task, Result]):
         else:
             ray.init(address=address, **quiet)
         self._remote: Any = ray.remote(max_retries=3)(_on_cluster)
-        self._work = ray.put(work)
+        self._work, self._failed = ray.put(work), work.failed
+        self._tasks: dict[Any, Sequence[T]] = {}
+        """The tasks of each batch that has not ended."""
         self.workers = int(self._ray.cluster_resources().get("CPU", 1))
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[list[tuple[int, Result]]]:
+    def run(self, tasks: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
         """See Runner. Raises BadInput if a worker fails."""
         try:
             yield from super().run(tasks)
-        except self._ray.exceptions.RayTaskError as error:
+        except self._ray.exceptions.RayError as error:
             raise BadInput(f"--engine ray: a worker failed: {str(error).strip().splitlines()[-1]}") from None
 
-    def _submit(self, tasks: Sequence[Task]) -> Any:
-        return self._remote.remote(self._work, tasks)
+    def _submit(self, tasks: Sequence[T]) -> Any:
+        batch = self._remote.remote(self._work, tasks)
+        self._tasks[batch] = tasks
+        return batch
 
     def _wait(self, handles: Sequence[Any]) -> Iterable[Any]:
         ended: list[Any] = self._ray.wait(handles, timeout=0.5)[0]
         return ended
 
-    def _results(self, handle: Any) -> tuple[list[Result], float]:
-        results: tuple[list[Result], float] = self._ray.get(handle)
+    def _results(self, handle: Any) -> tuple[list[R], float]:
+        tasks = self._tasks.pop(handle)
+        try:
+            results: tuple[list[R], float] = self._ray.get(handle)
+        except self._ray.exceptions.WorkerCrashedError:
+            if len(tasks) == 1:
+                return [self._failed(tasks[0], "the process of the run ended, in four attempts")], 0.0
+            each = [self._results(self._submit([task])) for task in tasks]
+            return [alone[0] for alone, _ in each], sum(cpu_s for _, cpu_s in each)
         return results
 
     def close(self) -> None:
         """See Runner."""
-        for batch in self._flying:
+        for batch in self._tasks:
             self._ray.cancel(batch, force=True)
         self._ray.shutdown()
 
 
-def _on_cluster(work: Work[Task, Result], tasks: Sequence[Task]) -> tuple[list[Result], float]:
+def _on_cluster(work: Work[T, R], tasks: Sequence[T]) -> tuple[list[R], float]:
     """Run a batch on one CPU of the cluster."""
     try:
         state = work.state()

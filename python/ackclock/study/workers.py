@@ -8,19 +8,27 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, BinaryIO, Generic, TypeVar
 
+from ackclock import control
 from ackclock.study.plan import ENGINE
 
 COMMAND = "from ackclock.study.workers import serve; serve()"
-Task = TypeVar("Task", contravariant=True)
-Result = TypeVar("Result")
+Stop = Callable[[float], object]
+"""Function that a run calls from time to time; an exception that it raises ends the run."""
+T = TypeVar("T", contravariant=True)
+"""A task."""
+R = TypeVar("R")
+"""The result of a task."""
 
 
 def _the_same(setup: Any) -> Any:
@@ -28,12 +36,12 @@ def _the_same(setup: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Work(Generic[Task, Result]):
+class Work(Generic[T, R]):
     """How tasks are run, in any process. Functions are those of modules, which another process imports."""
 
-    run: Callable[[Any, Sequence[Task]], list[Result]]
+    run: Callable[[Any, Sequence[T], Stop | None], list[R]]
     """Runs tasks one after the other, with what `prepare` returned; returns their results in the order of the tasks."""
-    failed: Callable[[Task, str], Result]
+    failed: Callable[[T, str], R]
     """The result of a task that ended its process, with the message."""
     setup: Any = None
     """What all tasks need; can be pickled."""
@@ -50,44 +58,56 @@ class Work(Generic[Task, Result]):
             )
         return self.prepare(self.setup)
 
-    def timed(self, state: Any, tasks: Sequence[Task]) -> tuple[list[Result], float]:
+    def timed(self, state: Any, tasks: Sequence[T]) -> tuple[list[R], float]:
         """The results of tasks and their CPU seconds."""
         before = time.process_time()
-        return self.run(state, tasks), time.process_time() - before
+        return self.run(state, tasks, None), time.process_time() - before
 
 
 class WorkerEnded(Exception):
     """A process has ended during its tasks, which a controller can cause."""
 
 
-class Worker(Generic[Task, Result]):
-    """One process, which runs tasks."""
+class Worker(Generic[T, R]):
+    """One process, which runs tasks. It ends with the process that has started it."""
 
-    def __init__(self, work: Work[Task, Result]) -> None:
+    def __init__(self, work: Work[T, R]) -> None:
         command = [sys.executable, "-P", "-c", COMMAND]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._send(work)
+        # A group of its own: an interrupt of the terminal reaches the process that has started it only.
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0)
+        self._ready = False
+        self._send((work, control.on_load is not None))
 
     def _send(self, value: Any) -> None:
         assert self._process.stdin is not None
         pickle.dump(value, self._process.stdin)
         self._process.stdin.flush()
 
-    def run(self, tasks: Sequence[Task]) -> tuple[list[Result], float]:
-        """The results of tasks and their CPU seconds.
-
-        Raises WorkerEnded if the process has ended, and what `Work.prepare` or `Work.run` raised.
-        """
+    def _receive(self) -> Any:
         assert self._process.stdout is not None
-        try:
-            self._send(list(tasks))
-            answer = pickle.load(self._process.stdout)
-        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
-            status = self._process.wait()
-            raise WorkerEnded(f"a process that ran the controller ended with exit status {status}") from None
+        answer = pickle.load(self._process.stdout)
         if isinstance(answer, BaseException):
             raise answer
-        results: tuple[list[Result], float] = answer
+        return answer
+
+    def run(self, tasks: Sequence[T]) -> tuple[list[R], float]:
+        """The results of tasks and their CPU seconds.
+
+        Raises WorkerEnded if the process has ended during the tasks, RuntimeError if it has ended before, and what
+        `Work.prepare` or `Work.run` raised.
+        """
+        try:
+            if not self._ready:
+                self._receive()
+                self._ready = True
+            self._send(list(tasks))
+            results: tuple[list[R], float] = self._receive()
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            status = self._process.wait()
+            how = f"with exit status {status}" if status >= 0 else f"by signal {-status}"
+            if not self._ready:
+                raise RuntimeError(f"a process for runs could not start: it ended {how}") from None
+            raise WorkerEnded(f"the process of the run ended {how}") from None
         return results
 
     def end(self) -> None:
@@ -97,24 +117,45 @@ class Worker(Generic[Task, Result]):
 
 
 def serve() -> None:
-    """Answer batches until the input ends, or with an exception, which ends the process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that reads the answers ends this one
-    answers = os.fdopen(os.dup(1), "wb")
+    """The process of a worker: answer batches until the input ends. The answer to a mistake is its exception."""
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
     os.dup2(2, 1)
-    requests = sys.stdin.buffer
-    work: Work[Any, Any] = pickle.load(requests)
-    state: Any = None
-    prepared = False
+    work, announces = pickle.load(requests)
+    if announces:
+        control.on_load = lambda what: print(f"ackclock: {what}", file=sys.stderr, flush=True)
+    state = None
+
+    def prepare() -> None:
+        nonlocal state
+        state = work.state()
+
+    _answer(answers, prepare)
+    batches: SimpleQueue[Any] = SimpleQueue()
+    threading.Thread(target=_receive_all, args=(requests, batches), daemon=True).start()
+    while True:
+        tasks = batches.get()
+        _answer(answers, partial(work.timed, state, tasks))
+
+
+def _receive_all(requests: BinaryIO, batches: SimpleQueue[Any]) -> None:
+    """Receive batches. The process ends with the input: the one that has started it is gone, or needs it no more."""
     while True:
         try:
-            tasks = pickle.load(requests)
+            batches.put(pickle.load(requests))
         except EOFError:
-            return
-        try:
-            if not prepared:
-                state, prepared = work.state(), True
-            answer: Any = work.timed(state, tasks)
-        except Exception as error:
-            answer = error
-        pickle.dump(answer, answers)
-        answers.flush()
+            os._exit(0)
+
+
+def _answer(answers: BinaryIO, work: Callable[[], Any]) -> None:
+    """Send what a function returns or raises."""
+    try:
+        data = pickle.dumps(work())
+    except BaseException as error:  # a controller can raise SystemExit or KeyboardInterrupt
+        data = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+        if isinstance(error, Exception):
+            with suppress(Exception):  # it cannot be pickled
+                data = pickle.dumps(error)
+    answers.write(data)
+    answers.flush()

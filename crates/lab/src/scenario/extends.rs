@@ -15,7 +15,6 @@ pub fn parse_scenario(source: Arc<Source>, text: &str) -> Result<TomlItem, Scena
 
 const DEEPEST: u32 = 8;
 const NO_BASE: &str = "is for a scenario that extends another one; write the value in its table";
-const UNQUOTED: &str = "is a table; write a whole key in quotes, such as \"link.l.rate\" = \"1Mbps\"";
 
 fn extended(source: Arc<Source>, text: &str, depth: u32) -> Result<TomlItem, ScenarioError> {
     let mut document = parse(source.clone(), text)?;
@@ -40,19 +39,33 @@ fn extended(source: Arc<Source>, text: &str, depth: u32) -> Result<TomlItem, Sce
     let of_base = Source { file: path.to_string_lossy().into_owned(), access: source.access.clone() };
     let mut base = extended(Arc::new(of_base), &text, depth + 1)?;
     lay_over(&mut base, document);
-    set.map_or(Ok(()), |set| set_values(&mut base, set))?;
+    match set.map(|set| (set.value, set.origin)) {
+        None => {}
+        Some((TomlValue::Table(values), _)) => set_values(&mut base, "", values)?,
+        Some((_, origin)) => {
+            return Err(ScenarioError::new(&origin, "set", "must be a table of keys and values"));
+        }
+    }
     Ok(base)
 }
 
-fn set_values(document: &mut TomlItem, set: TomlItem) -> Result<(), ScenarioError> {
-    let TomlValue::Table(values) = set.value else {
-        return Err(ScenarioError::new(&set.origin, "set", "must be a table of keys and values"));
-    };
-    for (key, value) in values {
-        if matches!(value.value, TomlValue::Table(_)) && !key.contains('.') {
-            return Err(ScenarioError::new(&value.origin, &format!("set.{key}"), UNQUOTED));
+/// Assigns the values of a table. The keys of its own are whole keys with dots, those of tables in it are single names: each
+/// of their values is assigned alone, but a table with `kind` or `python` is one value.
+fn set_values(
+    document: &mut TomlItem,
+    path: &str,
+    values: Vec<(String, TomlItem)>,
+) -> Result<(), ScenarioError> {
+    for (key, item) in values {
+        let key = if path.is_empty() { key } else { format!("{path}.\"{key}\"") };
+        match item.value {
+            TomlValue::Table(values)
+                if !values.is_empty() && !values.iter().any(|(key, _)| key == "kind" || key == "python") =>
+            {
+                set_values(document, &key, values)?
+            }
+            value => assign(document, &key, TomlItem { value, origin: item.origin })?,
         }
-        assign(document, &key, value)?;
     }
     Ok(())
 }
@@ -102,6 +115,19 @@ mod tests {
     }
 
     #[test]
+    fn tables_of_set_are_merged_but_for_models() {
+        let base = "extends = \"middle.toml\"\n";
+        let whole = "[set]\n\"link.l.queue\" = { kind = \"codel\" }\n\"link.l.rate\" = \"5Mbps\"\n";
+        let tables = "[set]\nlink.l.queue = { kind = \"codel\" }\n[set.\"link.l\"]\nrate = \"5Mbps\"\n";
+        assert_eq!(read(&format!("{base}{whole}")), read(&format!("{base}{tables}")));
+        assert!(read(&format!("{base}{tables}")).unwrap().contains("delay"));
+        let axes =
+            read(&format!("{base}[set]\nsweep = {{ a = {{ b = {{ \"link.l.rate\" = \"1Mbps\" }} }} }}\n"))
+                .unwrap();
+        assert!(axes.contains("\"link.l.rate\""), "{axes}");
+    }
+
+    #[test]
     fn mistakes_of_set_are_told() {
         for (text, message) in [
             (
@@ -109,10 +135,6 @@ mod tests {
                 "top.toml:1: set: is for a scenario that extends another one",
             ),
             ("extends = \"base.toml\"\nset = 3\n", "top.toml:2: set: must be a table"),
-            (
-                "extends = \"base.toml\"\n[set]\nlink.l.rate = \"4Mbps\"\n",
-                "top.toml:3: set.link: is a table; write",
-            ),
             (
                 "extends = \"base.toml\"\n[set]\n\"link.m.rate\" = \"4Mbps\"\n",
                 "top.toml:3: link.m.rate: there is no \"m\"",
