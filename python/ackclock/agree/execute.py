@@ -138,8 +138,8 @@ def execute(
     """Run an order. Finished runs are kept in the store of `folder`; those in real time until `forget` is called.
 
     Runs in virtual time use `jobs` threads (processes if a controller is in Python), or a Ray cluster if `engine` is
-    "ray". Raises ScenarioError if the
-    scenario cannot be run, BadInput if there is no cluster, and KeyboardInterrupt after the runs have been stopped.
+    "ray". Raises ScenarioError if the scenario cannot be run, BadInput if there is no cluster, RuntimeError if a run
+    failed, and KeyboardInterrupt after the runs have been stopped.
     """
     samples = Samples()
     planned = tasks(order, samples)
@@ -151,7 +151,8 @@ def execute(
         def keep(results: dict[int, Sample | Exception]) -> None:
             samples_of = {i: result for i, result in results.items() if isinstance(result, Sample)}
             done.update(samples_of)
-            store.add([Finished(planned[i].run_id, _text(sample)) for i, sample in samples_of.items()])
+            if samples_of:
+                store.add([Finished(planned[i].run_id, _text(sample)) for i, sample in samples_of.items()])
             advance(len(done), len(planned))
             for i, result in results.items():
                 if isinstance(result, Exception):
