@@ -24,6 +24,22 @@ ROOT = Path(__file__).parents[1]
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 Once = Callable[[str, Callable[[Path], None]], Path]
 
+ONE_FLOW = """
+title = "One flow"
+duration = "4s"
+[[link]]
+name = "b"
+ends = ["s", "d"]
+rate = "5Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "15p" }
+[[flow]]
+name = "f"
+from = "s"
+to = "d"
+tcp = { congestion_control = "reno" }
+"""
+
 
 def without_cost(outcome: dict[str, Any]) -> dict[str, Any]:
     """An outcome without what the run cost."""

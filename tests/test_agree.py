@@ -27,22 +27,8 @@ from ackclock.flow_parameters import tcp_options
 from ackclock.reach.runs import kernel_name
 from ackclock.result import refused
 from ackclock.study.workers import Stop
+from conftest import ONE_FLOW
 
-SHORT = """
-title = "One flow"
-duration = "4s"
-[[link]]
-name = "b"
-ends = ["s", "d"]
-rate = "5Mbps"
-delay = "10ms"
-queue = { kind = "droptail", limit = "15p" }
-[[flow]]
-name = "f"
-from = "s"
-to = "d"
-tcp = { congestion_control = "reno" }
-"""
 UTILISATION, CUTS = NUMBERS["utilisation"], NUMBERS["cuts"]
 
 
@@ -92,7 +78,7 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> Beside:
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
     file = tmp_path / "one.toml"
-    file.write_text(SHORT)
+    file.write_text(ONE_FLOW)
     return file
 
 
@@ -130,7 +116,7 @@ def test_numbers_of_a_seed_are_uniform_and_belong_to_names() -> None:
 
 
 def test_controllers_of_the_scenario_with_their_parameters() -> None:
-    text = SHORT.replace('"reno" }', '{ kind = "vegas", alpha = 1 } }')
+    text = ONE_FLOW.replace('"reno" }', '{ kind = "vegas", alpha = 1 } }')
     assert [c.overrides for c in controls(Scenario.parse(text), [])] == [()]
     second = text + '[[flow]]\nname = "g"\nfrom = "s"\nto = "d"\ntcp = { control = "cubic" }\n'
     found = controls(Scenario.parse(second), [])
@@ -143,7 +129,7 @@ def test_controllers_of_the_scenario_with_their_parameters() -> None:
 
 def test_the_profile_of_a_scenario() -> None:
     assert has_profile(Scenario.load("scenarios/dumbbell.toml"), "ns2")
-    assert has_profile(Scenario.parse(SHORT), "linux")
+    assert has_profile(Scenario.parse(ONE_FLOW), "linux")
     assert has_profile(Scenario.load("scenarios/dumbbell.toml", ['tcp.profile="linux"']), "linux")
 
 
@@ -154,7 +140,7 @@ def test_packets_have_one_size_on_every_substrate() -> None:
     sized = Scenario.load("scenarios/dumbbell.toml", found).resolved["flows"]
     assert [flow["packet_bytes"] for flow in sized] == [1500] * 3
     assert equal_packets(small, [substrates.SUBSTRATES["tcp"], substrates.SUBSTRATES["linux"]]) == []
-    assert equal_packets(Scenario.parse(SHORT), substrates.substrates("tcp,quic")) == []
+    assert equal_packets(Scenario.parse(ONE_FLOW), substrates.substrates("tcp,quic")) == []
 
 
 # Tests of equivalence
@@ -277,7 +263,7 @@ def test_one_cut_more_in_every_run_is_a_difference() -> None:
 
 
 def test_a_sample_has_the_cuts_of_the_outcome() -> None:
-    result = Scenario.parse(SHORT, ["delays=true"]).run(trace="changes")
+    result = Scenario.parse(ONE_FLOW, ["delays=true"]).run(trace="changes")
     sample = from_outcome(result.outcome, result.trace, 1)
     curve = sample.curves["f"]
     assert len(curve.cuts_s) == sample.flows["f"]["window_cuts"] > 0
@@ -478,30 +464,30 @@ def test_all_substrates_count_the_same_time(beside: Beside, scenario: Path, tmp_
     assert starts[0] == 1
     assert starts[1] < 0.1
     assert "warm-up of the scenario is therefore not excluded" in (out / "index.html").read_text()
-    assert equal_span(Scenario.parse(SHORT), [beside]) == []
+    assert equal_span(Scenario.parse(ONE_FLOW), [beside]) == []
 
 
 def test_the_kernel_takes_over_no_parameters() -> None:
     linux = substrates.SUBSTRATES["linux"]
     assert isinstance(linux, substrates.RealTime)
-    changed = SHORT.replace('"reno"', '{ kind = "cubic", c = 0.4, beta = 0.3 }')
+    changed = ONE_FLOW.replace('"reno"', '{ kind = "cubic", c = 0.4, beta = 0.3 }')
     with pytest.raises(substrates.Refused, match="beta cannot be set there"):
         linux.run(Scenario.parse(changed), 1)
     default = Scenario.parse(changed, ["flow.f.tcp.congestion_control.beta=0.7"])
     assert kernel_name(default) == "cubic"
     python = Scenario.parse(
-        SHORT, ["flow.f.tcp.congestion_control={ python = 'examples/reno.py:Reno' }"], file="x.toml"
+        ONE_FLOW, ["flow.f.tcp.congestion_control={ python = 'examples/reno.py:Reno' }"], file="x.toml"
     )
     with pytest.raises(substrates.Refused, match="python cannot be set there"):
         linux.run(python, 1)
-    given = Scenario.parse(SHORT, ["tcp.recovery=newreno", "tcp.mss=1000"])
+    given = Scenario.parse(ONE_FLOW, ["tcp.recovery=newreno", "tcp.mss=1000"])
     assert [note.partition(": ")[2] for note in linux.ignored(given)] == ["recovery"]
-    assert linux.ignored(Scenario.parse(SHORT)) == []
+    assert linux.ignored(Scenario.parse(ONE_FLOW)) == []
 
 
 def test_given_options_of_a_flow(tmp_path: Path) -> None:
     base = tmp_path / "base.toml"
-    base.write_text(SHORT + '[tcp]\nprofile = "ns2"\n')
+    base.write_text(ONE_FLOW + '[tcp]\nprofile = "ns2"\n')
     (tmp_path / "own.toml").write_text('extends = "base.toml"\n[tcp]\nmss = 900\n')
     loaded = Scenario.load(tmp_path / "own.toml", ["tcp.recovery=newreno", "flow.f.tcp.congestion_control=cubic"])
     assert tcp_options(loaded, "f") == {
@@ -534,7 +520,7 @@ def test_exit_status(beside: Beside, scenario: Path, tmp_path: Path, capsys: pyt
         assert words in capsys.readouterr().err
         assert not (tmp_path / "no").exists()
     two = tmp_path / "two.toml"
-    two.write_text(SHORT + '[[flow]]\nname = "g"\nfrom = "s"\nto = "d"\ntcp = {}\n')
+    two.write_text(ONE_FLOW + '[[flow]]\nname = "g"\nfrom = "s"\nto = "d"\ntcp = {}\n')
     beside.real_time = True
     assert main(["agree", str(two), "--on", "tcp,other"]) == 2
     assert "one TCP flow" in capsys.readouterr().err

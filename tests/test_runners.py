@@ -19,29 +19,15 @@ from ackclock.study import Store, Study, results, sweep, workers
 from ackclock.study.executors import Local
 from ackclock.study.runners import Processes, results_of
 from ackclock.study.workers import Stop, Work
+from conftest import ONE_FLOW
 
-NETWORK = """
-title = "One flow"
-duration = "4s"
-[[link]]
-name = "b"
-ends = ["s", "d"]
-rate = "5Mbps"
-delay = "10ms"
-queue = { kind = "droptail", limit = "15p" }
-[[flow]]
-name = "f"
-from = "s"
-to = "d"
-start_jitter = "100ms"
-"""
 ENDED = "the process of the run ended with exit status 3"
 
 
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
     file = tmp_path / "one.toml"
-    file.write_text(NETWORK)
+    file.write_text(ONE_FLOW)
     return file
 
 

@@ -17,7 +17,7 @@ from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
 from ackclock.study.executors import portable
 from ackclock.study.plan import StudyPlan, identity_on
-from ackclock.study.runners import Cluster, Here, Processes, Runner, Threads
+from ackclock.study.runners import Cluster, Runner, Threads, for_python
 from ackclock.study.store import Finished, Store
 from ackclock.study.workers import Stop, Work
 from ackclock.substrates import Refused, Substrate
@@ -70,6 +70,8 @@ class Task:
     seed: int
     run_id: str
     """Identity under which the store keeps the sample."""
+    python: bool
+    """Whether a controller is written in Python."""
 
     @property
     def words(self) -> str:
@@ -123,12 +125,13 @@ def tasks(order: Order, samples: Samples) -> list[Task]:
             continue
         for seed in range(1, max(order.seeds, order.repeats) + 1):
             assignments = [*base, *overrides(resolved, seed)]
-            [run] = StudyPlan.read(source, assignments).runs({0: [seed]})
+            plan = StudyPlan.read(source, assignments)
+            [run] = plan.runs({0: [seed]})
             for one in order.substrates:
                 if seed <= (order.repeats if one.real_time else order.seeds):
                     place = (control.label, one.name)
                     run_id = f"{LAYOUT} {one.name} {identity_on(one.name, run.run_id)}"
-                    planned.append(Task(place, one, anywhere, assignments, seed, run_id))
+                    planned.append(Task(place, one, anywhere, assignments, seed, run_id, plan.core.has_external))
     return planned
 
 
@@ -159,8 +162,9 @@ def execute(
                     _refuse(planned[i], result, samples)
 
         virtual = [i for i, task in enumerate(planned) if i not in done and not task.substrate.real_time]
-        with closing(_runner([planned[i] for i in virtual], engine, jobs)) as runner:
-            for batch in runner.run([planned[i] for i in virtual]):
+        missing = [planned[i] for i in virtual]
+        with closing(_runner(missing, engine, jobs)) as runner:
+            for batch in runner.run(missing):
                 keep({virtual[number]: result for number, result in batch})
         for i, task in enumerate(planned):
             if task.substrate.real_time and i not in done and task.place not in samples.refused:
@@ -182,11 +186,8 @@ def _runner(planned: Sequence[Task], engine: str, jobs: int | None) -> Runner[Ta
     if engine == "ray" and planned:
         return Cluster(WORK, jobs)
     cores = jobs or len(os.sched_getaffinity(0))
-    one_of_each = {task.place[0]: task for task in planned}.values()
-    if not any(StudyPlan.read(task.source, task.overrides).core.has_external for task in one_of_each):
-        return Threads(WORK, cores)
-    workers = min(cores, len(planned) // 2)  # a process is worth its start with two runs
-    return Processes(WORK, workers) if workers > 1 else Here(WORK)
+    python = any(task.python for task in planned)
+    return for_python(WORK, cores, len(planned)) if python else Threads(WORK, cores)
 
 
 def _stored(store: Store, planned: Sequence[Task]) -> dict[int, Sample]:

@@ -18,7 +18,7 @@ from ackclock._core import ControllerError, ScenarioError
 from ackclock.experiment import Source
 from ackclock.files import BadInput
 from ackclock.study.plan import Run, StudyPlan
-from ackclock.study.runners import Cluster, Here, Processes, Runner
+from ackclock.study.runners import Cluster, Runner, for_python
 from ackclock.study.store import Finished
 from ackclock.study.workers import Stop, Work
 
@@ -49,8 +49,7 @@ class Local:
         """See Executor."""
         check_virtual(study)
         if study.core.has_external:
-            workers = min(self.jobs, len(runs) // 2)  # a process is worth its start with two runs
-            yield from _batches(Processes(work(study), workers) if workers > 1 else Here(work(study), study), runs)
+            yield from _batches(for_python(work(study), self.jobs, len(runs), study), runs)
             return
         pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], self.jobs)
         stopped = False

@@ -192,6 +192,12 @@ class Processes(_InBatches[T, R]):
         self._threads.shutdown(cancel_futures=True)
 
 
+def for_python(work: Work[T, R], jobs: int, count: int, state: Any = None) -> Runner[T, R]:
+    """The runner of so many tasks with Python code on this machine; `state` is what `work.prepare` would return."""
+    workers = min(jobs, count // 2)  # a process is worth its start with two tasks
+    return Processes(work, workers) if workers > 1 else Here(work, state)
+
+
 class Cluster(_InBatches[T, R]):
     """A Ray cluster (extra `ackclock[cluster]`): the one that `ray start` or RAY_ADDRESS names, or a local one.
 
