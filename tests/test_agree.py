@@ -25,7 +25,7 @@ from ackclock.cli.app import main
 from ackclock.files import BadInput
 from ackclock.flow_parameters import tcp_options
 from ackclock.reach.runs import kernel_name
-from ackclock.result import refused
+from ackclock.refusal import refused
 from ackclock.study.workers import Stop
 from conftest import ONE_FLOW
 
@@ -112,7 +112,6 @@ def test_numbers_of_a_seed_are_uniform_and_belong_to_names() -> None:
     assert np.mean(values) == pytest.approx(0.5, abs=0.02)
     assert np.quantile(values, [0.1, 0.9]).tolist() == pytest.approx([0.1, 0.9], abs=0.03)
     assert perturb.uniform(1, "delay", "b") != perturb.uniform(1, "start", "b") != perturb.uniform(1, "start", "c")
-    assert perturb.key("link", "s1->r1", "delay") == 'link."s1->r1".delay'
 
 
 def test_controllers_of_the_scenario_with_their_parameters() -> None:
@@ -121,9 +120,9 @@ def test_controllers_of_the_scenario_with_their_parameters() -> None:
     second = text + '[[flow]]\nname = "g"\nfrom = "s"\nto = "d"\ntcp = { control = "cubic" }\n'
     found = controls(Scenario.parse(second), [])
     assert [c.label for c in found] == ["vegas", "cubic"]
-    assert found[0].overrides == tuple(
+    assert [str(one) for one in found[0].overrides] == [
         f'flow.{name}.tcp.congestion_control={{ kind = "vegas", alpha = 1 }}' for name in "fg"
-    )
+    ]
     assert [c.name for c in controls(Scenario.parse(second), ["bic", "examples/reno.py:Reno"])] == ["bic", "Reno"]
 
 
@@ -136,7 +135,7 @@ def test_the_profile_of_a_scenario() -> None:
 def test_packets_have_one_size_on_every_substrate() -> None:
     small = Scenario.load("scenarios/dumbbell.toml")
     found = equal_packets(small, substrates.substrates("tcp,quic"))
-    assert found == [f"flow.{name}.tcp.mss=1460" for name in ("reno", "vegas", "cubic")]
+    assert list(map(str, found)) == [f"flow.{name}.tcp.mss=1460" for name in ("reno", "vegas", "cubic")]
     sized = Scenario.load("scenarios/dumbbell.toml", found).resolved["flows"]
     assert [flow["packet_bytes"] for flow in sized] == [1500] * 3
     assert equal_packets(small, [substrates.SUBSTRATES["tcp"], substrates.SUBSTRATES["linux"]]) == []

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import stats
+from ackclock.assignment import control_table
 from ackclock.files import BadInput
 from ackclock.study import Study
 from ackclock.study.executors import Local
@@ -18,7 +19,7 @@ from ackclock.suite.difference import changes_between
 from ackclock.suite.folder import Suite, find, known
 from ackclock.suite.measures import SUITE_METRICS
 from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult, read
-from ackclock.suite.run import control_table, folder_name, run
+from ackclock.suite.run import folder_name, run
 
 SUITE = """
 title    = "Two situations"
@@ -210,8 +211,8 @@ def test_one_situation_of_the_package_end_to_end(tmp_path: Path) -> None:
 
 
 def test_names_and_mistakes(tmp_path: Path, folder: Path) -> None:
-    assert control_table("cubic") == '{ kind = "cubic" }'
-    assert control_table("rcp_plus", {"rcp_plus": {"flows": 3}}) == '{ kind = "rcp_plus", flows = 3 }'
+    assert control_table("cubic") == {"kind": "cubic"}
+    assert control_table("rcp_plus", {"rcp_plus": {"flows": 3}}) == {"kind": "rcp_plus", "flows": 3}
     assert folder_name('{ kind = "vegas", alpha = 1 }') == "kind-vegas-alpha-1"
     with pytest.raises(BadInput, match="did you mean tcpeval"):
         find("tcpevl")

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
 from ackclock.agree.controls import Control, controls
-from ackclock.agree.perturb import START_S, key
+from ackclock.agree.perturb import START_S
+from ackclock.assignment import Assignment, Override, key_text
 from ackclock.experiment import Scenario
-from ackclock.files import BadInput
+from ackclock.files import BadInput, own_folder
 from ackclock.link import is_link
 from ackclock.metrics import RunMetric, check_name, metric
 from ackclock.study import Store, Study, sweep
@@ -98,7 +99,7 @@ def compare(
     *,
     seeds: int = 10,
     metrics: Sequence[str] = METRICS,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[Override] = (),
     tolerance: float = 0.01,
     allow_code: bool = False,
     progress: Callable[[str], Progress | None] | None = None,
@@ -122,7 +123,9 @@ def compare(
         scenario = Scenario.load(file, overrides, allow_code=allow_code)
         chosen = controls(scenario, named)
         labels = [control.label for control in chosen]
-        rows, impossible = _run(scenario, chosen, out / network, seeds, executor, progress and progress(network))
+        rows, impossible = _run(
+            scenario, chosen, own_folder(out, network), seeds, executor, progress and progress(network)
+        )
         refused += [f"{network}: {label} was not run: {reason}" for label, reason in impossible.items()]
         for name in metrics if rows else ():
             one = _metric(name, rows)
@@ -157,22 +160,21 @@ def _run(
     """Run a network with every controller; returns the outcomes, and why controllers cannot be run in it."""
     if scenario.is_study:
         raise BadInput(f"{scenario.file}: is a study; name a scenario without [sweep]")
-    steps = {one.label: dict(text.split("=", 1) for text in one.overrides) for one in chosen}
-    inside = ", ".join(
-        f"{json.dumps(label)} = {{ {', '.join(f'{json.dumps(at)} = {value}' for at, value in set_.items())} }}"
-        for label, set_ in steps.items()
-    )
-    written = "start_jitter" in " ".join([scenario.text, *scenario.overrides])
+    axis = {one.label: {key_text(a.key): a.value for a in one.overrides} for one in chosen}
+    written = "start_jitter" in " ".join([scenario.text, *map(str, scenario.overrides)])
     starts = [
-        f'{key("flow", flow["name"], "start_jitter")}="{round(1e9 * (flow["base_rtt_s"] or START_S))}ns"'
+        Assignment(("flow", flow["name"], "start_jitter"), f"{round(1e9 * (flow['base_rtt_s'] or START_S))}ns")
         for flow in (() if written else scenario.resolved["flows"])
     ]
-    wanted = ["delays=true", *starts, f'sweep.seed="1..{seeds}"', f"sweep.{CONTROL}={{ {inside} }}"]
+    axes = [
+        Assignment(("sweep", "seed"), f"1..{seeds}"),
+        Assignment(("sweep", CONTROL), axis, "--control", of_text=False),
+    ]
+    wanted = [Assignment(("delays",), True), *starts, *axes]
     study = Study.read(scenario.source, [*scenario.overrides, *wanted])
     impossible = {
         study.labels(point)[CONTROL]: reason.rpartition("congestion_control: ")[2] for point, reason in study.refused
     }
-    folder.mkdir(parents=True, exist_ok=True)
     with Store.create(folder) as store:
         sweep(study, store, executor, progress=advance, replace=True)
         ids = {run.run_id: study.labels(run.point)[CONTROL] for run in study.runs()}

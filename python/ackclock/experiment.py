@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
 from ackclock._core import ScenarioError
+from ackclock.assignment import Override
 from ackclock.control import check
 from ackclock.files import BadInput
-from ackclock.result import Result, Trace, refused
+from ackclock.refusal import refused, utf8
+from ackclock.result import Result, Trace
 from ackclock.shipped import locate
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ class Scenario:
     docs/scenarios.md describes the format. A scenario and a seed determine the result exactly, to the bit.
     """
 
-    def __init__(self, parsed: _core.Scenario, source: Source, overrides: Sequence[str] = ()) -> None:
+    def __init__(self, parsed: _core.Scenario, source: Source, overrides: Sequence[Override] = ()) -> None:
         self._parsed = parsed
         self.source = source
         self._overrides = list(overrides)
@@ -110,7 +112,7 @@ class Scenario:
     def load(
         cls,
         path: str | Path,
-        overrides: Sequence[str] = (),
+        overrides: Sequence[Override] = (),
         *,
         controllers: Controllers | None = None,
         allow_code: bool = False,
@@ -131,7 +133,7 @@ class Scenario:
     def parse(
         cls,
         text: str,
-        overrides: Sequence[str] = (),
+        overrides: Sequence[Override] = (),
         *,
         file: str = "scenario",
         controllers: Controllers | None = None,
@@ -142,9 +144,11 @@ class Scenario:
         return cls.read(source, overrides, controllers=controllers)
 
     @classmethod
-    def read(cls, source: Source, overrides: Sequence[str] = (), *, controllers: Controllers | None = None) -> Scenario:
+    def read(
+        cls, source: Source, overrides: Sequence[Override] = (), *, controllers: Controllers | None = None
+    ) -> Scenario:
         """Create a scenario from its source, such as that of another scenario with other assignments."""
-        utf8(*overrides)
+        utf8(*map(str, overrides))
         classes = dict(controllers or {})
         for flow, controller in classes.items():
             try:
@@ -155,13 +159,15 @@ class Scenario:
         scenario._controllers = classes
         return scenario
 
-    def with_overrides(self, more: Sequence[str]) -> Scenario:
+    def with_overrides(self, more: Sequence[Override]) -> Scenario:
         """The scenario with more assignments, after those that it has."""
         scenario = Scenario.read(self.source, [*self._overrides, *more], controllers=self._controllers)
         return scenario if self._over is None else scenario.over(self._over)
 
     @classmethod
-    def from_link(cls, link: str, overrides: Sequence[str] = (), *, controllers: Controllers | None = None) -> Scenario:
+    def from_link(
+        cls, link: str, overrides: Sequence[Override] = (), *, controllers: Controllers | None = None
+    ) -> Scenario:
         """Read the scenario of a link; its seed becomes the default seed. Raises BadInput as `load`."""
         from ackclock.link import unpack
 
@@ -191,7 +197,7 @@ class Scenario:
         else:
             content = self.source.link.copy()
             if self._overrides:
-                content["set"] = [*content.get("set", []), *self._overrides]
+                content["set"] = [*content.get("set", []), *map(str, self._overrides)]
             if seed is not None or "seed" in content:
                 content["seed"] = self.seed if seed is None else seed
         try:
@@ -209,7 +215,7 @@ class Scenario:
 
     @classmethod
     def build(
-        cls, document: Mapping[str, Any], overrides: Sequence[str] = (), *, controllers: Controllers | None = None
+        cls, document: Mapping[str, Any], overrides: Sequence[Override] = (), *, controllers: Controllers | None = None
     ) -> Scenario:
         """Create a scenario from a dictionary of the same structure as the TOML file."""
         import tomli_w
@@ -217,8 +223,8 @@ class Scenario:
         return cls.parse(tomli_w.dumps(document), overrides, file="dictionary", controllers=controllers)
 
     @property
-    def overrides(self) -> list[str]:
-        """The changes to the text: KEY=VALUE."""
+    def overrides(self) -> list[Override]:
+        """The changes to the text: KEY=VALUE, or `Assignment` for what the program assigned."""
         return list(self._overrides)
 
     @property
@@ -380,10 +386,3 @@ def read_text(path: str | Path) -> str:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise refused(str(path), f"not UTF-8 text (byte {error.start})") from None
-
-
-def utf8(*texts: str) -> None:
-    """Raise ScenarioError if one of these texts, which may contain file names, is not UTF-8."""
-    for text in texts:
-        if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
-            raise refused(ascii(text), "not UTF-8: rename the file")

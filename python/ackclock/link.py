@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypedDict
 from urllib.parse import urlsplit
 
+from ackclock.assignment import Override, assigned_value, assignment, last_name
 from ackclock.files import BadInput
-from ackclock.toml_text import assigned_value, assignment
 
 PREFIX = "#s="
 PREFIXES = (PREFIX, "#compare=")
@@ -43,14 +43,14 @@ def is_link(text: str) -> bool:
     return any(prefix in text for prefix in PREFIXES)
 
 
-def share(path: str | Path, text: str, overrides: Sequence[str] = (), seed: int | None = None) -> Shared:
+def share(path: str | Path, text: str, overrides: Sequence[Override] = (), seed: int | None = None) -> Shared:
     """The content of a link to a scenario, read from `path`, with the files that it and `overrides` name.
 
     Raises BadInput, OSError.
     """
     shared: Shared = {"v": 1, "text": text}
     if overrides:
-        shared["set"] = list(overrides)
+        shared["set"] = list(map(str, overrides))
     if seed is not None:
         shared["seed"] = seed
     files = {name: _content(Path(path).parent / name) for name in sorted(set(_files(Path(path), text)))}
@@ -98,9 +98,9 @@ def _files(path: Path, text: str) -> Iterator[str]:
         yield _inside(f"{named.scenario}: {named.key} = {named.value!r}", named.key, named.name, "the scenario's")
 
 
-def _assigned_files(overrides: Sequence[str]) -> Iterator[str]:
+def _assigned_files(overrides: Sequence[Override]) -> Iterator[str]:
     """The files that assignments name, relative to the current folder. Raises BadInput if a link cannot hold one."""
-    for override in overrides:
+    for override in map(str, overrides):
         key, text = assignment(override)
         for name, file in texts(assigned_value(text), key):
             if name in (*NAMES_FILE, "python"):
@@ -119,7 +119,7 @@ def _inside(entry: str, key: str, name: PurePosixPath, folder: str) -> str:
 def texts(item: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """The texts of a document, also of those in arrays and tables, each with the last part of its key."""
     if isinstance(item, str):
-        yield key.rpartition(".")[2].strip(' "'), item
+        yield last_name(key), item
     for name, one in item.items() if isinstance(item, Mapping) else ():
         yield from texts(one, name)
     for one in item if isinstance(item, list) else ():

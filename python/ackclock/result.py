@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ackclock import _core
-from ackclock._core import ScenarioError
 from ackclock.files import BadInput
 
 if TYPE_CHECKING:
@@ -18,14 +17,6 @@ if TYPE_CHECKING:
     from ackclock.explanation import Explanation
 
 Trace = Literal["off", "changes", "ack"]
-
-
-def refused(place: str, message: str) -> ScenarioError:
-    """Create a ScenarioError from a place and a message."""
-    error = ScenarioError(f"{place}: {message}")
-    error.file, error.line, error.key, error.message = place, None, "", message
-    error.others, error.unmet_need = [], False
-    return error
 
 
 class Members(TypedDict):

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
-from ackclock.experiment import read_source, utf8
+from ackclock.experiment import read_source
 from ackclock.files import BadInput
+from ackclock.refusal import utf8
 
 
 class SatelliteView:

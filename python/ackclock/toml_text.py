@@ -27,27 +27,9 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else inline(name)
 
 
-def assignment(text: str) -> tuple[str, str]:
-    """Key and value of KEY=VALUE, split at the first equal sign outside double quotes; without one, no value."""
-    quoted = False
-    for place, letter in enumerate(text):
-        quoted ^= letter == '"'
-        if letter == "=" and not quoted:
-            return text[:place].strip(), text[place + 1 :].strip()
-    return text.strip(), ""
-
-
 def read_value(text: str) -> Any:
     """The value that text of TOML describes. Raises tomllib.TOMLDecodeError."""
     return tomllib.loads(f"value = {text}")["value"]
-
-
-def assigned_value(text: str) -> Any:
-    """The value of an assignment: that of TOML; what is not TOML is text, so `10ms` needs no quotes."""
-    try:
-        return read_value(text)
-    except tomllib.TOMLDecodeError:
-        return text
 
 
 def document_text(document: Mapping[str, Any], comments: Sequence[str] = ()) -> str:

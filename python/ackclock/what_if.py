@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from ackclock import _core
 from ackclock._core import ScenarioError
+from ackclock.assignment import Assignment, Override
 from ackclock.files import BadInput
-from ackclock.result import Result, Trace, refused
+from ackclock.refusal import refused
+from ackclock.result import Result, Trace
 from ackclock.text import say
-from ackclock.toml_text import inline
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +31,7 @@ class Scenario(Protocol):
     def title(self) -> str:
         """The title."""
 
-    def with_overrides(self, more: Sequence[str]) -> Self:
+    def with_overrides(self, more: Sequence[Override]) -> Self:
         """The scenario with more assignments."""
 
 
@@ -84,7 +85,8 @@ def _changed(scenario: S, at_ps: int, change: Mapping[str, Any], name: str = "")
     names = (f"what_if{number if number > 1 else ''}" for number in range(1, len(taken) + 2))
     name = name or next(name for name in names if name not in taken)
     try:
-        return scenario.with_overrides([f'change."{name}"={inline({"at": f"{at_ps}ps", **change})}'])
+        table = {"at": f"{at_ps}ps", **change}
+        return scenario.with_overrides([Assignment(("change", name), table, f"change.{name}", of_text=False)])
     except ScenarioError as error:
         key = error.key.removeprefix(f"change.{name}")
         if key == error.key:

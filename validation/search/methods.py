@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from ackclock.assignment import Assignment
 from ackclock.experiment import read_source
 from ackclock.search import Search
 from ackclock.search.evaluate import Evaluator, run_once, runner
 from ackclock.search.explore import ROUND, Explorer, decode
 from ackclock.search.findings import Options
 from ackclock.search.objective import role
-from ackclock.toml_text import inline
 
 SPACE = Path(__file__).with_name("defects.toml")
 NETWORKS = 500
@@ -130,7 +130,7 @@ class Traces:
     def _utilisation(self, control: str, trace: list[float], seed: int) -> float:
         space = self._search.space
         bursts = [[f"{round(1e6 * t)}us", f"{PACKET_S * 1e3:g}ms", "12Mbps"] for t in trace]
-        overrides = [*space.overrides(space.simplest()), f"flow.bursts.udp={inline({'bursts': bursts})}"]
+        overrides = [*space.overrides(space.simplest()), Assignment(("flow", "bursts", "udp"), {"bursts": bursts})]
         overrides += role(control).overrides(space.tested, {"f": "tcp"})
         outcome = run_once(space.source, overrides, seed, quic=False)
         return float(outcome["flows"][0]["goodput_bps"]) / space.rate_bps(space.simplest(), space.bottleneck)

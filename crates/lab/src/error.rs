@@ -27,8 +27,8 @@ pub enum Origin {
     },
     /// In an assignment.
     Set {
-        /// The key that is assigned.
-        key: Arc<str>,
+        /// What messages name: `--set KEY`, or another option that assigns.
+        place: Arc<str>,
         /// The text that the assignment comes with; none for one of the command line, which may name everything.
         source: Option<Arc<Source>>,
     },
@@ -37,7 +37,7 @@ pub enum Origin {
 impl Origin {
     /// An assignment of the command line.
     pub(crate) fn command_line(key: &str) -> Origin {
-        Origin::Set { key: key.into(), source: None }
+        Origin::Set { place: format!("--set {key}").into(), source: None }
     }
 
     /// What a value that was written here may name.
@@ -61,7 +61,8 @@ impl Origin {
     pub(crate) fn check_inside(&self, path: &Path) -> Result<(), String> {
         match self {
             Origin::Line { source, .. } => source.access.check_inside(&source.file, path),
-            Origin::Set { .. } => Ok(()),
+            Origin::Set { source: Some(source), .. } => source.access.check_inside(&source.file, path),
+            Origin::Set { source: None, .. } => Ok(()),
         }
     }
 }
@@ -104,8 +105,10 @@ impl ScenarioError {
     pub(crate) fn new(origin: &Origin, key: &str, message: impl Into<String>) -> ScenarioError {
         let (file, line) = match origin {
             Origin::Line { source, line } => (source.file.clone(), Some(*line)),
-            Origin::Set { key, source: None } => (format!("--set {key}"), None),
-            Origin::Set { key, source: Some(source) } => (format!("{}: set {key}", source.file), None),
+            Origin::Set { place, source: None } => (place.to_string(), None),
+            Origin::Set { place, source: Some(source) } => {
+                (format!("{}: {}", source.file, place.trim_start_matches("--")), None)
+            }
         };
         ScenarioError { file, line, key: key.into(), message: message.into(), ..ScenarioError::default() }
     }
@@ -149,7 +152,7 @@ mod tests {
     #[test]
     fn the_place_of_an_assignment_is_named_once() {
         let source = Arc::new(Source { file: "link".into(), access: Access::default() });
-        let of_link = Origin::Set { key: "flow.f".into(), source: Some(source) };
+        let of_link = Origin::Set { place: "--set flow.f".into(), source: Some(source) };
         let said = |origin: &Origin| ScenarioError::new(origin, "flow.f.tcp.mss", "is wrong").to_string();
         assert_eq!(said(&Origin::command_line("flow.f")), "--set flow.f: tcp.mss: is wrong");
         assert_eq!(said(&of_link), "link: set flow.f: tcp.mss: is wrong");

@@ -22,10 +22,10 @@ pub use files::{Access, CarriedFiles};
 pub use layout::{NodePosition, layout};
 pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
-    Action, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Duplex,
+    Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Duplex,
     ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Loss, Mobility,
     NetworkDescription, Queue, QuicFlow, RadioNetwork, Satellites, Scenario, ScenarioText, Sizes, TcpFlow,
-    Traffic, advised, cbrgen, dumbbell, set_external_loader,
+    Literal, Traffic, advised, cbrgen, dumbbell, key_parts, key_text, set_external_loader, split_assignment,
 };
 pub use simulation::{
     Attachment, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,

@@ -1,6 +1,7 @@
 //! The Python module `ackclock._core`: scenarios, runs, studies, lists. Columns are passed as bytes.
 #![forbid(unsafe_code)]
 
+mod assignment;
 mod environments;
 mod errors;
 mod events;
@@ -73,6 +74,8 @@ fn codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::assignment::{key_parts, key_text, split_assignment};
     #[pymodule_export]
     use super::environments::{Environments, check_policy, evaluate_policy, policy_features};
     #[pymodule_export]

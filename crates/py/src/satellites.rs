@@ -1,5 +1,6 @@
 //! Satellites without traffic.
 
+use crate::assignment::PyAssignment;
 use crate::errors::{interruptible, scenario_error};
 use crate::scenario::PySource;
 use pyo3::exceptions::PyValueError;
@@ -25,11 +26,12 @@ impl PySatelliteView {
     fn new(
         py: Python<'_>,
         source: PySource,
-        assignments: Vec<String>,
+        assignments: Vec<PyAssignment>,
         until_s: f64,
         seed: Option<u64>,
     ) -> PyResult<PySatelliteView> {
         let (text, until) = (source.text()?, Span::from_seconds(until_s));
+        let assignments = crate::assignment::assignments(assignments);
         interruptible(py, |stop| lab::SatelliteView::new(&text, &assignments, until, seed, stop))?
             .map(PySatelliteView)
             .map_err(|e| scenario_error(py, e))

@@ -1,5 +1,6 @@
 //! Parsed scenarios.
 
+use crate::assignment::PyAssignment;
 use crate::errors::{guarded, scenario_error};
 use crate::external::PyFactory;
 use lab::{Access, Scenario, ScenarioText};
@@ -120,10 +121,10 @@ pub(crate) fn layout(
 pub(crate) fn parse(
     py: Python<'_>,
     source: PySource,
-    assignments: Vec<String>,
+    assignments: Vec<PyAssignment>,
     controllers: Option<Bound<'_, PyDict>>,
 ) -> PyResult<PyScenario> {
-    let text = source.text()?;
+    let (text, assignments) = (source.text()?, crate::assignment::assignments(assignments));
     let (parsed, advice) = guarded(|| lab::advised(|| Scenario::from_text(&text, &assignments)))?;
     let mut scenario = parsed.map_err(|e| scenario_error(py, e))?;
     for (flow, class) in controllers.iter().flatten() {

@@ -1,5 +1,6 @@
 //! Studies: axes, identities, and a pool of runs.
 
+use crate::assignment::PyAssignment;
 use crate::errors::{guarded, scenario_error};
 use crate::scenario::{PyScenario, PySource};
 use lab::{Job, Pool, Study};
@@ -94,11 +95,11 @@ impl PyStudy {
 pub(crate) fn parse_study(
     py: Python<'_>,
     source: PySource,
-    assignments: Vec<String>,
+    assignments: Vec<PyAssignment>,
     most: Option<usize>,
     over_quic: bool,
 ) -> PyResult<PyStudy> {
-    let text = source.text()?;
+    let (text, assignments) = (source.text()?, crate::assignment::assignments(assignments));
     let told = |error| scenario_error(py, error);
     let read = || -> PyResult<Study> {
         let mut study = py.detach(|| guarded(|| Study::begin(&text, &assignments)))?.map_err(told)?;

@@ -13,13 +13,14 @@ from ackclock import ScenarioError
 from ackclock.agree.controls import Control
 from ackclock.agree.perturb import overrides
 from ackclock.agree.sample import Sample, from_outcome
+from ackclock.assignment import Override
 from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
 from ackclock.study.executors import portable
 from ackclock.study.plan import StudyPlan, identity_on
 from ackclock.study.runners import Cluster, Runner, Threads, for_python
 from ackclock.study.store import Finished, Store
-from ackclock.study.workers import Stop, Work
+from ackclock.study.workers import TIME_LIMIT_S, Stop, Work
 from ackclock.substrates import Refused, Substrate
 
 LAYOUT = 2
@@ -34,7 +35,7 @@ class Order:
     """What is to be run: a scenario with its controllers, on several substrates; the first one is the reference."""
 
     scenario: Scenario
-    settings: Sequence[str]
+    settings: Sequence[Override]
     """Assignments of `--set`."""
     controls: Sequence[Control]
     substrates: Sequence[Substrate]
@@ -42,9 +43,9 @@ class Order:
     """Seeds in virtual time, from 1."""
     repeats: int
     """Valid runs in real time."""
-    packets: Sequence[str] = ()
+    packets: Sequence[Override] = ()
     """Assignments that make packets equal in size (`controls.equal_packets`)."""
-    span: Sequence[str] = ()
+    span: Sequence[Override] = ()
     """Assignments that make all runs count the same time (`controls.equal_span`)."""
 
 
@@ -66,7 +67,7 @@ class Task:
     place: Place
     substrate: Substrate
     source: Source
-    overrides: Sequence[str]
+    overrides: Sequence[Override]
     seed: int
     run_id: str
     """Identity under which the store keeps the sample."""
@@ -136,7 +137,13 @@ def tasks(order: Order, samples: Samples) -> list[Task]:
 
 
 def execute(
-    order: Order, folder: Path, *, jobs: int | None = None, engine: str = "local", progress: Progress | None = None
+    order: Order,
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    engine: str = "local",
+    time_limit_s: float | None = None,
+    progress: Progress | None = None,
 ) -> Samples:
     """Run an order. Finished runs are kept in the store of `folder`; those in real time until `forget` is called.
 
@@ -163,7 +170,7 @@ def execute(
 
         virtual = [i for i, task in enumerate(planned) if i not in done and not task.substrate.real_time]
         missing = [planned[i] for i in virtual]
-        with closing(_runner(missing, engine, jobs)) as runner:
+        with closing(_runner(missing, engine, jobs, time_limit_s)) as runner:
             for batch in runner.run(missing):
                 keep({virtual[number]: result for number, result in batch})
         for i, task in enumerate(planned):
@@ -181,13 +188,16 @@ def _text(sample: Sample) -> str:
     return json.dumps(sample.plain(), separators=(",", ":"))
 
 
-def _runner(planned: Sequence[Task], engine: str, jobs: int | None) -> Runner[Task, Sample | Exception]:
+def _runner(
+    planned: Sequence[Task], engine: str, jobs: int | None, time_limit_s: float | None
+) -> Runner[Task, Sample | Exception]:
     """The runner of tasks in virtual time."""
     if engine == "ray" and planned:
-        return Cluster(WORK, jobs)
+        return Cluster(WORK, jobs, time_limit_s)
     cores = jobs or len(os.sched_getaffinity(0))
     python = any(task.python for task in planned)
-    return for_python(WORK, cores, len(planned)) if python else Threads(WORK, cores)
+    limit_s = TIME_LIMIT_S if time_limit_s is None else time_limit_s
+    return for_python(WORK, cores, len(planned), limit_s) if python else Threads(WORK, cores)
 
 
 def _stored(store: Store, planned: Sequence[Task]) -> dict[int, Sample]:

@@ -8,10 +8,11 @@ streams of their own, which the seed of the run determines.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
+
+from ackclock.assignment import Assignment
 
 DELAY_PART = 0.01
 """Largest relative change of a link's delay."""
@@ -25,12 +26,7 @@ def uniform(seed: int, purpose: str, name: str) -> float:
     return int.from_bytes(digest, "little") / 2.0**64
 
 
-def key(*parts: str) -> str:
-    """A key of `--set`. A name with dots or other special characters is put in double quotes."""
-    return ".".join(part if part.replace("_", "a").isalnum() else json.dumps(part) for part in parts)
-
-
-def overrides(resolved: Mapping[str, Any], seed: int) -> list[str]:
+def overrides(resolved: Mapping[str, Any], seed: int) -> list[Assignment]:
     """Assignments for the seed: each start up to one base round trip later, each delay within 1 % of the given one.
 
     `resolved` is `Scenario.resolved`. Links without a name of their own are named by their ends; of several links
@@ -44,16 +40,16 @@ def overrides(resolved: Mapping[str, Any], seed: int) -> list[str]:
         if counts[name] > 1 or not forward["delay_s"]:
             continue
         factor = 1 + DELAY_PART * (2 * uniform(seed, "delay", name) - 1)
-        assignments.append(f"{key('link', name, 'delay')}={_time(factor * forward['delay_s'])}")
+        assignments.append(Assignment(("link", name, "delay"), _time(factor * forward["delay_s"])))
         if back["delay_s"] and back["delay_s"] != forward["delay_s"]:
-            assignments.append(f"{key('link', name, 'back', 'delay')}={_time(factor * back['delay_s'])}")
+            assignments.append(Assignment(("link", name, "back", "delay"), _time(factor * back["delay_s"])))
     for flow in resolved["flows"]:
         most = flow["base_rtt_s"] or START_S
         start = flow["start_s"] + most * uniform(seed, "start", flow["name"])
-        assignments.append(f"{key('flow', flow['name'], 'start')}={_time(start)}")
+        assignments.append(Assignment(("flow", flow["name"], "start"), _time(start)))
     return assignments
 
 
 def _time(seconds: float) -> str:
     """A time in whole nanoseconds, as text with a unit."""
-    return f'"{round(seconds * 1e9)}ns"'
+    return f"{round(seconds * 1e9)}ns"

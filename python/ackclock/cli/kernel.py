@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from ackclock.assignment import Assignment, Override, control_table
 from ackclock.cli.live import real_time
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.experiment import Scenario
@@ -56,16 +59,17 @@ def command(
 
     """
     on = control if control is not None and control.startswith("linux:") else "kernel"
-    overrides = list(set_ or ())
+    overrides: list[Override] = list(set_ or ())
     if control is not None and on == "kernel":
-        overrides.append(f'flow."{_first_flow(file, overrides, allow_code)}".tcp.congestion_control={control}')
+        key = ("flow", _first_flow(file, overrides, allow_code), "tcp", "congestion_control")
+        overrides.append(Assignment(key, control_table(control), f"--control {control}", of_text=False))
     scenario = Scenario.load(file, overrides, allow_code=allow_code)
-    more = "".join(f" --set '{text}'" for text in overrides[len(set_ or ()) :])
+    more = "".join(f" --set {shlex.quote(str(one))}" for one in overrides[len(set_ or ()) :])
     say(f"ackclock: advice: ackclock run FILE --on {on}{more} does the same", error=True)
     return real_time(on, scenario, seed, as_json, trace)
 
 
-def _first_flow(file: Path, overrides: list[str], allow_code: bool) -> str:
+def _first_flow(file: Path, overrides: Sequence[Override], allow_code: bool) -> str:
     """Name of the first flow. Raises BadInput if there is none."""
     flows = Scenario.load(file, overrides, allow_code=allow_code).network["flows"]
     if not flows:

@@ -9,15 +9,16 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock._core import ScenarioError
+from ackclock.assignment import assigned_value, assignment, key_text
 from ackclock.cli.console import progress, wide_console
 from ackclock.cli.options import AllowCode, File, Seed
 from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
-from ackclock.result import refused
+from ackclock.refusal import refused
 from ackclock.si import prefixed
 from ackclock.text import advise, ascii_json, say
-from ackclock.toml_text import assigned_value, assignment, inline
+from ackclock.toml_text import inline
 
 if TYPE_CHECKING:
     from ackclock.what_if import Row, WhatIf
@@ -115,9 +116,7 @@ def _values(scenario: Scenario, texts: list[str] | tuple[()], control: str | Non
     if control is not None:
         from ackclock.agree.controls import controls
 
-        for overrides in controls(scenario, [control])[0].overrides:
-            key, text = assignment(overrides)
-            values[key] = assigned_value(text)
+        values = {key_text(one.key): one.value for one in controls(scenario, [control])[0].overrides}
     for text in texts:
         key, value = assignment(text)
         if not key or not value:

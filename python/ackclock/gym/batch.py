@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import _core
+from ackclock.assignment import Assignment, control_table
 from ackclock.experiment import Scenario, Source, read_source
 from ackclock.files import BadInput
 from ackclock.policy.conventions import MEASURED, PACKET_BYTES, Columns, Convention, columns
 from ackclock.search.explore import decode
 from ackclock.search.space import Genome, Space, read_space
-from ackclock.suite.run import control_table
 
 if TYPE_CHECKING:
     from ackclock.search.search import Search
@@ -95,8 +95,9 @@ class Networks:
         """A network whose flows `names` have the teacher."""
         if self._teacher is None:
             return scenario
-        control = control_table(self._teacher)
-        return scenario.with_overrides([f"flow.{name}.tcp.congestion_control={control}" for name in names])
+        control, place = control_table(self._teacher), f"teacher {self._teacher}"
+        keys = [("flow", name, "tcp", "congestion_control") for name in names]
+        return scenario.with_overrides([Assignment(key, control, place, of_text=False) for key in keys])
 
     def _draw(self, rng: random.Random) -> tuple[Scenario, float | None]:
         """A network, and the rate of its bottleneck in packets a second if it is known."""

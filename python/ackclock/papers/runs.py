@@ -205,6 +205,6 @@ class PaperRuns:
 
 def _command(study: Study, point: int) -> str:
     """The command that opens the point, whatever its size."""
-    assignments = [text for text in study.overrides if not text.startswith("sweep.seed=")]
+    assignments = [text for text in map(str, study.overrides) if not text.startswith("sweep.seed=")]
     sets = "".join(f" --set {shlex.quote(text)}" for text in assignments)
     return f"ackclock view {shlex.quote(study.file)} --point {point} --seed {FIRST_SEED}{sets}"

@@ -14,7 +14,7 @@ from ackclock.result import Result
 from ackclock.search.evaluate import Evaluator, Value
 from ackclock.search.objective import Role
 from ackclock.search.space import Genome, Number
-from ackclock.toml_text import inline, read_value
+from ackclock.toml_text import inline
 
 NEIGHBOURS = ("reno", "cubic", "bbr")
 """Controllers that stand in for the tested one."""
@@ -194,20 +194,20 @@ def _ablations(evaluator: Evaluator, genome: Genome, value: Value) -> list[Ablat
 def _roles(evaluator: Evaluator, genome: Genome) -> list[tuple[str, Role]]:
     """The tested role with one option of TCP, one parameter of its controller, or another controller."""
     tested = evaluator.objective.tested
-    roles = [(f"{name} = {inline(value)}", Role("", (*tested.set_, (name, inline(value))), tested.quic))
+    roles = [(f"{name} = {inline(value)}", Role("", (*tested.set_, (name, value)), tested.quic, tested.of_text))
             for name, values in TCP_OPTIONS.items() for value in values]  # fmt: skip
     flows = evaluator.scenario(genome, tested).resolved["flows"]
     name = next(one["control"] for one in flows if one["name"] in evaluator.space.flows_of(genome))
     options = dict(tested.set_)
-    named = read_value(options.get("congestion_control", inline(name)))
+    named = options.get("congestion_control", name)
     table = named if isinstance(named, dict) else {"kind": named}
     changes = [
         (f"{key} = {inline(value)}", table | {key: value}) for key, values in PARAMETERS.items() for value in values
     ]
     changes += [(f"controller {other}", {"kind": other}) for other in NEIGHBOURS if other != name]
     for words, changed in changes:
-        set_ = options | {"congestion_control": inline(changed)}
-        roles.append((words, Role("", tuple(set_.items()), tested.quic)))
+        set_ = options | {"congestion_control": changed}
+        roles.append((words, Role("", tuple(set_.items()), tested.quic, tested.of_text)))
     return roles
 
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import ControllerError, ScenarioError
+from ackclock.assignment import Assignment, Override
 from ackclock.experiment import Scenario, Source
 from ackclock.link import texts
 from ackclock.search.objective import NEEDS_RATE, Objective, Role, measure
@@ -21,7 +21,7 @@ from ackclock.search.space import Genome, Space
 from ackclock.study.plan import ENGINE
 from ackclock.study.runners import Cluster, Processes, Runner, Threads, results_of
 from ackclock.study.store import Finished, Store
-from ackclock.study.workers import Stop, Work
+from ackclock.study.workers import TIME_LIMIT_S, Stop, Work
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Task:
     """One run and the metric that is taken from it."""
 
     source: Source
-    overrides: tuple[str, ...]
+    overrides: tuple[Override, ...]
     seed: int
     quic: bool
     metric: str
@@ -42,15 +42,21 @@ class Task:
     @property
     def identity(self) -> str:
         """A hash of all that determines the result."""
-        parts = [self.source.file, self.source.text, *self.overrides, str(self.seed), str(self.quic), self.metric]
+        parts = [
+            self.source.file,
+            self.source.text,
+            *map(str, self.overrides),
+            str(self.seed),
+            str(self.quic),
+            self.metric,
+        ]
         parts += [*self.tested, self.link, str(self.rate_bps), ENGINE, self.code]
         return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
 def _code(space: Space, roles: Sequence[Role]) -> str:
     """A hash of the policy files, and of all modules beside the controllers in Python, that roles and base name."""
-    tables = [tomllib.loads(f"x = {value}") for role in roles for _, value in role.set_]
-    documents = [space.base, *tables]
+    documents = [space.base, *({key: value} for role in roles for key, value in role.set_)]
     named = {value.rpartition(":")[0] for key, value in texts(documents) if key == "python"}
     files = {Path(value) for key, value in texts(documents) if key == "file"}
     policies = sorted({file.resolve() for file in files if file.suffix == ".policy"})
@@ -72,7 +78,7 @@ class Measured:
     """Why the network cannot be run."""
 
 
-def run_once(source: Source, overrides: Sequence[str], seed: int, *, quic: bool) -> dict[str, Any]:
+def run_once(source: Source, overrides: Sequence[Override], seed: int, *, quic: bool) -> dict[str, Any]:
     """The outcome of a run over TCP or QUIC."""
     scenario = Scenario.read(source, list(overrides))
     return (scenario.over("quic") if quic else scenario).run(seed=seed).outcome
@@ -111,12 +117,13 @@ def failed(_task: Task, error: str) -> Measured:
 WORK = Work(run_tasks, failed)
 
 
-def runner(engine: str, jobs: int | None, *, python: bool) -> Runner[Task, Measured]:
+def runner(engine: str, jobs: int | None, time_limit_s: float | None = None, *, python: bool) -> Runner[Task, Measured]:
     """The runner of an engine, "local" or "ray"."""
     if engine == "ray":
-        return Cluster(WORK, jobs)
+        return Cluster(WORK, jobs, time_limit_s)
     count = jobs or len(os.sched_getaffinity(0))
-    return Processes(WORK, count) if python else Threads(WORK, count)
+    limit_s = TIME_LIMIT_S if time_limit_s is None else time_limit_s
+    return Processes(WORK, count, limit_s) if python else Threads(WORK, count)
 
 
 @dataclass(frozen=True)
@@ -164,12 +171,16 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         if self._runner is not None:
             self._runner.close()
 
-    def role_overrides(self, genome: Genome, role: Role) -> tuple[str, ...]:
+    def role_overrides(self, genome: Genome, role: Role) -> tuple[Assignment, ...]:
         """The assignments of a role, without those of the network."""
-        delays = ("delays=true",) if self.objective.metric.startswith(("p95", "queueing_p95", "p50", "p99")) else ()
+        delays = (
+            (Assignment(("delays",), True),)
+            if self.objective.metric.startswith(("p95", "queueing_p95", "p50", "p99"))
+            else ()
+        )
         return (*delays, *role.overrides(self.space.flows_of(genome), self._transports))
 
-    def overrides(self, genome: Genome, role: Role) -> tuple[str, ...]:
+    def overrides(self, genome: Genome, role: Role) -> tuple[Assignment, ...]:
         """The assignments of a role in a network."""
         return (*self.space.overrides(genome), *self.role_overrides(genome, role))
 

@@ -9,8 +9,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from ackclock.assignment import Assignment, key_names
 from ackclock.files import BadInput
-from ackclock.toml_text import inline
 
 UNITS: dict[str, tuple[str, Decimal]] = {
     **{name: ("s", Decimal(f"1e{e}")) for name, e in (("ns", -9), ("us", -6), ("ms", -3), ("s", 0))},
@@ -82,9 +82,9 @@ class Axis:
         value = self.values[index]
         return value.written() if isinstance(value, Quantity) else value
 
-    def assignment(self, index: int) -> str:
+    def assignment(self, index: int) -> Assignment:
         """The assignment that gives the value to the key."""
-        return f"{self.key}={inline(self.written(index))}"
+        return Assignment(key_names(self.key, "space"), self.written(index))
 
     def number(self, index: int) -> float:
         """The value as a number, in seconds, bits a second, bytes or packets; a choice as its index."""

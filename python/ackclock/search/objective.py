@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 import operator
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.agree.perturb import key
+from ackclock.assignment import Assignment, control_table
 from ackclock.files import BadInput
 from ackclock.metrics import check_name, metric
 from ackclock.policy.conventions import PACKET_BYTES, REWARDS, Reward
-from ackclock.suite.run import control_table
-from ackclock.toml_text import read_value
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt,
@@ -40,14 +38,19 @@ class Role:
     """What runs in a network: a label, and the assignments that the tested flows get."""
 
     label: str
-    set_: tuple[tuple[str, str], ...] = ()
-    """Keys of a flow's transport with values of TOML: ("congestion_control", '{ kind = "reno" }')."""
+    set_: tuple[tuple[str, Any], ...] = ()
+    """Keys of a flow's transport with values: ("congestion_control", {"kind": "reno"})."""
     quic: bool = False
+    of_text: bool = True
+    """Whether it is written in a file, so that it may name what the file may; a role of the user may name any code."""
 
-    def overrides(self, flows: Sequence[str], transports: Mapping[str, str]) -> tuple[str, ...]:
+    def overrides(self, flows: Sequence[str], transports: Mapping[str, str]) -> tuple[Assignment, ...]:
         """The assignments for flows, which are TCP or QUIC."""
+        place = f"--control {self.label}"
         return tuple(
-            f"{key('flow', flow, transports[flow], name)}={value}" for flow in flows for name, value in self.set_
+            Assignment(("flow", flow, transports[flow], name), value, place, self.of_text)
+            for flow in flows
+            for name, value in self.set_
         )
 
 
@@ -96,28 +99,25 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in re.split(r",(?![^{]*})", text)]
 
 
-def role(text: str) -> Role:
+def role(text: str, *, of_text: bool = True) -> Role:
     """A role from a controller (name, FILE.py:CLASS, table), a profile or a substrate."""
     if text in SUBSTRATES:
-        return Role(text, quic=text == "quic")
+        return Role(text, quic=text == "quic", of_text=of_text)
     if text in PROFILES:
-        return Role(text, (("profile", f'"{text}"'),))
-    table = control_table(text)
-    try:
-        read_value(table)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{text}: no controller: a name, FILE.py:CLASS, or a table of TOML ({error})") from None
-    return Role(text, (("congestion_control", table),))
+        return Role(text, (("profile", text),), of_text=of_text)
+    return Role(text, (("congestion_control", control_table(text)),), of_text=of_text)
 
 
 def names_code(one: Role) -> bool:
     """Whether a role names a controller in Python."""
-    tables = (read_value(value) for _, value in one.set_)
-    return any(isinstance(table, dict) and "python" in table for table in tables)
+    return any(isinstance(value, dict) and "python" in value for _, value in one.set_)
 
 
-def parse(text: str, control: str | Role, against: str | None, place: str) -> Objective:
-    """Read an objective. `against` replaces the reference of a regret. Raises BadInput with the place."""
+def parse(text: str, control: str | Role, against: str | None, place: str, *, of_text: bool = True) -> Objective:
+    """Read an objective. `against` replaces the reference of a regret. Raises BadInput with the place.
+
+    With `of_text` its controllers may name what the file may that the objective is from.
+    """
     match = re.fullmatch(r"\s*(?:(\w+)\((.*)\)|(\w+))\s*(<=|>=|<|>)\s*([-+0-9.eE]+)\s*", text)
     try:
         bound = float(match[5]) if match else math.nan
@@ -138,21 +138,22 @@ def parse(text: str, control: str | Role, against: str | None, place: str) -> Ob
             raise BadInput(f"{place}: {error}, or {' or '.join(SEARCH_METRICS)}") from None
     if against and (form == "plain" or len(inside) == 3):
         raise BadInput(f'{place}: "{text}" has no reference that {against} could replace; omit against')
-    tested = role(control) if isinstance(control, str) else control
+    named = partial(role, of_text=of_text)
+    tested = named(control) if isinstance(control, str) else control
     if form == "plain":
         return Objective(text, form, name, (tested,), match[4], bound)
     if form == "ratio" and len(inside) == 3:
-        return Objective(text, form, name, _pair(tested, *inside[1:]), match[4], bound)
+        return Objective(text, form, name, _pair(tested, named, *inside[1:]), match[4], bound)
     other = against or (inside[1] if len(inside) > 1 else "reno")
     text = f"{form}({name}, {other}) {match[4]} {match[5]}"
-    return Objective(text, form, name, (tested, role(other)), match[4], bound)
+    return Objective(text, form, name, (tested, named(other)), match[4], bound)
 
 
-def _pair(tested: Role, a: str, b: str) -> tuple[Role, ...]:
+def _pair(tested: Role, named: Callable[[str], Role], a: str, b: str) -> tuple[Role, ...]:
     """Two roles; profiles and substrates keep the tested controller."""
-    first, second = role(a), role(b)
+    first, second = named(a), named(b)
     if {a, b} & {*SUBSTRATES, *PROFILES}:
-        return tuple(Role(one.label, (*tested.set_, *one.set_), one.quic) for one in (first, second))
+        return tuple(Role(one.label, (*tested.set_, *one.set_), one.quic, one.of_text) for one in (first, second))
     return first, second
 
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from ackclock.agree.perturb import key
+from ackclock.assignment import Assignment
 from ackclock.files import BadInput
 from ackclock.search.lattice import Axis, Quantity, axis
-from ackclock.toml_text import inline
 
 Event = tuple[int, ...]
 """Indices of the values of an event's numbers."""
@@ -141,43 +140,44 @@ def assignments(
     perturbations: Sequence[tuple[Perturbation, Sequence[Event]]],
     losses: Mapping[str, tuple[list[Any], list[Any]]],
     rate_bps: Callable[[str], float],
-) -> list[str]:
+) -> list[Assignment]:
     """The assignments that put events into a scenario which has a UDP flow for each cross and square perturbation.
 
     `losses` has the impairments of the base at each link that gets some, forward and back; `rate_bps` gives the rate
     of a link.
     """
-    texts: list[str] = []
+    assigned: list[Assignment] = []
     added: dict[str, tuple[list[Any], list[Any]]] = {at: ([*both[0]], [*both[1]]) for at, both in losses.items()}
     for p, events in perturbations:
         if not events:
             continue
         if p.sends_udp:
-            texts += _udp(p, events, rate_bps(p.at))
+            assigned += _udp(p, events, rate_bps(p.at))
         elif p.kind == "rates":
-            texts.append(f"{key('link', p.at, 'rate')}={_rates(p, events, rate_bps(p.at))}")
+            assigned.append(Assignment(("link", p.at, "rate"), _rates(p, events, rate_bps(p.at))))
         else:
             added[p.at][p.kind == "acks"].append(_impairment(p, events))
     for at, (forward, back) in added.items():
-        texts += [f"{key('link', at, 'loss')}={inline(forward)}", f"{key('link', at, 'back', 'loss')}={inline(back)}"]
-    return texts
+        assigned += [Assignment(("link", at, "loss"), forward), Assignment(("link", at, "back", "loss"), back)]
+    return assigned
 
 
 def _bps(rate: float) -> str:
     return str(Quantity(Decimal(round(rate)), "bps").written())
 
 
-def _udp(p: Perturbation, events: Sequence[Event], rate: float) -> list[str]:
+def _udp(p: Perturbation, events: Sequence[Event], rate: float) -> list[Assignment]:
     if p.kind == "square":
         (event,) = events
         wave = {name: p.text(event, name) for name in ("period", "burst")}
-        start = f"{key('flow', p.name, 'start')}={inline(p.text(event, 'start'))}"
-        return [start, f"{key('flow', p.name, 'udp')}={inline(wave | {'peak': _bps(p.number(event, 'peak') * rate)})}"]
+        wave["peak"] = _bps(p.number(event, "peak") * rate)
+        start = Assignment(("flow", p.name, "start"), p.text(event, "start"))
+        return [start, Assignment(("flow", p.name, "udp"), wave)]
     bursts = [
         [p.text(e, "start"), p.text(e, "length"), _bps(p.number(e, "peak") * rate)]
         for e in sorted(events, key=lambda e: p.number(e, "start"))
     ]
-    return [f"{key('flow', p.name, 'udp')}={inline({'bursts': bursts})}"]
+    return [Assignment(("flow", p.name, "udp"), {"bursts": bursts})]
 
 
 def _impairment(p: Perturbation, events: Sequence[Event]) -> dict[str, Any]:
@@ -225,6 +225,6 @@ def _steps(
     return steps
 
 
-def _rates(p: Perturbation, events: Sequence[Event], rate: float) -> str:
+def _rates(p: Perturbation, events: Sequence[Event], rate: float) -> dict[str, Any]:
     steps = _steps(p, events, "factor", _bps(rate), min, lambda factor: _bps(max(1.0, float(factor) * rate)))
-    return inline({"kind": "steps", "steps": steps})
+    return {"kind": "steps", "steps": steps}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock.files import BadInput, svg_text, write_text
+from ackclock.files import BadInput, svg_text, write_bytes, write_text
 from ackclock.html import environment
 from ackclock.search.expect import entry, regression_text
 from ackclock.search.findings import Failure, Findings, file_name
@@ -77,7 +76,7 @@ class _Copies:
             same = [one for one in self._names if one.name == path.name]
             copy = f"{path.stem}_{len(same) + 1}{path.suffix}" if same else path.name
             if path != (self._folder / copy).resolve():
-                shutil.copyfile(path, self._folder / copy)
+                write_bytes(self._folder / copy, path.read_bytes())
             self._names[path] = copy
         return self._names[path]
 

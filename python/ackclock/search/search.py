@@ -41,15 +41,20 @@ class Search(Findings):
     >>> search.failures[0].why  # doctest: +SKIP
     """
 
-    def __init__(self, source: Source, options: Options) -> None:
+    def __init__(self, source: Source, options: Options, *, of_text: bool = False) -> None:
+        """`of_text`: the options come with the source, not from the user; they may name what the source may."""
         self.source, self.options = source, options
         self.space, table = read_space(source, options.overrides)
         named = table.get("control") or ""
         of_file = inline(named) if isinstance(named, Mapping) else str(named)
         control: str | Role = options.control or of_file or _control_of(self.space)
+        if isinstance(control, str):
+            control = role(control, of_text=of_text or not options.control)
         text = options.objective or table.get("objective") or DEFAULT_OBJECTIVE
         place = "--objective" if options.objective else f"{source.file}: search.objective"
-        self.objective: Objective = parse(str(text), control, options.against or table.get("against"), place)
+        self.objective: Objective = parse(
+            str(text), control, options.against or table.get("against"), place, of_text=of_text
+        )
         _refuse_code(source.file, options, table)
         if self.objective.form == "scar":
             self.space.after_events = True
@@ -100,7 +105,13 @@ class Search(Findings):
         return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
 
     def run(
-        self, out: str | Path, *, jobs: int | None = None, engine: str = "local", progress: Progress | None = None
+        self,
+        out: str | Path,
+        *,
+        jobs: int | None = None,
+        engine: str = "local",
+        time_limit_s: float | None = None,
+        progress: Progress | None = None,
     ) -> Self:
         """Run the search; what an interrupted search in the same folder has run is not run again.
 
@@ -114,7 +125,8 @@ class Search(Findings):
             about = {"source": self.source.file, "options": asdict(self.options), "text": self.source.text}
             about["assignments"] = list(self.source.assignments)
             store.set_about(search=self.identity, request=json.dumps(about), title="search")
-            runs = runner(engine, jobs, python=uses_python(self.space, self.objective.roles))
+            python = uses_python(self.space, self.objective.roles)
+            runs = runner(engine, jobs, time_limit_s, python=python)
             with Evaluator(self.space, self.objective, self.seeds, store, runs) as evaluator:
                 self._explore(evaluator, progress)
                 self._reduce(evaluator, progress)

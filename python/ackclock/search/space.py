@@ -14,7 +14,7 @@ from typing import Any
 import tomli_w
 
 from ackclock import ScenarioError
-from ackclock.agree.perturb import key
+from ackclock.assignment import Assignment, Override, key_names, key_text
 from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
 from ackclock.search.lattice import Axis, Quantity, axis
@@ -113,9 +113,8 @@ class Space:
 
     def rate_bps(self, genome: Genome, link: str) -> float:
         """The rate of a link in a network of the space. Raises BadInput if it is not constant."""
-        name = key("link", link, "rate")
         for one, index in zip(self.axes, genome.values, strict=True):
-            if one.key.replace('"', "") == name.replace('"', ""):
+            if key_names(one.key, "space") == ("link", link, "rate"):
                 return one.number(index)
         rate = self.links[link].get("rate")
         if not isinstance(rate, str):
@@ -149,7 +148,7 @@ class Space:
         """Numbers that describe any network: values, numbers of events and all events."""
         return len(self.axes) + sum(1 + p.count * len(p.axes) for p in self.perturbations)
 
-    def overrides(self, genome: Genome) -> list[str]:
+    def overrides(self, genome: Genome) -> list[Assignment]:
         """The assignments that make this network of the base scenario."""
         start, end = self.measured(genome)
         pairs = self.pairs(genome)
@@ -158,9 +157,10 @@ class Space:
         events = assignments(pairs, losses, lambda link: self.rate_bps(genome, link))
         values = [one.assignment(index) for one, index in zip(self.axes, genome.values, strict=True)]
         # An axis can be a number of an impairment, and a change of the rate replaces the rate of an axis.
-        lists = [text for text in events if text.partition("=")[0].endswith(".loss")]
-        rest = [text for text in events if text not in lists]
-        return [*lists, *values, *rest, f'warmup="{_ms(start)}"', f'duration="{_ms(end)}"']
+        lists = [one for one in events if one.key[-1] == "loss"]
+        rest = [one for one in events if one.key[-1] != "loss"]
+        times = [Assignment(("warmup",), _ms(start)), Assignment(("duration",), _ms(end))]
+        return [*lists, *values, *rest, *times]
 
     def source_of(self, genome: Genome) -> Source:
         """The base scenario without the flows that shrinking removed."""
@@ -176,11 +176,11 @@ class Space:
         """The flows under test that are there."""
         return [name for name in self.tested if name not in genome.without]
 
-    def scenario(self, genome: Genome, overrides: Sequence[str] = ()) -> Scenario:
+    def scenario(self, genome: Genome, overrides: Sequence[Override] = ()) -> Scenario:
         """The scenario of a network."""
         return Scenario.read(self.source_of(genome), [*self.overrides(genome), *overrides])
 
-    def document(self, genome: Genome, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    def document(self, genome: Genome, overrides: Sequence[Override] = ()) -> dict[str, Any]:
         """The same as a document in few words: no flow that sends nothing, no table that is empty or repeated."""
         document = document_of(self.scenario(genome, overrides))
         idle = {p.name for p, events in self.pairs(genome) if not events}
@@ -297,7 +297,7 @@ SEARCH_KEYS = (
 )  # fmt: skip
 
 
-def read_space(source: Source, overrides: Sequence[str] = ()) -> tuple[Space, dict[str, Any]]:
+def read_space(source: Source, overrides: Sequence[Override] = ()) -> tuple[Space, dict[str, Any]]:
     """Read a space file: a scenario with tables `[space]` and `[search]`. Returns the space and the table `[search]`.
 
     A scenario without them has `default_space` at the slowest link of its first flow. Raises BadInput and
@@ -378,7 +378,7 @@ def default_space(bottleneck: str, base: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, str):
             middle = Quantity.read(value, f"link.{bottleneck}.{name}")
             ends = [replace(middle, value=end).written() for end in (middle.value / 10, middle.value * 10)]
-            space[key("link", bottleneck, name)] = {"log": ends, "digits": 1}
+            space[key_text(("link", bottleneck, name))] = {"log": ends, "digits": 1}
     events = {"at": bottleneck, "count": 2, "start": ["1s", "5s"]}
     space["perturbation"] = {
         "bursts": {"kind": "cross", **events, "length": ["5ms", "500ms"], "peak": {"range": [0.2, 4.0], "step": 0.1}},
@@ -423,8 +423,8 @@ def _links(
 def _value(base: Mapping[str, Any], name: str) -> Any:
     """The value of a key in the base scenario, or None."""
     at: Any = base
-    for part in re.findall(r'"([^"]*)"|([^."]+)', name):
-        step, _, number = (part[0] or part[1]).partition("[")
+    for part in key_names(name, f"space.{name}"):
+        step, _, number = part.partition("[")
         if isinstance(at, list):
             at = next((one for one in at if isinstance(one, Mapping) and one.get("name") == step), None)
         else:

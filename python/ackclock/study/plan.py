@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from ackclock import _core
-from ackclock.experiment import Scenario, Source, read_source, utf8
+from ackclock.assignment import Override
+from ackclock.experiment import Scenario, Source, read_source
 from ackclock.files import BadInput
+from ackclock.refusal import utf8
 
 ENGINE = _core.ENGINE
 """Version of the core with a hash of its sources."""
@@ -35,7 +37,7 @@ class Run:
 class StudyPlan:
     """A scenario with axes (`sweep`), or a single run if it has none. docs/studies.md describes the format."""
 
-    def __init__(self, parsed: _core.Study, source: Source, overrides: Sequence[str], on: str = "tcp") -> None:
+    def __init__(self, parsed: _core.Study, source: Source, overrides: Sequence[Override], on: str = "tcp") -> None:
         self.core = parsed
         self.source = source
         self.overrides = list(overrides)
@@ -54,7 +56,7 @@ class StudyPlan:
 
     @classmethod
     def load(
-        cls, path: str | Path, overrides: Sequence[str] = (), *, allow_code: bool = False, on: str = "tcp"
+        cls, path: str | Path, overrides: Sequence[Override] = (), *, allow_code: bool = False, on: str = "tcp"
     ) -> Self:
         """Read a file, a shipped scenario such as `@dumbbell`, or a link; every point is checked.
 
@@ -68,7 +70,7 @@ class StudyPlan:
     def parse(
         cls,
         text: str,
-        overrides: Sequence[str] = (),
+        overrides: Sequence[Override] = (),
         *,
         file: str = "study",
         allow_code: bool = False,
@@ -78,20 +80,22 @@ class StudyPlan:
         return cls.read(Source(file, text, "anywhere" if allow_code else "folder"), overrides, on=on)
 
     @classmethod
-    def read(cls, source: Source, overrides: Sequence[str] = (), *, most: int | None = None, on: str = "tcp") -> Self:
+    def read(
+        cls, source: Source, overrides: Sequence[Override] = (), *, most: int | None = None, on: str = "tcp"
+    ) -> Self:
         """Create a study from its source. With `most`, of a study with more points only about so many are checked.
 
         `on` is the substrate of its runs, as in `ackclock run --on`; those in real time need the executor
         `ackclock.real_time.BySubstrate`. Raises BadInput if it is not `tcp` and the study has an axis `on`.
         """
-        utf8(*overrides)
+        utf8(*map(str, overrides))
         study = cls(_core.parse_study(source, list(overrides), most, on == "quic"), source, overrides, on)
         if on != "tcp" and any(name == ON for name, _ in study.core.axes):
             raise BadInput(f"{source.file}: sweep.{ON}: is the axis of --on; give the axis another name")
         return study
 
     @classmethod
-    def build(cls, document: Mapping[str, Any], overrides: Sequence[str] = ()) -> Self:
+    def build(cls, document: Mapping[str, Any], overrides: Sequence[Override] = ()) -> Self:
         """Create a study from a dictionary of the same structure as the TOML file."""
         import tomli_w
 

@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from ackclock import ScenarioError
-from ackclock.experiment import read_source, utf8
-from ackclock.files import BadInput, UnmetNeed, check_folder, write_text
+from ackclock.assignment import Assignment, control_table
+from ackclock.experiment import read_source
+from ackclock.files import UnmetNeed, check_folder, own_folder, write_text
 from ackclock.metrics import Row, numbers
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
@@ -24,31 +24,6 @@ from ackclock.suite.folder import Suite
 from ackclock.suite.measures import SUITE_METRICS, RunData, bases
 from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult
 from ackclock.suite.situation import Situation
-from ackclock.toml_text import inline
-
-
-def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | None = None) -> str:
-    """A controller as a value of TOML: a name, `FILE.py:CLASS`, `FILE.policy`, or a table such as `{ kind = "vegas" }`.
-
-    `parameters` of a named controller are added.
-    """
-    if control.lstrip().startswith("{"):
-        return control
-    file, colon, name = control.rpartition(":")
-    if control.endswith(".policy"):
-        policy = Path(control).resolve()
-        if not policy.is_file():
-            raise BadInput(f"--control {control}: there is no such file")
-        utf8(str(policy))
-        return inline({"kind": "policy", "file": str(policy)})
-    if colon:
-        path = str(Path(file).resolve())
-        utf8(path)
-        table: dict[str, Any] = {"python": f"{path}:{name}"}
-    else:
-        table = {"kind": control}
-    table |= dict((parameters or {}).get(name or control, {}))
-    return inline(table)
 
 
 def folder_name(control: str) -> str:
@@ -82,8 +57,7 @@ def run(
     for situation, of_situation in studies:
         stored = []
         for name, study in of_situation.items():
-            folder = out / "studies" / f"{situation.id}{name}"
-            folder.mkdir(parents=True, exist_ok=True)
+            folder = own_folder(out, "studies", f"{situation.id}{name}")
             advance = progress(f"{situation.id}{name}") if progress is not None else None
             with Store.create(folder) as store:
                 summary = sweep(study, store, executor, progress=advance, replace=True)
@@ -127,7 +101,9 @@ def _study(suite: Suite, situation: Situation, control: str, quick: bool, allow_
     seeds = situation.quick if quick else situation.seeds
     table = control_table(control, situation.parameters)
     source = replace(read_source(suite.path(situation)), code="anywhere" if allow_code else "none")
-    return Study.read(source, [f"tcp.congestion_control={table}", f'sweep.seed="1..{seeds}"', "delays=true"])
+    tested = Assignment(("tcp", "congestion_control"), table, f"--control {control}", of_text=False)
+    runs = [Assignment(("sweep", "seed"), f"1..{seeds}"), Assignment(("delays",), True)]
+    return Study.read(source, [tested, *runs])
 
 
 def _points(rows: Sequence[Row]) -> dict[str, list[Row]]:

@@ -115,7 +115,7 @@ def _shared(scenario: Scenario, seed: int | None) -> Shared:
     except BadInput:
         pass
     bare: Shared = {"v": 1, "text": scenario.text}
-    if assignments := [*scenario.source.assignments, *scenario.overrides]:
+    if assignments := [*scenario.source.assignments, *map(str, scenario.overrides)]:
         bare["set"] = assignments
     if seed is not None:
         bare["seed"] = seed

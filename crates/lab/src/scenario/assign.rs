@@ -3,20 +3,28 @@
 
 use super::count;
 use super::document::{TomlItem, TomlValue};
+use super::key::{key_parts, key_text};
 use super::renamed::{rename_keys, rename_parts};
 use crate::error::{Origin, ScenarioError, nearest};
 
 /// Replaces the value of `key` in the document by `value`. In `link.NAME...`, `flow.NAME...` and `change.NAME...` the name
 /// selects the table (a change that does not exist is added), in `loss[N]` the number selects an element of an array, from
-/// 0. A name that contains dots or equal signs stands in double quotes.
-pub fn assign(document: &mut TomlItem, key: &str, mut value: TomlItem) -> Result<(), ScenarioError> {
+/// 0.
+pub fn assign(document: &mut TomlItem, key: &str, value: TomlItem) -> Result<(), ScenarioError> {
+    let parts = key_parts(key).map_err(|message| ScenarioError::new(&value.origin, key, message))?;
+    assign_parts(document, &parts, value)
+}
+
+/// The same for the names of a key.
+pub fn assign_parts(
+    document: &mut TomlItem,
+    parts: &[String],
+    mut value: TomlItem,
+) -> Result<(), ScenarioError> {
     let origin = value.origin.clone();
+    let mut parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let key = &*key_text(parts.iter().copied());
     let refuse = |message: String| ScenarioError::new(&origin, key, message);
-    let mut parts: Vec<&str> =
-        split_outside_quotes(key, '.').into_iter().map(|part| part.trim().trim_matches('"')).collect();
-    if parts.iter().any(|p| p.is_empty()) {
-        return Err(refuse("a key is names joined by dots, such as link.bottleneck.rate".into()));
-    }
     rename_parts(&mut parts, &value, key);
     rename_keys(&mut value, &parts.join("."))?;
     if let ["change", name, rest @ ..] = &parts[..] {
@@ -106,16 +114,6 @@ fn element((name, item): &mut (String, TomlItem), index: usize) -> Result<&mut T
     let items = if let TomlValue::List(items) = &mut item.value { &mut items[..] } else { &mut [] };
     let count = items.len();
     items.get_mut(index).ok_or_else(|| format!("\"{name}\" has no element {index}; it has {count}"))
-}
-
-/// Splits a text at separators outside double quotes.
-pub(super) fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
-    let mut quoted = false;
-    text.split(move |c: char| {
-        quoted ^= c == '"';
-        c == separator && !quoted
-    })
-    .collect()
 }
 
 /// The name of a table in a list: its `name`, the ends of a link joined by an arrow, or the number of a flow.

@@ -2,6 +2,7 @@
 //! and what differs from the scenario before must be something that can change.
 
 use super::assign::assign;
+use super::key::key_parts;
 use super::document::{TomlItem, TomlValue};
 use super::links::scheduled_queues;
 use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Scenario, Wanted};
@@ -177,7 +178,8 @@ impl<'a> Written<'a> {
             ..error
         };
         for (key, item) in self.set {
-            if !CHANGING_TABLES.contains(&key.split('.').next().unwrap_or_default().trim()) {
+            let table = key_parts(key).ok().and_then(|parts| parts.into_iter().next()).unwrap_or_default();
+            if !CHANGING_TABLES.contains(&&*table) {
                 let message = format!("cannot change during a run; {CHANGEABLE}");
                 return Err(within(ScenarioError::new(&item.origin, key, message)));
             }

@@ -59,20 +59,14 @@ pub fn parse(source: Arc<Source>, text: &str) -> Result<TomlItem, ScenarioError>
     Ok(TomlItem { value, origin: Origin::Line { source, line: 1 } })
 }
 
-/// Parses the value of `--set key=value`. A value that is not TOML is text, so `10ms` needs no quotes. `source` is the
-/// text that the assignment comes with, if any.
-pub fn parse_override(
-    key: &str,
-    text: &str,
-    source: Option<&Arc<Source>>,
-) -> Result<TomlItem, ScenarioError> {
-    let origin = Origin::Set { key: key.into(), source: source.cloned() };
+/// Parses the value of `--set key=value`. A value that is not TOML is text, so `10ms` needs no quotes.
+pub fn parse_override(text: &str, origin: &Origin) -> Result<TomlItem, ScenarioError> {
     let lines = Lines::new(Arc::new(Source { file: "--set".into(), ..Source::default() }), text);
     let mut item = match DeValue::parse(text.trim()) {
         Ok(value) => lines.item(&value)?,
         Err(_) => TomlItem { value: TomlValue::Text(text.trim().into()), origin: origin.clone() },
     };
-    rename(&mut item, &origin);
+    rename(&mut item, origin);
     Ok(item)
 }
 

@@ -1,7 +1,8 @@
 //! Scenarios that extend a base file: `extends = "base.toml"`, and change single values of it: `[set]`.
 
-use super::assign::assign;
+use super::assign::assign_parts;
 use super::document::{TomlItem, TomlValue, parse};
+use super::key::key_parts;
 use super::renamed::rename_keys;
 use crate::error::{ScenarioError, Source};
 use std::sync::Arc;
@@ -41,7 +42,7 @@ fn extended(source: Arc<Source>, text: &str, depth: u32) -> Result<TomlItem, Sce
     lay_over(&mut base, document);
     match set.map(|set| (set.value, set.origin)) {
         None => {}
-        Some((TomlValue::Table(values), _)) => set_values(&mut base, "", values)?,
+        Some((TomlValue::Table(values), _)) => set_values(&mut base, &[], values)?,
         Some((_, origin)) => {
             return Err(ScenarioError::new(&origin, "set", "must be a table of keys and values"));
         }
@@ -53,18 +54,22 @@ fn extended(source: Arc<Source>, text: &str, depth: u32) -> Result<TomlItem, Sce
 /// of their values is assigned alone, but a table with `kind` or `python` is one value.
 fn set_values(
     document: &mut TomlItem,
-    path: &str,
+    path: &[String],
     values: Vec<(String, TomlItem)>,
 ) -> Result<(), ScenarioError> {
     for (key, item) in values {
-        let key = if path.is_empty() { key } else { format!("{path}.\"{key}\"") };
+        let parts = if path.is_empty() {
+            key_parts(&key).map_err(|message| ScenarioError::new(&item.origin, &key, message))?
+        } else {
+            [path, &[key]].concat()
+        };
         match item.value {
             TomlValue::Table(values)
                 if !values.is_empty() && !values.iter().any(|(key, _)| key == "kind" || key == "python") =>
             {
-                set_values(document, &key, values)?
+                set_values(document, &parts, values)?
             }
-            value => assign(document, &key, TomlItem { value, origin: item.origin })?,
+            value => assign_parts(document, &parts, TomlItem { value, origin: item.origin })?,
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 
 mod advice;
 pub(crate) mod assign;
+mod assignment;
 mod cbrgen;
 mod cellular;
 mod change;
@@ -16,6 +17,7 @@ mod dumbbell;
 mod extends;
 mod external;
 mod flows;
+pub(crate) mod key;
 mod links;
 mod loss;
 mod media;
@@ -51,6 +53,7 @@ mod wifi_model;
 pub(crate) mod write;
 
 pub use advice::advised;
+pub use assignment::{Assignment, Literal, split_assignment};
 pub use cbrgen::cbrgen;
 pub use control::{ExternalLoader, set_external_loader};
 pub(crate) use describe::describe_direction;
@@ -61,6 +64,7 @@ pub use model::{
     Mobility, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation, Satellites, Scenario, Sizes,
     TcpFlow, Traffic, Wanted,
 };
+pub use key::{key_parts, key_text};
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;

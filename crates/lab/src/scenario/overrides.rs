@@ -1,9 +1,11 @@
-//! `--set KEY=VALUE`: one value of a scenario replaced before it is read.
+//! The document of a scenario, after the assignments that replace single values of it.
 
-use super::assign::{assign, split_outside_quotes};
-use super::document::{TomlItem, TomlValue, parse_override};
+use super::assign::assign_parts;
+use super::assignment::{Assignment, read_text};
+use super::document::{TomlItem, TomlValue};
 use super::extends::parse_scenario;
-use crate::error::{ErrorKind, Origin, ScenarioError, Source};
+use super::key::{key_parts, split_outside_quotes};
+use crate::error::{ErrorKind, ScenarioError, Source};
 use crate::files::Access;
 use std::sync::Arc;
 
@@ -21,18 +23,27 @@ pub struct ScenarioText<'a> {
 }
 
 /// Returns the document of a scenario's text, merged over its base files, with the assignments that come with it and
-/// then those of the command line applied.
-pub fn read_document(scenario: &ScenarioText<'_>, assignments: &[String]) -> Result<TomlItem, ScenarioError> {
+/// then those of the user and the program applied.
+pub fn read_document(
+    scenario: &ScenarioText<'_>,
+    assignments: &[Assignment],
+) -> Result<TomlItem, ScenarioError> {
     let source = Arc::new(Source { file: scenario.file.into(), access: scenario.access.clone() });
     let mut document = parse_scenario(source.clone(), scenario.text)?;
     for assignment in scenario.set {
-        apply(&mut document, assignment, Some(&source))?;
+        let (key, value) = read_text(assignment, Some(&source))?;
+        assign_parts(&mut document, &key, value)?;
     }
-    if let Some(message) = scenario.access.code_refusal() {
+    let refusal = scenario.access.code_refusal();
+    if let Some(message) = refusal {
         refuse_code(&document, "", "", message)?;
     }
     for assignment in assignments {
-        apply(&mut document, assignment, None)?;
+        let (key, value) = assignment.clone().read(&source)?;
+        if let (Some(message), Assignment::Data { of_text: true, .. }) = (refusal, assignment) {
+            refuse_code(&value, &key.join("."), key.last().map_or("", String::as_str), message)?;
+        }
+        assign_parts(&mut document, &key, value)?;
     }
     Ok(document)
 }
@@ -47,7 +58,7 @@ fn refuse_code(item: &TomlItem, path: &str, key: &str, message: &str) -> Result<
             refuse_code(item, &path, key, message)
         }),
         // The key of an axis can have tables and several keys: "flow.f.tcp.congestion_control.python, seed".
-        TomlValue::Text(_) if key.split(',').filter_map(|key| key.rsplit('.').next()).any(is_python) => {
+        TomlValue::Text(_) if split_outside_quotes(key, ',').into_iter().any(is_python) => {
             Err(ScenarioError::new(&item.origin, path, message).of_kind(ErrorKind::Code))
         }
         _ => Ok(()),
@@ -55,44 +66,46 @@ fn refuse_code(item: &TomlItem, path: &str, key: &str, message: &str) -> Result<
 }
 
 fn is_python(key: &str) -> bool {
-    key.trim().trim_matches('"') == "python"
-}
-
-/// Applies `KEY=VALUE` to a document. `source` is the text that the assignment comes with, if any.
-fn apply(
-    document: &mut TomlItem,
-    assignment: &str,
-    source: Option<&Arc<Source>>,
-) -> Result<(), ScenarioError> {
-    let equals = split_outside_quotes(assignment, '=').first().map_or(0, |key| key.len());
-    let Some((key, text)) =
-        assignment.split_at_checked(equals).and_then(|(key, rest)| Some((key, rest.strip_prefix('=')?)))
-    else {
-        let origin = Origin::Set { key: assignment.into(), source: source.cloned() };
-        return Err(ScenarioError::new(&origin, "", "must be KEY=VALUE, such as duration=10s"));
-    };
-    let key = key.trim();
-    assign(document, key, parse_override(key, text, source)?)
+    key == "python" || key_parts(key).is_ok_and(|parts| parts.last().is_some_and(|part| part == "python"))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::assignment::Literal;
     use super::*;
 
     #[test]
     fn names_with_dots_and_equal_signs_stand_in_quotes() {
-        assert_eq!(
-            split_outside_quotes(r#"sweep.mix."a=b;c=0.1"=2"#, '='),
-            [r#"sweep.mix."a=b;c=0.1""#, "2"]
-        );
-        assert_eq!(split_outside_quotes(r#"sweep.mix."a=b;c=0.1""#, '.'), ["sweep", "mix", r#""a=b;c=0.1""#]);
-        let mut document = TomlItem::table(Origin::command_line(""));
-        apply(&mut document, r#"sweep.loss."0.1"={ "tcp.receive_window" = 3 }"#, None).unwrap();
+        let read = |assignments: &[&str]| {
+            let assignments: Vec<_> = assignments.iter().map(|text| Assignment::Text(text.to_string())).collect();
+            read_document(&ScenarioText { file: "s", ..ScenarioText::default() }, &assignments)
+        };
+        let document = read(&[r#"sweep.loss."0.1"={ "tcp.receive_window" = 3 }"#]).unwrap();
         let TomlValue::Table(top) = &document.value else { panic!("a table") };
         let TomlValue::Table(axes) = &top[0].1.value else { panic!("a table") };
         let TomlValue::Table(labels) = &axes[0].1.value else { panic!("a table") };
         assert_eq!(labels[0].0, "0.1");
-        assert!(apply(&mut document, "duration", None).is_err());
+        assert!(read(&["duration"]).is_err());
+    }
+
+    #[test]
+    fn what_a_program_assigns_is_not_parsed() {
+        let name = r#"f".tcp.congestion_control.python=x.py:X"#;
+        let text = format!("[[flow]]\nname = '{name}'\n[[flow]]\nname = 'f'\n");
+        let python = Literal::Table(vec![("python".into(), Literal::Text("x.py:X".into()))]);
+        let key = ["flow", name, "tcp", "congestion_control"].map(String::from).to_vec();
+        let control = |value, of_text| Assignment::Data { key: key.clone(), value, place: "--control x".into(), of_text };
+        let read = |assignment, access| {
+            read_document(&ScenarioText { file: "s", text: &text, set: &[], access }, &[assignment])
+        };
+        let document = read(control(Literal::Text("reno".into()), false), Access::NoCode).unwrap();
+        let written = crate::scenario::write::toml_text(&document, std::path::Path::new(""));
+        assert_eq!(written.matches("reno").count(), 1, "{written}");
+        let refused = |of_text, access| read(control(python.clone(), of_text), access).err().map(|error| error.kind);
+        assert_eq!(refused(true, Access::NoCode), Some(ErrorKind::Code));
+        assert_eq!(refused(true, Access::Carried(Default::default())), Some(ErrorKind::Code));
+        assert_eq!(refused(true, Access::Folder), None);
+        assert_eq!(refused(false, Access::NoCode), None);
     }
 
     #[test]
@@ -100,12 +113,14 @@ mod tests {
         let python = "flow.f.tcp.congestion_control.python=x.py:X".to_string();
         let kind = |text: &str, set: &[String], assignments: &[String], access: Access| {
             let text = ScenarioText { file: "s", text, set, access };
-            read_document(&text, assignments).err().map(|error| error.kind)
+            let assignments: Vec<_> = assignments.iter().map(Assignment::from).collect();
+            read_document(&text, &assignments).err().map(|error| error.kind)
         };
         let carried = || Access::Carried(Default::default());
         let table = r#"a = [{ b = { python = "x.py:X" } }]"#;
         let axis = r#"sweep = { 'seed, a."python"' = [[1, "x.py:X"]] }"#;
-        for text in [table, axis] {
+        let escaped = r#"sweep = { 'seed, a."\u0070ython"' = [[1, "x.py:X"]] }"#;
+        for text in [table, axis, escaped] {
             assert_eq!(kind(text, &[], &[], Access::NoCode), Some(ErrorKind::Code), "{text}");
             assert_eq!(kind(text, &[], &[], carried()), Some(ErrorKind::Code), "{text}");
             assert_eq!(kind(text, &[], &[], Access::Folder), None, "{text}");

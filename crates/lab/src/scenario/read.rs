@@ -1,5 +1,6 @@
 //! Reads a whole scenario.
 
+use super::assignment::Assignment;
 use super::document::TomlItem;
 use super::flows::{check_small_queues, read_flow};
 use super::links::read_link;
@@ -21,11 +22,12 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 impl Scenario {
     /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first.
     pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Scenario> {
-        Scenario::from_text(&ScenarioText { file, text, ..ScenarioText::default() }, assignments)
+        let assignments: Vec<_> = assignments.iter().map(Assignment::from).collect();
+        Scenario::from_text(&ScenarioText { file, text, ..ScenarioText::default() }, &assignments)
     }
 
-    /// Parses a scenario with `KEY=VALUE` assignments of the command line applied.
-    pub fn from_text(text: &ScenarioText<'_>, assignments: &[String]) -> Result<Scenario> {
+    /// Parses a scenario with assignments of the user and the program applied.
+    pub fn from_text(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Scenario> {
         Scenario::read(&overrides::read_document(text, assignments)?)
     }
 
@@ -127,7 +129,7 @@ impl Scenario {
     /// ignored.
     pub fn parse_satellites(
         text: &ScenarioText<'_>,
-        assignments: &[String],
+        assignments: &[Assignment],
         until: Span,
     ) -> Result<(Satellites, u64)> {
         let document = overrides::read_document(text, assignments)?;

@@ -13,7 +13,8 @@ use crate::scenario::assign::assign;
 use crate::scenario::document::{TomlItem, TomlValue};
 use crate::scenario::table::TableReader;
 use crate::scenario::write::toml_text;
-use crate::scenario::{Scenario, ScenarioText};
+use crate::scenario::key::split_outside_quotes;
+use crate::scenario::{Assignment, Scenario, ScenarioText};
 use crate::scenario::{count, overrides};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -67,18 +68,19 @@ impl Study {
     /// Parses `text` with `KEY=VALUE` assignments applied; `file` is its name in messages. Reads every point, so that
     /// errors appear before the first run. A scenario without `sweep` is a study of one run.
     pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
-        Study::from_text(&ScenarioText { file, text, ..ScenarioText::default() }, assignments)
+        let assignments: Vec<_> = assignments.iter().map(Assignment::from).collect();
+        Study::from_text(&ScenarioText { file, text, ..ScenarioText::default() }, &assignments)
     }
 
-    /// Parses a study with `KEY=VALUE` assignments of the command line applied, as [`Study::parse`] does.
-    pub fn from_text(text: &ScenarioText<'_>, assignments: &[String]) -> Result<Study> {
+    /// Parses a study with assignments of the user and the program applied, as [`Study::parse`] does.
+    pub fn from_text(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Study> {
         let mut study = Study::begin(text, assignments)?;
         while !study.read_points(usize::MAX)? {}
         Ok(study)
     }
 
     /// The first step of [`Study::from_text`]: reads the axes. Then call [`Study::read_points`].
-    pub fn begin(text: &ScenarioText<'_>, assignments: &[String]) -> Result<Study> {
+    pub fn begin(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Study> {
         let document = overrides::read_document(text, assignments)?;
         let title = TableReader::new("", &document)?.text("title")?.unwrap_or("").to_string();
         let mut study = Study {
@@ -290,7 +292,7 @@ fn too_many_seeds(first: u64, last: u64) -> bool {
 }
 
 fn read_axis(key: &str, item: &TomlItem) -> Result<Axis> {
-    let keys: Vec<&str> = key.split(',').map(str::trim).collect();
+    let keys: Vec<&str> = split_outside_quotes(key, ',').into_iter().map(str::trim).collect();
     let steps: Vec<Step> = match &item.value {
         TomlValue::Table(variants) => {
             variants.iter().map(|(label, set)| read_variant(key, label, set)).collect::<Result<_>>()?

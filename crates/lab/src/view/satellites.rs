@@ -1,7 +1,7 @@
 //! A satellite network without traffic: positions, links, paths and hand-offs over time.
 
 use crate::error::{ScenarioError, nearest};
-use crate::scenario::{Satellites, ScenarioText};
+use crate::scenario::{Assignment, Satellites, ScenarioText};
 use crate::simulation::HandoffOutcome;
 use orbit::{Graph, Timeline};
 use serde::Serialize;
@@ -57,7 +57,7 @@ impl SatelliteView {
     /// scenario) determines the jitter of checks. The result is incomplete if `stop` is set.
     pub fn new(
         text: &ScenarioText<'_>,
-        assignments: &[String],
+        assignments: &[Assignment],
         until: Span,
         seed: Option<u64>,
         stop: &AtomicBool,
