@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import secrets
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -41,6 +43,49 @@ def check_folder(path: Path) -> Path:
                 raise BadInput(f"{one}: is a file; --out names a folder")
             break
     return path
+
+
+def own_folder(base: Path, *names: str) -> Path:
+    """The folder `base/NAME/...`, which is created. Links below `base` are not followed: a folder can be a stranger's.
+
+    Raises BadInput if one is a link or no folder.
+    """
+    folder = check_folder(base)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        folder /= name
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise BadInput(f"{folder}: is no folder but a link or a file; remove it, or give another folder with --out")
+        folder.mkdir(exist_ok=True)
+    return folder
+
+
+def open_regular(path: Path) -> int:
+    """A descriptor of a file for reading and writing, which is created if it is missing; nothing of it is changed.
+
+    Raises BadInput if it is a link, a named pipe or another thing that is no regular file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise BadInput(f"{path}: is a link; remove it, or give another folder") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise BadInput(f"{path}: is no regular file; remove it, or give another folder")
+    return descriptor
+
+
+def check_regular(path: Path) -> None:
+    """Raise BadInput if there is something at a path that is no regular file: a link, a folder, a named pipe."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        what = "a link" if stat.S_ISLNK(mode) else "no regular file"
+        raise BadInput(f"{path}: is {what}; a folder of results holds files of its own")
 
 
 def write(path: Path, save: Callable[[BinaryIO], object]) -> None:

@@ -9,8 +9,8 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock.cli.console import named_progress, wide_console
-from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides
-from ackclock.files import BadInput, check_folder, check_picture, check_targets, save_figure, write_text
+from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides, TimeLimit
+from ackclock.files import BadInput, check_folder, check_picture, check_targets, own_folder, save_figure, write_text
 from ackclock.text import advise, fail, say
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def command(
     out: Path | None = None,
     plot: Path | None = None,
     jobs: Jobs = None,
+    time_limit: TimeLimit = None,
     engine: Engine = "local",
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
@@ -67,6 +68,9 @@ def command(
         Also draw the windows, their distributions and the ratios to this file (.svg, .png or .pdf).
     jobs
         Number of threads, or of processes for controllers in Python. Default: all cores.
+    time_limit
+        Longest time of one run with a controller in Python, such as 60s; a run that takes longer has failed. 0: no
+        limit. Default: 10 minutes.
     engine
         Executor of the runs in virtual time: this machine, or a Ray cluster (extra `ackclock[cluster]`).
     as_json
@@ -90,7 +94,14 @@ def command(
     try:
         with named_progress() as progress:
             advance = None if as_json else progress("running")
-            samples = execute(order, target / "samples", jobs=jobs, engine=engine, progress=advance)
+            samples = execute(
+                order,
+                own_folder(target, "samples"),
+                jobs=jobs,
+                engine=engine,
+                time_limit_s=time_limit,
+                progress=advance,
+            )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
     document = build(order, samples, _repeat(file, on, control or [], seeds, repeats, set_ or [], target))
@@ -119,7 +130,7 @@ def _write(document: Document, target: Path, plot: Path | None) -> None:
     from ackclock.agree.page import render
 
     page = render(document)
-    target.mkdir(parents=True, exist_ok=True)
+    own_folder(target)
     write_text(target / "agree.json", text_of(document))
     write_text(target / "index.html", page)
     if plot is not None:

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock.cli.console import counted_progress, wide_console
-from ackclock.cli.options import AllowCode, Jobs, Overrides, percent
+from ackclock.cli.options import AllowCode, Jobs, Overrides, TimeLimit, percent
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
 from ackclock.si import estimate, prefixed, value
 from ackclock.suite.measures import SUITE_METRICS
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ackclock.comparison import Comparison, Row
     from ackclock.stats import Estimate
+    from ackclock.study.executors import Executor
     from ackclock.suite.difference import Change
     from ackclock.suite.result import SuiteResult
     from ackclock.text import PlainConsole
@@ -47,6 +48,7 @@ def command(
     set_: Overrides = None,
     out: Path | None = None,
     jobs: Jobs = None,
+    time_limit: TimeLimit = None,
     tolerance: str = "1%",
     any_change: Annotated[bool, Parameter(name="--any")] = False,
     every: Annotated[bool, Parameter(name="--all")] = False,
@@ -80,6 +82,9 @@ def command(
         With --control: folder of the runs, which are kept. Default: out/compare/CONTROLLERS.
     jobs
         With --control: number of threads, or of processes for controllers in Python. Default: all cores.
+    time_limit
+        Longest time of one run with a controller in Python, such as 60s; a run that takes longer has failed. 0: no
+        limit. Default: 10 minutes.
     tolerance
         Largest relative change of the mean that is ignored.
     any_change
@@ -98,9 +103,11 @@ def command(
         check_picture(plot)
         check_targets([plot])
     if control is not None:
+        from ackclock.study.executors import Local
+
         files = [*map(str, targets), *_parts(on)]
         part = percent(tolerance, "--tolerance")
-        what = (files, _parts(control), _parts(metric), seeds, set_ or [], out, jobs, plot, part)
+        what = (files, _parts(control), _parts(metric), seeds, set_ or [], out, Local(jobs, time_limit), plot, part)
         return _networks(*what, as_json=as_json, allow_code=allow_code)
     if on is not None or len(targets) != 2:
         raise BadInput("compare needs two folders of suites, or --control CONTROLLER,CONTROLLER and networks (--on)")
@@ -146,7 +153,7 @@ def _networks(
     seeds: int,
     overrides: Sequence[str],
     out: Path | None,
-    jobs: int | None,
+    executor: Executor,
     plot: Path | None,
     tolerance: float,
     *,
@@ -157,7 +164,6 @@ def _networks(
     from ackclock import comparison, shipped
     from ackclock.files import check_folder
     from ackclock.plot.style import fitted
-    from ackclock.study.executors import Local
     from ackclock.suite.run import folder_name
 
     if not files:
@@ -170,7 +176,7 @@ def _networks(
                 [shipped.locate(name) for name in files],
                 named,
                 target,
-                Local(jobs),
+                executor,
                 seeds=seeds,
                 metrics=metrics or comparison.METRICS,
                 overrides=overrides,

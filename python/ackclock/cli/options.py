@@ -60,6 +60,16 @@ AllowCode = Annotated[bool, Parameter(name="--allow-code", negative="")]
 Jobs = Annotated[int | None, Parameter(validator=at_most("--jobs", 1024))]
 
 
+def _time_limit(_type: object, tokens: Sequence[object]) -> float:
+    """Seconds of the time limit of a run; 0 for none."""
+    text = str(getattr(tokens[0], "value", ""))
+    return 0.0 if text in {"0", "none"} else interval(text, "--time-limit")
+
+
+TimeLimit = Annotated[float | None, Parameter(name="--time-limit", converter=_time_limit)]
+"""The time limit of a run with a controller in Python, seconds."""
+
+
 def seconds(text: str, what: str) -> float:
     """Convert a time such as "600s" to seconds. Messages name the option as `what`. Raises BadInput."""
     try:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ackclock import shipped
 from ackclock.cli.console import named_progress, papers_progress, wide_console
-from ackclock.cli.options import AllowCode, Engine, Jobs
+from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
 from ackclock.files import BadInput
 from ackclock.si import digits_of
 from ackclock.text import fail, say
@@ -32,6 +32,7 @@ def command(
     out: Path,
     quick: bool = False,
     jobs: Jobs = None,
+    time_limit: TimeLimit = None,
     engine: Engine = "local",
     readme: bool = False,
     allow_code: AllowCode = False,
@@ -51,6 +52,9 @@ def command(
         Fewer seeds; the page says so.
     jobs
         Number of threads (CPUs of a local Ray). Default: all.
+    time_limit
+        Longest time of one run with a controller in Python, such as 60s; a run that takes longer has failed. 0: no
+        limit. Default: 10 minutes.
     engine
         Executor: this machine, or a Ray cluster.
     readme
@@ -67,12 +71,14 @@ def command(
     if readme and quick:
         raise BadInput("--readme: needs the full reproduction; omit --quick")
     if key == "all":
-        return _all_papers(Options(out, engine, jobs, quick), readme=readme, allow_code=allow_code)
+        return _all_papers(Options(out, engine, jobs, quick, time_limit), readme=readme, allow_code=allow_code)
     one = papers.find(key)
     _check_code([one], allow_code=allow_code)
     try:
         with named_progress() as progress:
-            reproduction_of_paper = papers.reproduce(one, out, ENGINES[engine](jobs), quick=quick, progress=progress)
+            reproduction_of_paper = papers.reproduce(
+                one, out, ENGINES[engine](jobs, time_limit), quick=quick, progress=progress
+            )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out / one.key}; repeat the command to resume", 130)
     reproduction(reproduction_of_paper)

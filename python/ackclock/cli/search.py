@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock.cli.console import counted_progress, wide_console
-from ackclock.cli.options import AllowCode, Engine, Overrides, Seed, at_most, interval
+from ackclock.cli.options import AllowCode, Engine, Overrides, Seed, TimeLimit, at_most, interval
 from ackclock.files import BadInput, check_folder
 from ackclock.suite.run import folder_name
 from ackclock.text import fail, say
@@ -35,6 +35,7 @@ def command(
     time: str | None = None,
     seed: Seed = None,
     threads: Annotated[int | None, Parameter(validator=at_most("--threads", 1024))] = None,
+    time_limit: TimeLimit = None,
     first: bool = False,
     any_cause: bool = False,
     set_: Overrides = None,
@@ -67,6 +68,9 @@ def command(
         Seed of the exploration. Default: 1.
     threads
         Number of threads, or of processes for controllers in Python; no result depends on it. Default: all cores.
+    time_limit
+        Longest time of one run with a controller in Python, such as 60s; a run that takes longer has failed. 0: no
+        limit. Default: 10 minutes.
     first
         Stop at the first failure.
     any_cause
@@ -96,14 +100,14 @@ def command(
     if resume is not None and (space or out or options != Options()):
         raise BadInput("--resume: the search has its space and its options; omit them")
     search, target = _resumed(resume, allow_code) if resume else _begun(space, options, out, allow_code)
-    return _search(search, target, threads, engine, as_json=as_json)
+    return _search(search, target, threads, engine, time_limit, as_json=as_json)
 
 
 def _resumed(folder: Path, allow_code: bool) -> tuple[Search, Path]:
     """The search of a folder."""
     from ackclock.search.search import Search, stored
 
-    return Search(*stored(folder, allow_code=allow_code)), check_folder(folder)
+    return Search(*stored(folder, allow_code=allow_code), of_text=True), check_folder(folder)
 
 
 def _begun(space: str, options: Options, out: Path | None, allow_code: bool) -> tuple[Search, Path]:
@@ -117,7 +121,9 @@ def _begun(space: str, options: Options, out: Path | None, allow_code: bool) -> 
     return Search(space_source(space, allow_code=allow_code), options), check_folder(folder)
 
 
-def _search(search: Search, target: Path, threads: int | None, engine: str, *, as_json: bool) -> int:
+def _search(
+    search: Search, target: Path, threads: int | None, engine: str, time_limit_s: float | None, *, as_json: bool
+) -> int:
     """Run a search, with progress, and print what it found."""
     try:
         with counted_progress("step", 2) as begin:
@@ -128,7 +134,7 @@ def _search(search: Search, target: Path, threads: int | None, engine: str, *, a
                     bars[what] = begin(what)
                 bars[what](done, total)
 
-            search.run(target, jobs=threads, engine=engine, progress=progress)
+            search.run(target, jobs=threads, engine=engine, time_limit_s=time_limit_s, progress=progress)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept: ackclock search --resume {target}", 130)
     if as_json:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from ackclock.cli.compare import changes_table
 from ackclock.cli.console import counted_progress, wide_console
-from ackclock.cli.options import AllowCode, Engine, Jobs
+from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
 from ackclock.suite.measures import SUITE_METRICS
 from ackclock.text import fail
 
@@ -30,6 +30,7 @@ def command(
     out: Path | None = None,
     quick: bool = False,
     jobs: Jobs = None,
+    time_limit: TimeLimit = None,
     engine: Engine = "local",
     every: Annotated[bool, Parameter(name="--all")] = False,
     allow_code: AllowCode = False,
@@ -48,6 +49,9 @@ def command(
         Fewer seeds; the page says so.
     jobs
         Number of threads (CPUs of a local Ray). Default: all.
+    time_limit
+        Longest time of one run with a controller in Python, such as 60s; a run that takes longer has failed. 0: no
+        limit. Default: 10 minutes.
     engine
         Executor: this machine, or a Ray cluster.
     every
@@ -64,7 +68,7 @@ def command(
     target = out or Path("out") / "suites" / suite.key / folder_name(control)
     try:
         with counted_progress("situation", len(suite.situations)) as progress:
-            executor = ENGINES[engine](jobs)
+            executor = ENGINES[engine](jobs, time_limit)
             result = run(suite, control, target, executor, quick=quick, progress=progress, allow_code=allow_code)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)

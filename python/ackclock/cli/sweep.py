@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ackclock.cli.console import study_progress
-from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides
+from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides, TimeLimit
 from ackclock.files import BadInput
 from ackclock.text import advise, fail, say
 
@@ -30,6 +30,7 @@ def command(
     set_: Overrides = None,
     on: str = OF_TCP,
     jobs: Jobs = None,
+    time_limit: TimeLimit = None,
     engine: Engine = "local",
     until: str | None = None,
     most: int = 200,
@@ -52,6 +53,9 @@ def command(
         kernel) take place one after the other; one that did not follow the wall clock has failed.
     jobs
         Number of threads (CPUs of a local Ray). Default: all. Not for runs in real time.
+    time_limit
+        Longest time of one run with a controller in Python, such as 60s; a run that takes longer has failed. 0: no
+        limit. Default: 10 minutes.
     engine
         Executor: this machine, or a Ray cluster (extra `ackclock[cluster]`). Not for runs in real time.
     until
@@ -85,7 +89,7 @@ def command(
             fail(note, 0)
         try:
             with study_progress(quiet=as_json) as advance:
-                summary = _sweep(studies, store, ENGINES[engine](jobs), stop, advance)
+                summary = _sweep(studies, store, ENGINES[engine](jobs, time_limit), stop, advance)
         except KeyboardInterrupt:
             finished = sum(1 for _ in store.runs())
             return fail(f"interrupted; {finished} finished runs are kept in {out}; repeat the command to resume", 130)

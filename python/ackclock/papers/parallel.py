@@ -48,6 +48,7 @@ class Options:
     engine: str
     jobs: int | None
     quick: bool
+    time_limit_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ def _reporting(paper: str) -> Callable[[str], Progress]:
 
 
 def _reproduce(paper: Paper, options: Options) -> Reproduction:
-    executor = ENGINES[options.engine](options.jobs)
+    executor = ENGINES[options.engine](options.jobs, options.time_limit_s)
     reproduction = reproduce(paper, options.out, executor, quick=options.quick, progress=_reporting(paper.key))
     paper.forget_code()
     gc.collect()  # the tables of this paper, before the next one has its own
@@ -205,5 +206,5 @@ def _reproduce(paper: Paper, options: Options) -> Reproduction:
 
 
 def _compare(folder: Path, options: Options) -> ControllerComparison:
-    executor = ENGINES[options.engine](options.jobs)
+    executor = ENGINES[options.engine](options.jobs, options.time_limit_s)
     return compare_controllers(folder, options.out, executor, quick=options.quick, progress=_reporting("comparison"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import stats, topology, view
-from ackclock.files import BadInput, check_folder, save_figure, write_text
+from ackclock.files import BadInput, check_folder, own_folder, save_figure, write_text
 from ackclock.papers import page
 from ackclock.papers.calibration import Fit, fit, held_out
 from ackclock.papers.folder import AxisComparison, Extra, Figure, Network, Paper, Where, call
@@ -71,7 +71,7 @@ def reproduce(
     or if `out` cannot be written.
     """
     folder = check_folder(out / paper.key)
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    own_folder(out, paper.key, "figures")
     began = time.monotonic()
     first = Results(paper, folder, executor, quick=quick, progress=progress)
     check(paper, first.axes_in_file)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import ScenarioError, stats
-from ackclock.files import BadInput
+from ackclock.files import BadInput, own_folder
 from ackclock.papers.folder import Paper, StudySpec, Value, Where, call
 from ackclock.papers.readings import AS_FILED, Reading, kept, overrides, said
 from ackclock.result import Result, Trace
@@ -335,9 +335,7 @@ class Results:
         return None if self._shared.progress is None else self._shared.progress(name)
 
     def _store(self, name: str) -> Path:
-        folder = self._shared.folder / "studies" / name
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+        return own_folder(self._shared.folder, "studies", name)
 
     def select(self, name: str, where: Where, owner: str = "fwd", columns: Sequence[str] = ()) -> pl.DataFrame:
         """Rows of a flow, a link such as "a->b", or the "radio", at the points where the axes have these labels.

@@ -15,12 +15,13 @@ from typing import Protocol
 
 from ackclock import _core
 from ackclock._core import ControllerError, ScenarioError
+from ackclock.assignment import Override
 from ackclock.experiment import Source
 from ackclock.files import BadInput
 from ackclock.study.plan import Run, StudyPlan
 from ackclock.study.runners import Cluster, Runner, for_python
 from ackclock.study.store import Finished
-from ackclock.study.workers import Stop, Work
+from ackclock.study.workers import TIME_LIMIT_S, Stop, Work
 
 Batch = list[Finished]
 
@@ -42,14 +43,17 @@ def check_virtual(study: StudyPlan) -> None:
 class Local:
     """All cores of this machine, as threads of this process, or as processes for controllers in Python."""
 
-    def __init__(self, jobs: int | None = None) -> None:
+    def __init__(self, jobs: int | None = None, time_limit_s: float | None = None) -> None:
+        """`time_limit_s`: of a run with a controller in Python; 0 for none."""
         self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.time_limit_s = TIME_LIMIT_S if time_limit_s is None else time_limit_s
 
     def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
         check_virtual(study)
         if study.core.has_external:
-            yield from _batches(for_python(work(study), self.jobs, len(runs), study), runs)
+            if runs:
+                yield from _batches(for_python(work(study), self.jobs, len(runs), self.time_limit_s), runs)
             return
         pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], self.jobs)
         stopped = False
@@ -74,14 +78,14 @@ class Local:
 class Ray:
     """A Ray cluster, as `Cluster` describes it."""
 
-    def __init__(self, jobs: int | None = None) -> None:
-        self.jobs = jobs
+    def __init__(self, jobs: int | None = None, time_limit_s: float | None = None) -> None:
+        self.jobs, self.time_limit_s = jobs, time_limit_s
 
     def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
         check_virtual(study)
         if runs:
-            yield from _batches(Cluster(work(study), self.jobs), runs)
+            yield from _batches(Cluster(work(study), self.jobs, self.time_limit_s), runs)
 
 
 def _batches(runner: Runner[Run, Finished], runs: Sequence[Run]) -> Iterator[Batch]:
@@ -106,7 +110,7 @@ def _run_python(study: StudyPlan, run: Run) -> Finished:
         return failed(run, str(error))
 
 
-StudyData = tuple[Source, list[str], str]
+StudyData = tuple[Source, list[Override], str]
 """What another process needs to read a study: source, assignments, substrate."""
 
 

@@ -23,6 +23,17 @@ def is_whole(index: sqlite3.Connection, tables: str) -> bool:
         return False
 
 
+def is_foreign(index: sqlite3.Connection, tables: str) -> bool:
+    """Whether the file is a sound database with tables, none of them of `tables`. Nothing of it is changed."""
+    try:
+        if index.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+            return False
+        columns, ours = _columns(index), _columns(_made(":memory:", tables))
+    except sqlite3.DatabaseError:
+        return False  # no database, or a damaged one, which is put aside as it is
+    return bool(columns) and not any(columns[name] == ours.get(name) for name in columns)
+
+
 def readable(file: Path, tables: str, query: str) -> Iterator[tuple[Any, ...]]:
     """Rows that `query` finds in a copy of a damaged file, some of them more than once.
 

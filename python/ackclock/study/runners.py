@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any, Generic, Protocol
 
 from ackclock.files import BadInput
-from ackclock.study.workers import R, T, Work, Worker, WorkerEnded
+from ackclock.study.workers import TIME_LIMIT_S, R, T, Work, Worker, WorkerEnded, memory_limit
 
 
 class Runner(Protocol[T, R]):
@@ -31,22 +31,6 @@ def results_of(runner: Runner[T, R], tasks: Sequence[T]) -> list[R]:
     """The results of tasks, in the order of the tasks."""
     results = {number: result for batch in runner.run(tasks) for number, result in batch}
     return [results[number] for number in range(len(tasks))]
-
-
-class Here(Generic[T, R]):
-    """The calling thread."""
-
-    def __init__(self, work: Work[T, R], state: Any = None) -> None:
-        """`state` is what `work.prepare` would return."""
-        self._work, self._state = work, state
-
-    def run(self, tasks: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
-        """See Runner."""
-        for number, task in enumerate(tasks):
-            yield [(number, result) for result in self._work.run(self._state, [task], None)]
-
-    def close(self) -> None:
-        """See Runner."""
 
 
 class Closed(Exception):
@@ -143,15 +127,17 @@ class _InBatches(Generic[T, R]):
 class Processes(_InBatches[T, R]):
     """Processes of this machine, which live until `close`.
 
-    A task that ends its process has failed (`Work.failed`); another process takes the place.
+    A task that ends its process, or exceeds the time limit, has failed (`Work.failed`); another process goes on.
     """
 
     batch_s = 1.0
 
-    def __init__(self, work: Work[T, R], jobs: int) -> None:
+    def __init__(self, work: Work[T, R], jobs: int, time_limit_s: float = TIME_LIMIT_S) -> None:
+        """`time_limit_s`: for each task; 0 for none."""
         super().__init__()
         self._work, self.workers = work, jobs
-        self._every = [Worker(work) for _ in range(jobs)]
+        self._limits = time_limit_s, memory_limit(jobs)
+        self._every = [Worker(work, *self._limits) for _ in range(jobs)]
         self._free: SimpleQueue[int] = SimpleQueue()
         for number in range(jobs):
             self._free.put(number)
@@ -168,21 +154,27 @@ class Processes(_InBatches[T, R]):
         return handle.result()
 
     def _run_batch(self, tasks: Sequence[T]) -> tuple[list[R], float]:
-        """Run tasks in the next free process; if it ends, one after the other in other processes."""
+        """Run tasks in the next free process. If it ends, the task that it ran has failed, and another one goes on."""
         number = self._free.get()
+        results: list[R] = []
+        total_s = 0.0
         try:
-            return self._every[number].run(tasks)
-        except WorkerEnded as error:
-            self._every[number] = Worker(self._work)
-            if self._closed:  # also while the process started
-                self._every[number].end()
-                raise
-            if len(tasks) == 1:
-                return [self._work.failed(tasks[0], str(error))], 0.0
+            while len(results) < len(tasks):
+                try:
+                    for result, cpu_s in self._every[number].run(tasks[len(results) :]):
+                        results.append(result)
+                        total_s += cpu_s
+                except WorkerEnded as error:
+                    if self._closed:
+                        raise
+                    self._every[number].end()
+                    self._every[number] = Worker(self._work, *self._limits)
+                    results.append(self._work.failed(tasks[len(results)], str(error)))
         finally:
+            if self._closed:  # also while a process started
+                self._every[number].end()
             self._free.put(number)
-        each = [self._run_batch([task]) for task in tasks]
-        return [results[0] for results, _ in each], sum(cpu_s for _, cpu_s in each)
+        return results, total_s
 
     def close(self) -> None:
         """See Runner."""
@@ -192,10 +184,9 @@ class Processes(_InBatches[T, R]):
         self._threads.shutdown(cancel_futures=True)
 
 
-def for_python(work: Work[T, R], jobs: int, count: int, state: Any = None) -> Runner[T, R]:
-    """The runner of so many tasks with Python code on this machine; `state` is what `work.prepare` would return."""
-    workers = min(jobs, count // 2)  # a process is worth its start with two tasks
-    return Processes(work, workers) if workers > 1 else Here(work, state)
+def for_python(work: Work[T, R], jobs: int, count: int, time_limit_s: float = TIME_LIMIT_S) -> Processes[T, R]:
+    """The runner of so many tasks with Python code on this machine, which never run in the process of the command."""
+    return Processes(work, max(1, min(jobs, count // 2)), time_limit_s)  # two tasks are worth the start of a process
 
 
 class Cluster(_InBatches[T, R]):
@@ -207,9 +198,14 @@ class Cluster(_InBatches[T, R]):
     batch_s = 3.0
     ahead = 4
 
-    def __init__(self, work: Work[T, R], jobs: int | None = None) -> None:
-        """Connect to the cluster; `jobs` is the number of CPUs of a local one. Raises BadInput if it is missing."""
+    def __init__(self, work: Work[T, R], jobs: int | None = None, time_limit_s: float | None = None) -> None:
+        """Connect to the cluster; `jobs` is the number of CPUs of a local one.
+
+        Raises BadInput if it is missing, and for a time limit, which it does not have.
+        """
         super().__init__()
+        if time_limit_s is not None:
+            raise BadInput("--time-limit: has no effect with --engine ray; omit it")
         try:
             import ray
         except ImportError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import io
 import json
 import os
 import sqlite3
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ackclock.files import BadInput, check_folder
+from ackclock.files import BadInput, check_folder, check_regular, open_regular
 from ackclock.link import pack
 from ackclock.study import repair
 from ackclock.study.schema import read_outcomes
@@ -107,13 +106,19 @@ def _are_labels(axes: str) -> bool:
     return isinstance(labels, dict) and all(map(is_text, [*labels, *labels.values()]))
 
 
+def _check_files(folder: Path) -> None:
+    """Raise BadInput if one of the files of a store is a link or another thing that is no regular file."""
+    for ending in ("", "-wal", "-shm", "-journal"):
+        check_regular(folder / f"{FILE}{ending}")
+
+
 class Store:
     """The runs of a study in a folder. One process at a time may write; any process may read at any time."""
 
     def __init__(self, folder: Path, *, writes: bool) -> None:
         self.folder = folder
         self._file = folder / FILE
-        self._lock: io.TextIOWrapper | None = None
+        self._lock: int | None = None
         self._index = self._connect(writes=writes)
         self.notes: list[str] = []
         """Messages about missing or damaged runs and the action taken or needed."""
@@ -158,11 +163,12 @@ class Store:
             if others:
                 raise BadInput(f"{folder}: holds {others[0].name} and no study; give an empty or a new folder")
         folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / ".lock", "w")  # noqa: SIM115  (held as long as the store is open)
+        _check_files(folder)
+        lock = open_regular(folder / ".lock")  # held as long as the store is open
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            lock.close()
+            os.close(lock)
             raise BadInput(f"{folder}: another process is running a sweep in this folder") from None
         store = cls(folder, writes=True)
         store._lock = lock
@@ -178,6 +184,7 @@ class Store:
         """Open for reading. Raises BadInput if there is no study."""
         if not (folder / FILE).is_file():
             raise BadInput(f"{folder}: there is no study here (no {FILE}); create one with ackclock sweep")
+        _check_files(folder)
         store = cls(folder, writes=False)
         try:
             store._check_layout()
@@ -206,6 +213,8 @@ class Store:
 
     def _prepare(self) -> None:
         self._check_layout()
+        if repair.is_foreign(self._index, TABLES):
+            raise BadInput(f"{self._file}: is a database of another program; give another folder")
         try:
             self._begin()
             whole = repair.is_whole(self._index, TABLES)
@@ -246,7 +255,7 @@ class Store:
                 self._index.execute("PRAGMA journal_mode = DELETE")
         self._index.close()
         if self._lock is not None:
-            self._lock.close()
+            os.close(self._lock)
             self._lock = None
 
     def __enter__(self) -> Store:
@@ -314,7 +323,7 @@ class Store:
     def set_plan(self, study: StudyPlan, runs: Sequence[tuple[Run, dict[str, str]]]) -> None:
         """Set the plan of the study: its runs with their axis labels. Finished runs are kept."""
         about = {"title": study.title, "scenario": study.text, "engine": study.engine, "planned": str(len(runs))}
-        about |= {"file": study.file, "set": json.dumps(study.overrides), "link": ""}
+        about |= {"file": study.file, "set": json.dumps(list(map(str, study.overrides))), "link": ""}
         if study.source.link is not None:
             about["link"] = pack(study.source.link)
         elif Path(study.file).is_file():

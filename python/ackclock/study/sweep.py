@@ -11,7 +11,7 @@ from ackclock.files import BadInput
 from ackclock.metrics import metric_of, numbers
 from ackclock.study.executors import Executor
 from ackclock.study.plan import Run, StudyPlan
-from ackclock.study.store import Store
+from ackclock.study.store import Finished, Store
 
 Progress = Callable[[int, int], object]
 """Function that is called with the number of finished runs and the total number of runs."""
@@ -86,8 +86,7 @@ def sweep(
         done += _run(study, missing, store, executor, progress, len(wanted))
         if until is None or not _extend(store, runs, seeds, until):
             break
-    failed = len(store.failures())
-    return Summary(runs=len(wanted), kept=len(kept), done=done, failed=failed)
+    return Summary(runs=len(wanted), kept=len(kept), done=done, failed=_without_result(store, wanted))
 
 
 def sweep_variants(
@@ -126,7 +125,17 @@ def sweep_variants(
             ended += count
     if progress is not None:
         progress(len(seen), len(seen))
-    return Summary(runs=len(seen), kept=kept, done=done, failed=len(store.failures()))
+    every = {run.run_id: run for run, _ in planned}
+    return Summary(runs=len(seen), kept=kept, done=done, failed=_without_result(store, list(every.values())))
+
+
+def _without_result(store: Store, planned: Sequence[Run]) -> int:
+    """The number of planned runs that have no result. One that did not even fail says so in the store."""
+    missing = {run.run_id for run in planned} - store.finished()
+    silent = sorted(missing - {run_id for run_id, _ in store.failures()})
+    if silent:
+        store.add([Finished(run_id, None, "the run ended without a result") for run_id in silent])
+    return len(missing)
 
 
 def _offset(progress: Progress, before: int, total: int) -> Progress:
