@@ -63,6 +63,38 @@ impl Signals {
         })
     }
 
+    /// What is said of a signal that is not provided, after the name of the controller.
+    const LACKED: [(Signals, &'static str); 13] = [
+        (Signals::RATE, "needs samples of the delivery rate, which are not provided here"),
+        (Signals::RECEIVER_TIME, "needs the receiver's clock, which is not provided here"),
+        (Signals::FINE_CLOCK, "needs a clock per segment that can cause a retransmission, which is not provided here"),
+        (Signals::PACING, "needs pacing, which is not provided here"),
+        (Signals::TIMER, "needs a timer, which is not provided here"),
+        (Signals::ROUTER_RATE, "needs the rates that routers grant, which are not provided here"),
+        (Signals::ROUTER_FEEDBACK, "needs the feedback of routers, which is not provided here"),
+        (Signals::SEGMENT_COUNTS, "needs counts of delivered and lost segments, which are not provided here"),
+        (Signals::ECN_PER_PACKET, "needs an ECN echo per packet, which is not provided here"),
+        (Signals::L4S, "needs packets with ECT(1), which are not provided here"),
+        (Signals::LOSSES, "needs each lost segment, which is not reported here"),
+        (Signals::SENT, "needs each transmission, which is not reported here"),
+        (Signals::DELIVERIES, "needs each delivered segment, which is not reported here"),
+    ];
+
+    /// What a controller that needs this set misses where `provided` is provided: words after its name, those of `words` (with
+    /// a remedy) before the general ones. `None` if it misses nothing. Every transport asks this, so that a signal that it
+    /// does not know is refused.
+    pub fn missing(
+        self,
+        provided: Signals,
+        words: impl IntoIterator<Item = (Signals, &'static str)>,
+    ) -> Option<&'static str> {
+        let lacking = self.0 & !provided.0;
+        let mut texts = words.into_iter().chain(Signals::LACKED);
+        let unnamed = "needs a signal that is not provided here";
+        (lacking != 0)
+            .then(|| texts.find(|(signal, _)| signal.0 & lacking != 0).map_or(unnamed, |(_, text)| text))
+    }
+
     /// Whether this set contains every signal of `other`.
     pub const fn has(self, other: Signals) -> bool {
         self.0 & other.0 == other.0

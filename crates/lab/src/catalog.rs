@@ -217,7 +217,9 @@ fn model(model: &params::Model) -> Entry {
 fn parameter(key: &Key) -> Parameter {
     let [first, second] = key.defaults;
     let default = if first == second { first.into() } else { format!("{first} (ns2), {second}") };
-    let doc = format!("{} [{}]", key.doc, key.form.words());
+    let needs = key.needs.words();
+    let needs = if needs.is_empty() { needs } else { format!("; without effect unless {needs}") };
+    let doc = format!("{} [{}{needs}]", key.doc, key.form.words());
     Parameter {
         name: key.name.into(),
         default: default.replace('`', ""),

@@ -1,5 +1,6 @@
 //! The files that a scenario names: which it may name, and where they are.
 
+use crate::foreign::foreign_kind;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -67,7 +68,15 @@ impl Access {
         if bytes.starts_with(&[0x1f, 0x8b]) {
             bytes = read_limited(flate2::read::MultiGzDecoder::new(&bytes[..]), path, LARGEST)?;
         }
-        String::from_utf8(bytes).map_err(|_| format!("{}: not a UTF-8 text file", path.display()))
+        let text = String::from_utf8(bytes).map_err(|error| match foreign_kind(error.as_bytes()) {
+            Some(kind) => format!("{}: is {kind}, which cannot be read here", path.display()),
+            None => format!("{}: not a UTF-8 text file", path.display()),
+        })?;
+        let text = text.strip_prefix('\u{feff}').map(String::from).unwrap_or(text);
+        match foreign_kind(text.as_bytes()) {
+            Some(kind) => Err(format!("{}: is {kind}, which cannot be read here", path.display())),
+            None => Ok(text),
+        }
     }
 }
 

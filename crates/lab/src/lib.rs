@@ -7,6 +7,7 @@ pub mod catalog;
 mod clock;
 mod error;
 mod files;
+mod foreign;
 pub mod fuzzing;
 mod layout;
 mod replay;
@@ -19,6 +20,7 @@ mod view;
 pub use audit::{Auditor, Violation};
 pub use error::{ErrorKind, Origin, ScenarioError, Source};
 pub use files::{Access, CarriedFiles};
+pub use foreign::foreign_kind;
 pub use layout::{NodePosition, layout};
 pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{

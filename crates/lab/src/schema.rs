@@ -2,7 +2,7 @@
 
 use crate::scenario::{keys_of, old_names, rates, tables};
 use cc::CONTROLLERS;
-use params::{Form, Key, Table, Unit};
+use params::{Form, Key, PERCENT, Table, Unit};
 use serde_json::{Map, Value, json};
 
 /// The JSON Schema of a scenario file. A file that extends another one may lack required keys.
@@ -50,7 +50,9 @@ fn described(key: &Key) -> Value {
     let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
     let bounds = key.form.bounds();
     let bounds = if bounds.is_empty() { bounds } else { format!(" ({bounds})") };
-    schema["description"] = format!("{}{unit}{bounds}.{default}", capitalised(key.doc)).into();
+    let needs = key.needs.words();
+    let needs = if needs.is_empty() { needs } else { format!(" Without effect unless {needs}.") };
+    schema["description"] = format!("{}{unit}{bounds}.{default}{needs}", capitalised(key.doc)).into();
     schema
 }
 
@@ -79,6 +81,15 @@ fn models(list: &str) -> Box<dyn Iterator<Item = &'static Table>> {
 }
 
 fn value(form: &Form) -> Value {
+    let form_of_number = number_or_other(form);
+    match form.takes_percent() {
+        true => json!({ "anyOf": [form_of_number, { "type": "string", "pattern": PERCENT }] }),
+        false => form_of_number,
+    }
+}
+
+/// The schema of a form without percentages.
+fn number_or_other(form: &Form) -> Value {
     match *form {
         Form::Text | Form::File => json!({ "type": "string" }),
         Form::Word(words) => json!({ "enum": words }),
@@ -110,10 +121,11 @@ fn value(form: &Form) -> Value {
         Form::Table(name) => reference(name),
         Form::Tables(name) => json!({ "type": "array", "items": reference(name) }),
         Form::Losses => {
-            json!({ "anyOf": [reference("loss"), { "type": "array", "items": reference("loss") }] })
+            let short = json!({ "type": ["string", "number"], "examples": ["0.3%"] });
+            json!({ "anyOf": [reference("loss"), { "type": "array", "items": reference("loss") }, short] })
         }
         Form::Controller => reference("controller"),
-        Form::Queue => reference("queue"),
+        Form::Queue => json!({ "anyOf": [reference("queue"), { "type": "string", "examples": ["codel"] }] }),
         Form::Router => reference("router"),
         Form::LinkRate => {
             let kinds = models("rates").map(|table| reference(table.name));
@@ -159,11 +171,12 @@ fn inner_requirements(form: &Form) -> Option<Value> {
         Form::Tables(name) => Some(json!({ "items": requirements(name) })),
         Form::WordOrTable(_, name) => Some(json!({ "if": { "type": "object" }, "then": requirements(name) })),
         Form::LinkRate => Some(json!({ "if": { "type": "object" }, "then": of_models("rates") })),
-        Form::Queue => Some(of_models("queues")),
+        Form::Queue => Some(json!({ "if": { "type": "object" }, "then": of_models("queues") })),
         Form::Router => Some(of_models("routers")),
         Form::Losses => {
             let one = of_models("losses");
-            Some(json!({ "if": { "type": "array" }, "then": { "items": one }, "else": one }))
+            let table = json!({ "if": { "type": "object" }, "then": one });
+            Some(json!({ "if": { "type": "array" }, "then": { "items": one }, "else": table }))
         }
         _ => None,
     }

@@ -141,10 +141,24 @@ fn not_a_list(raw: &Raw<'_>, example: &str) -> String {
     format!("must be a list, such as {example}, not {}", raw.kind())
 }
 
+/// Whether numbers of this range are parts of 1.
+const fn is_part(min: f64, max: f64) -> bool {
+    min >= 0.0 && max <= 1.0
+}
+
+/// The texts that name a part of 1, as a regular expression (ECMA 262).
+pub const PERCENT: &str = r"^\s*(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%\s*$";
+
 fn number(raw: &Raw<'_>, min: f64, max: f64) -> Result<f64, String> {
+    let percent = |text: &str| text.trim().strip_suffix('%')?.trim_end().parse::<f64>().ok().filter(|n| n.is_finite());
     let n = match raw {
         Raw::Integer(n) => *n as f64,
         Raw::Float(n) => *n,
+        // A part of 1 may be written in percent.
+        Raw::Text(text) if is_part(min, max) => match percent(text) {
+            Some(n) => n / 100.0,
+            None => return Err(format!("must be a number such as 0.01, or text such as \"1%\", not \"{text}\"")),
+        },
         other => return Err(format!("must be a number, not {}", other.kind())),
     };
     if (min..=max).contains(&n) { Ok(n) } else { Err(format!("{n} is not between {min} and {max}")) }
@@ -224,6 +238,16 @@ impl Form {
     /// Whether it is the word `name`, perhaps with old names after it.
     pub fn is_name(&self, name: &str) -> bool {
         matches!(self, Form::Word([first, ..]) if *first == name)
+    }
+
+    /// Whether a number of it may be text with a percent sign.
+    pub fn takes_percent(&self) -> bool {
+        match *self {
+            Form::Number(min, max) => is_part(min, max),
+            Form::NumberOrNone(_, max) => is_part(0.0, max),
+            Form::PartOr(..) => true,
+            _ => false,
+        }
     }
 
     /// The value that `raw` is. Fails with what is wrong with it.
@@ -406,6 +430,12 @@ mod tests {
         assert_eq!(told(range, Raw::Integer(5)), "5 has no unit: write it like \"5ms\"");
         assert_eq!(told(range, Raw::Switch(true)), "must be a quantity like \"5ms\", not true or false");
         assert_eq!(told(Form::Number(0.0, 1.0), Raw::Float(f64::NAN)), "NaN is not between 0 and 1");
+        assert_eq!(
+            told(Form::Number(0.0, 1.0), Raw::Text("x")),
+            "must be a number such as 0.01, or text such as \"1%\", not \"x\""
+        );
+        assert_eq!(told(Form::Number(0.0, 2.0), Raw::Text("1%")), "must be a number, not text");
+        assert_eq!(told(Form::Number(0.0, 1.0), Raw::Text("101%")), "1.01 is not between 0 and 1");
         assert_eq!(told(Form::Integer(1, 4), Raw::Integer(-1)), "-1 is not between 1 and 4");
         assert_eq!(
             told(Form::NumberOrNone(1.0, 9.0), Raw::Float(0.5)),
@@ -432,6 +462,7 @@ mod tests {
         assert_eq!(value(Form::Bytes(1, 9999), Raw::Integer(1500)), Value::Integer(1500));
         assert_eq!(value(Form::Number(0.0, 9.0), Raw::Integer(1)), Value::Number(1.0));
         assert_eq!(value(Form::PartOr(0.1, &["auto"]), Raw::Text("auto")), Value::Word("auto"));
+        assert_eq!(value(Form::Number(0.0, 1.0), Raw::Text("0.3 %")), Value::Number(0.003));
         let limit = Form::QuantityOr(Unit::Limit, "5p", &["auto"]);
         assert_eq!(value(limit, Raw::Text("5p")), Value::Limit(Limit::Packets(5)));
         let texts =

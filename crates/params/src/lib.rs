@@ -8,12 +8,14 @@
 mod form;
 mod named;
 mod nearest;
+mod needs;
 mod options;
 mod value;
 mod values;
 
-pub use form::{Form, FormError, Unit};
+pub use form::{Form, FormError, PERCENT, Unit};
 pub use nearest::{meant, nearest};
+pub use needs::{Needs, Unmet};
 pub use value::{FromValue, Raw, Value};
 pub use values::Values;
 #[cfg(debug_assertions)]
@@ -101,8 +103,8 @@ pub struct Key {
     pub unit: &'static str,
     /// Its meaning, and the source of the default.
     pub doc: &'static str,
-    /// What the table must also say, or the key has no effect; empty for nothing.
-    pub needs: &'static str,
+    /// What the table must also say, or the key has no effect.
+    pub needs: Needs,
 }
 
 /// A key with one default; `default` is empty if the key is required.
@@ -117,7 +119,7 @@ pub const fn by_profile(
     defaults: [&'static str; 2],
     doc: &'static str,
 ) -> Key {
-    Key { name, form, defaults, unit: "", doc, needs: "" }
+    Key { name, form, defaults, unit: "", doc, needs: Needs::Nothing }
 }
 
 impl Key {

@@ -2,7 +2,7 @@
 
 /// A struct whose fields are the keys of a table. Each row is a field, in brackets its key if that has another name, its
 /// type, the values that it takes, its default (or those under the profiles `ns2` and `linux`), and its meaning; after
-/// `needs` what else a table must say, after `else` the value without one, where the default is in words. After `with`
+/// `needs` what else a table must say for it to have an effect, after `else` the value without one, where the default is in words. After `with`
 /// stand fields that are not keys of their own, each with a function of the values.
 ///
 /// The struct has `KEYS`, `new` (from values) and `set` (one value).
@@ -12,7 +12,7 @@ macro_rules! options {
         $(#[$meta:meta])*
         pub struct $name:ident {
             $($field:ident $([$key:literal])?: $type:ty = $form:expr, [$($default:literal),+], $doc:literal
-                $(, needs $needs:literal)? $(, else $absent:expr)?;)*
+                $(, needs $needs:expr)? $(, else $absent:expr)?;)*
         }
         $(with { $($(#[$extra_meta:meta])* $extra:ident: $extra_type:ty = $extra_value:expr;)* })?
     ) => {
@@ -30,7 +30,7 @@ macro_rules! options {
                 defaults: $crate::options!(@defaults $($default),+),
                 unit: "",
                 doc: $doc,
-                needs: concat!($($needs)?),
+                needs: $crate::options!(@needs $($needs)?),
             }),*];
 
             /// The options with these values.
@@ -65,6 +65,8 @@ macro_rules! options {
             }
         }
     };
+    (@needs) => { $crate::Needs::Nothing };
+    (@needs $needs:expr) => { $needs };
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $key:literal) => { $key };
     (@defaults $default:literal) => { [$default, $default] };

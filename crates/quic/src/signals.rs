@@ -70,17 +70,16 @@ pub fn provided_signals(config: &Config) -> Signals {
 /// Why a controller that needs `needs` cannot run on a connection with these settings: the text after its name, for example
 /// "needs ECN; write ecn = true". `None` if it can.
 pub fn missing_signal(needs: Signals, config: &Config) -> Option<&'static str> {
-    missing_rules(needs, config).find(|rule| !rule.optional).map(|rule| rule.missing)
+    let optional = RULES.iter().filter(|rule| rule.optional);
+    let provided = optional.fold(provided_signals(config), |signals, rule| signals.and(rule.signal));
+    needs.missing(provided, RULES.iter().map(|rule| (rule.signal, rule.missing)))
 }
 
 /// What a controller that needs `needs` does without on a connection with these settings although it runs: texts after its
 /// name, as in [`missing_signal`].
 pub fn degraded_signals(needs: Signals, config: &Config) -> Vec<&'static str> {
-    missing_rules(needs, config).filter(|rule| rule.optional).map(|rule| rule.missing).collect()
-}
-
-fn missing_rules(needs: Signals, config: &Config) -> impl Iterator<Item = &'static Rule> {
-    RULES.iter().filter(move |rule| needs.has(rule.signal) && !(rule.provided)(config))
+    let lacked = RULES.iter().filter(|rule| rule.optional && !(rule.provided)(config));
+    lacked.filter(|rule| needs.has(rule.signal)).map(|rule| rule.missing).collect()
 }
 
 #[cfg(test)]
@@ -103,5 +102,10 @@ mod tests {
         assert!(missing_signal(Signals::ECN_PER_PACKET.and(Signals::L4S), &marked).is_none());
         assert!(missing_signal(Signals::ROUTER_RATE.and(Signals::PACING), &marked).is_some());
         assert!(missing_signal(ALWAYS, &plain).is_none());
+        // A signal is provided, or there is a rule: none is granted because nobody has thought of it.
+        for (name, signal) in Signals::NAMED {
+            let ruled = RULES.iter().any(|rule| rule.signal == signal);
+            assert!(ruled != ALWAYS.has(signal), "{name}");
+        }
     }
 }

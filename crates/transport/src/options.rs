@@ -2,7 +2,7 @@
 
 use cc::{Arithmetic, Growth};
 use params::Form::{AtLeast, Bytes, Integer, List, Number, NumberOrNone, Range, Row, Switch, Word};
-use params::{FromValue, Unit, Value, named_values};
+use params::{FromValue, Needs, Unit, Value, named_values};
 use std::sync::LazyLock;
 use units::{Rate, Span, Time};
 
@@ -152,6 +152,47 @@ named_values! {
     }
 }
 
+// What options need.
+const RECOVERY_RACK: Needs = Needs::Is("recovery", &["rack"]);
+const WITH_SACK: Needs = Needs::Is("sack", &["true"]);
+const SACK_RECOVERY: Needs = Needs::Is("recovery", &["sack", "rack"]);
+const RACK: Needs = Needs::Required(&RECOVERY_RACK);
+const RACK_SACK: Needs = Needs::All(&[RACK, WITH_SACK]);
+const SACKS: Needs = Needs::Required(&Needs::All(&[SACK_RECOVERY, WITH_SACK]));
+const DELAYED: Needs = Needs::Is("delayed_ack", &["true"]);
+const ADAPTED: Needs = Needs::All(&[RACK, DELAYED]);
+const NOT_RACK: Needs = Needs::IsNot("recovery", &["rack"]);
+const CLOCK: Needs = Needs::All(&[NOT_RACK, Needs::IsNot("clock_tick", &["0s"])]);
+/// The recovery, and the controllers that use the receiver's clock, have its resolution.
+const STAMPS: Needs = Needs::Any(&[
+    Needs::All(&[RECOVERY_RACK, Needs::Is("timestamps", &["true"])]),
+    Needs::Is("congestion_control", &["ledbat", "ledbat_pp", "lp", "sarbe"]),
+]);
+const PROFILE_NS2: Needs = Needs::Is("profile", &["ns2"]);
+const NS2_WINDOWS: Needs = Needs::All(&[PROFILE_NS2, NOT_RACK]);
+const NEWRENO: Needs = Needs::Is("recovery", &["newreno"]);
+/// Duplicate ACKs are counted: by all recoveries without SACK but one, and by ns-2's Sack1.
+const DUPLICATES: Needs = Needs::Any(&[
+    Needs::Is("recovery", &["tahoe", "reno", "newreno"]),
+    Needs::All(&[Needs::Is("recovery", &["sack"]), PROFILE_NS2]),
+]);
+const LIMITED: Needs = Needs::Any(&[RECOVERY_RACK, DUPLICATES]);
+/// The controllers whose quantum the pacer releases at once.
+const BURSTS: Needs = Needs::Is("congestion_control", &["bbr", "bbr3"]);
+/// The controllers that have another factor for ECN echoes.
+const ABE: Needs = Needs::All(&[
+    Needs::Is("ecn", &["true"]),
+    Needs::Is("congestion_control", &["reno", "cubic"]),
+    Needs::IsNot("recovery", &["westwood_module"]),
+]);
+const PACED: Needs = Needs::Is("pacing", &["true"]);
+const TSO: Needs = Needs::Any(&[
+    Needs::All(&[Needs::Is("tso", &["true"]), PACED]),
+    Needs::Is("small_queues", &["true"]),
+]);
+const QUICK_START: Needs = Needs::IsNot("quick_start", &["0bps"]);
+const GROWTH: Needs = Needs::Any(&[Needs::Is("syn", &["true"]), Needs::Is("recovery", &["reno"])]);
+
 /// What may undo a reduction, with recovery `rack`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UndoBy {
@@ -184,49 +225,49 @@ params::options! {
         max_burst: u32 = Integer(0, 1 << 30), ["0"],
             "most packets sent in response to one event; 0 for no bound";
         gso_max_segs: u32 = Integer(1, 65_535), ["1", "65535"],
-            "most segments that the pacer releases at once for a controller with a quantum (`bbr`)";
+            "most segments that the pacer releases at once for a controller with a quantum (`bbr`)", needs BURSTS;
         syn: bool = Switch, ["true"], "packet 0 is a SYN without data";
         delay_growth: bool = Switch, ["true"],
-            "with a SYN (and in the recovery of ns-2's Vegas) the window is 1 until the first ACK, then `initial_window`";
+            "with a SYN (and in the recovery of ns-2's Vegas) the window is 1 until the first ACK, then `initial_window`", needs GROWTH;
         delayed_ack: bool = Switch, ["false", "true"],
             "the receiver acknowledges every second segment (`ack_every`), or after `ack_delay`";
         ack_delay: Span = Range(Unit::Time, "40ms", "0s", "1000000s"), ["\"100ms\"", "\"40ms\""],
-            "delay of an ACK with `delayed_ack`; where it adapts, the smallest";
+            "delay of an ACK with `delayed_ack`; where it adapts, the smallest", needs DELAYED;
         ack_delay_max: Span = Range(Unit::Time, "200ms", "0s", "1000000s"), ["\"100ms\"", "\"200ms\""],
-            "largest delay of an ACK where it adapts, with recovery `rack`; equal to `ack_delay` for a fixed delay", needs "recovery = \"rack\"";
+            "largest delay of an ACK where it adapts, with recovery `rack`; equal to `ack_delay` for a fixed delay", needs ADAPTED;
         quick_acks: u32 = Integer(0, 1 << 20), ["0", "16"],
-            "ACKs that are not delayed at the start, and after a gap longer than the retransmission timeout";
-        ack_every: u32 = Integer(1, 1 << 20), ["2"], "segments that one ACK acknowledges with `delayed_ack`";
+            "ACKs that are not delayed at the start, and after a gap longer than the retransmission timeout", needs DELAYED;
+        ack_every: u32 = Integer(1, 1 << 20), ["2"], "segments that one ACK acknowledges with `delayed_ack`", needs DELAYED;
         ack_compression: bool = Switch, ["false", "true"],
-            "with SACK: after three duplicate ACKs the receiver combines up to 44 further ones within 5 % of a round trip, at most 1 ms, and 0.1 ms (compressed SACKs of Linux)", needs "recovery = \"sack\" or \"rack\" with sack = true";
+            "with SACK: after three duplicate ACKs the receiver combines up to 44 further ones within 5 % of a round trip, at most 1 ms, and 0.1 ms (compressed SACKs of Linux)", needs SACKS;
         moderate_rcvbuf: bool = Switch, ["false", "true"],
-            "with `delayed_ack`: no ACK is delayed while the receive window of Linux would grow, which is so in slow start (receive buffer auto-tuning of Linux)";
+            "with `delayed_ack`: no ACK is delayed while the receive window of Linux would grow, which is so in slow start (receive buffer auto-tuning of Linux)", needs DELAYED;
         limited_transmit: bool = Switch, ["true"],
-            "a new segment on each of the first two duplicate ACKs (RFC 3042)";
+            "a new segment on each of the first two duplicate ACKs (RFC 3042)", needs LIMITED;
         sack: bool = Switch, ["true"],
-            "selective acknowledgements (RFC 2018), with recoveries `sack` and `rack`";
+            "selective acknowledgements (RFC 2018), with recoveries `sack` and `rack`", needs SACK_RECOVERY;
         dsack: bool = Switch, ["false", "true"],
-            "the receiver reports duplicates (RFC 2883), with recovery `rack`", needs "recovery = \"sack\" or \"rack\" with sack = true";
+            "the receiver reports duplicates (RFC 2883), with recovery `rack`", needs SACKS;
         sack_blocks: u32 = Integer(1, 4), ["3", "with `timestamps` 3, otherwise 4"],
-            "most SACK blocks of an ACK", needs "recovery = \"sack\" or \"rack\" with sack = true", else 3;
+            "most SACK blocks of an ACK", needs SACKS, else 3;
         reordering_window: ReorderingWindow = Word(ReorderingWindow::NAMES), ["\"adaptive\""],
-            "`rack`: a quarter of the smallest round-trip time, wider after DSACKs (RFC 8985 section 6.2); `static`: not wider; `none`: no reordering window", needs "recovery = \"rack\"";
+            "`rack`: a quarter of the smallest round-trip time, wider after DSACKs (RFC 8985 section 6.2); `static`: not wider; `none`: no reordering window", needs RACK_SACK;
         tail_loss_probe: bool = Switch, ["true"],
-            "`rack`: probe the end of the data for a loss (RFC 8985 section 7)", needs "recovery = \"rack\"";
+            "`rack`: probe the end of the data for a loss (RFC 8985 section 7)", needs RACK_SACK;
         reduction: ReductionKind = Word(ReductionKind::NAMES), ["\"prr\""],
-            "`rack`: how the window falls: proportional rate reduction of Linux, of RFC 9937, of RFC 6937 with slow start or conservative bound, or at once (RFC 6675)", needs "recovery = \"rack\"";
+            "`rack`: how the window falls: proportional rate reduction of Linux, of RFC 9937, of RFC 6937 with slow start or conservative bound, or at once (RFC 6675)", needs RACK;
         reduce_from: ReduceFrom = Word(ReduceFrom::NAMES), ["\"cwnd\""],
-            "`rack`: what a loss reduces: the window (Linux) or the flight size (RFC 5681)", needs "recovery = \"rack\"";
+            "`rack`: what a loss reduces: the window (Linux) or the flight size (RFC 5681)", needs RACK;
         undo: UndoBy = List(&Word(&["dsack", "timestamps", "frto"]), "[\"dsack\", \"frto\"]"), ["`[\"dsack\", \"timestamps\", \"frto\"]`"],
-            "`rack`: what may undo a reduction: DSACK (RFC 3708), timestamps (RFC 4015), F-RTO (RFC 5682)", needs "recovery = \"rack\"", else UndoBy { dsack: true, timestamps: true, frto: true };
+            "`rack`: what may undo a reduction: DSACK (RFC 3708), timestamps (RFC 4015), F-RTO (RFC 5682)", needs RACK, else UndoBy { dsack: true, timestamps: true, frto: true };
         rto_estimator: RtoEstimator = Word(RtoEstimator::NAMES), ["\"rfc6298\"", "\"linux\""],
-            "`rack`: estimator of the retransmission timeout", needs "recovery = \"rack\"";
+            "`rack`: estimator of the retransmission timeout", needs RACK;
         timer: TimerClock = Word(TimerClock::NAMES), ["\"exact\""],
-            "`rack`: exact timers, or jiffies of 4 ms and the timer wheel of Linux", needs "recovery = \"rack\"";
+            "`rack`: exact timers, or jiffies of 4 ms and the timer wheel of Linux", needs RACK;
         validation: Validation = Word(Validation::NAMES), ["\"linux\""],
-            "`rack`: a window that the application does not use does not grow, and shrinks after a timeout; `rfc7661`: it is kept for five minutes, and a loss reduces what was used (RFC 7661); `none`: it grows", needs "recovery = \"rack\"";
+            "`rack`: a window that the application does not use does not grow, and shrinks after a timeout; `rfc7661`: it is kept for five minutes, and a loss reduces what was used (RFC 7661); `none`: it grows", needs RACK;
         idle_restart: IdleRestart = Word(IdleRestart::NAMES), ["\"linux\""],
-            "`rack`: the window after an idle time longer than the timeout: halved for each timeout, the initial window (RFC 5681), or unchanged", needs "recovery = \"rack\"";
+            "`rack`: the window after an idle time longer than the timeout: halved for each timeout, the initial window (RFC 5681), or unchanged", needs RACK;
         min_rto: Span = Range(Unit::Time, "200ms", "0s", "1000000s"), ["\"200ms\""],
             "smallest retransmission timeout";
         max_rto: Span = Range(Unit::Time, "60s", "1ms", "1000000s"), ["\"60s\"", "\"120s\""],
@@ -236,21 +277,21 @@ params::options! {
         clock_tick: Span = Range(Unit::Time, "10ms", "0s", "1000000s"), ["\"10ms\"", "\"0s\""],
             "tick of the clock that measures round-trip times; 0 for an exact clock";
         clock_phase: Option<Span> = Range(Unit::Time, "3ms", "0s", "1000000s"), ["from the seed"],
-            "offset of that clock within a tick at the start";
+            "offset of that clock within a tick at the start", needs CLOCK;
         timestamps: bool = Switch, ["false", "true"],
             "every packet carries a timestamp, every ACK gives a round-trip sample (RFC 7323)";
         timestamp_quantum: Span = Range(Unit::Time, "1ms", "0s", "1000000s"), ["\"0s\"", "\"1ms\""],
-            "resolution of the receiver's timestamps; 0 for exact";
+            "resolution of the receiver's timestamps; 0 for exact", needs STAMPS;
         clock_rtt: bool = Switch, ["false"],
-            "the controller's round-trip samples are those of the retransmission clock: whole ticks of `clock_tick`";
+            "the controller's round-trip samples are those of the retransmission clock: whole ticks of `clock_tick`", needs NOT_RACK;
         integer_windows: bool = Switch, ["false", "true"],
-            "reductions truncate the window to a whole number (ns-2's `precisionReduce_ false`)";
+            "reductions truncate the window to a whole number (ns-2's `precisionReduce_ false`)", needs NS2_WINDOWS;
         impatient: bool = Switch, ["true"],
-            "NewReno: only the first partial ACK resets the retransmission timer (RFC 6582)";
+            "NewReno: only the first partial ACK resets the retransmission timer (RFC 6582)", needs NEWRENO;
         partial_deflation: bool = Switch, ["true"],
-            "NewReno: a partial ACK deflates the window by what it acknowledges";
+            "NewReno: a partial ACK deflates the window by what it acknowledges", needs NEWRENO;
         fast_retransmit_after_rto: bool = Switch, ["false"],
-            "duplicate ACKs of segments sent before a timeout can cause a fast retransmit (ns-2's `bugFix_ false`)";
+            "duplicate ACKs of segments sent before a timeout can cause a fast retransmit (ns-2's `bugFix_ false`)", needs DUPLICATES;
         ecn: bool = Switch, ["false"],
             "data packets are ECN-capable; an echo reduces the window at most once a round trip (RFC 3168)";
         ecn_feedback: EcnFeedback = Word(EcnFeedback::NAMES), ["\"classic\""],
@@ -258,14 +299,14 @@ params::options! {
         l4s: bool = Switch, ["false"],
             "ECN-capable packets carry ECT(1) instead of ECT(0) (RFC 9331); prague sets it";
         abe: bool = Switch, ["false"],
-            "an ECN echo multiplies the window by 0.8 instead of the controller's factor (RFC 8511)";
+            "an ECN echo multiplies the window by 0.8 instead of the controller's factor (RFC 8511)", needs ABE;
         pacing: bool = Switch, ["false"], "packets are sent at the rate window over round-trip time";
         pacing_gain: [f64; 2] = Row(&[Number(0.01, 100.0), Number(0.01, 100.0)], "[2.0, 1.2]"), ["`[2.0, 1.2]`"],
-            "factors of that rate, in slow start and after it", else [2.0, 1.2];
+            "factors of that rate, in slow start and after it", needs PACED, else [2.0, 1.2];
         tso: bool = Switch, ["false"],
-            "a sender that paces sends bursts: the bytes of 2^-`pacing_shift` s at its rate, at least 2 segments, at most 64 kB";
+            "a sender that paces sends bursts: the bytes of 2^-`pacing_shift` s at its rate, at least 2 segments, at most 64 kB", needs PACED;
         pacing_shift: u32 = Integer(0, 20), ["10"],
-            "of `tso` and `small_queues`; 10: bursts of 1 ms, as Linux on wires; 7: of 8 ms, as it does on Wi-Fi";
+            "of `tso` and `small_queues`; 10: bursts of 1 ms, as Linux on wires; 7: of 8 ms, as it does on Wi-Fi", needs TSO;
         small_queues: bool = Switch, ["false"],
             "a sender has at most 2 bursts of `tso` or the bytes of 2^-`pacing_shift` s at its rate in the queue and the device of its host (TCP small queues)";
         gro: bool = Switch, ["false"],
@@ -273,7 +314,7 @@ params::options! {
         quick_start: Rate = AtLeast(Unit::Rate, "1Mbps", "80kbps"), ["none"],
             "rate that the SYN requests from the routers of its path (RFC 4782)", else Rate::from_bps(0);
         quick_start_window: f64 = Number(1.0, 1e9), ["from the approved rate"],
-            "window after an approved request, segments", else 0.0;
+            "window after an approved request, segments", needs QUICK_START, else 0.0;
     }
     with {
         /// The profile for the differences without an option of their own.
@@ -344,6 +385,30 @@ impl Options {
         self.sack && matches!(self.recovery, Recovery::Sack | Recovery::Rack)
     }
 
+    /// The value of an option that other options need, as a table has it; none of another key.
+    pub fn needed(&self, key: &str) -> Option<String> {
+        Some(match key {
+            "recovery" => self.recovery.name().into(),
+            "clock_tick" => self.clock_tick.to_string(),
+            "quick_start" => self.quick_start.to_string(),
+            "profile" => if self.stack == StackProfile::Ns2 { "ns2" } else { "linux" }.into(),
+            switch => {
+                let on = match switch {
+                    "delayed_ack" => self.delayed_ack,
+                    "ecn" => self.ecn,
+                    "pacing" => self.pacing,
+                    "sack" => self.sack,
+                    "small_queues" => self.small_queues,
+                    "syn" => self.syn,
+                    "timestamps" => self.timestamps,
+                    "tso" => self.tso,
+                    _ => return None,
+                };
+                on.to_string()
+            }
+        })
+    }
+
     /// How the controllers of this flow count windows.
     pub fn arithmetic(&self) -> Arithmetic {
         let ns2 = self.stack == StackProfile::Ns2;
@@ -366,6 +431,16 @@ mod tests {
         }
         assert_eq!(Recovery::from_name("none"), None);
         assert_eq!(Validation::NAMES, ["linux", "rfc7661", "none"]);
+    }
+
+    #[test]
+    fn what_options_need_has_a_value() {
+        let options = Options::linux();
+        for key in Options::KEYS.iter().flat_map(|key| key.needs.keys()) {
+            assert!(key == "congestion_control" || options.needed(key).is_some(), "{key}");
+        }
+        assert_eq!(options.needed("clock_tick").as_deref(), Some("0s"));
+        assert_eq!(options.needed("quick_start").as_deref(), Some("0bps"));
     }
 
     #[test]

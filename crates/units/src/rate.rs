@@ -47,17 +47,41 @@ impl Rate {
     }
     /// The units in which text names it.
     pub fn units() -> Vec<&'static str> {
-        names(RATES)
+        [names(RATES), names(OTHER_NAMES)].concat()
     }
 }
 
 const RATES: &[(&str, u64)] =
     &[("bps", 1), ("kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
 
+/// Other names of these units: as results have them, as iperf3 and others write them, as tc does.
+const OTHER_NAMES: &[(&str, u64)] = &[
+    ("b/s", 1),
+    ("kb/s", 1_000),
+    ("Mb/s", 1_000_000),
+    ("Gb/s", 1_000_000_000),
+    ("Tb/s", 1_000_000_000_000),
+    ("bit/s", 1),
+    ("kbit/s", 1_000),
+    ("Mbit/s", 1_000_000),
+    ("Gbit/s", 1_000_000_000),
+    ("Tbit/s", 1_000_000_000_000),
+    ("bit", 1),
+    ("kbit", 1_000),
+    ("mbit", 1_000_000),
+    ("Mbit", 1_000_000),
+    ("gbit", 1_000_000_000),
+    ("Gbit", 1_000_000_000),
+    ("Kbps", 1_000),
+    ("mbps", 1_000_000),
+    ("gbps", 1_000_000_000),
+];
+
 impl FromStr for Rate {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Rate, UnitError> {
-        suffixed(text, RATES, "a rate such as \"80kbps\" or \"2.5Mbps\"").map(Rate)
+        let expected = "a rate such as \"80kbps\", \"2.5Mbps\" or \"2.5 Mb/s\" (bits a second: bps, kbps, Mbps, Gbps)";
+        suffixed(text, &[RATES, OTHER_NAMES].concat(), expected).map(Rate)
     }
 }
 
@@ -87,7 +111,12 @@ mod tests {
         assert_eq!("2.5Mbps".parse::<Rate>().unwrap().bps(), 2_500_000);
         assert_eq!(Rate::from_bps(80_000).to_string(), "80kbps");
         assert_eq!(Rate::from_bps(0).to_string(), "0bps");
-        assert!("80kb".parse::<Rate>().is_err());
+        for text in ["10Mbps", "10 Mb/s", "10Mbit/s", "10 mbit", "10mbps", "10000 kbit/s"] {
+            assert_eq!(text.parse(), Ok(Rate::from_bps(10_000_000)), "{text}");
+        }
+        for text in ["80kb", "10MBps", "10MB/s", "10M", "10"] {
+            assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
         assert_eq!(Rate::from_bps(8_000_000).bytes_in(Span::from_ms(1)), 1000);
     }
 }

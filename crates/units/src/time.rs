@@ -119,6 +119,8 @@ const SPANS: &[(&str, u64)] = &[
     ("ps", 1),
     ("ns", 1_000),
     ("us", 1_000_000),
+    ("µs", 1_000_000),
+    ("μs", 1_000_000),
     ("ms", 1_000_000_000),
     ("s", PS_PER_S),
     ("min", 60 * PS_PER_S),
@@ -134,7 +136,7 @@ impl FromStr for Span {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, size) = *SPANS[..5].iter().rev().find(|(_, size)| self.0 >= *size).unwrap_or(&SPANS[4]);
+        let (unit, size) = *SPANS.iter().rev().find(|(name, size)| name.is_ascii() && *size <= PS_PER_S && self.0 >= *size).unwrap_or(&("s", PS_PER_S));
         write!(f, "{}{unit}", self.0 as f64 / size as f64)
     }
 }

@@ -30,6 +30,11 @@ impl CongestionControl {
         )
     }
 
+    /// Whether it is not one of the registered controllers.
+    pub(crate) fn is_external(&self) -> bool {
+        !matches!(self, CongestionControl::Registered(..))
+    }
+
     /// Its name in outcomes.
     pub fn name(&self) -> &str {
         match self {

@@ -1,6 +1,7 @@
 //! A scenario's text as a tree in which every value has its place in the text.
 
 use crate::error::{Origin, ScenarioError, Source};
+use crate::foreign::foreign_kind;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -79,16 +80,18 @@ fn rename(item: &mut TomlItem, origin: &Origin) {
     }
 }
 
-struct Lines {
+struct Lines<'a> {
     source: Arc<Source>,
+    text: &'a str,
     /// Offsets of the newlines.
     ends: Vec<usize>,
 }
 
-impl Lines {
-    fn new(source: Arc<Source>, text: &str) -> Lines {
+impl<'a> Lines<'a> {
+    fn new(source: Arc<Source>, text: &'a str) -> Lines<'a> {
         Lines {
             source,
+            text,
             ends: text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(i, _)| i).collect(),
         }
     }
@@ -98,6 +101,10 @@ impl Lines {
     }
 
     fn syntax(&self, error: &toml::de::Error) -> ScenarioError {
+        if let Some(kind) = foreign_kind(self.text.as_bytes()) {
+            let message = format!("is {kind}, and no scenario (TOML); it cannot be read here");
+            return ScenarioError::new(&self.at(0), "", message);
+        }
         let offset = error.span().map_or(0, |span| span.start);
         let mut message = format!("not TOML: {}", error.message());
         if message.contains("must be quoted") {

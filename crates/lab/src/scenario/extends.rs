@@ -4,6 +4,7 @@ use super::assign::assign_parts;
 use super::document::{TomlItem, TomlValue, parse};
 use super::key::key_parts;
 use super::renamed::rename_keys;
+use super::short::write_out_short_forms;
 use crate::error::{ScenarioError, Source};
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ const NO_BASE: &str = "is for a scenario that extends another one; write the val
 fn extended(source: Arc<Source>, text: &str, depth: u32) -> Result<TomlItem, ScenarioError> {
     let mut document = parse(source.clone(), text)?;
     rename_keys(&mut document, "")?;
+    write_out_short_forms(&mut document);
     let TomlValue::Table(entries) = &mut document.value else { return Ok(document) };
     let mut take =
         |name| entries.iter().position(|(key, _)| key == name).map(|index| entries.remove(index).1);

@@ -13,8 +13,9 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
     let mut goals: Vec<(Time, usize, [f64; 3])> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let refuse = |what: String| format!("line {}: {what}", number + 1);
-        let words: Vec<&str> =
-            line.split_ascii_whitespace().map(|w| w.trim_matches(['"', '{', '}'])).collect();
+        // The quotes may stand alone: "$ns at 1.0 " $node_(0) setdest 1 2 3 "".
+        let words = line.split_ascii_whitespace().map(|w| w.trim_matches(['"', '{', '}']));
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let node = |word: &str| -> Result<usize, String> {
             let inner = word.strip_prefix("$node_(").and_then(|w| w.strip_suffix(')'));
             let node: usize = inner
@@ -33,7 +34,7 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
             [who, "set", axis @ ("X_" | "Y_"), place] if who.starts_with("$node_(") => {
                 places[node(who)?][(axis == "Y_") as usize] = Some(value(place)?);
             }
-            ["$ns_", "at", when, who, "setdest", x, y, speed] => {
+            ["$ns_" | "$ns", "at", when, who, "setdest", x, y, speed] => {
                 let at = value(when)?;
                 if !(0.0..=1e7).contains(&at) {
                     return Err(refuse(format!("time {when} is not from 0 to 10000000")));
@@ -45,7 +46,7 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
                 goals.push((Time::ZERO + Span::from_seconds(at), node(who)?, goal));
             }
             _ if !line.trim_start().starts_with('#') && MEANT.iter().any(|word| words.contains(word)) => {
-                let forms = "$node_(N) set X_ METRES, or $ns_ at SECONDS \"$node_(N) setdest X Y SPEED\"";
+                let forms = "$node_(N) set X_ METRES, or $ns_ (or $ns) at SECONDS \"$node_(N) setdest X Y SPEED\"";
                 return Err(refuse(format!("unknown form of line; write {forms}")));
             }
             _ => {}
@@ -85,6 +86,13 @@ mod tests {
         assert!((at(0, 2.5)[0] - 12.5).abs() < 1e-9);
         // With speed zero the node does not move.
         assert_eq!(at(0, 9.0), [15.0, 20.0]);
+    }
+
+    #[test]
+    fn the_simulator_may_be_called_ns() {
+        let other = TEXT.replace("$ns_", "$ns").replace("\"$node", "\" $node").replace("\"\n", " \"\n");
+        let at = |text: &str| parse(text, 2).unwrap()[0].at(Time::ZERO + Span::from_seconds(2.5));
+        assert_eq!(at(&other), at(TEXT));
     }
 
     #[test]

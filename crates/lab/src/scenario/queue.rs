@@ -3,13 +3,20 @@
 use super::advice;
 use super::document::TomlValue;
 use super::table::TableReader;
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, nearest};
 use net::qdisc::{Queue, disciplines};
+use units::Limit;
 
 /// The queue that `reader`'s table names, if any.
 pub(crate) fn read_queue(reader: &TableReader<'_>) -> Result<Option<Queue>, ScenarioError> {
     if let Some(TomlValue::Text(kind)) = reader.get("queue").map(|item| &item.value) {
-        let message = format!("must be a table: write {{ kind = \"{kind}\", limit = \"50p\" }}");
+        let message = match kind.parse::<Limit>() {
+            Ok(_) => format!("must be a queue discipline: write {{ kind = \"droptail\", limit = \"{kind}\" }}"),
+            Err(_) => {
+                let names = disciplines().map(|discipline| discipline.name());
+                format!("unknown queue \"{kind}\"; {}", nearest(kind, names))
+            }
+        };
         return Err(reader.error("queue", message));
     }
     let Some(queue) = reader.table("queue")? else { return Ok(None) };

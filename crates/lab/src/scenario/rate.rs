@@ -2,6 +2,7 @@
 
 use super::model::RateVariation;
 use super::table::TableReader;
+use super::rate_log;
 use super::{
     cellular::{self, CELLULAR_RATE},
     wifi::{self, WIFI_RATE},
@@ -16,7 +17,7 @@ use units::{Rate, Span, Time};
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Eleven days.
-const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
+pub(super) const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
 /// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
@@ -98,31 +99,15 @@ fn read_random_steps(table: &TableReader<'_>, values: &Values) -> Result<(Rate, 
     Ok((mean, RateVariation::RandomSteps { interval: values.read("interval"), min, max }))
 }
 
-/// Reads the steps from a file with lines `time_s,bps`.
+/// Reads the steps from a log of the rate.
 fn read_file(table: &TableReader<'_>, values: &Values) -> Result<(Rate, RateVariation)> {
     let (path, text) = named_file(table)?;
-    let refuse = |line: usize, message: &str| {
-        table.error("file", format!("{}:{}: {message}", path.display(), line + 1))
-    };
+    let refuse =
+        |line: usize, message: &str| table.error("file", format!("{}:{line}: {message}", path.display()));
     let mut steps = RateSteps { steps: Vec::new(), period: Span::ZERO };
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    for (number, line) in lines.filter(|(number, line)| *number > 0 || line.trim() != "time_s,bps") {
-        let values = line
-            .split_once(',')
-            .and_then(|(at, bps)| Some((at.trim().parse::<f64>().ok()?, bps.trim().parse::<f64>().ok()?)));
-        let Some((at, bps)) = values.filter(|(at, bps)| {
-            (0.0..=LONGEST_DELAY.seconds()).contains(at) && (0.0..=FASTEST.bps() as f64).contains(bps)
-        }) else {
-            return Err(refuse(
-                number,
-                "must be a time in seconds and a rate in bits per second, such as 0.5,2e6",
-            ));
-        };
+    for (line, at, bps) in rate_log::rows(&text).map_err(|(line, message)| refuse(line, &message))? {
         let at = Time::ZERO + Span::from_seconds(at);
-        steps.push(at, Rate::from_bps(bps as u64)).map_err(|message| refuse(number, message))?;
-    }
-    if steps.steps.is_empty() {
-        return Err(table.error("file", format!("{}: has no line", path.display())));
+        steps.push(at, Rate::from_bps(bps as u64)).map_err(|message| refuse(line, message))?;
     }
     let steps = steps.repeated(values).map_err(|mistake| table.mistake(mistake))?;
     mean_of(table, "file", steps)

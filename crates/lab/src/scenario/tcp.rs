@@ -28,9 +28,6 @@ const PROFILE: Key = key(
     "the defaults of all other options: ns-2.35, or Linux",
 );
 
-/// What the options of recovery `rack` need.
-const NEEDS_RACK: &str = "recovery = \"rack\"";
-
 impl TcpFlow {
     /// The signals that its controller requires.
     fn needs(&self) -> Signals {
@@ -61,7 +58,7 @@ impl TcpFlow {
     /// What its controller misses among its options, as a message.
     pub(crate) fn unmet_option(&self) -> Option<String> {
         let lacks = missing_option(&self.options, self.needs());
-        lacks.map(|lacks| format!("{} needs {lacks}", self.control.name()))
+        lacks.map(|lacks| format!("{} {lacks}", self.control.name()))
     }
 
     /// The routers that its controller needs and that are not in `routers`.
@@ -79,20 +76,36 @@ impl TcpFlow {
     }
 }
 
-/// What a controller that needs `needs` misses among the options of its flow.
+/// What a controller that needs `needs` misses among the options of its flow. The routers of the path are a matter of
+/// [`TcpFlow::missing_router`]; without a fine clock a controller does not retransmit by itself.
 pub(crate) fn missing_option(options: &Options, needs: Signals) -> Option<&'static str> {
+    const WORDS: [(Signals, &str); 6] = [
+        (
+            Signals::ECN_PER_PACKET,
+            "needs marks per packet: write ecn = true and ecn_feedback = \"per_packet\"",
+        ),
+        (Signals::L4S, "needs packets with ECT(1): write l4s = true"),
+        (
+            Signals::SEGMENT_COUNTS,
+            "needs counts of delivered and lost segments: write recovery = \"rack\"",
+        ),
+        (Signals::RECEIVER_TIME, "needs the receiver's clock: write timestamps = true"),
+        (Signals::LOSSES, "needs each lost segment: write recovery = \"rack\""),
+        (Signals::DELIVERIES, "needs each delivered segment: write recovery = \"rack\""),
+    ];
+    let always = Signals::RATE.and(Signals::PACING).and(Signals::TIMER).and(Signals::SENT).and(Signals::FINE_CLOCK);
+    let routers = Signals::ROUTER_RATE.and(Signals::ROUTER_FEEDBACK);
+    let counts = Signals::SEGMENT_COUNTS.and(Signals::LOSSES).and(Signals::DELIVERIES);
     let per_packet = options.ecn && options.ecn_feedback == EcnFeedback::PerPacket;
-    if needs.has(Signals::ECN_PER_PACKET) && !per_packet {
-        return Some("marks per packet: write ecn = true and ecn_feedback = \"per_packet\"");
-    }
-    if needs.has(Signals::L4S) && !options.l4s {
-        return Some("packets with ECT(1): write l4s = true");
-    }
-    if needs.has(Signals::SEGMENT_COUNTS) && options.recovery != Recovery::Rack {
-        return Some("counts of delivered and lost segments: write recovery = \"rack\"");
-    }
-    (needs.has(Signals::RECEIVER_TIME) && !options.receiver_time())
-        .then_some("the receiver's clock: write timestamps = true")
+    let provided = [
+        (per_packet, Signals::ECN_PER_PACKET),
+        (options.l4s, Signals::L4S),
+        (options.recovery == Recovery::Rack, counts),
+        (options.receiver_time(), Signals::RECEIVER_TIME),
+    ];
+    let provided = provided.iter().filter(|(provided, _)| *provided);
+    let provided = provided.fold(always.and(routers), |signals, (_, signal)| signals.and(*signal));
+    needs.missing(provided, WORDS)
 }
 
 /// The tables with the options of a flow.
@@ -159,28 +172,35 @@ impl TcpLayers<'_> {
         self.layer_with(key)?.map_or(Ok(()), |layer| Err(layer.error(key, "needs ecn = true")))
     }
 
-    /// Fails if an option is given that the recovery does not use. An option of `[tcp]` may serve other flows than one
-    /// that chooses its own recovery.
+    /// Fails, or gives advice, if an option is given that has no effect with the others. An option of `[tcp]` may serve other
+    /// flows than one that chooses itself what the option needs.
     fn check_effect(&self, flow: &TcpFlow) -> Result<()> {
         let o = &flow.options;
         let flow_table = self.flow_keys()?;
-        let own_recovery = flow_table.iter().any(|key| ["recovery", "profile"].contains(key));
-        let rack = o.recovery == Recovery::Rack;
-        let recovery = format!("recovery = \"{}\"", o.recovery.name());
-        let without_sack =
-            if matches!(o.recovery, Recovery::Sack | Recovery::Rack) { "sack = false" } else { &recovery };
-        for key in Options::KEYS.iter().filter(|key| flow_table.contains(&key.name) || !own_recovery) {
-            let (used, with) = match key.needs {
-                "" => continue,
-                NEEDS_RACK => (rack, recovery.as_str()),
-                _ => (o.reports(), without_sack),
-            };
-            let Some(layer) = self.layer_with(key.name)?.filter(|_| !used) else { continue };
-            let message = format!("has no effect with {with}: remove it, or write {}", key.needs);
-            return Err(layer.error(key.name, message));
+        let paces = flow.control.needs(&flow_info(o, false, 0)).has(Signals::PACING);
+        let value = |key: &str| match key {
+            // A controller of the user may do what those that are listed do.
+            "congestion_control" if flow.control.is_external() => String::new(),
+            "congestion_control" => flow.control.name().to_string(),
+            "pacing" if paces => true.to_string(),
+            key => o.needed(key).unwrap_or_default(),
+        };
+        for key in Options::KEYS {
+            let chosen = || key.needs.keys().iter().chain(&["profile"]).any(|other| flow_table.contains(other));
+            let Some(unmet) = key.needs.unmet(&value) else { continue };
+            if !flow_table.contains(&key.name) && chosen() {
+                continue;
+            }
+            let Some(layer) = self.layer_with(key.name)? else { continue };
+            let message = format!("has no effect with {}: remove it, or write {}", unmet.because, unmet.remedy);
+            let error = layer.error(key.name, message);
+            if unmet.required {
+                return Err(error);
+            }
+            advice::give(error);
         }
         let restarts = o.idle_restart != IdleRestart::None;
-        if rack && restarts && o.validation == Validation::Rfc7661 {
+        if o.recovery == Recovery::Rack && restarts && o.validation == Validation::Rfc7661 {
             let key = "idle_restart";
             let message = "has no effect with validation = \"rfc7661\", which keeps the window: remove it";
             return self.layer_with(key)?.map_or(Ok(()), |layer| Err(layer.error(key, message)));
@@ -190,8 +210,15 @@ impl TcpLayers<'_> {
 
     /// Gives advice on options without effect: those of windows and pacing with a controller that sets both itself.
     fn advise_unused(&self, flow: &TcpFlow) -> Result<()> {
-        const UNUSED: [&str; 7] =
-            ["initial_ssthresh", "reduction", "validation", "idle_restart", "abe", "pacing", "pacing_gain"];
+        const UNUSED: [&str; 7] = [
+            "initial_ssthresh",
+            "reduction",
+            "reduce_from",
+            "validation",
+            "idle_restart",
+            "pacing",
+            "pacing_gain",
+        ];
         if !flow.control.owns_window(&flow_info(&flow.options, false, 0)) {
             return Ok(());
         }

@@ -10,6 +10,11 @@ use units::Span;
 /// Time between two states of a table, s. With it the error of cubic interpolation is a few centimetres.
 const STEP_S: f64 = 30.0;
 
+/// Characters of a line of elements.
+const LONGEST: usize = 69;
+/// The shortest line that is taken for one of elements, so that one which was cut is told.
+const SHORTEST: usize = 30;
+
 /// Reads the satellites of `text`, with or without name lines, for `length` from `epoch` on, which is relative to
 /// time 0.
 pub(crate) fn read(text: &str, epoch: Span, length: Span) -> Result<Vec<Motion>, String> {
@@ -17,20 +22,27 @@ pub(crate) fn read(text: &str, epoch: Span, length: Span) -> Result<Vec<Motion>,
     let mut elements = Vec::new();
     while let Some((number, line)) = lines.next() {
         let refuse = |what: &str| format!("line {}: {what}", number + 1);
-        match line.get(..2) {
+        // A line of elements has 69 characters; "1 22" can also be a header or a name.
+        match line.get(..2).filter(|_| line.len() >= SHORTEST) {
             Some("1 ") => {}
             Some("2 ") => return Err(refuse("the second of two lines without the first")),
             _ => continue, // a name
         }
-        let second = lines.next().map(|(_, line)| line).filter(|line| line.starts_with("2 "));
+        let (second_number, second) = lines.next().unwrap_or((number, ""));
+        let second = Some(second).filter(|line| line.starts_with("2 "));
         let second = second.ok_or_else(|| refuse("the first of two lines without the second"))?;
         // The crate expects ASCII text and a digit at the end.
         let plain = |line: &str| {
             line.bytes().all(|b| (b' '..=b'~').contains(&b)) && line.ends_with(|c: char| c.is_ascii_digit())
         };
-        if !(plain(line) && plain(second)) {
-            return Err(refuse("no two-line elements: a line must be plain text and end with its checksum"));
+        for (number, line) in [(number, line), (second_number, second)] {
+            if !plain(line) {
+                let message = "no two-line elements: a line must be plain text and end with its checksum";
+                return Err(format!("line {}: {message}", number + 1));
+            }
         }
+        // Some programs write one digit more for the number of revolutions, so that the line has 70 characters.
+        let [line, second] = [line, second].map(|line| line.get(..LONGEST.min(line.len())).unwrap_or(line));
         let state = sgp4::Elements::from_tle(None, line.as_bytes(), second.as_bytes())
             .map_err(|error| refuse(&format!("no two-line elements: {error}")))?;
         elements.push(state);

@@ -38,7 +38,7 @@ impl Environment {
             opened.ok_or_else(|| format!("flow \"{name}\": its congestion_control is not \"policy\""))?;
             let controller = plan.action.controller.unwrap_or("policy");
             serve_policy(&mut run, *flow)
-                .map_err(|lacks| format!("flow \"{name}\": {controller} needs {lacks}"))?;
+                .map_err(|lacks| format!("flow \"{name}\": {controller} {lacks}"))?;
         }
         Ok(Environment { run, flows, plan, at: Time::ZERO, active: Vec::new() })
     }
@@ -174,7 +174,7 @@ fn advance_unmeasured(run: &mut Run, events: u64, until: Time) -> bool {
 fn serve_policy(run: &mut Run, flow: u32) -> Result<(), &'static str> {
     let needs = with_policy(run, flow, |policy| cc::Controller::needs(policy)).unwrap_or(Signals::NONE);
     if needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK) {
-        return Err("the routers of its path, which no environment sets up");
+        return Err("needs the routers of its path, which no environment sets up");
     }
     each!(&mut run.inner, simulation => match simulation.endpoints[flow as usize] {
         Endpoints::Tcp(index) => {
@@ -184,7 +184,7 @@ fn serve_policy(run: &mut Run, flow: u32) -> Result<(), &'static str> {
             }
             sender.prepare(needs);
             if !sender.accepts(needs) {
-                return Err("another loss recovery");
+                return Err("needs another loss recovery");
             }
             let policy = sender.controller().clone();
             sender.change_controller(&mut flow_context!(simulation, flow), policy);

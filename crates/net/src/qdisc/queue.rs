@@ -60,6 +60,10 @@ impl Queue {
                 let bytes = (n * rate.bytes_in(rtt) as f64) as u64;
                 packet.map_or(Limit::Bytes(bytes), |packet| Limit::Packets(bytes / packet))
             }
+            Limit::Time(span) => {
+                let bytes = rate.bytes_in(span);
+                packet.map_or(Limit::Bytes(bytes), |packet| Limit::Packets(bytes / packet))
+            }
             fixed => fixed,
         })
     }

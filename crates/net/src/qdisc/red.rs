@@ -420,7 +420,7 @@ mod tests {
             let (packets, bytes) = match limit {
                 Limit::Bytes(n) => (u64::MAX, n),
                 Limit::Packets(n) => (n, u64::MAX),
-                Limit::Bdp(_) => (u64::MAX, u64::MAX),
+                Limit::Bdp(_) | Limit::Time(_) => (u64::MAX, u64::MAX),
             };
             let (rate, delay) = (Rate::from_bps(bps), Span::from_ms(ms));
             RedConfig::at(&values, &LinkInfo { rate, delay, packets, bytes, stream: &stream })

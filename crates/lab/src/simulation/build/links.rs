@@ -279,7 +279,7 @@ fn several(limit: Limit, queues: u64) -> Limit {
     match limit {
         Limit::Packets(packets) => Limit::Packets(packets.saturating_mul(queues)),
         Limit::Bytes(bytes) => Limit::Bytes(bytes.saturating_mul(queues)),
-        Limit::Bdp(_) => limit,
+        Limit::Bdp(_) | Limit::Time(_) => limit,
     }
 }
 
@@ -288,7 +288,7 @@ pub(in crate::simulation) fn longer(limit: Limit, count: u32) -> Limit {
     match limit {
         Limit::Packets(packets) => Limit::Packets(packets + count as u64),
         Limit::Bytes(bytes) => Limit::Bytes(bytes + 65_535 * count as u64),
-        Limit::Bdp(_) => limit,
+        Limit::Bdp(_) | Limit::Time(_) => limit,
     }
 }
 
