@@ -16,8 +16,9 @@ from ackclock.files import BadInput
 from ackclock.metrics import metric
 from ackclock.plot.studies import KINDS, Choice, study_figure
 from ackclock.plot.style import COLOURS
-from ackclock.plot.table import StudyTable, named
+from ackclock.plot.table import StudyTable
 from ackclock.study import Store, Study, sweep
+from ackclock.study.axes import named
 from ackclock.study.executors import Local
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

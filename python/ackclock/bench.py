@@ -20,6 +20,8 @@ from rich.table import Table
 from ackclock import _core
 from ackclock.text import PlainConsole
 
+SCHEDULERS = ("Calendar", "Heap", "List", "Map")
+"""Event schedulers of ns-2; Calendar is its default."""
 NS2_FLOW_COUNTS = (1, 10, 100, 1000)
 ACKCLOCK_FLOW_COUNTS = (10_000, 100_000)
 SECONDS = 100.0
@@ -51,6 +53,8 @@ class FlowCountResult:
     flows: int
     ours: list[Measurement]
     theirs: list[Measurement]
+    scheduler: str = ""
+    """The scheduler of ns-2, its fastest with this number of flows."""
 
     @property
     def ratios(self) -> list[float]:
@@ -86,20 +90,32 @@ def ns2_script() -> Path | None:
     return script if script.exists() and shutil.which("ns") else None
 
 
+def ns2_command(flows: int, seconds: float, rate_bps: int, scheduler: str) -> list[str]:
+    """The benchmark in ns-2."""
+    keys = {"n": flows, "dur": f"{seconds:g}", "mbps": rate_bps // 1_000_000, "scheduler": scheduler}
+    return ["ns", str(ns2_script()), *(f"{key}={value}" for key, value in keys.items())]
+
+
+def fastest_scheduler(flows: int, seconds: float, rate_bps: int) -> str:
+    """The scheduler with which ns-2 takes the least CPU time, from a fifth of the run."""
+    runs = {name: _run(ns2_command(flows, seconds / 5, rate_bps, name)) for name in SCHEDULERS}
+    return max(runs, key=lambda name: runs[name].speed)
+
+
 def measure(flows: int, repeat: int, quick: bool, console: PlainConsole) -> FlowCountResult:
     """Run the benchmark with `flows` flows `repeat` times, alternating with ns-2."""
     large = flows > max(NS2_FLOW_COUNTS)
     seconds = (LARGE_SECONDS if large else SECONDS) / (10 if quick else 1)
     rate = LARGE_RATE_BPS if large else RATE_BPS
-    script = None if large else ns2_script()
+    beside = not large and ns2_script() is not None
     mine, theirs = [], []
     with console.status(f"{flows:,} flows"):
+        scheduler = fastest_scheduler(flows, seconds, rate) if beside else ""
         for _ in range(repeat):
             mine.append(ours(flows, seconds, rate))
-            if script is not None:
-                command = ["ns", str(script), f"n={flows}", f"dur={seconds:g}", f"mbps={rate // 1_000_000}"]
-                theirs.append(_run(command))
-    return FlowCountResult(flows, mine, theirs)
+            if beside:
+                theirs.append(_run(ns2_command(flows, seconds, rate, scheduler)))
+    return FlowCountResult(flows, mine, theirs, scheduler)
 
 
 def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) -> int:
@@ -123,7 +139,17 @@ def main(flows: list[int] | None, *, repeat: int, quick: bool, as_json: bool) ->
 def table(results: list[FlowCountResult], floor: int) -> Table:
     """A table of medians, with minimum and maximum of the ratio, and the memory of each flow after the first."""
     table = Table(title="Packet-hops per CPU second, millions", title_justify="left", box=None, pad_edge=False)
-    for name in ("flows", "ackclock", "ns-2", "ratio", "min-max", "goodput difference", "events/hop", "memory/flow"):
+    for name in (
+        "flows",
+        "ackclock",
+        "ns-2",
+        "its scheduler",
+        "ratio",
+        "min-max",
+        "goodput difference",
+        "events/hop",
+        "memory/flow",
+    ):
         table.add_column(name, justify="right")
     for c in results:
         speed = statistics.median(m.speed for m in c.ours) / 1e6
@@ -132,12 +158,13 @@ def table(results: list[FlowCountResult], floor: int) -> Table:
             off = c.ours[0].goodput_bps / c.theirs[0].goodput_bps - 1
             row.append(f"{statistics.median(m.speed for m in c.theirs) / 1e6:.2f}")
             row += [
+                c.scheduler,
                 f"{statistics.median(c.ratios):.1f}",
                 f"{min(c.ratios):.1f}-{max(c.ratios):.1f}",
                 f"{off * 100:+.2f} %",
             ]
         else:
-            row += ["-"] * 4
+            row += ["-"] * 5
         memory = (c.ours[0].peak_bytes - floor) / c.flows
         row += [
             f"{c.ours[0].events / c.ours[0].packet_hops:.2f}",

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from ackclock.assignment import Override, assigned_value, assignment, last_name
 from ackclock.files import BadInput
+from ackclock.shipped import locate
 
 PREFIX = "#s="
 PREFIXES = (PREFIX, "#compare=")
@@ -53,7 +54,7 @@ def share(path: str | Path, text: str, overrides: Sequence[Override] = (), seed:
         shared["set"] = list(map(str, overrides))
     if seed is not None:
         shared["seed"] = seed
-    files = {name: _content(Path(path).parent / name) for name in sorted(set(_files(Path(path), text)))}
+    files = {name: _content(disk) for name, disk in sorted(set(_files(Path(path), text)))}
     for name in sorted(set(_assigned_files(overrides))):
         if files.setdefault(name, content := _content(Path(name))) != content:
             raise BadInput(f"--set names another {name} than the scenario; a link holds one file of a name")
@@ -71,6 +72,8 @@ class NamedFile(NamedTuple):
     value: str
     name: PurePosixPath
     """The path relative to the folder of the first scenario."""
+    disk: Path
+    """Where the file is."""
 
 
 def named_files(path: Path, text: str, folder: PurePosixPath = HERE) -> Iterator[NamedFile]:
@@ -85,17 +88,22 @@ def named_files(path: Path, text: str, folder: PurePosixPath = HERE) -> Iterator
     for key, value in texts(document):
         if key not in (*NAMES_FILE, "python"):
             continue
-        named = NamedFile(path, key, value, folder / value)
+        shipped = key == "extends" and value.startswith("@")
+        disk = Path(locate(value)) if shipped else path.parent / value
+        named = NamedFile(path, key, value, folder / value, disk)
         yield named
         if key == "extends":
-            base = path.parent / value
-            yield from named_files(base, base.read_text(encoding="utf-8"), named.name.parent)
+            yield from named_files(disk, disk.read_text(encoding="utf-8"), named.name.parent)
 
 
-def _files(path: Path, text: str) -> Iterator[str]:
-    """The files that a link must hold, relative to the folder of the scenario. Raises BadInput if it cannot."""
+def _files(path: Path, text: str) -> Iterator[tuple[str, Path]]:
+    """The files that a link must hold: relative to the folder of the scenario, and where they are.
+
+    Raises BadInput if it cannot hold one.
+    """
     for named in named_files(path, text):
-        yield _inside(f"{named.scenario}: {named.key} = {named.value!r}", named.key, named.name, "the scenario's")
+        entry = f"{named.scenario}: {named.key} = {named.value!r}"
+        yield _inside(entry, named.key, named.name, "the scenario's"), named.disk
 
 
 def _assigned_files(overrides: Sequence[Override]) -> Iterator[str]:

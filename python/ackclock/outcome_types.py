@@ -25,6 +25,9 @@ class FlowOutcome(TypedDict):
     bit/s."""
     delivered_bytes: int
     """Payload delivered in order, without duplicates, bytes."""
+    active_s: float
+    """Time from the flow's start to its completion, its stop or the end of the run, without the warm-up, seconds:
+    delivered bytes over it are the goodput while the flow was there."""
     sent_packets: int
     """Data packets sent, retransmissions included, without the SYN; QUIC: datagrams sent, those of the handshake
     included."""

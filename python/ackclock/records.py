@@ -53,7 +53,9 @@ def read_record(kind: type[T], table: Any, place: str, nested: Mapping[str, type
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file. Raises BadInput with its name."""
+    """Read a TOML file of a folder, which must be a regular file. Raises BadInput with its name."""
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{path}: is no regular file")
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

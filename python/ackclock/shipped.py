@@ -9,6 +9,7 @@ import difflib
 from pathlib import Path
 from typing import Literal
 
+from ackclock import _core
 from ackclock.files import BadInput
 
 _PACKAGE = Path(__file__).parent
@@ -64,3 +65,6 @@ def locate(text: str) -> str:
     near = difflib.get_close_matches(name, files, 1)
     hint = f"did you mean @{near[0]}?" if near else f"there are {', '.join('@' + name for name in files)}"
     raise BadInput(f"there is no shipped scenario {text}; {hint}")
+
+
+_core.set_shipped(str(folder("scenarios")))  # for `extends = "@NAME"`

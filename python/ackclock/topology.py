@@ -16,7 +16,7 @@ from ackclock.si import quantity
 from ackclock.text import drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -48,12 +48,16 @@ class Edge:
     times: int = 1
 
 
-def draw(scenario: HasNetwork, title: str = "") -> Figure:
+def draw(scenario: HasNetwork, title: str = "", controllers: Mapping[str, str] | None = None) -> Figure:
     """Draw the network: nodes, links, and one node each for the satellites and the radio channel.
 
-    Flows with the same two ends are drawn as one arrow with their number.
+    Flows with the same two ends are drawn as one arrow with their number. `controllers`: what is written in place of the
+    controllers of flows, by their names.
     """
-    figure = _network(scenario.network)
+    network = scenario.network
+    labels = controllers or {}
+    flows = [flow | {"label": labels.get(flow["name"], flow["label"])} for flow in network["flows"]]
+    figure = _network(network | {"flows": flows})
     if title or scenario.title:
         figure.suptitle(drawn(title or scenario.title), fontsize=11, x=0.01, ha="left")
     return figure

@@ -1,11 +1,12 @@
 //! The files that a scenario names: which it may name, and where they are.
 
+use crate::error::nearest;
 use crate::foreign::foreign_kind;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::path::{Component, Path};
-use std::sync::Arc;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// Maximum size of a file after decompression, bytes.
 const LARGEST: u64 = 1 << 30;
@@ -78,6 +79,31 @@ impl Access {
             None => Ok(text),
         }
     }
+}
+
+/// The folder of the scenarios that come with the program.
+static SHIPPED: OnceLock<PathBuf> = OnceLock::new();
+
+/// Sets the folder of the scenarios that come with the program, once for the process: `@NAME` is `NAME.toml` in it.
+pub fn set_shipped(folder: PathBuf) {
+    SHIPPED.get_or_init(|| folder);
+}
+
+/// The file of the scenario `@name` that comes with the program. Fails with a message.
+pub(crate) fn shipped_path(name: &str) -> Result<PathBuf, String> {
+    let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    let folder = SHIPPED.get().ok_or("this program comes without scenarios of its own")?;
+    let path = folder.join(format!("{name}.toml"));
+    if plain(name.strip_prefix("failures/").unwrap_or(name)) && path.is_file() {
+        return Ok(path);
+    }
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".toml")?.to_string()))
+        .collect();
+    names.sort_unstable();
+    Err(format!("there is no shipped scenario @{name}; {}", nearest(name, names.iter().map(String::as_str))))
 }
 
 /// Files that come with a text, by their paths relative to it.

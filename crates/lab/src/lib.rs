@@ -19,7 +19,7 @@ mod view;
 
 pub use audit::{Auditor, Violation};
 pub use error::{ErrorKind, Origin, ScenarioError, Source};
-pub use files::{Access, CarriedFiles};
+pub use files::{Access, CarriedFiles, set_shipped};
 pub use foreign::foreign_kind;
 pub use layout::{NodePosition, layout};
 pub use replay::{ScriptedAck, ScriptedSender, Transmitted};

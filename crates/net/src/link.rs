@@ -148,8 +148,8 @@ pub(crate) struct Link {
     pub accepted: u64,
     /// Transmission time of what was accepted, up to the horizon.
     pub busy: Span,
-    /// Sum of waiting times up to the horizon, ps.
-    pub waited: f64,
+    /// Sum of waiting times up to the horizon, ps, modulo 2^64: [`crate::links::Links::waited`] is the whole sum.
+    pub waited: u64,
 }
 
 const _: () = assert!(size_of::<Link>() == 64);
@@ -176,7 +176,7 @@ impl Link {
             scheduled: false,
             accepted: 0,
             busy: Span::ZERO,
-            waited: 0.0,
+            waited: 0,
         }
     }
 
@@ -280,13 +280,15 @@ impl IngressState {
         self.service.as_ref().map_or(0, |service| service.waiting())
     }
 
-    /// The time at which a packet arrives at the far end that would arrive at `arrival` without `effect`.
-    pub fn displaced(&mut self, arrival: Time, effect: &Effect) -> Time {
+    /// The time at which a packet arrives at the far end that would arrive at `arrival` without `effect`, and whether that is
+    /// the time of the packet before it.
+    pub fn displaced(&mut self, arrival: Time, effect: &Effect) -> (Time, bool) {
         if !effect.ordered {
-            return arrival + effect.delay;
+            return (arrival + effect.delay, false);
         }
-        self.last_arrival = self.last_arrival.max(arrival + effect.jitter);
-        self.last_arrival + effect.delay
+        let last = self.last_arrival;
+        self.last_arrival = last.max(arrival + effect.jitter);
+        (self.last_arrival + effect.delay, self.last_arrival == last)
     }
 
     /// Whether packets can overtake each other on the link.
@@ -337,7 +339,7 @@ pub(crate) struct Beyond {
     pub delivered: u64,
     pub dropped: [u64; DropReason::ALL.len()],
     pub busy: Span,
-    pub waited: f64,
+    pub waited: u128,
     /// Those of the accepted packets whose transmission begins after the warm-up.
     pub unsent: Unsent,
 }

@@ -5,21 +5,21 @@ use crate::qdisc::scheduled::{Scheduler, Waiting};
 use crate::transmitter::Transmitter;
 use engine::{EventQueue, LaneHint, Tie};
 use std::collections::VecDeque;
-use units::{Rate, Time};
+use units::{Rate, Span, Time};
 
 /// Packets that a link has accepted and whose transmission has not begun: they wait, or were dropped.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unsent {
     pub packets: u64,
     /// Their part of the sum of waiting times, ps.
-    pub waited: f64,
+    pub waited: u128,
 }
 
 impl Unsent {
     /// Adds a packet that has waited for `waited` ps.
-    pub fn add(&mut self, waited: f64) {
+    pub fn add(&mut self, waited: Span) {
         self.packets += 1;
-        self.waited += waited;
+        self.waited += waited.ps() as u128;
     }
 }
 
@@ -34,6 +34,8 @@ pub(crate) struct Service {
     pub due: Time,
     /// Start of the current transmission.
     pub serving_since: Time,
+    /// At one instant departures precede arrivals in any case.
+    pub departures_first: bool,
     /// It is the first link of senders that limit their packets in it.
     pub local: bool,
     /// The packets that the discipline has just dropped.
@@ -55,6 +57,7 @@ impl Service {
     /// index of a route whose second hop is the service of this link.
     pub fn new(scheduler: Scheduler, transmitter: Transmitter, nominal: Rate, route: u32) -> Service {
         Service {
+            departures_first: scheduler.departures_first(),
             scheduler,
             transmitter,
             nominal,
@@ -71,6 +74,12 @@ impl Service {
         }
     }
 
+    /// Replaces the discipline.
+    pub fn set_scheduler(&mut self, scheduler: Scheduler) {
+        self.departures_first = scheduler.departures_first();
+        self.scheduler = scheduler;
+    }
+
     /// Schedules the start of the next transmission. An earlier item in the event queue becomes void.
     #[inline(never)] // four callers
     pub fn schedule(&mut self, event_queue: &mut EventQueue<Packet>, at: Time) {
@@ -80,8 +89,8 @@ impl Service {
     }
 
     /// The time that the waiting packets have waited until `end`, ps.
-    pub fn waited(&self, end: Time) -> f64 {
-        (self.waiting as u128 * end.ps() as u128).saturating_sub(self.arrivals) as f64
+    pub fn waited(&self, end: Time) -> u128 {
+        (self.waiting as u128 * end.ps() as u128).saturating_sub(self.arrivals)
     }
 
     /// Bytes of the waiting packets.
@@ -115,7 +124,7 @@ impl Service {
     /// Counts a packet that the discipline drops at `now`, after it had accepted it.
     pub fn dropped(&mut self, packet: &Waiting, now: Time) {
         self.left(packet);
-        self.dropped.add(packet.sojourn(now).ps() as f64);
+        self.dropped.add(packet.sojourn(now));
     }
 
     /// Counts a packet that the queue has accepted.

@@ -114,6 +114,18 @@ pub(crate) fn layout(
     Ok(positions.into_iter().map(|place| (place.node, place.column, place.row, place.rows)).collect())
 }
 
+/// The folder of the scenarios that come with the package.
+#[pyfunction]
+pub(crate) fn set_shipped(folder: std::path::PathBuf) {
+    lab::set_shipped(folder);
+}
+
+/// What a file of another program is, by its content (lab's `foreign_kind`).
+#[pyfunction]
+pub(crate) fn foreign_kind(content: &[u8]) -> Option<&'static str> {
+    lab::foreign_kind(content)
+}
+
 /// A scenario from its source, with assignments of the user; `controllers` gives flows (by name) controllers written in
 /// Python (classes).
 #[pyfunction]

@@ -6,7 +6,7 @@ use crate::namespaces::{Command, Namespaces, Notice, Plan, Side};
 use crate::network::{FlowFacts, LiveNetwork};
 use crate::validity::Validity;
 use crate::wall::RealTimePriority;
-use lab::{DeliveredDatagram, FlowEnd, LinkOutcome, Scenario};
+use lab::{DeliveredDatagram, FlowEnd, LinkOutcome, Outcome, Scenario};
 use net::Ecn;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
@@ -79,11 +79,17 @@ pub struct Emulated {
     pub title: String,
     /// How long the network ran, s.
     pub elapsed_s: f64,
+    /// From the first packet of a program to the end, s; zero if there was none.
+    pub measured_s: f64,
     /// Exit status of the program at `from`; `None` if the time was over before.
     pub status: Option<i32>,
+    /// Exit status of the program at the other end, if it has ended by itself.
+    pub other_status: Option<i32>,
+    /// Commands that could not be run.
+    pub not_started: Vec<String>,
     /// The two ends.
     pub ends: Vec<EndCounts>,
-    /// The links that carried packets. Rates and means are over the scenario's duration.
+    /// The links that carried packets. Rates and means are over `measured_s`.
     pub links: Vec<LinkOutcome>,
     /// Whether the run followed the wall clock.
     pub validity: Validity,
@@ -104,23 +110,30 @@ pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
     let mut path = LivePath::new(network, &namespaces);
     path.network.start();
     namespaces.start()?;
-    let mut status = None;
+    let (mut status, mut other_status, mut not_started) = (None, None, Vec::new());
     path.drive(request.check, |notice| match notice {
         Notice::Ended(ended) => {
             status = Some(ended);
             false
         }
-        Notice::OtherEnded(0) => true,
         Notice::OtherEnded(ended) => {
-            (request.warn)(&format!("the command at the other end has ended with status {ended}"));
+            other_status = Some(ended);
+            if ended != 0 {
+                (request.warn)(&format!("the command at the other end has ended with status {ended}"));
+            }
             true
         }
         Notice::NotStarted(what) => {
             (request.warn)(&format!("cannot run {what}"));
+            not_started.push(what);
             true
         }
     })?;
-    let elapsed_s = path.network.now().seconds();
+    let end = path.network.now();
+    let (since, first) = match path.first.take() {
+        Some((at, outcome)) => (at, Some(outcome)),
+        None => (end, None),
+    };
     let ends = Side::BOTH.map(|side| EndCounts {
         node: facts.nodes[side as usize].clone(),
         address: side.address().to_string(),
@@ -129,10 +142,13 @@ pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
     let used = |link: &LinkOutcome| link.delivered_packets > 0 || link.transmitted_packets > 0;
     Ok(Emulated {
         title: request.scenario.title.clone(),
-        elapsed_s,
+        elapsed_s: end.seconds(),
+        measured_s: end.since(since).seconds(),
         status,
+        other_status,
+        not_started,
         ends: ends.to_vec(),
-        links: path.network.outcome().links.into_iter().filter(used).collect(),
+        links: path.network.outcome_so_far(first.as_ref()).links.into_iter().filter(used).collect(),
         validity: path.network.validity(None, false, Vec::new()),
     })
 }
@@ -142,13 +158,15 @@ pub(crate) struct LivePath<'a> {
     pub network: LiveNetwork,
     namespaces: &'a Namespaces,
     counts: [EndCounts; 2],
+    /// The time of the first packet of a program, and the outcome before it.
+    first: Option<(Time, Outcome)>,
     buffer: Vec<u8>,
 }
 
 impl<'a> LivePath<'a> {
     /// Joins the devices.
     pub fn new(network: LiveNetwork, namespaces: &'a Namespaces) -> LivePath<'a> {
-        LivePath { network, namespaces, counts: Default::default(), buffer: vec![0; LARGEST] }
+        LivePath { network, namespaces, counts: Default::default(), first: None, buffer: vec![0; LARGEST] }
     }
 
     /// Moves packets until the scenario ends, the network is too slow, `notice` returns false, or `check` does (an error). Fails
@@ -198,6 +216,9 @@ impl<'a> LivePath<'a> {
                 }
             };
             let Some(ecn) = ipv4::ecn(&self.buffer[..bytes]) else { continue };
+            if self.first.is_none() {
+                self.first = Some((self.network.now(), self.network.outcome_so_far(None)));
+            }
             let counts = &mut self.counts[side as usize];
             counts.sent_packets += 1;
             counts.sent_bytes += bytes as u64;

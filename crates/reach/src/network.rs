@@ -204,6 +204,13 @@ impl LiveNetwork {
         self.run.outcome()
     }
 
+    /// The same for the time up to now, after that of the outcome `since`.
+    pub fn outcome_so_far(&mut self, since: Option<&Outcome>) -> Outcome {
+        let now = self.now();
+        self.run.catch_up(now);
+        self.run.outcome_so_far(now, since)
+    }
+
     /// Number of the flow in the outcome.
     pub fn flow_index(&self, outcome: &Outcome) -> usize {
         let names = self.run.shape().flows;

@@ -54,11 +54,13 @@ pub enum Trigger {
     Handoff,
     /// A change of the scenario.
     Change,
+    /// The timer of RACK's reordering window, or of a tail loss probe.
+    LossTimer,
 }
 
 impl Trigger {
     /// All triggers, in the order of their numbers.
-    pub const ALL: [Trigger; 7] = [
+    pub const ALL: [Trigger; 8] = [
         Trigger::Start,
         Trigger::Ack,
         Trigger::DupAck,
@@ -66,6 +68,7 @@ impl Trigger {
         Trigger::FlowTimer,
         Trigger::Handoff,
         Trigger::Change,
+        Trigger::LossTimer,
     ];
     /// Its name in traces.
     pub const fn name(self) -> &'static str {
@@ -77,6 +80,7 @@ impl Trigger {
             Trigger::FlowTimer => "timer",
             Trigger::Handoff => "handoff",
             Trigger::Change => "change",
+            Trigger::LossTimer => "loss_timer",
         }
     }
 }

@@ -174,7 +174,7 @@ const NEWRENO: Needs = Needs::Is("recovery", &["newreno"]);
 /// Duplicate ACKs are counted: by all recoveries without SACK but one, and by ns-2's Sack1.
 const DUPLICATES: Needs = Needs::Any(&[
     Needs::Is("recovery", &["tahoe", "reno", "newreno"]),
-    Needs::All(&[Needs::Is("recovery", &["sack"]), PROFILE_NS2]),
+    Needs::All(&[Needs::Is("recovery", &["sack"]), WITH_SACK, PROFILE_NS2]),
 ]);
 const LIMITED: Needs = Needs::Any(&[RECOVERY_RACK, DUPLICATES]);
 /// The controllers whose quantum the pacer releases at once.

@@ -137,8 +137,10 @@ impl Sender {
             return; // nothing outstanding
         }
         connection.sample = None;
+        let timeouts = connection.stats.timeouts;
         connection.recover_on_timer(context);
-        self.note(context, Trigger::Rto);
+        let is_timeout = connection.stats.timeouts > timeouts;
+        self.note(context, if is_timeout { Trigger::Rto } else { Trigger::LossTimer });
         self.after(context);
     }
 

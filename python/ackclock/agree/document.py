@@ -255,10 +255,10 @@ def summary(document: Mapping[str, Any]) -> dict[str, Any]:
         for controller, comparison, row in every
         if row["verdict"] == "differs" and row["known"] is None
     ]
-    return {**counts, "findings": findings, "sentence": _sentence(document, counts, len(findings))}
+    return {**counts, "findings": findings, "sentence": _sentence(document, counts, findings)}
 
 
-def _sentence(document: Mapping[str, Any], counts: Mapping[str, int], findings: int) -> str:
+def _sentence(document: Mapping[str, Any], counts: Mapping[str, int], findings: Sequence[Mapping[str, Any]]) -> str:
     reference = document["reference"]
     others = " and ".join(s["name"] for s in document["substrates"][1:])
     total = sum(counts.values())
@@ -273,9 +273,12 @@ def _sentence(document: Mapping[str, Any], counts: Mapping[str, int], findings: 
     if counts["undecided"]:
         rest.append(f"{counts['undecided']} {'is' if counts['undecided'] == 1 else 'are'} undecided")
     if counts["differs"]:
-        explained = counts["differs"] - findings
+        explained = counts["differs"] - len(findings)
+        is_open = sum(finding["suspected"] is not None for finding in findings)
+        unknown = len(findings) - is_open
         parts = [f"{explained} by known differences"] if explained else []
-        how = ", ".join([*parts, *([f"{findings} without a known cause"] if findings else [])])
+        parts += [f"{is_open} by known differences whose cause is open"] if is_open else []
+        how = ", ".join([*parts, *([f"{unknown} without a known cause"] if unknown else [])])
         rest.append(f"{counts['differs']} differ{'s' if counts['differs'] == 1 else ''} ({how})")
     return f"{text}; {', '.join(rest)}." if rest else f"{text}."
 

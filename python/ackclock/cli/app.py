@@ -83,11 +83,57 @@ def application(arguments: Sequence[str]) -> App:
     return app
 
 
+LINK = "--set link.NAME"
+HINTS = {
+    "cc": "write --control NAME",
+    "congestion-control": "write --control NAME",
+    "rtt": f"the round-trip time is that of the links: write {LINK}.delay=10ms",
+    "delay": f"write {LINK}.delay=10ms",
+    "latency": f"write {LINK}.delay=10ms",
+    "loss": f"write {LINK}.loss=1%",
+    "rate": f"write {LINK}.rate=10Mbps",
+    "bandwidth": f"write {LINK}.rate=10Mbps",
+    "bw": f"write {LINK}.rate=10Mbps",
+    "buffer": f"write {LINK}.queue.limit=100p (or 64kB, 50ms, 1bdp)",
+    "queue": f"write {LINK}.queue=codel",
+    "aqm": f"write {LINK}.queue=codel",
+    "time": "write --set duration=10s",
+    "csv": "the ending of the name decides: --trace FILE.csv, --export FILE.csv",
+    "quiet": "progress is not shown where standard error is no terminal",
+    "repeat": "a scenario and a seed determine the result; several seeds: ackclock sweep",
+}
+"""What is meant by options of other programs."""
+CLOSE = 2
+"""Largest number of letters by which a mistyped option differs from the right one."""
+
+
+def _distance(one: str, other: str) -> int:
+    """The number of letters to insert, delete or replace (Levenshtein)."""
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        before, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+    return row[-1]
+
+
+def _unguessed(message: str) -> str:
+    """The message without a guess that is far from what was written."""
+    guess = re.search(r'Unknown option: "?--([\w-]+)"?.*?( Did you mean "?--([\w-]+)"?\?)', message)
+    if guess is None or _distance(guess[1], guess[3]) <= CLOSE:
+        return message
+    return message.replace(guess[2], "")
+
+
 def _hint(message: str, command: str) -> str:
-    """How a key of the scenario is set, if an unknown option of a command with --set has its name."""
-    name = re.match(r"Unknown option: --([a-z_]+)", message)
+    """What to write instead of an unknown option: another option, or a key of the scenario with --set."""
+    name = re.match(r'Unknown option: "?--([a-z_-]+)', message)
     if name is None:
         return ""
+    if name[1] == "seeds" and command == "run":
+        return " --seed N is one run; several seeds: ackclock sweep, ackclock compare"
+    if name[1] in HINTS:
+        return f" {HINTS[name[1]]}"
     if name[1] == "animate":
         return " ackclock view FILE plays it in the laboratory."
     if (
@@ -111,7 +157,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:
-        return fail(" ".join(str(error).split()) + _hint(str(error), arguments[0] if arguments else ""), 2)
+        message = _unguessed(" ".join(str(error).split()))
+        return fail(message + _hint(message, arguments[0] if arguments else ""), 2)
     except ScenarioError as error:
         for other in (str(error), *error.others):
             fail(other, 2)

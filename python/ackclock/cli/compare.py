@@ -50,6 +50,7 @@ def command(
     jobs: Jobs = None,
     time_limit: TimeLimit = None,
     tolerance: str = "1%",
+    gate: bool = False,
     any_change: Annotated[bool, Parameter(name="--any")] = False,
     every: Annotated[bool, Parameter(name="--all")] = False,
     plot: Path | None = None,
@@ -87,6 +88,9 @@ def command(
         limit. Default: 10 minutes.
     tolerance
         Largest relative change of the mean that is ignored.
+    gate
+        With --control: exit with status 1 if the first controller is worse in a metric, or was not run in a network.
+        Folders: always so.
     any_change
         Folders: exit with status 1 for any change, including an improvement.
     every
@@ -108,7 +112,7 @@ def command(
         files = [*map(str, targets), *_parts(on)]
         part = percent(tolerance, "--tolerance")
         what = (files, _parts(control), _parts(metric), seeds, set_ or [], out, Local(jobs, time_limit), plot, part)
-        return _networks(*what, as_json=as_json, allow_code=allow_code)
+        return _networks(*what, gate=gate, as_json=as_json, allow_code=allow_code)
     if on is not None or len(targets) != 2:
         raise BadInput("compare needs two folders of suites, or --control CONTROLLER,CONTROLLER and networks (--on)")
     return _folders(
@@ -157,6 +161,7 @@ def _networks(
     plot: Path | None,
     tolerance: float,
     *,
+    gate: bool,
     as_json: bool,
     allow_code: bool,
 ) -> int:
@@ -191,15 +196,33 @@ def _networks(
         say(f"written: {plot}", error=True)
     if as_json:
         print(json.dumps([_row(row) for row in result.rows], allow_nan=False))
-        return 0
+        return _gate(result) if gate else 0
     for reason in result.refused:
         say(reason, error=not result.rows)
     if not result.rows:
         return fail("nothing was compared: no network has values of two controllers", 1)
     wide_console().print(_networks_table(result))
     say(f"{seeds} seeds; ratio: {result.first} over the other, paired by seed, with 95 % interval (not corrected).")
-    say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons. The runs: {target}")
-    return 0
+    say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons.")
+    folders = ", ".join(str(target / name) for name in dict.fromkeys(row.network for row in result.rows))
+    say(f"The runs (ackclock results FOLDER): {folders}")
+    return _gate(result) if gate else 0
+
+
+def _gate(result: Comparison) -> int:
+    """Exit status 1, with the reasons, if the first controller is worse, or could not be compared."""
+    wrong = [
+        f"{row.network}: {row.metric.words}: {result.first} is worse than {row.other}"
+        for row in result.rows
+        if row.verdict == "worse"
+    ]
+    wrong += [f"{row.network}: {row.metric.words}: too few pairs" for row in result.rows if row.verdict == "too few"]
+    wrong += [reason for reason in result.refused if result.first in reason]
+    if not result.rows:
+        wrong.append("nothing was compared")
+    for reason in wrong:
+        fail(f"--gate: {reason}", 1)
+    return 1 if wrong else 0
 
 
 def _row(row: Row) -> dict[str, Any]:

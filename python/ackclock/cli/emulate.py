@@ -13,7 +13,7 @@ from ackclock.cli.options import AllowCode, File, Overrides, Seed, seconds
 from ackclock.cli.validity import INVALID, validity_lines
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.text import advise, say
+from ackclock.text import advise, fail, say
 
 EXAMPLE = "ackclock emulate @starlink --at-to 'iperf3 -s -1' -- iperf3 -c {remote} -t 20"
 ADDRESSES = {"local": ["10.77.0.1", "10.77.0.2"], "remote": ["10.77.0.2", "10.77.0.1"]}
@@ -139,9 +139,28 @@ def _report(report: dict[str, Any]) -> None:
         say(f"ackclock: {line}", error=True)
 
 
+FAILED = 5
+"""Exit status: a program or the other end failed, or no packet crossed the network."""
+
+
 def _status(report: dict[str, Any], shell: bool) -> int:
-    """The program's status. A shell is no measurement: its status stands whatever the lateness."""
+    """The exit status, with the reason if it is not 0. A shell is no measurement: its own status stands."""
     status = 0 if report["status"] is None else int(report["status"])
-    if status == 0 and not shell and not report["validity"]["valid"]:
-        return INVALID
-    return status
+    if shell:
+        return status
+    if reason := _failure(report, status):
+        return fail(reason, FAILED)
+    return 0 if report["validity"]["valid"] else INVALID
+
+
+def _failure(report: dict[str, Any], status: int) -> str:
+    """Why nothing was measured; empty if something was."""
+    if report["not_started"]:
+        return f"cannot run {', '.join(report['not_started'])}"
+    if status != 0:
+        return f"the program has ended with status {status}"
+    if report["other_status"] not in {None, 0}:
+        return f"the command at the other end has ended with status {report['other_status']}"
+    if not any(end["received_packets"] for end in report["ends"]):
+        return "no packet crossed the network"
+    return ""

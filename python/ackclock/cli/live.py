@@ -12,7 +12,8 @@ from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.cli.validity import INVALID, validity_lines
 from ackclock.experiment import Scenario
-from ackclock.files import BadInput, check_targets, write_table
+from ackclock.files import check_targets
+from ackclock.table_files import check_table, write_frame
 from ackclock.text import advise, lost_connections, say
 
 EXAMPLE = "ackclock live @dumbbell --set duration=10s"
@@ -60,8 +61,8 @@ def real_time(on: str, scenario: Scenario, seed: int | None, as_json: bool, trac
     from ackclock.substrates import RealTime, substrate
 
     check_targets([] if trace is None else [trace])
-    if trace is not None and trace.suffix not in {".parquet", ".csv"}:
-        raise BadInput(f"--trace {trace}: the name must end in .parquet or .csv")
+    if trace is not None:
+        check_table(trace, "--trace")
     carrier = substrate(on)
     assert isinstance(carrier, RealTime)
     advise([*scenario.advice, *runs.advice(scenario)])
@@ -78,8 +79,7 @@ def real_time(on: str, scenario: Scenario, seed: int | None, as_json: bool, trac
         for remark in carrier.ignored(scenario):
             say(f"ackclock: --on {on}: {remark}", error=True)
     if trace is not None:
-        frame = result.trace
-        write_table(trace, frame.write_csv if trace.suffix == ".csv" else frame.write_parquet)
+        write_frame(result.trace, trace)
     if as_json:
         print(json.dumps(result.outcome, allow_nan=False))
     else:

@@ -29,7 +29,7 @@ def command(
     key: str,
     /,
     *,
-    out: Path,
+    out: Path = Path("out"),
     quick: bool = False,
     jobs: Jobs = None,
     time_limit: TimeLimit = None,
@@ -47,7 +47,7 @@ def command(
         Key of the paper (see `ackclock list papers`). The key all reproduces every paper, two at a time, and
         compares all controllers.
     out
-        Folder; the page is KEY/index.html in it.
+        Folder; the page is KEY/index.html in it. Default: out.
     quick
         Fewer seeds; the page says so.
     jobs

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ackclock.cli.study_table import study_results
 from ackclock.files import check_picture, check_targets, save_figure
+from ackclock.table_files import check_table
 from ackclock.text import say
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def command(
     if plot is not None:
         check_picture(plot)
         check_targets([plot])
+    if export is not None:
+        check_table(export, "--export")
     with Store.open(folder) as store:
         if plot is not None:
             _draw(store, plot, metric or [], where or [])

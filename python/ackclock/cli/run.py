@@ -18,14 +18,13 @@ from ackclock.cli.options import AllowCode, File, Overrides, Seed, at_most
 from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.cli.summary import summary
 from ackclock.experiment import Scenario
-from ackclock.files import BadInput, check_picture, check_targets, save_figure, write_bytes, write_table
+from ackclock.files import BadInput, check_picture, check_targets, save_figure, write_bytes
 from ackclock.result import Result, Trace
 from ackclock.si import quantity
+from ackclock.table_files import check_table, write_frame
 from ackclock.text import advise, ascii_json, lost_connections, say
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ackclock.plot.style import Size
 
 MOST_ROWS = 40
@@ -43,11 +42,11 @@ class Files:
     """What a run writes."""
 
     trace: Path | None = None
-    """Write the window trace to this Parquet file."""
+    """Write the window trace to this file (.parquet or .csv)."""
     trace_every: Literal["changes", "ack"] = "changes"
     """Write one trace row for each change of a window (changes, the default) or for each ACK (ack)."""
     packets: Path | None = None
-    """Write every packet event to this Parquet file."""
+    """Write every packet event to this file (.parquet or .csv)."""
     pcap: Annotated[list[str] | None, Parameter(consume_multiple=False, help=PCAP_HELP)] = None
     qlog: Path | None = None
     """Write the qlogs of QUIC flows into this folder: FLOW-sender.sqlog and FLOW-receiver.sqlog, for qvis."""
@@ -86,6 +85,7 @@ def command(
     *,
     seed: Seed = None,
     set_: Overrides = None,
+    control: str | None = None,
     on: str = "tcp",
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     files: Files = NO_FILES,
@@ -107,6 +107,8 @@ def command(
         Seed of all random streams, instead of the file's.
     set_
         Replace one value first: KEY=VALUE, such as link.bottleneck.rate=5Mbps. May be repeated.
+    control
+        The controller of every TCP flow: a name, FILE.py:CLASS, or a table of TOML.
     on
         What carries the flows: tcp (simulated, as the scenario says), quic (simulated; every TCP flow becomes a QUIC
         flow with its controller, and TCP options without counterpart are named and ignored), or in real time, for the
@@ -136,11 +138,16 @@ def command(
     on = _substrate(on, over)
     if on not in {"tcp", "quic"}:
         _check_real_time(on, files, audit=audit, fingerprint=fingerprint, threads=division != ONE_THREAD)
-        return real_time(on, Scenario.load(file, set_ or (), allow_code=allow_code), seed, as_json, files.trace)
+        scenario = _controlled(Scenario.load(file, set_ or (), allow_code=allow_code), control)
+        return real_time(on, scenario, seed, as_json, files.trace)
+    for option, path in (("--trace", files.trace), ("--packets", files.packets)):
+        if path is not None:
+            check_table(path, option)
     captures = _captures(files.pcap or ())
     targets = _targets(files.plot, files.trace, files.packets, *captures.values())
     size = None if files.plot is None else print_.size_of(files.plot)
-    scenario = _load(file, set_ or (), on, needs_quic=files.qlog is not None, allow_code=allow_code)
+    scenario = _controlled(Scenario.load(file, set_ or (), allow_code=allow_code), control)
+    scenario = _checked(scenario, on, needs_quic=files.qlog is not None)
     if over is not None:
         say("ackclock: advice: --over quic is now --on quic", error=True)
     if division.explain_threads:
@@ -243,9 +250,19 @@ def _targets(plot: Path | None, *others: Path | None) -> list[Path]:
     return targets
 
 
-def _load(file: Path, overrides: Sequence[str], on: str, *, needs_quic: bool, allow_code: bool) -> Scenario:
-    """Read a scenario of one run and print the advice on it. Raises BadInput for a study, or if `needs_quic` fails."""
-    scenario = Scenario.load(file, overrides, allow_code=allow_code)
+def _controlled(scenario: Scenario, control: str | None) -> Scenario:
+    """The scenario with a controller in every TCP flow. Raises BadInput if there is none."""
+    if control is None:
+        return scenario
+    from ackclock.agree.controls import controls
+
+    [chosen] = controls(scenario, [control])
+    return scenario.with_overrides(chosen.overrides)
+
+
+def _checked(scenario: Scenario, on: str, *, needs_quic: bool) -> Scenario:
+    """The scenario of one run on a substrate; prints the advice on it. Raises BadInput for a study."""
+    file = scenario.file
     if on == "quic":
         scenario = scenario.over("quic")
     advise(scenario.advice)
@@ -323,9 +340,9 @@ def _write_all(
         said = about(scenario, result, seed)
     if files.trace is not None:
         frame = result.trace if files.trace_every == "ack" else frames.changes(result.trace)
-        _parquet(frame, files.trace, metadata(said, files.trace_every))
+        write_frame(frame, files.trace, metadata(said, files.trace_every))
     if files.packets is not None:
-        _parquet(result.packets, files.packets, metadata(said))
+        write_frame(result.packets, files.packets, metadata(said))
     if files.plot is not None:
         from ackclock.plot.runs import overview
         from ackclock.plot.style import fitted
@@ -333,8 +350,3 @@ def _write_all(
         save_figure(fitted(lambda: overview(result, title=scenario.title), size), files.plot)
     for place, path in captures.items():
         write_bytes(path, result.captures[place])
-
-
-def _parquet(frame: pl.DataFrame, path: Path, said: dict[str, str]) -> None:
-    """Write a table, with what `ackclock view` needs to know of its run."""
-    write_table(path, lambda file: frame.write_parquet(file, compression="zstd", compression_level=1, metadata=said))

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
+from ackclock.assignment import control_table
 from ackclock.cli.compare import changes_table
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
+from ackclock.files import BadInput
 from ackclock.suite.measures import SUITE_METRICS
 from ackclock.text import fail
 
@@ -32,6 +34,7 @@ def command(
     jobs: Jobs = None,
     time_limit: TimeLimit = None,
     engine: Engine = "local",
+    gate: bool = False,
     every: Annotated[bool, Parameter(name="--all")] = False,
     allow_code: AllowCode = False,
 ) -> int:
@@ -54,6 +57,9 @@ def command(
         limit. Default: 10 minutes.
     engine
         Executor: this machine, or a Ray cluster.
+    gate
+        Exit with status 1 if a metric is worse than in the earlier results of the folder, which are kept then; without
+        earlier ones with those of the package for this controller.
     every
         Print every metric of every situation instead of the comparison with other controllers.
     allow_code
@@ -65,7 +71,9 @@ def command(
     from ackclock.suite.run import folder_name, run
 
     suite = find(name)
+    control_table(control)  # a mistake in it comes before the networks
     target = out or Path("out") / "suites" / suite.key / folder_name(control)
+    earlier = _earlier(suite, target, control) if gate else None
     try:
         with counted_progress("situation", len(suite.situations)) as progress:
             executor = ENGINES[engine](jobs, time_limit)
@@ -83,7 +91,33 @@ def command(
         console.print(f"failed: run {run_id}: {error}")
     console.print(f"{result.metadata.runs:,} runs")
     console.print(f"written: {result.folder / 'index.html'}", soft_wrap=True)
-    return 1 if result.failed else 0
+    worse = _worse(earlier, result) if earlier is not None else []
+    for reason in worse:
+        fail(f"--gate: {reason}", 1)
+    return 1 if result.failed or worse else 0
+
+
+def _earlier(suite: Suite, folder: Path, control: str) -> SuiteResult:
+    """The results that a gate compares with. Raises BadInput if there are none."""
+    from ackclock.suite.baselines import shipped
+    from ackclock.suite.result import read
+
+    if (folder / "suite.json").is_file():
+        return read(folder)
+    packaged, _ = shipped(suite)
+    if control in packaged:
+        return packaged[control]
+    raise BadInput(f"--gate: {folder} has no earlier results of {control} to compare with; run it once without --gate")
+
+
+def _worse(earlier: SuiteResult, result: SuiteResult) -> list[str]:
+    """The metrics that are worse than before, or missing."""
+    from ackclock.suite.difference import changes_between
+
+    changed = changes_between(earlier, result, same_form=False)
+    wrong = (one for one in changed if one.verdict in {"worse", "missing"})
+    places = ((one, f"{one.situation}, {one.point}" if one.point else one.situation) for one in wrong)
+    return [f"{place}: {one.metric} is {one.verdict}: {one.a:.4g}, now {one.b or 0:.4g}" for one, place in places]
 
 
 def _overview(console: PlainConsole, suite: Suite, result: SuiteResult) -> None:

@@ -29,6 +29,8 @@ ATTEMPTS = 100
 """Networks that are drawn for an episode before it is given up."""
 OUT_OF_TIME, WAITS, COMPLETED, NOT_BEGUN = np.uint8(0), np.uint8(1), np.uint8(2), np.uint8(255)
 """States of a network."""
+MOST_AGENTS = 1_000_000
+"""Most agents of all environments: each has about 10 kB."""
 SPACES = Path(__file__).parent / "spaces"
 
 
@@ -160,6 +162,8 @@ class Batch:
             raise BadInput('no flow has congestion_control = "policy"; an environment needs one that waits for actions')
         if not isinstance(count, int) or count < 1:
             raise BadInput(f"num_envs: {count!r} is not a positive number of environments")
+        if count * len(self.agents) > MOST_AGENTS:
+            raise BadInput(f"num_envs: {count:,} environments have more than {MOST_AGENTS:,} agents")
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise BadInput(f"threads: {threads!r} is not a positive number")
         # A thread pays for itself with a few networks.
@@ -236,6 +240,8 @@ class Batch:
         low, high = self._bounds
         if (self._state == NOT_BEGUN).any():
             raise BadInput("step: the environment has no episode; call reset first")
+        if np.iscomplexobj(actions):
+            raise BadInput("action: is complex")
         actions = np.ascontiguousarray(actions, np.float64)
         if not np.isfinite(actions).all():
             raise BadInput("action: is not finite")
@@ -265,6 +271,9 @@ class Batch:
 
     def copy(self, to: int, other: Batch, index: int) -> None:
         """Network `to` continues as a copy of network `index` of `other`. Raises BadInput if it cannot be copied."""
+        for name, place, of in (("to", to, self), ("index", index, other)):
+            if not 0 <= place < of.count:
+                raise BadInput(f"copy: {name} is {place}; there are the networks 0 to {of.count - 1}")
         try:
             self._core.copy(to, other._core, index)
         except NotImplementedError as reason:

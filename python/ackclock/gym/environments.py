@@ -122,6 +122,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             self.batch.seed(int(self.np_random.integers(2**62)) if seed is None else seed)
             self._seeded = True
         mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, np.bool_)))
+        if mask.shape != (self.num_envs,):
+            raise BadInput(f"reset_mask: has the shape {mask.shape}, not ({self.num_envs},)")
         self._begin(np.asarray(mask.reshape(-1, self.each).any(axis=1)))
         return self.observations, self._info()
 

@@ -54,6 +54,12 @@ class Metric:
         return sum(values) / len(values) if values else None
 
 
+def _active_goodput(flow: Row) -> float | None:
+    """The goodput of a flow from its start to its completion, its stop or the end; none if it did not run."""
+    active_s = flow.get("active_s") or 0.0
+    return 8 * float(flow["delivered_bytes"]) / active_s if active_s > 0 else None
+
+
 def _above_base(name: str) -> Value:
     """A delay of a flow above that of an empty path; none if the path changes."""
 
@@ -70,6 +76,7 @@ def _ratio(above: str, below: str) -> Value:
 
 METRICS: dict[str, Metric] = {
     "goodput": Metric("goodput", "b/s", "flow", "goodput_bps", 1, "sum", "Mb/s"),
+    "active_goodput": Metric("goodput while active", "b/s", "flow", _active_goodput, 1, "sum", "Mb/s"),
     "throughput": Metric("throughput", "b/s", "flow", "throughput_bps", 1, "sum", "Mb/s"),
     "queueing": Metric("mean queueing delay", "s", "flow", _above_base("mean_delay_s"), -1, shown="ms"),
     "p95_queueing": Metric(

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["lines", "box", "ecdf", "bars", "throughput-delay", "heatmap"]
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
+EQUAL_CONTRAST = 0.22
+"""Relative luminance on which white and the colour of texts have the same contrast."""
 INTERVALS = "Means with 95 % intervals."
 
 
@@ -87,6 +89,8 @@ class Drawing:
     """Label of the colour bar."""
     points: list[End] = field(default_factory=list)
     """Points that are to be named."""
+    cells: list[Any] = field(default_factory=list)
+    """Texts in the cells of a heat map."""
 
 
 def draw(kind: Kind, panel: Panel) -> Drawing:
@@ -371,6 +375,8 @@ def _heatmap(panel: Panel) -> Drawing:
     low, high = min(every), max(every)
     low = 0.0 if 0 <= low < 0.6 * high else low
     shown = panel.axes.imshow(grid, aspect="auto", cmap="cividis", vmin=low, vmax=high)
+    if panel.by is not None and panel.by.numbers is not None:
+        panel.axes.invert_yaxis()  # numbers grow upward; names are read downward
     panel.axes.grid(visible=False)
     panel.axes.spines[:].set_visible(False)
     panel.axes.tick_params(length=0)
@@ -383,18 +389,20 @@ def _heatmap(panel: Panel) -> Drawing:
     panel.axes.set_yticks(range(len(rows)), [drawn(_name(by)) for by in (_shown(panel.by) if panel.by else rows)])
     if panel.by is not None:
         panel.axes.set_ylabel(drawn(panel.by.words))
+    cells = []
     for (x, by), e in estimates_of.items():
         row, column = rows.index(by), panel.x.labels.index(x)
         red, green, blue, _ = shown.cmap(shown.norm(grid[row, column]))
-        dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < 0.18
+        dark = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 < EQUAL_CONTRAST
         text = number_text(e.value)
         if e.half_width:
             text += f"\n±{number_text(e.half_width, 2)}"
         colour = "white" if dark else INK
-        panel.axes.text(column, row, text, ha="center", va="center", fontsize=pt(8), color=colour, linespacing=1.05)
+        style = {"ha": "center", "va": "center", "fontsize": pt(8), "color": colour, "linespacing": 1.05}
+        cells.append(panel.axes.text(column, row, text, **style))
     said = (
         ["Means over the seeds ± half of the 95 % interval."]
         if any(e.half_width for e in estimates_of.values())
         else []
     )
-    return Drawing(notes=said, image=shown, words=drawn(words))
+    return Drawing(notes=said, image=shown, words=drawn(words), cells=cells)

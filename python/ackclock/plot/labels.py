@@ -19,6 +19,8 @@ SIZE = 8.5
 """Font size, points."""
 SPACING = 1.25
 """Least distance of two labels, in font sizes."""
+ROOM = 0.95
+"""The part of a cell that a number may take."""
 RIGHT, EARLY = 1.025, 0.88
 """Position of labels to the right of a panel, and the end up to which a curve ends early, in widths of the panel."""
 
@@ -99,6 +101,34 @@ def _end_text(axes: Axes, end: End) -> Any:
         path_effects=[withStroke(linewidth=2.5, foreground="white")],
         arrowprops={"arrowstyle": "-", "color": end.colour, "linewidth": 0.6, "alpha": 0.7, "shrinkB": 1},
     )
+
+
+def fit_cells(figure: Figure, cells: Mapping[Axes, Sequence[Any]]) -> str:
+    """Shorten the numbers in the cells of heat maps to their first lines, or remove them, if they do not fit.
+
+    To be called last. Returns a sentence on what is not shown; empty if everything is.
+    """
+    if not any(cells.values()) or _cells_fit(figure, cells):
+        return ""
+    texts = [text for texts in cells.values() for text in texts]
+    intervals = any("\n" in text.get_text() for text in texts)
+    for text in texts:
+        text.set_text(text.get_text().partition("\n")[0])
+    if intervals and _cells_fit(figure, cells):
+        return "The intervals do not fit in the cells; ackclock results prints them."
+    for text in texts:
+        text.remove()
+    return "The numbers do not fit in the cells; ackclock results prints them."
+
+
+def _cells_fit(figure: Figure, cells: Mapping[Axes, Sequence[Any]]) -> bool:
+    figure.draw_without_rendering()
+    for axes, texts in cells.items():
+        width, height = np.abs(axes.transData.transform((1, 1)) - axes.transData.transform((0, 0)))
+        boxes = [text.get_window_extent() for text in texts]
+        if any(box.width > ROOM * width or box.height > ROOM * height for box in boxes):
+            return False
+    return True
 
 
 def label_points(figure: Figure, points: Mapping[Axes, Sequence[End]]) -> None:

@@ -10,7 +10,7 @@ from ackclock.files import BadInput
 from ackclock.metrics import metric
 from ackclock.plot import kinds
 from ackclock.plot.kinds import Kind, Panel
-from ackclock.plot.labels import label_ends, label_points
+from ackclock.plot.labels import fit_cells, label_ends, label_points
 from ackclock.plot.style import key, most_columns, note, panels, pt, title, wrapped
 from ackclock.plot.table import StudyTable
 from ackclock.text import drawn
@@ -108,6 +108,8 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
             bar.ax.tick_params(labelsize=pt(9))
             bar.set_label(wrapped(drawing.words, 3 if len(text) == 1 else 1), fontsize=pt(9))
     label_points(figure, {panel: drawing.points for panel, drawing in zip(axes, drawings, strict=False)})
+    if hidden := fit_cells(figure, {panel: drawing.cells for panel, drawing in zip(axes, drawings, strict=False)}):
+        note(figure, f"{_runs(table)} {hidden}")
     return figure
 
 
@@ -122,7 +124,12 @@ def _runs(table: StudyTable) -> str:
     few, many = table.seeds
     if many == 1:
         return "One run (seed) at each point; no intervals."
-    return f"{few if few == many else f'{few} to {many}'} seeds at each point."
+    count = f"{few if few == many else f'{few} to {many}'} seeds at each point"
+    if table.equal_points == len(table.points):
+        return f"{count}, with equal outcomes; no intervals."
+    if table.equal_points:
+        return f"{count}; no intervals where their outcomes are equal."
+    return f"{count}."
 
 
 def _layout(table: StudyTable, choice: Choice) -> _Layout:

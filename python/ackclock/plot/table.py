@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ackclock.files import BadInput
 from ackclock.metrics import RunMetric, numbers
 from ackclock.plot.quantities import Axis, axis
+from ackclock.study.axes import named
 from ackclock.study.results import matching, same_outcome
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ class StudyTable:
 
     title: str
     points: Mapping[Point, list[dict[str, Any]]]
+    seeds_of: Mapping[Point, int]
+    """The number of finished runs of each point, also where only the first counts."""
 
     @classmethod
     def read(cls, store: Store, where: Sequence[str] = ()) -> StudyTable:
@@ -38,8 +40,7 @@ class StudyTable:
         if not rows:
             raise BadInput(f"{store.folder}: no run has finished yet; run ackclock sweep first")
         labels = [json.loads(row["axes"]) for row in rows]
-        names = list(dict.fromkeys(name for one in labels for name in one))
-        keep = matching([_full(text, names) for text in where], labels)
+        keep = matching(where, labels)
         points: dict[Point, list[dict[str, Any]]] = {}
         for row, one, kept in zip(rows, labels, keep, strict=True):
             if kept:
@@ -50,7 +51,8 @@ class StudyTable:
             p: rows_of_point[:1] if same_outcome(list(map(numbers, rows_of_point))) else rows_of_point
             for p, rows_of_point in points.items()
         }
-        return cls(store.about("title") or str(store.folder), rows_by_point)
+        seeds_of = {p: len(rows_of_point) for p, rows_of_point in points.items()}
+        return cls(store.about("title") or str(store.folder), rows_by_point, seeds_of)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -68,9 +70,13 @@ class StudyTable:
 
     @property
     def seeds(self) -> tuple[int, int]:
-        """The smallest and the largest number of runs of a point."""
-        counts = [len(rows_of_point) for rows_of_point in self.points.values()]
-        return min(counts), max(counts)
+        """The smallest and the largest number of seeds of a point."""
+        return min(self.seeds_of.values()), max(self.seeds_of.values())
+
+    @property
+    def equal_points(self) -> int:
+        """The number of points at which several seeds gave the same outcome."""
+        return sum(1 for point, rows in self.points.items() if len(rows) < self.seeds_of[point])
 
     def values(self, metric: RunMetric, *where: tuple[str, str], each: bool = False) -> list[float]:
         """The values of a metric at the points with these labels: one for each run, or with `each` for each flow."""
@@ -87,33 +93,3 @@ class StudyTable:
     def name_of(self, text: str, option: str) -> str:
         """The full name of a free axis from a part of it. Raises BadInput if it is unknown or ambiguous."""
         return named(text, list(self.axes), option)
-
-
-def named(text: str, names: Sequence[str], option: str) -> str:
-    """The axis with this name, or the only axis whose name has this part. Raises BadInput."""
-    if text in names:
-        return text
-    rules: tuple[Callable[[str], bool], ...] = (
-        lambda name: name.rpartition(".")[2] == text,
-        lambda name: text in name.replace(",", ".").replace(" ", "").split("."),
-        lambda name: text.casefold() in name.casefold(),
-    )
-    for fits in rules:
-        matches = [name for name in names if fits(name)]
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            raise BadInput(
-                f"{option} {text}: several axes have this part: {', '.join(matches)}; write more of the name"
-            )
-    near = difflib.get_close_matches(text, names, 1)
-    hint = f"there are {', '.join(names)}" if names else "the study has no axis with several labels here"
-    raise BadInput(
-        f"{option} {text}: there is no such axis; " + (f"did you mean {near[0]}? T{hint[1:]}" if near else hint)
-    )
-
-
-def _full(text: str, names: Sequence[str]) -> str:
-    """`AXIS=LABEL` with the axis's full name."""
-    part, equals, label = text.partition("=")
-    return f"{named(part.strip(), names, '--where')}={label}" if equals else text

@@ -63,9 +63,34 @@ def check(file: Path, *, allow_code: bool = False) -> Iterator[State]:
         raise BadInput(f"{file}: expect: must be tables [[expect]]")
     for number, one in enumerate(entries):
         try:
-            yield _state(file, one, allow_code)
+            yield _state(file, _checked(one, f"{file}: expect[{number}]"), allow_code)
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"{file}: expect[{number}]: is not as ackclock search writes it ({error})") from None
+
+
+ENTRY: dict[str, tuple[type, ...]] = {
+    "scenario": (str,), "objective": (str,), "control": (str,), "against": (str,), "tested": (list,),
+    "bottleneck": (str,), "rate_bps": (int, float), "seeds": (list,), "value": (int, float),
+}  # fmt: skip
+"""The keys of an `[[expect]]`, with the types of their values."""
+
+
+def _checked(one: Any, place: str) -> dict[str, Any]:
+    """An entry whose values have the types of `ENTRY`. Raises BadInput with the place."""
+    if not isinstance(one, Mapping):
+        raise BadInput(f"{place}: must be a table")
+    for key, types in ENTRY.items():
+        if key not in one:
+            if key in {"against", "value"}:
+                continue
+            raise BadInput(f"{place}.{key}: is missing")
+        if not isinstance(one[key], types) or isinstance(one[key], bool):
+            raise BadInput(f"{place}.{key}: must be {types[-1].__name__}, not {one[key]!r}")
+    if not all(isinstance(name, str) for name in one["tested"]):
+        raise BadInput(f"{place}.tested: must be names of flows")
+    if not all(isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**63 for seed in one["seeds"]):
+        raise BadInput(f"{place}.seeds: must be whole numbers from 0 to 2^63 - 1")
+    return dict(one)
 
 
 def _state(file: Path, one: dict[str, Any], allow_code: bool) -> State:

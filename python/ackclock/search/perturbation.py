@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -61,6 +62,15 @@ class Perturbation:
         """When an event is over, seconds; of packets by number and of a square wave it is not known: 0."""
         return self.number(event, "start") + self.number(event, "length") if "length" in FIELDS[self.kind] else 0.0
 
+    def intervals(self, event: Event, duration_s: float) -> list[tuple[float, float]]:
+        """The times during which an event lasts, from and to, seconds; none for packets by number."""
+        if self.kind != "square":
+            end_s = self.end_s(event)
+            return [(self.number(event, "start"), end_s)] if end_s else []
+        start, period, burst = (self.number(event, name) for name in ("start", "period", "burst"))
+        count = max(0, math.ceil((duration_s - start) / period))
+        return [(start + k * period, min(start + k * period + burst, duration_s)) for k in range(count)]
+
     @property
     def sends_udp(self) -> bool:
         """Whether its events are packets of UDP, which an additional flow of the scenario sends."""
@@ -78,11 +88,11 @@ class Perturbation:
         """An event in words."""
         of = {name: str(self.text(event, name)) for name in FIELDS[self.kind]}
         if self.kind == "square":
-            return f"UDP at {of['peak']} of the link's rate for {of['burst']} of every {of['period']}"
+            return f"UDP at {of['peak']} times the link's rate for {of['burst']} of every {of['period']}"
         if self.kind in {"drops", "marks"}:
             return f"packet {of['packet']} {'dropped' if self.kind == 'drops' else 'marked'}"
         what = {
-            "cross": f"UDP at {of.get('peak')} of the link's rate",
+            "cross": f"UDP at {of.get('peak')} times the link's rate",
             "delays": f"delay +{of.get('by')}",
             "blackouts": "all packets dropped",
             "stalls": "packets wait",
@@ -95,7 +105,7 @@ class Perturbation:
 def read(name: str, table: Any, links: Sequence[str], flows: Sequence[str]) -> Perturbation:
     """Read `[space.perturbation.NAME]`. Raises BadInput with the place."""
     place = f"space.perturbation.{name}"
-    if not isinstance(table, Mapping) or table.get("kind") not in FIELDS:
+    if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str) or table["kind"] not in FIELDS:
         raise BadInput(f"{place}.kind: must be one of {', '.join(FIELDS)}")
     kind = str(table["kind"])
     fields = FIELDS[kind]

@@ -108,10 +108,11 @@ def _shown(search: Findings, evaluator: Evaluator, one: Failure, file: str, docu
     from ackclock.experiment import Scenario
 
     pictures: dict[str, str | None] = {"series": None}
-    # The picture needs no controller, so none in Python is loaded; its files are those of the base.
+    # The picture needs only the name of the controller, so none in Python is loaded; its files are those of the base.
     plain = with_tables(one.document, lambda table: "reno" if "python" in table else table)
     network = Scenario.read(replace(search.source.with_text(document_text(plain)), file=search.source.file))
-    pictures["network"] = svg_text(topology.draw(network, " "), f"network-{Path(file).stem}")
+    tested = dict.fromkeys(search.space.flows_of(one.genome), search.objective.tested.label)
+    pictures["network"] = svg_text(topology.draw(network, " ", tested), f"network-{Path(file).stem}")
     if not one.error:
         pictures["series"] = svg_text(_series(search, evaluator, one), f"series-{Path(file).stem}")
     try:
@@ -159,8 +160,8 @@ def _series(search: Findings, evaluator: Evaluator, one: Failure) -> Figure:
     for panel in (above, below):
         for p, events in search.space.pairs(one.genome):
             for event in events:
-                if p.end_s(event):
-                    panel.axvspan(p.number(event, "start"), p.end_s(event), color="#d9dee5", alpha=0.6, linewidth=0)
+                for first_s, last_s in p.intervals(event, end):
+                    panel.axvspan(first_s, last_s, color="#d9dee5", alpha=0.6, linewidth=0)
         if start > 0:
             panel.axvline(start, color="#5b6675", linewidth=0.8, linestyle=":")
         panel.set_xlim(0, end)

@@ -321,6 +321,8 @@ def read_space(source: Source, overrides: Sequence[Override] = ()) -> tuple[Spac
     links, bottleneck = _links(source.file, base, resolved, tested, search)
     if space is None:
         space = default_space(bottleneck, base)
+    if not isinstance(space.get("perturbation", {}), Mapping):
+        raise BadInput(f"{source.file}: space.perturbation: must be tables, such as [space.perturbation.bursts]")
     perturbations = [
         read(name, table, [bottleneck, *(one for one in links if one != bottleneck)], tested)
         for name, table in (space.get("perturbation") or {}).items()

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
-from ackclock.files import BadInput, check_targets, write_table
+from ackclock.files import BadInput, check_targets
 from ackclock.metrics import bounds, metric, metric_of, numbers
+from ackclock.study.axes import named
+from ackclock.table_files import check_table, write_frame
 from ackclock.text import lost_connections
 
 if TYPE_CHECKING:
@@ -52,15 +54,19 @@ def _chosen(store: Store, where: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def matching(where: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[bool]:
-    """Whether each point has these labels. Raises BadInput for an axis or a label that no point has."""
+    """Whether each point has these labels. Raises BadInput for an axis or a label that no point has.
+
+    A part of the name of an axis suffices, as in `named`.
+    """
     keep = [True] * len(points)
+    names = list(dict.fromkeys(name for point in points for name in point))
     for text in where:
         axis, equals, label = (part.strip() for part in text.partition("="))
+        if equals and points:
+            axis = named(axis, names, "--where")
         labels = dict.fromkeys(point[axis] for point in points if axis in point)
         if not equals:
             raise BadInput(f"--where {text}: must be AXIS=LABEL")
-        if points and axis not in points[0]:
-            raise BadInput(f"--where: there is no axis {axis}; there are {', '.join(points[0]) or 'none'}")
         if points and label not in labels:
             raise BadInput(f"--where: {axis} is never {label}; it is {', '.join(list(labels)[:12])}")
         keep = [kept and point.get(axis) == label for kept, point in zip(keep, points, strict=True)]
@@ -70,11 +76,8 @@ def matching(where: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[
 def export(store: Store, path: Path, where: Sequence[str] = ()) -> None:
     """Write the table of all runs as Parquet or CSV, by the ending of the name."""
     check_targets([path])
-    if path.suffix not in {".parquet", ".csv"}:
-        raise BadInput(f"{path}: must end in .parquet or .csv")
-    frame = table(store, where)
-    save = frame.write_parquet if path.suffix == ".parquet" else frame.write_csv
-    write_table(path, save)
+    check_table(path, "--export")
+    write_frame(table(store, where), path)
 
 
 def same_outcome(outcomes: Sequence[Mapping[str, Any]]) -> bool:

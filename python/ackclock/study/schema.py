@@ -12,8 +12,8 @@ from ackclock.models import definition, schema
 if TYPE_CHECKING:
     import polars as pl
 
-LARGEST = 1 << 30
-"""Bytes of an outcome after decompression."""
+LARGEST = 1 << 28
+"""Most bytes of an outcome after decompression; one of 100,000 flows has 120 MB."""
 NEVER_NULL = ("title", "seed", "duration_s", "flows", "links", "fairness", "engine")
 """What the tables need of every outcome."""
 NEVER_NULL_IN_LISTS = {
@@ -71,14 +71,25 @@ def read_outcomes(packed: Sequence[bytes]) -> pl.DataFrame:
     return frame
 
 
-def _line(packed: bytes) -> bytes:
-    inflate = zlib.decompressobj()
+def inflated(packed: bytes) -> bytes:
+    """What zlib has compressed. Its size is counted before it is kept. Raises ValueError with the reason."""
+    if not isinstance(packed, bytes):
+        raise ValueError("it is not compressed")
+    inflate, size, rest = zlib.decompressobj(), 0, packed
     try:
-        line = inflate.decompress(packed, LARGEST)
-    except (zlib.error, TypeError):
+        while not inflate.eof and (part := inflate.decompress(rest, 1 << 20)):
+            size, rest = size + len(part), inflate.unconsumed_tail
+            if size > LARGEST:
+                raise ValueError(f"it has more than {LARGEST:,} bytes")
+        if not inflate.eof:
+            raise ValueError("it is cut")
+        return zlib.decompress(packed)
+    except zlib.error:
         raise ValueError("it is not compressed") from None
-    if not inflate.eof:
-        raise ValueError(f"it has more than {LARGEST:,} bytes, or is cut")
+
+
+def _line(packed: bytes) -> bytes:
+    line = inflated(packed)
     if not line.startswith(b"{") or b"\n" in line:
         raise ValueError("it is not one JSON object")
     return line

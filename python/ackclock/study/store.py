@@ -23,7 +23,7 @@ from urllib.parse import quote
 from ackclock.files import BadInput, check_folder, check_regular, open_regular
 from ackclock.link import pack
 from ackclock.study import repair
-from ackclock.study.schema import read_outcomes
+from ackclock.study.schema import inflated, read_outcomes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,7 +94,7 @@ def is_text(value: object) -> bool:
 
 
 def _is_planned(run_id: object, seed: object, axes: object) -> bool:
-    return is_text(run_id) and isinstance(seed, int) and is_text(axes)
+    return is_text(run_id) and isinstance(seed, int) and 0 <= seed < 2**63 and is_text(axes)
 
 
 def _are_labels(axes: str) -> bool:
@@ -280,6 +280,13 @@ class Store:
         except sqlite3.DatabaseError as error:
             raise self._refusal(error) from None
 
+    @contextmanager
+    def _translate_values(self) -> Iterator[None]:
+        try:
+            yield
+        except ValueError as error:
+            raise BadInput(f"{self._file}: an outcome cannot be read: {error}; {REMEDY}") from None
+
     def _write(self, *statements: tuple[str, Iterable[Sequence[object]]]) -> None:
         """Execute statements, each for each of its rows, in one transaction."""
         with self._translate_sqlite_errors():
@@ -388,14 +395,16 @@ class Store:
     def texts(self) -> dict[str, str]:
         """The outcome of every undamaged run as text, by its identity."""
         rows = self._read_runs(set()).items()
-        return {run_id: zlib.decompress(row[2]).decode() for run_id, row in rows if row[2] is not None}
+        with self._translate_values():
+            return {run_id: inflated(row[2]).decode() for run_id, row in rows if row[2] is not None}
 
     def outcomes_of(self, run_ids: Iterable[str]) -> list[Finished]:
         """The runs of these identities that are undamaged and have an outcome."""
         query = f"SELECT {RUN} FROM run WHERE outcome IS NOT NULL AND run_id IN (SELECT value FROM json_each(?))"
         with self._translate_sqlite_errors():
             rows = self._index.execute(query, (json.dumps(list(run_ids)),)).fetchall()
-        return [Finished(row[0], zlib.decompress(row[2]).decode()) for row in rows if is_sound(row)]
+        with self._translate_values():
+            return [Finished(row[0], inflated(row[2]).decode()) for row in rows if is_sound(row)]
 
     def _rows(self) -> Iterator[tuple[int, str, int, str, str, bytes]]:
         """Position, run, seed, axes, time and outcome of every undamaged run of the plan. Missing runs are noted."""

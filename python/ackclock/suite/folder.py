@@ -39,6 +39,9 @@ class Suite:
         self.title, self.source, self.summary = about["title"], about["source"], about["summary"].strip()
         self.standard: str = about["standard"]
         """The controller that `rivals_kept` is measured against."""
+        for key in ("situation", "omitted"):
+            if not isinstance(about.get(key, []), list):
+                raise BadInput(f"{file}: {key}: must be tables [[{key}]]")
         self.situations = [
             read_record(Situation, item, f"{file}: situation[{i}]") for i, item in enumerate(about.get("situation", []))
         ]

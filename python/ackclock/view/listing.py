@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST = 2_000
 """Runs of a study that are listed."""
+NOT_REGULAR = "not a regular file"
 MOST_FILES = 200
 """Items of each other group that are listed."""
 
@@ -129,9 +130,11 @@ def _groups(folder: Path) -> list[Group]:
     logs = [*files["trace"], *files["packets"]]
     recordings = [ListedItem(path.name, str(recorded.kind(path)), command=_command(path)) for path in logs[:MOST_FILES]]
     scenarios = sorted(folder.glob("*.toml"))
+    special = [path for path in sorted(folder.glob("*.parquet")) if not path.is_file()]
+    recordings += [ListedItem(path.name, NOT_REGULAR, wrong=True) for path in special[:MOST_FILES]]
     return [
         _group("Scenarios", [_scenario(path) for path in scenarios[:MOST_FILES]], len(scenarios)),
-        _group("Recorded runs", recordings, len(logs)),
+        _group("Recorded runs", recordings, len(logs) + len(special)),
         _folders(folder),
     ]
 
@@ -145,6 +148,8 @@ def _command(path: Path, more: str = "") -> str:
 
 
 def _scenario(path: Path) -> ListedItem:
+    if not path.is_file():
+        return ListedItem(path.name, NOT_REGULAR, wrong=True)
     try:
         scenario = Scenario.load(path)
         if scenario.is_study:

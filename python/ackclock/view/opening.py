@@ -126,7 +126,7 @@ def _files(scenario: Scenario, python: Sequence[str]) -> list[Path]:
         return []
     file = Path(scenario.file)
     text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    files = [file, *(one.scenario.parent / one.value for one in named_files(file, text) if one.key == "extends")]
+    files = [file, *(one.disk for one in named_files(file, text) if one.key == "extends")]
     files += [file.parent / value for key, value in texts(document_of(scenario)) if key in NAMES_FILE]
     code = [Path(one.rpartition(":")[0]) for one in python]
     code = [file.parent / one if (file.parent / one).exists() else one for one in code]
@@ -143,7 +143,11 @@ def _folder(folder: Path, *, allow_code: bool) -> Page:
 
         return Page(folder.resolve().name, of_paper(Paper(folder)), links=True)
     if (folder / "index.html").is_file() and (folder / "verdicts.json").is_file():
-        return Page(folder.name, at=folder / "index.html")
+        page_file = folder / "index.html"
+        if not allow_code:
+            remedy = "open it in a browser if you trust where it comes from, or add --allow-code"
+            raise BadInput(f"{page_file}: is a page that can run scripts; {remedy}")
+        return Page(folder.name, at=page_file)
     files = recorded.logs(folder)
     if recorded.is_run(files):
         paths = [*files["trace"], *files["packets"]]

@@ -39,7 +39,7 @@ def logs(folder: Path) -> dict[str, list[Path]]:
     """The recorded files of a folder by kind."""
     files: dict[str, list[Path]] = {"trace": [], "packets": []}
     for path in sorted(folder.glob("*.parquet")):
-        of = kind(path)
+        of = kind(path) if path.is_file() else None
         if of is not None:
             files[of].append(path)
     return files

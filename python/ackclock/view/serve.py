@@ -99,13 +99,18 @@ class Watched:
             return self._turn, json.dumps({"version": self._version, "problem": self._problem})
 
 
+REQUEST_S = 10.0
+"""The longest time in which a request must come, seconds."""
+MOST_CONNECTIONS = 64
+
+
 class Server:
     """Serves `Watched` on a free port of 127.0.0.1 until it is closed. Its address has a secret token."""
 
     def __init__(self, watched: Watched) -> None:
         self.token = secrets.token_urlsafe(24)
         self._watched = watched
-        self._http = ThreadingHTTPServer((HOST, 0), _handler(self, watched))
+        self._http = _Limited((HOST, 0), _handler(self, watched))
         self._http.daemon_threads = True
         self.origin = f"http://{HOST}:{self._http.server_port}"
         self.address = f"{self.origin}/{self.token}/"
@@ -118,9 +123,32 @@ class Server:
         self._http.server_close()
 
 
+class _Limited(ThreadingHTTPServer):
+    """At most `MOST_CONNECTIONS` at a time; more are closed at once."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """See socketserver."""
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """See socketserver."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+
 def _handler(server: Server, watched: Watched) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         server_version, sys_version = "ackclock", ""
+        timeout = REQUEST_S
 
         def do_GET(self) -> None:
             # Another site's page can send requests here by a name that resolves to 127.0.0.1: its Host differs.

@@ -1,16 +1,19 @@
 # Family s: TCP flows between two terminals over Iridium, built by formula (docs/specs/iridium.md).
-# usage: ns fam_s_sat.tcl key=value ...; ONE Simulator per process: TCP/Linux keeps global state.
+# usage: ns fam_s_sat.tcl key=value ...; bare=1 removes the packet headers that are not needed (measurements of speed); ONE Simulator per process: TCP/Linux keeps global state.
 # Prints one JSON line at the end. trace=FILE writes every packet event of the satellite links (a FIFO will do).
 array set P {
   cc linux:bic  n 3  dur 300  start 1.0  seed 1
   lat1 37.9 lon1 -122.3  lat2 42.3 lon2 -71.1
+  bare 0 scheduler Calendar
   up 1.5Mb down 1.5Mb isl 25Mb  qlen 50  pkt 1448 win 30000  trace none
 }
 foreach a $argv { set i [string first = $a]; set k [string range $a 0 [expr $i-1]]
   if {$i < 1 || ![info exists P($k)]} { puts stderr "bad argument $a"; exit 2 }
   set P($k) [string range $a [expr $i+1] end] }
 
+if {$P(bare)} { remove-all-packet-headers; add-packet-header IP TCP Flags LL Mac Sat }
 set ns [new Simulator]
+if {$P(scheduler) != "Calendar"} { $ns use-scheduler $P(scheduler) }
 HandoffManager/Term set elevation_mask_ 8.2
 HandoffManager/Term set term_handoff_int_ 10
 HandoffManager/Sat set sat_handoff_int_ 10

@@ -24,25 +24,37 @@ pub struct TcpHeaderConfig {
     pub timestamps: bool,
     sack: bool,
     ecn: bool,
-    /// The receive window, bytes, and its window scale (RFC 7323).
-    window: u64,
+    /// The receive windows, bytes, each with the time from which on the receiver advertises it.
+    windows: Vec<(Time, u64)>,
+    /// The window scale (RFC 7323).
     scale: u8,
 }
 
 impl TcpHeaderConfig {
-    pub fn new(options: &Options) -> TcpHeaderConfig {
-        // One byte less than one more segment, so that a sender with the maximum in flight has not filled the window.
-        let window = (options.window as u64 + 1) * options.packet as u64 - 1;
-        let scale = (0..14).find(|shift| window >> shift <= 0xffff).unwrap_or(14);
+    /// `largest` is the largest receive window of the run, segments.
+    pub fn new(options: &Options, largest: u32) -> TcpHeaderConfig {
+        let most = window_bytes(options.packet, largest.max(options.window));
+        let scale = (0..14).find(|shift| most >> shift <= 0xffff).unwrap_or(14);
         TcpHeaderConfig {
             syn: options.syn,
             payload: options.packet,
             timestamps: options.timestamps,
             sack: options.reports(),
             ecn: options.ecn,
-            window,
+            windows: vec![(Time::ZERO, window_bytes(options.packet, options.window))],
             scale,
         }
+    }
+
+    /// The receiver advertises another window from `at` on, segments.
+    pub fn change_window(&mut self, at: Time, segments: u32) {
+        self.windows.push((at, window_bytes(self.payload, segments)));
+    }
+
+    /// The window that the receiver advertises at a time, bytes.
+    fn window(&self, at: Time) -> u64 {
+        let later = self.windows.partition_point(|(since, _)| *since <= at);
+        self.windows[later.saturating_sub(1)].1
     }
 
     /// Sequence number of the first byte of a segment: a SYN takes one number, a segment its payload.
@@ -50,6 +62,11 @@ impl TcpHeaderConfig {
         let before = if self.syn { segment.saturating_sub(1) } else { segment };
         before.wrapping_mul(self.payload).wrapping_add((self.syn && segment > 0) as u32)
     }
+}
+
+/// One byte less than one more segment, so that a sender with the maximum in flight has not filled the window.
+fn window_bytes(payload: u32, segments: u32) -> u64 {
+    (segments as u64 + 1) * payload as u64 - 1
 }
 
 const SYN: u8 = 0x02;
@@ -92,8 +109,25 @@ pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) 
     let sum = (sum & 0xffff) + (sum >> 16);
     let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
     h[10..12].copy_from_slice(&sum.to_be_bytes());
+    let begin = h.len();
     h.extend(transport);
+    if flow.tcp.is_some() && length <= 0xffff {
+        let sum = tcp_checksum(&h[12..20], &h[begin..], length - 20);
+        h[begin + 16..begin + 18].copy_from_slice(&sum.to_be_bytes());
+    }
     (h, length.max(packet.size))
+}
+
+/// The checksum of a segment of `length` bytes whose payload is zeros (RFC 9293 section 3.1).
+fn tcp_checksum(addresses: &[u8], header: &[u8], length: u32) -> u16 {
+    let words = |bytes: &[u8]| -> u32 {
+        bytes.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum()
+    };
+    let mut sum = words(addresses) + 6 + length + words(header);
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
 }
 
 fn udp_header([own, far]: [u16; 2], payload: u32) -> (Vec<u8>, u32) {
@@ -136,8 +170,9 @@ fn tcp_header(
     if reduced {
         flags |= CWR;
     }
+    let window = tcp.window(packet.sent);
     // The window of a SYN is not scaled.
-    let window = if first { tcp.window } else { tcp.window >> tcp.scale }.min(0xffff) as u16;
+    let window = if first { window } else { window >> tcp.scale }.min(0xffff) as u16;
     let mut h = Vec::with_capacity(60);
     let ports = if ack { [far, own] } else { [own, far] };
     ports.iter().for_each(|port| h.extend(port.to_be_bytes()));
@@ -145,7 +180,7 @@ fn tcp_header(
     h.extend(acknowledged.to_be_bytes());
     h.extend([((20 + options.len()) as u8 / 4) << 4, flags]);
     h.extend(window.to_be_bytes());
-    h.extend([0, 0, 0, 0]); // no checksum, no urgent data
+    h.extend([0, 0, 0, 0]); // the checksum follows when the addresses are known; no urgent data
     h.extend(options);
     (h, payload)
 }

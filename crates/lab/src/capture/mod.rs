@@ -79,16 +79,16 @@ pub(crate) struct Captures {
 
 impl Captures {
     /// Creates a set without captures. `ends` are the nodes of each flow; `options` are the options of the TCP flows,
-    /// which come first. `without_tls`: a QUIC flow has no TLS.
+    /// which come first, with the largest receive window of each in the run (segments). `without_tls`: a QUIC flow has no TLS.
     pub fn new(
         topology: &Topology,
         ends: &[[NodeId; 2]],
-        options: &[&Options],
+        options: &[(&Options, u32)],
         without_tls: bool,
     ) -> Captures {
         let flow = |(number, nodes): (usize, &[NodeId; 2])| FlowState {
             stack: FlowStack {
-                tcp: options.get(number).map(|options| TcpHeaderConfig::new(options)),
+                tcp: options.get(number).map(|(options, largest)| TcpHeaderConfig::new(options, *largest)),
                 hosts: nodes.map(|node| address(node.0)),
                 ports: [1024 + (number % 64_000) as u16, 5001 + (number / 64_000) as u16],
             },
@@ -209,6 +209,13 @@ impl Captures {
             }
             PacketKind::Ack => packet.cwr = flow.syn,
             _ => {}
+        }
+    }
+
+    /// The receiver of a TCP flow advertises another window from `at` on, segments.
+    pub fn change_window(&mut self, flow: u32, at: Time, segments: u32) {
+        if let Some(tcp) = &mut self.flows[flow as usize].stack.tcp {
+            tcp.change_window(at, segments);
         }
     }
 

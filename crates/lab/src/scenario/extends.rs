@@ -1,4 +1,4 @@
-//! Scenarios that extend a base file: `extends = "base.toml"`, and change single values of it: `[set]`.
+//! Scenarios that extend a base file: `extends = "base.toml"`, or one that comes with the program: `extends = "@dumbbell"`, and change single values of it: `[set]`.
 
 use super::assign::assign_parts;
 use super::document::{TomlItem, TomlValue, parse};
@@ -6,10 +6,11 @@ use super::key::key_parts;
 use super::renamed::rename_keys;
 use super::short::write_out_short_forms;
 use crate::error::{ScenarioError, Source};
+use crate::files::{Access, shipped_path};
 use std::sync::Arc;
 
 /// Parses a scenario. `extends = "base.toml"` (relative to the folder of the file) merges it over the base file, which
-/// may name what the text may: tables are merged key by key; every other value replaces that of the base. `[set]` then
+/// may name what the text may (`@NAME`: a scenario that comes with the program): tables are merged key by key; every other value replaces that of the base. `[set]` then
 /// replaces single values in what is merged, such as the rate of one link.
 pub fn parse_scenario(source: Arc<Source>, text: &str) -> Result<TomlItem, ScenarioError> {
     extended(source, text, 0)
@@ -33,8 +34,16 @@ fn extended(source: Arc<Source>, text: &str, depth: u32) -> Result<TomlItem, Sce
     let TomlValue::Text(name) = &base.value else {
         return Err(refuse(format!("must name a file, not {}", base.value.kind())));
     };
-    let path = base.origin.path(name);
-    base.origin.check_inside(&path).map_err(refuse)?;
+    let path = match name.strip_prefix('@') {
+        Some(shipped) if !matches!(source.access, Access::Carried(_)) => {
+            shipped_path(shipped.trim_end_matches(".toml")).map_err(refuse)?
+        }
+        _ => {
+            let path = base.origin.path(name);
+            base.origin.check_inside(&path).map_err(refuse)?;
+            path
+        }
+    };
     if depth == DEEPEST {
         return Err(refuse(format!("more than {DEEPEST} base files in a row")));
     }
@@ -94,7 +103,6 @@ fn lay_over(base: &mut TomlItem, upper: TomlItem) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::Access;
     use crate::scenario::write::toml_text;
 
     const NETWORK: &str = "[[link]]\nname = \"l\"\nends = [\"a\", \"b\"]\nrate = \"1Mbps\"\n[[flow]]\ncount = 3\nname = \"f\"\n";

@@ -2,6 +2,7 @@
 
 use super::document::TomlItem;
 use super::model::{Duplex, Flow, FlowKind, RadioNetwork};
+use super::advice;
 use crate::error::{Origin, ScenarioError};
 use net::{LinkId, NodeId, Route, RouterConfig, Segment, Topology};
 use smallvec::{SmallVec, smallvec};
@@ -257,6 +258,22 @@ impl<'a> Routers<'a> {
         })
     }
 
+    /// Gives advice on requests of Quick-Start that no router can approve.
+    fn advise_quick_start(&self, flow_items: &[TomlItem], flows: &[Flow]) {
+        let requests =
+            |flow: &Flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if tcp.options.requests_quick_start());
+        let mut routers = self.links.iter().flat_map(|link| &link.directions).filter_map(|one| one.router.as_ref());
+        let Some(number) = flows.iter().position(requests) else { return };
+        if routers.any(|router| matches!(router, RouterConfig::QuickStart(_))) {
+            return;
+        }
+        let key = format!("flow.{}.tcp.quick_start", flows[number].name);
+        let origin = flow_items.get(number).map(|item| item.origin.clone());
+        let message = "has no effect: no router approves requests; write router = { kind = \"quick_start\" } in the links \
+                       of its path";
+        advice::give(ScenarioError::new(&origin.unwrap_or_else(|| Origin::command_line(&key)), &key, message));
+    }
+
     /// Fails if a controller needs routers that its path does not have. Flows after those of `flow_items` are
     /// generated, with the options of `defaults`, the table `[tcp]`.
     pub fn check(
@@ -265,6 +282,7 @@ impl<'a> Routers<'a> {
         defaults: Option<&TomlItem>,
         flows: &[Flow],
     ) -> Result<(), ScenarioError> {
+        self.advise_quick_start(flow_items, flows);
         let Some((flow, message)) = self.missing(flows) else { return Ok(()) };
         let number = flows.iter().position(|other| std::ptr::eq(other, flow));
         let item = number.and_then(|n| flow_items.get(n));

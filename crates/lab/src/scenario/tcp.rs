@@ -68,11 +68,11 @@ impl TcpFlow {
     ) -> Option<&'static str> {
         let needs = self.needs();
         if needs.has(Signals::ROUTER_RATE) && !routers().any(|r| matches!(r, RouterConfig::Rcp(_))) {
-            return Some("that grant rates; write router = { kind = \"rcp\" } in a link of its path");
+            return Some("that grant rates; write router = { kind = \"rcp\" } in a link of its path, or in [[topology]]");
         }
         let xcp = || routers().any(|r| matches!(r, RouterConfig::Xcp(_)));
         (needs.has(Signals::ROUTER_FEEDBACK) && !xcp())
-            .then_some("that send feedback; write router = { kind = \"xcp\" } in a link of its path")
+            .then_some("that send feedback; write router = { kind = \"xcp\" } in a link of its path, or in [[topology]]")
     }
 }
 
@@ -141,6 +141,7 @@ impl TcpLayers<'_> {
             flow.options_set.0.extend(layer.keys().map(str::to_string));
             layer.finish()?;
         }
+        self.set_required_recovery(&mut flow)?;
         // Three defaults depend on other options: in ns-2 the initial threshold on the window, and the header size on
         // the timestamps; in Linux the number of SACK blocks on the timestamps.
         if ns2 && !set_keys.contains(&"initial_ssthresh") {
@@ -160,6 +161,27 @@ impl TcpLayers<'_> {
         self.check_signals(&flow)?;
         self.advise_unused(&flow)?;
         Ok(flow)
+    }
+
+    /// Gives a flow recovery `rack`, with advice, if its controller needs the counts of it and the flow's own table does not
+    /// name another one.
+    fn set_required_recovery(&self, flow: &mut TcpFlow) -> Result<()> {
+        let counts = [Signals::SEGMENT_COUNTS, Signals::LOSSES, Signals::DELIVERIES];
+        let needs = flow.needs();
+        let own = self.flow_keys()?.contains(&"recovery");
+        if flow.options.recovery == Recovery::Rack || own || !counts.into_iter().any(|count| needs.has(count)) {
+            return Ok(());
+        }
+        let key = "congestion_control";
+        if let Some(layer) = self.layer_with(key)? {
+            let (name, recovery) = (flow.control.name(), flow.options.recovery.name());
+            let message = format!(
+                "{name} needs counts of delivered and lost segments: the flow has recovery = \"rack\" instead of \"{recovery}\""
+            );
+            advice::give(layer.error(key, message));
+        }
+        flow.options.recovery = Recovery::Rack;
+        Ok(())
     }
 
     /// Fails if an option of ECN is set without ECN.

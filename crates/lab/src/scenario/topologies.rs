@@ -1,11 +1,12 @@
 //! Reads `[[topology]]`, which stands for many links: leaf-spine and fat-tree networks.
 
 use super::document::TomlItem;
+use super::links::check_queue;
 use super::model::{Direction, Duplex};
 use super::queue::read_queue;
+use super::router::read_router;
 use super::table::TableReader;
 use crate::error::ScenarioError;
-use net::qdisc::Queue;
 use params::Form::{self, Integer, Text, Word};
 use params::{Table, key};
 use units::{Rate, Span};
@@ -50,6 +51,7 @@ pub(super) static TOPOLOGY: Table = Table::new(
         key("fabric_rate", Form::rate("40Gbps"), "", "rate of the other links"),
         key("delay", Form::delay("1us"), "", "propagation delay of each link"),
         key("queue", Form::Queue, "unlimited", "queue of each link"),
+        key("router", Form::Router, "none", "router in front of each link that writes feedback into packets"),
     ]],
 );
 
@@ -57,7 +59,15 @@ fn read_links(table: &TableReader<'_>) -> Result<Vec<Duplex>> {
     let values = table.values(&TOPOLOGY, 0)?;
     let (host, fabric): (Rate, Rate) = (values.read("host_rate"), values.read("fabric_rate"));
     let (delay, prefix): (Span, String) = (values.read("delay"), values.read("prefix"));
-    let queue = read_queue(table)?.unwrap_or_default();
+    let of_link = Direction {
+        rate: host,
+        delay,
+        queue: read_queue(table)?.unwrap_or_default(),
+        losses: Vec::new(),
+        router: read_router(table)?,
+        variation: None,
+    };
+    check_queue(table, &of_link)?;
     let count = |key: &'static str| -> Result<u64> {
         table.need(key, values.read(key), &format!("a number, such as {key} = 4"))
     };
@@ -79,15 +89,11 @@ fn read_links(table: &TableReader<'_>) -> Result<Vec<Duplex>> {
         .into_iter()
         .map(|(a, b)| {
             let rate = if a.starts_with('h') { host } else { fabric };
-            duplex([format!("{prefix}{a}"), format!("{prefix}{b}")], rate, delay, &queue)
+            let direction = Direction { rate, ..of_link.clone() };
+            let ends = [format!("{prefix}{a}"), format!("{prefix}{b}")];
+            Duplex { name: None, ends, directions: [direction.clone(), direction] }
         })
         .collect())
-}
-
-fn duplex(ends: [String; 2], rate: Rate, delay: Span, queue: &Queue) -> Duplex {
-    let direction =
-        Direction { rate, delay, queue: queue.clone(), losses: Vec::new(), router: None, variation: None };
-    Duplex { name: None, ends, directions: [direction.clone(), direction] }
 }
 
 /// Hosts `h`, leaves `l`, spines `s`; `hosts` for each leaf. None if there are too many links.

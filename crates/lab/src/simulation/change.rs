@@ -157,6 +157,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> ChangeApplier<'_, WINDOWS, PACKET
                 if let Some(auditor) = simulation.recorder.auditor() {
                     auditor.allow_window(number, *segments);
                 }
+                let now = simulation.event_queue.now();
+                if let Some(captures) = &mut simulation.recorder.captures {
+                    captures.change_window(number, now, *segments);
+                }
                 simulation.senders[index]
                     .change_receive_window(&mut flow_context!(simulation, number), *segments);
                 Ok(())

@@ -27,13 +27,20 @@ impl FlowFacts<'_> {
         bytes as f64 * 8.0 / self.span.seconds()
     }
 
+    /// The time from the flow's start to its completion, its stop or the end, s.
+    fn active_s(&self, completed: Option<Time>) -> f64 {
+        let end = (Time::ZERO + self.span).min(self.schedule.stop).min(completed.unwrap_or(Time::NEVER));
+        if self.schedule.started { end.since(self.schedule.start).seconds() } else { 0.0 }
+    }
+
     /// The values from the counters of a sink and the number of packets sent to it: delivery ratio, throughput, delay,
-    /// interarrival time, delay variation.
-    pub fn arrivals(&self, stats: &ReceiverStats, sent: u64) -> FlowOutcome {
+    /// interarrival time, delay variation. `completed`: when the last byte of the flow was acknowledged.
+    pub fn arrivals(&self, stats: &ReceiverStats, sent: u64, completed: Option<Time>) -> FlowOutcome {
         let n = stats.packets as f64;
         let some = stats.packets > 0;
         let mut flow = FlowOutcome {
             name: self.name.into(),
+            active_s: self.active_s(completed),
             sent_packets: sent,
             distinct_packets: [stats.distinct_packets(), stats.carried],
             wire_bytes: stats.wire_bytes,
@@ -98,7 +105,7 @@ pub(super) fn tcp_outcome(sender: &mut Sender, receiver: &Receiver, facts: &Flow
             .completed()
             .filter(|_| schedule.segments.is_some_and(|n| sender.acked_segments() >= n))
             .map(|at| at.since(schedule.start).seconds()),
-        ..facts.arrivals(&receiver.stats, stats.sent as u64)
+        ..facts.arrivals(&receiver.stats, stats.sent as u64, sender.completed())
     }
 }
 
@@ -109,7 +116,7 @@ pub(super) fn udp_outcome((source, stats): &(UdpSource, ReceiverStats), facts: &
         kind: "udp",
         goodput_bps: facts.rate(delivered),
         delivered_bytes: delivered,
-        ..facts.arrivals(stats, source.sent())
+        ..facts.arrivals(stats, source.sent(), None)
     }
 }
 
@@ -122,6 +129,6 @@ pub(super) fn attached_outcome(flow: &AttachedFlow, facts: &FlowFacts) -> FlowOu
         kind: "attached",
         goodput_bps: facts.rate(delivered),
         delivered_bytes: delivered,
-        ..facts.arrivals(stats, flow.sent[0] as u64)
+        ..facts.arrivals(stats, flow.sent[0] as u64, None)
     }
 }

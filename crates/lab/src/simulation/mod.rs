@@ -60,11 +60,10 @@ pub use transmission_log::TransmissionLog;
 use crate::audit::Violation;
 use crate::capture::Captures;
 use crate::error::ScenarioError;
-use crate::scenario::Scenario;
+use crate::scenario::{Action, Scenario};
 use event_loop::Simulation;
 use overview::Overview;
 use std::sync::atomic::AtomicBool;
-use transport::Sender;
 use units::Time;
 
 /// The settings of a run.
@@ -266,6 +265,17 @@ impl Run {
         each!(&self.inner, simulation => simulation.recorder.overview.as_deref())
     }
 
+    /// The outcome so far: rates and means are over the time up to `now`, at which the run is, after that of the outcome `since`
+    /// at an earlier time.
+    pub fn outcome_so_far(&mut self, now: Time, since: Option<&Outcome>) -> Outcome {
+        let span = now.since(Time::ZERO);
+        let whole = each!(&mut self.inner, simulation => simulation.outcome_at(span));
+        match since {
+            Some(early) => whole.without(early),
+            None => whole,
+        }
+    }
+
     /// The outcome. Call it after the end of the run.
     pub fn outcome(&mut self) -> Outcome {
         let mut outcome = each!(&mut self.inner, simulation => simulation.outcome());
@@ -345,8 +355,16 @@ impl Run {
     pub fn capture(&mut self, place: &str) -> Result<(), String> {
         each!(&mut self.inner, simulation => {
             let names = simulation.topology.link_names();
-            let Simulation { topology, recorder, ends, senders, quic, given_names, .. } = &mut **simulation;
-            let options: Vec<_> = senders.iter().map(Sender::options).collect();
+            let Simulation { topology, recorder, ends, senders, quic, given_names, changes, order, .. } = &mut **simulation;
+            let largest = |flow: usize| {
+                let windows = changes.iter().flat_map(|change| &change.actions).filter_map(|action| match action {
+                    Action::ReceiveWindow(number, window) if order[*number] as usize == flow => Some(*window),
+                    _ => None,
+                });
+                windows.max().unwrap_or(0)
+            };
+            let options: Vec<_> =
+                senders.iter().enumerate().map(|(flow, sender)| (sender.options(), largest(flow))).collect();
             let without_tls = quic.iter().any(|flow| !flow.has_tls());
             let captures = recorder
                 .captures

@@ -65,6 +65,9 @@ pub struct FlowOutcome {
     pub throughput_bps: f64,
     /// Payload delivered in order, without duplicates, bytes.
     pub delivered_bytes: u64,
+    /// Time from the flow's start to its completion, its stop or the end of the run, without the warm-up, seconds: delivered
+    /// bytes over it are the goodput while the flow was there.
+    pub active_s: f64,
     /// Data packets sent, retransmissions included, without the SYN; QUIC: datagrams sent, those of the handshake included.
     pub sent_packets: u64,
     /// Highest cumulative ACK, in data segments; QUIC: packets acknowledged.

@@ -156,7 +156,7 @@ impl QuicEndpoints {
                 .completed()
                 .filter(|_| transfer)
                 .map(|at| at.since(schedule.start).seconds()),
-            ..facts.arrivals(&self.arrived, self.sent[0] as u64)
+            ..facts.arrivals(&self.arrived, self.sent[0] as u64, self.ends[0].completed())
         }
     }
 

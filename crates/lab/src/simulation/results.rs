@@ -70,7 +70,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     /// The outcome of the first `span` of the run.
-    fn outcome_at(&mut self, span: Span) -> Outcome {
+    pub(super) fn outcome_at(&mut self, span: Span) -> Outcome {
         let duration = span.seconds();
         let flows: Vec<FlowOutcome> =
             self.order.clone().iter().map(|number| self.flow_outcome(*number as usize, span)).collect();

@@ -112,6 +112,7 @@ impl Cut {
             *all -= early;
         }
         flow.delivered_bytes -= early.delivered_bytes;
+        flow.active_s -= early.active_s;
         flow.sent_packets -= early.sent_packets;
         // What was sent in the warm-up and arrived after it is not part of what was sent after it.
         let [arrived, carried] = flow.distinct_packets;

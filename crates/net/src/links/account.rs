@@ -23,15 +23,15 @@ impl Links {
     #[cold]
     pub(crate) fn transmit_late(&mut self, id: u32, now: Time, start: Time, depart: Time) {
         self.count_late(id, depart.since(start), |end| depart.since(start.max(end)));
-        let waited = |end: Time| if now <= end { start.min(end).since(now).ps() as f64 } else { 0.0 };
+        let waited = |end: Time| if now <= end { start.min(end).since(now) } else { Span::ZERO };
         let whole = waited(self.horizon);
-        self.states[id as usize].waited += whole;
+        self.add_waited(id, whole);
         if start > self.horizon {
             self.unsent.entry(id).or_default().add(whole);
         }
         if let Some(beyond) = self.beyond.get_mut(id as usize) {
             let early = waited(self.border);
-            beyond.waited += whole - early;
+            beyond.waited += (whole - early).ps() as u128;
             if now > self.border {
                 beyond.accepted += 1;
             } else if start > self.border {
@@ -57,10 +57,32 @@ impl Links {
         }
     }
 
+    /// Adds to the sum of waiting times of link `id`.
+    #[inline(always)] // or a packet pays a call for it
+    pub(crate) fn add_waited(&mut self, id: u32, time: Span) {
+        let (sum, over) = self.states[id as usize].waited.overflowing_add(time.ps());
+        self.states[id as usize].waited = sum;
+        if over {
+            self.carry_waited(id);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn carry_waited(&mut self, id: u32) {
+        *self.waited_carries.entry(id).or_default() += 1;
+    }
+
+    /// The sum of waiting times of link `id` up to the horizon, ps.
+    fn waited(&self, id: u32) -> u128 {
+        let carries = self.waited_carries.get(&id).copied().unwrap_or_default();
+        (u128::from(carries) << 64) + u128::from(self.states[id as usize].waited)
+    }
+
     /// Counts the waiting time of a packet of a scheduled link.
     #[inline]
     pub(crate) fn count_sojourn(&mut self, id: u32, now: Time, start: Time) {
-        self.states[id as usize].waited += start.since(now).ps() as f64;
+        self.add_waited(id, start.since(now));
         if let Some(sojourns) = &mut self.sojourns {
             sojourns.record(id, now, start);
         }
@@ -141,16 +163,17 @@ impl Links {
             // A varying transmitter counts as busy as long as the bits take at the nominal rate.
             let varying = ingress.service.as_ref().filter(|service| !service.transmitter.constant());
             let offered = varying.map_or(seconds, |s| s.transmitter.offered(end) / s.nominal.bps() as f64);
-            let waiting = ingress.service.as_ref().map_or(0.0, |service| service.waited(end));
-            let seconds_of = |ps: f64| ps / units::PS_PER_S as f64;
-            let waited = seconds_of(link.waited - beyond.waited + waiting);
+            let waiting = ingress.service.as_ref().map_or(0, |service| service.waited(end));
+            let seconds_of = |ps: u128| ps as f64 / units::PS_PER_S as f64;
+            let sum = self.waited(number as u32) - beyond.waited;
+            let waited = seconds_of(sum + waiting);
             let unsent = match &ingress.service {
                 Some(service) => service.unsent(),
                 None if self.beyond.is_empty() => unsent_at_end(number),
                 None => beyond.unsent,
             };
             let transmitted = accepted - unsent.packets;
-            let sojourns = seconds_of(link.waited - beyond.waited - unsent.waited);
+            let sojourns = seconds_of(sum.saturating_sub(unsent.waited));
             let delivered = link.accepted - flying - dropped(true) - ingress.lost_later - beyond.delivered;
             debug_assert!(busy.seconds() <= offered * (1.0 + 1e-6) + 1e-9, "{number}: {busy:?} of {offered}");
             let drops = std::array::from_fn(|reason| ingress.drops[reason] - beyond.dropped[reason]);
@@ -166,8 +189,7 @@ impl Links {
                 // Transmission times are rounded to the picosecond.
                 utilisation: if offered > 0.0 { (busy.seconds() / offered).min(1.0) } else { 0.0 },
                 offered_s: offered,
-                // Sums that cancel can leave a rounding error below zero.
-                mean_queue_packets: if seconds > 0.0 { (waited / seconds).max(0.0) } else { 0.0 },
+                mean_queue_packets: if seconds > 0.0 { waited / seconds } else { 0.0 },
                 low_latency: ingress.service.as_ref().and_then(|s| s.scheduler.low_latency()),
                 p95_sojourn_s: self.sojourns.as_ref().and_then(|sojourns| sojourns.quantile(number, 0.95)),
                 delays_s: self.sojourns.as_ref().and_then(|sojourns| sojourns.delays(number)),

@@ -76,7 +76,7 @@ impl Links {
         let mut service = self.ingress_of(link)?.service.take().ok_or(NotPrepared)?;
         let front = std::mem::take(&mut service.front);
         let waiting = service.scheduler.drain();
-        service.scheduler = scheduler;
+        service.set_scheduler(scheduler);
         if let Some(sojourns) = &self.sojourns {
             service.scheduler.record_sojourns(sojourns.from());
         }

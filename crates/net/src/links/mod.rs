@@ -68,6 +68,8 @@ pub struct Links {
     pub(crate) beyond: Vec<Beyond>,
     /// Of links with a backlog at the end of the run, the packets whose transmission begins after it.
     pub(crate) unsent: BTreeMap<u32, Unsent>,
+    /// How often the sum of waiting times of a link has passed 2^64 ps, see [`Links::add_waited`].
+    pub(crate) waited_carries: BTreeMap<u32, u64>,
     /// Waiting times, if they are recorded.
     pub(crate) sojourns: Option<Box<Sojourns>>,
     /// Scheduling time of the current event, see [`crate::qdisc::Offer::cause`].
@@ -95,6 +97,7 @@ impl Links {
             simple_until: horizon,
             beyond: Vec::new(),
             unsent: BTreeMap::new(),
+            waited_carries: BTreeMap::new(),
             sojourns: None,
             cause: Time::ZERO,
             copying: false,

@@ -2,6 +2,7 @@
 
 use super::Links;
 use crate::ids::LinkId;
+use crate::impairment::Effect;
 use crate::packet::Packet;
 use crate::tap::{PacketEvent, PacketStep, Tap};
 use units::{Span, Time};
@@ -44,7 +45,7 @@ impl Links {
         if !LATE || depart <= self.simple_until {
             link.busy = link.busy + transmission;
             if start > accepted {
-                link.waited += start.since(accepted).ps() as i64 as f64; // one instruction: a wait is far below 2^63 ps
+                self.add_waited(id, start.since(accepted));
             }
         } else {
             self.transmit_late(id, accepted, start, depart);
@@ -69,6 +70,16 @@ impl Links {
         let sending = self.sending(id, now, size);
         self.transmit::<T, true>(tap, id, &sending, packet);
         (sending.start, sending.arrival)
+    }
+
+    /// The arrival at the end of link `id`, at `depart` plus the link's delay and what an impairment adds. Packets that leave a
+    /// transmitter together arrive in their order here too.
+    pub(crate) fn displace(&mut self, id: u32, depart: Time, effect: &Effect) -> Time {
+        let link = &mut self.states[id as usize];
+        let (arrival, repeats) =
+            self.ingress[link.ingress as usize].displaced(depart + link.delay, effect);
+        link.hint.set_repeats(repeats);
+        arrival
     }
 
     /// Packets that leave a transmitter together arrive together: notes whether the last packet of link `id` has arrived at

@@ -141,8 +141,8 @@ impl Network {
             let arrival = self.propagate(event_queue, tap, (packet.route, id, start), packet);
             return self.early.keep(arrival, packet);
         }
+        let arrival = self.links.displace(id, end, effect);
         let link = &mut self.links.states[id as usize];
-        let arrival = ingress.displaced(end + link.delay, effect);
         let tie = Tie::scheduled(arrival, start, id + 1);
         event_queue.push(arrival, tie, packet, &mut link.hint, |packet| packet.began = start);
     }

@@ -87,12 +87,13 @@ impl Network {
         packet: Waiting,
     ) -> bool {
         let now = packet.arrived;
-        let after_departure = self.links.cause >= service.serving_since;
+        let cause = if service.departures_first { Time::NEVER } else { self.links.cause };
+        let after_departure = cause >= service.serving_since;
         if after_departure && service.due == now {
             self.start_at_arrival(event_queue, tap, service, id);
         }
         let link = &self.links.states[id as usize];
-        let free = link.free_at < now || link.free_at == now && self.links.cause >= service.serving_since;
+        let free = link.free_at < now || link.free_at == now && after_departure;
         let idle = free && service.waiting() == 0;
         if !self.links.admit_scheduled(tap, service, id, packet, (idle, false)) {
             return false;
@@ -208,8 +209,8 @@ impl Network {
             }
             return;
         }
+        let arrival = self.links.displace(id, depart, &next.effect);
         let link = &mut self.links.states[id as usize];
-        let arrival = ingress.displaced(depart + link.delay, &next.effect);
         let tie = Tie::scheduled(arrival, now, id + 1);
         event_queue.push(arrival, tie, &next.packet, &mut link.hint, |packet| packet.began = now);
     }

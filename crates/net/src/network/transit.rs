@@ -140,9 +140,10 @@ impl Network {
         packet: &Packet,
     ) {
         let (id, effect) = (self.routes[route as usize].index() as u32, self.links.effect);
-        let (start, arrival) = self.links.transmit_at(tap, id, now, packet, packet.size);
+        let (start, _) = self.links.transmit_at(tap, id, now, packet, packet.size);
+        let depart = self.links.states[id as usize].free_at;
+        let arrival = self.links.displace(id, depart, &effect);
         let link = &mut self.links.states[id as usize];
-        let arrival = self.links.ingress[link.ingress as usize].displaced(arrival, &effect);
         event_queue.push(arrival, Tie::scheduled(arrival, start, id + 1), packet, &mut link.hint, |packet| {
             packet.began = start;
             packet.route = route;

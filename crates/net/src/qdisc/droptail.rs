@@ -41,7 +41,11 @@ pub const DROPTAIL: Discipline = Discipline {
         let departures_first = values.read("departures_first");
         Qdisc::DropTail(DropTail { departures_first, ..DropTail::new(link.packets, link.bytes) })
     }),
-    at_departure: Some(|_, link| Scheduler::TailDrop(TailDrop::new(link.packets, link.bytes))),
+    at_departure: Some(|values, link| {
+        let mut queue = TailDrop::new(link.packets, link.bytes);
+        queue.departures_first = values.optional("departures_first") == Some(true);
+        Scheduler::TailDrop(queue)
+    }),
     ..Discipline::PLAIN
 };
 

@@ -196,6 +196,11 @@ impl Scheduler {
         }
     }
 
+    /// Whether at one instant departures precede arrivals in any case.
+    pub(crate) fn departures_first(&self) -> bool {
+        matches!(self, Scheduler::TailDrop(queue) if queue.departures_first)
+    }
+
     /// The place of the queue of a packet among those of the access categories; 0 without several.
     pub(crate) fn place(&self, packet: &Packet) -> usize {
         if let Scheduler::Categories(queues) = self { queues.place(packet) } else { 0 }

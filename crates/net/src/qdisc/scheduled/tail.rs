@@ -10,6 +10,8 @@ use units::Time;
 pub struct TailDrop {
     most_packets: u64,
     most_bytes: u64,
+    /// At one instant departures precede arrivals in any case.
+    pub(crate) departures_first: bool,
     bytes: u64,
     waiting: VecDeque<Waiting>,
 }
@@ -17,7 +19,13 @@ pub struct TailDrop {
 impl TailDrop {
     /// At most `packets` packets and `bytes` bytes wait.
     pub fn new(packets: u64, bytes: u64) -> TailDrop {
-        TailDrop { most_packets: packets, most_bytes: bytes, bytes: 0, waiting: VecDeque::new() }
+        TailDrop {
+            most_packets: packets,
+            most_bytes: bytes,
+            departures_first: false,
+            bytes: 0,
+            waiting: VecDeque::new(),
+        }
     }
 
     #[inline]

@@ -174,6 +174,7 @@ impl Scoreboard {
         {
             let rtt = s.options.stamp(a.now).since(s.options.stamp(echo)).max(s.options.timestamp_quantum);
             (timer, newest) = (Some(rtt), Some(rtt));
+            a.exact_rtt = Some(a.now.since(echo));
         }
         if timer.is_none() {
             newest = sacked_last;

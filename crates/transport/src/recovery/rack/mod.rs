@@ -70,6 +70,8 @@ struct Arrival {
     lost_retransmission: bool,
     /// The round-trip sample for the controller.
     rtt: Option<Span>,
+    /// The same without the resolution of the timestamps, if it is from one.
+    exact_rtt: Option<Span>,
 }
 
 impl Arrival {
@@ -98,6 +100,7 @@ impl Arrival {
             sack_first: None,
             lost_retransmission: false,
             rtt: None,
+            exact_rtt: None,
         }
     }
 }
@@ -193,7 +196,7 @@ impl Rack {
         let progress = a.advanced || self.board.reordering.degree() > Reordering::LEAST && a.sacked;
         s.sample = a.rtt;
         if let Some(rtt) = a.rtt {
-            s.stats.count_rtt(rtt);
+            s.stats.count_rtt(a.exact_rtt.unwrap_or(rtt));
         }
         let rate = s.reports.sample(
             a.now,

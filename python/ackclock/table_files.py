@@ -1,0 +1,56 @@
+"""Tables as files: the ending of the name decides the form, Parquet or CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ackclock.files import BadInput, write_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SUFFIXES = (".parquet", ".csv")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What begins a formula in a spreadsheet."""
+
+
+def check_table(path: Path, option: str) -> None:
+    """Raise BadInput if the file name does not end in .parquet or .csv."""
+    if path.suffix not in SUFFIXES:
+        raise BadInput(f"{option} {path}: the name must end in .parquet or .csv")
+
+
+def cell(text: str) -> str:
+    """A text as a cell of CSV that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def write_frame(frame: pl.DataFrame, path: Path, metadata: Mapping[str, str] | None = None) -> None:
+    """Write a table, whole or not at all. CSV has no metadata; texts in it that look like formulas begin with '.
+
+    Raises BadInput for another ending.
+    """
+    check_table(path, "table")
+    if path.suffix == ".parquet":
+        said = dict(metadata or {})
+        write_table(
+            path, lambda file: frame.write_parquet(file, compression="zstd", compression_level=1, metadata=said)
+        )
+    else:
+        write_table(path, _as_text(frame).write_csv)
+
+
+def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with its texts and heads as `cell` has them."""
+    import polars as pl
+
+    changed = []
+    for name, kind in frame.schema.items():
+        if kind in {pl.String, pl.Categorical, pl.Enum}:
+            texts = pl.col(name).cast(pl.String)
+            formula = texts.str.contains(r"^[=+\-@\t\r]")
+            if frame.select(formula.any()).item():
+                changed.append(pl.when(formula).then("'" + texts).otherwise(texts).alias(name))
+    return frame.with_columns(changed).rename({name: cell(name) for name in frame.columns if name != cell(name)})
