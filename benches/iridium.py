@@ -53,7 +53,8 @@ def main() -> int:
     theirs = statistics.median(theirs for _, theirs in pairs)
     hops = pairs[0][0][1]
     print(
-        f"Ackclock {1e3 * whole:.1f} ms ({1e9 * loop / hops:.0f} ns a packet-hop in the loop), ns-2 ({scheduler}) {theirs:.2f} s"
+        f"Ackclock {1e3 * whole:.1f} ms ({1e9 * loop / hops:.0f} ns a packet-hop in the loop), "
+        f"ns-2 ({scheduler}) {theirs:.2f} s"
     )
     middle = statistics.median(ratios)
     print(f"ratio {middle:.0f} ({ratios[0]:.0f} to {ratios[-1]:.0f}), {PAIRS} pairs, {hops:,} packet-hops")

@@ -170,7 +170,8 @@ class Generator:
             link.get("back", {}).pop("rate", None)
             for table in (link, link.get("back", {})):
                 table.pop("shaper", None)
-        document["cell"] = [self.table("cell") | {"name": "c", "station": station}]
+        cell = self.table("cell") | {"name": "c", "station": station, "kind": self.choice("lte", "nr")}
+        document["cell"] = [cell]
 
     def satellites(self) -> Document:
         """Two terminals and a constellation."""

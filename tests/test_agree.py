@@ -127,16 +127,17 @@ def test_controllers_of_the_scenario_with_their_parameters() -> None:
 
 
 def test_the_profile_of_a_scenario() -> None:
-    assert has_profile(Scenario.load("scenarios/dumbbell.toml"), "ns2")
+    assert has_profile(Scenario.load("scenarios/dumbbell_ns2.toml"), "ns2")
+    assert has_profile(Scenario.load("scenarios/dumbbell.toml"), "linux")
     assert has_profile(Scenario.parse(ONE_FLOW), "linux")
-    assert has_profile(Scenario.load("scenarios/dumbbell.toml", ['tcp.profile="linux"']), "linux")
+    assert has_profile(Scenario.load("scenarios/dumbbell_ns2.toml", ['tcp.profile="linux"']), "linux")
 
 
 def test_packets_have_one_size_on_every_substrate() -> None:
-    small = Scenario.load("scenarios/dumbbell.toml")
+    small = Scenario.load("scenarios/dumbbell_ns2.toml")
     found = equal_packets(small, substrates.substrates("tcp,quic"))
     assert list(map(str, found)) == [f"flow.{name}.tcp.mss=1460" for name in ("reno", "vegas", "cubic")]
-    sized = Scenario.load("scenarios/dumbbell.toml", found).resolved["flows"]
+    sized = Scenario.load("scenarios/dumbbell_ns2.toml", found).resolved["flows"]
     assert [flow["packet_bytes"] for flow in sized] == [1500] * 3
     assert equal_packets(small, [substrates.SUBSTRATES["tcp"], substrates.SUBSTRATES["linux"]]) == []
     assert equal_packets(Scenario.parse(ONE_FLOW), substrates.substrates("tcp,quic")) == []

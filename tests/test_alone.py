@@ -61,9 +61,24 @@ def test_a_controller_alone_fills_an_empty_path(control: str, profile: str) -> N
         assert min(found.values()) >= LEAST, found
 
 
-def test_what_needs_the_counts_of_rack_is_refused() -> None:
-    with pytest.raises((BadInput, ValueError), match='write recovery = "rack"'):
-        utilisation("bbr", "ns2", timestamps=False, delayed_ack=False)
+def test_what_needs_the_counts_of_rack_has_its_recovery() -> None:
+    """A flow that names another recovery itself is refused; of all others, advice says what it has instead."""
+    text = """
+    duration = "1s"
+    link = [{ ends = ["s", "d"], rate = "20Mbps", delay = "5ms" }]
+    [tcp]
+    profile = "ns2"
+    [[flow]]
+    name = "f"
+    from = "s"
+    to = "d"
+    tcp = { congestion_control = "bbr" }
+    """
+    scenario = Scenario.parse(text)
+    assert scenario.run().outcome["flows"][0]["recovery"] == "rack"
+    assert any('recovery = "rack" instead of "newreno"' in advice for advice in scenario.advice)
+    with pytest.raises(ValueError, match='write recovery = "rack"'):
+        Scenario.parse(text, ["flow.f.tcp.recovery=newreno"])
 
 
 def test_what_needs_the_receivers_clock_is_refused() -> None:

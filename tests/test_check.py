@@ -189,7 +189,12 @@ def test_messages_say_a_key_once(ackclock: Run, tmp_path: Path) -> None:
             'flow.f.bytes: "10MiB" is not a number of bytes; write "10485760B"',
         ),
         ('kind = "droptail", ', "", 'link.narrow.queue.kind: is missing: write a value such as "droptail"'),
-        ('{ kind = "droptail", limit = "1bdp" }', '"droptail"', "link.narrow.queue: must be a table: write { kind ="),
+        ('{ kind = "droptail", limit = "1bdp" }', '"droptail"', "link.narrow.queue.limit: is missing: packets, bytes"),
+        (
+            '{ kind = "droptail", limit = "1bdp" }',
+            '"1bdp"',
+            "link.narrow.queue: must be a queue discipline: write { kind =",
+        ),
     )
     for old, new, message in cases:
         (tmp_path / "s.toml").write_text(BASE.replace(old, new))

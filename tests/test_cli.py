@@ -98,7 +98,7 @@ def test_json_is_the_outcome_and_nothing_else(ackclock: Run) -> None:
     ]
     assert sorted(outcome) == sorted(top)
     # The contract's keys in its order, then our additional keys.
-    ours = ["base_delay_s", "min_delay_s", "p50_delay_s", "p95_delay_s", "p99_delay_s"]
+    ours = ["active_s", "base_delay_s", "min_delay_s", "p50_delay_s", "p95_delay_s", "p99_delay_s"]
     assert list(outcome["flows"][0]) == [*FLOW_KEYS, *ours]
     assert list(outcome["links"][0]) == [*LINK_KEYS, "queue_drops", "drop_rate"]
     assert [flow["name"] for flow in outcome["flows"]] == ["reno", "vegas", "cubic"]

@@ -164,7 +164,7 @@ def test_deterministic_points_have_no_interval(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s") as store:
         sweep(Study.parse(text), store, Local(2))
         figure = study_figure(StudyTable.read(store), Choice(y=["goodput"]))
-    assert figure._supxlabel.get_text() == "One run (seed) at each point; no intervals."  # type: ignore[attr-defined]
+    assert figure._supxlabel.get_text() == "4 seeds at each point, with equal outcomes; no intervals."  # type: ignore[attr-defined]
 
 
 def test_axes_by_a_part_of_their_name() -> None:

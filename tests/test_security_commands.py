@@ -28,7 +28,7 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "list": ("scenarios", set(), False),
     "schema": ("scenario", set(), False),
     "live": ("plain.toml --trace t.csv", {"t.csv"}, False),
-    "emulate": ("plain.toml -- true", set(), False),
+    "emulate": ("plain.toml -- bash -c echo>/dev/udp/10.77.0.2/9;sleep${IFS}1", set(), False),
     "kernel": ("plain.toml --control linux:reno --trace t.csv", {"t.csv"}, False),
     "sweep": ("s.toml --out study", {"study"}, True),
     "results": ("done --export e.csv --plot f.svg", {"e.csv", "f.svg"}, False),

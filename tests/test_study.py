@@ -345,7 +345,7 @@ def test_commands(ackclock: Command, tmp_path: Path) -> None:
     some = tmp_path / "some.csv"
     assert ackclock("results", tmp_path / "o", "--where", "link.l.rate=1Mbps", "--export", some).returncode == 0
     assert pl.read_csv(some).height == 10
-    for bad, message in (("link.l.rate=9Mbps", "is never 9Mbps"), ("speed=1", "there is no axis speed")):
+    for bad, message in (("link.l.rate=9Mbps", "is never 9Mbps"), ("speed=1", "--where speed: there is no such axis")):
         for more in ([], ["--runs"], ["--export", some]):
             done = ackclock("results", tmp_path / "o", "--where", bad, *more)
             assert (done.returncode, message in done.stderr) == (2, True)

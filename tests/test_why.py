@@ -341,7 +341,7 @@ def test_what_cannot_be_explained_is_told() -> None:
 
 
 def test_the_command(root: Path) -> None:
-    command = [sys.executable, "-m", "ackclock.cli", "why", str(root / "scenarios" / "dumbbell.toml"), "--at", "8s"]
+    command = [sys.executable, "-m", "ackclock.cli", "why", str(root / "scenarios" / "dumbbell_ns2.toml"), "--at", "8s"]
     done = subprocess.run([*command, "--cut"], capture_output=True, text=True, check=True)
     assert "cubic (cubic): cwnd fell: 42.974 to 30.0818 segments" in done.stdout
     assert " packets: " in done.stdout

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -18,8 +20,22 @@ _modules: dict[str, ModuleType] = {}
 _failed: dict[str, str] = {}
 
 
+process = 0
+"""The process that runs simulations."""
 on_load: Callable[[str], object] | None = None
 """Function that is called with a message before a file is run for the first time; None for no message."""
+
+
+@contextmanager
+def one_process() -> Iterator[None]:
+    """Let a run come back in this process only: copies of it, which a controller can make (fork), end with the run."""
+    global process
+    process = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() != process:
+            os._exit(0)
 
 
 def identify(path: str, name: str) -> str:

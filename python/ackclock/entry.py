@@ -13,7 +13,7 @@ def main() -> int:
         return 0
     # During the imports, SIGINT has its default action: it ends the process without a traceback.
     handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from ackclock.cli.app import main as command
+    from ackclock.cli.app import guarded as command
 
     signal.signal(signal.SIGINT, handler)
     return command()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ackclock import _core
 from ackclock._core import ScenarioError
 from ackclock.assignment import Override
-from ackclock.control import check
+from ackclock.control import check, one_process
 from ackclock.files import BadInput
 from ackclock.refusal import refused, utf8
 from ackclock.result import Result, Trace
@@ -304,20 +304,21 @@ class Scenario:
         if len(set(captures)) < len(captures):
             raise refused("run", "captures: a place is given twice")
         try:
-            finished = _core.run(
-                self._parsed,
-                seed=seed,
-                trace=trace,
-                packets=packets,
-                audit=audit,
-                captures=list(captures),
-                fingerprint=fingerprint,
-                qlog=qlog,
-                causes=causes,
-                until_s=until_s,
-                threads=threads,
-                progress=progress,
-            )
+            with one_process():
+                finished = _core.run(
+                    self._parsed,
+                    seed=seed,
+                    trace=trace,
+                    packets=packets,
+                    audit=audit,
+                    captures=list(captures),
+                    fingerprint=fingerprint,
+                    qlog=qlog,
+                    causes=causes,
+                    until_s=until_s,
+                    threads=threads,
+                    progress=progress,
+                )
         except ScenarioError:
             raise
         except ValueError as error:

@@ -25,9 +25,6 @@ class FlowOutcome(TypedDict):
     bit/s."""
     delivered_bytes: int
     """Payload delivered in order, without duplicates, bytes."""
-    active_s: float
-    """Time from the flow's start to its completion, its stop or the end of the run, without the warm-up, seconds:
-    delivered bytes over it are the goodput while the flow was there."""
     sent_packets: int
     """Data packets sent, retransmissions included, without the SYN; QUIC: datagrams sent, those of the handshake
     included."""
@@ -77,6 +74,9 @@ class FlowOutcome(TypedDict):
     completion_s: float | None
     """Time from the flow's start to the ACK of its last byte, seconds; null without `bytes`, or if it did not
     end."""
+    active_s: float
+    """Time from the flow's start to its completion, its stop or the end of the run, without the warm-up, seconds:
+    delivered bytes over it are the goodput while the flow was there."""
     base_delay_s: float | None
     """One-way delay of a full packet on an empty path; null if the path changes (satellites, radio)."""
     min_delay_s: float | None

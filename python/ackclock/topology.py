@@ -51,8 +51,8 @@ class Edge:
 def draw(scenario: HasNetwork, title: str = "", controllers: Mapping[str, str] | None = None) -> Figure:
     """Draw the network: nodes, links, and one node each for the satellites and the radio channel.
 
-    Flows with the same two ends are drawn as one arrow with their number. `controllers`: what is written in place of the
-    controllers of flows, by their names.
+    Flows with the same two ends are drawn as one arrow with their number. `controllers`: what is written in place of
+    the controllers of flows, by their names.
     """
     network = scenario.network
     labels = controllers or {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 from ackclock import _core
 from ackclock._core import ScenarioError
 from ackclock.assignment import Assignment, Override
+from ackclock.control import one_process
 from ackclock.files import BadInput
 from ackclock.refusal import refused
 from ackclock.result import Result, Trace
@@ -138,7 +139,8 @@ class World:
     def _advance(self, to_ps: int, progress: Progress | None = None) -> None:
         if to_ps < self._run.now_ps:
             raise BadInput(f"the run is at {self.now_s:g} s and cannot go back; copy it (fork) before it advances")
-        self._run.advance(to_ps, progress)
+        with one_process():
+            self._run.advance(to_ps, progress)
 
     def fork(self) -> World:
         """A second run in the state of this one. What cannot be copied runs again from the start, said once."""
@@ -157,7 +159,8 @@ class World:
 
     def _restart(self, at_ps: int) -> None:
         self._run = _core.World(self._parsed, **self._options)
-        self._run.advance(at_ps)
+        with one_process():
+            self._run.advance(at_ps)
 
     def set(self, key: str, value: Any) -> None:
         """Change the value of a key, as for `--set`, from now on. Raises ScenarioError if it cannot change."""
@@ -177,7 +180,9 @@ class World:
 
     def finish(self, progress: Progress | None = None) -> Result:
         """Run to the end. The run cannot be used after it."""
-        return Result(self._run.finish(progress))
+        with one_process():
+            finished = self._run.finish(progress)
+        return Result(finished)
 
 
 @dataclass(frozen=True)

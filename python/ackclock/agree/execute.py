@@ -15,7 +15,7 @@ from ackclock.agree.perturb import overrides
 from ackclock.agree.sample import Sample, from_outcome
 from ackclock.assignment import Override
 from ackclock.experiment import Scenario, Source
-from ackclock.files import BadInput
+from ackclock.files import BadInput, own_folder
 from ackclock.study.executors import portable
 from ackclock.study.plan import StudyPlan, identity_on
 from ackclock.study.runners import Cluster, Runner, Threads, for_python
@@ -138,14 +138,14 @@ def tasks(order: Order, samples: Samples) -> list[Task]:
 
 def execute(
     order: Order,
-    folder: Path,
+    out: Path,
     *,
     jobs: int | None = None,
     engine: str = "local",
     time_limit_s: float | None = None,
     progress: Progress | None = None,
 ) -> Samples:
-    """Run an order. Finished runs are kept in the store of `folder`; those in real time until `forget` is called.
+    """Run an order. Finished runs are kept in the store `out/samples`; those in real time until `forget` is called.
 
     Runs in virtual time use `jobs` threads (processes if a controller is in Python), or a Ray cluster if `engine` is
     "ray". Raises ScenarioError if the scenario cannot be run, BadInput if there is no cluster, RuntimeError if a run
@@ -154,7 +154,7 @@ def execute(
     samples = Samples()
     planned = tasks(order, samples)
     advance = progress or (lambda _ended, _total: None)
-    with Store.create(folder) as store:
+    with Store.create(own_folder(out, "samples")) as store:
         done = _stored(store, planned)
         advance(len(done), len(planned))
 

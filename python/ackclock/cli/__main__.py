@@ -2,6 +2,6 @@
 
 import sys
 
-from ackclock.cli.app import main
+from ackclock.cli.app import guarded
 
-sys.exit(main())
+sys.exit(guarded())

@@ -96,7 +96,7 @@ def command(
             advance = None if as_json else progress("running")
             samples = execute(
                 order,
-                own_folder(target, "samples"),
+                target,
                 jobs=jobs,
                 engine=engine,
                 time_limit_s=time_limit,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from contextlib import suppress
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING
@@ -16,12 +17,13 @@ from cyclopts import App, CycloptsError, Parameter
 
 from ackclock import control
 from ackclock._core import ENGINE, ControllerError, ScenarioError
+from ackclock.cli import guard
 from ackclock.files import BadInput
 from ackclock.reach.results import Unavailable
 from ackclock.text import fail, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 COMMANDS = (
@@ -147,13 +149,32 @@ def _hint(message: str, command: str) -> str:
     return f" {name[1]} is a key of scenarios: write --set {name[1]}=..." if name[1] in keys else ""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point; returns the exit status."""
+def _announce(what: str) -> None:
+    say(f"ackclock: {what}", error=True)
+
+
+def _begin(what: str) -> None:
+    guard.begin()
+    _announce(what)
+
+
+def guarded() -> int:
+    """The command of this process; from its first controller in Python on it runs in a second process."""
+    status = main(on_load=_begin)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    guard.done()
+    return status
+
+
+def main(argv: Sequence[str] | None = None, on_load: Callable[[str], object] = _announce) -> int:
+    """Run a command; returns the exit status. `on_load` is called before a controller in Python is run."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that accept only ASCII
-    control.on_load = lambda what: say(f"ackclock: {what}", error=True)
+    control.on_load = on_load
     try:
         status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from ackclock.cli.options import AllowCode, File, Overrides, Seed, seconds
-from ackclock.cli.validity import INVALID, validity_lines
+from ackclock.cli.validity import INVALID, NOTHING, validity_lines
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.text import advise, fail, say
@@ -40,8 +40,9 @@ def command(
     ACKCLOCK_LOCAL and ACKCLOCK_REMOTE, and {local} and {remote} in their arguments are replaced.
 
     Linux only; needs user namespaces or root. When the command ends, also by a signal, everything in the namespaces
-    ends. Exit status: that of the program; 4 if it is 0 and the network did not follow the clock; 3 if this machine
-    cannot do it.
+    ends. Exit status: 0 if the programs ended with status 0 and packets crossed the network; 5 if the program or the
+    one at the other end failed or no packet crossed; 4 if the network did not follow the clock; 3 if this machine
+    cannot do it. Of a shell: its own.
 
     Parameters
     ----------
@@ -119,8 +120,7 @@ def _announce(scenario: Scenario) -> None:
 def _report(report: dict[str, Any]) -> None:
     """Print the packets of both ends and the drops, on standard error: the programs own standard output."""
     if report["status"] is None:
-        slow = any("slower than real time" in reason for reason in report["validity"]["reasons"])
-        cause = "the network was too slow" if slow else "the time is over"
+        cause = "the network was too slow" if _was_slow(report) else "the time is over"
         say(f"ackclock: {cause}; the programs were ended", error=True)
     for end in report["ends"]:
         rate = end["received_bytes"] * 8 / max(report["elapsed_s"], 1e-9) / 1e6
@@ -136,7 +136,8 @@ def _report(report: dict[str, Any]) -> None:
             counts = ", ".join(f"{n:,} {reason}" for reason, n in (drops | marks).items())
             say(f"ackclock: {link['name']}: {counts}", error=True)
     for line in validity_lines(report["validity"]):
-        say(f"ackclock: {line}", error=True)
+        if line != NOTHING:  # the reason of the exit status
+            say(f"ackclock: {line}", error=True)
 
 
 FAILED = 5
@@ -150,17 +151,23 @@ def _status(report: dict[str, Any], shell: bool) -> int:
         return status
     if reason := _failure(report, status):
         return fail(reason, FAILED)
+    if _was_slow(report):
+        return INVALID
+    if not any(end["received_packets"] for end in report["ends"]):
+        return fail(NOTHING, FAILED)
     return 0 if report["validity"]["valid"] else INVALID
 
 
+def _was_slow(report: dict[str, Any]) -> bool:
+    return any("slower than real time" in reason for reason in report["validity"]["reasons"])
+
+
 def _failure(report: dict[str, Any], status: int) -> str:
-    """Why nothing was measured; empty if something was."""
+    """Which program has failed, and how; empty if none has."""
     if report["not_started"]:
         return f"cannot run {', '.join(report['not_started'])}"
     if status != 0:
         return f"the program has ended with status {status}"
     if report["other_status"] not in {None, 0}:
         return f"the command at the other end has ended with status {report['other_status']}"
-    if not any(end["received_packets"] for end in report["ends"]):
-        return "no packet crossed the network"
     return ""

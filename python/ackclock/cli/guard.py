@@ -1,9 +1,9 @@
 """A second process for commands that run controllers in Python in their own process.
 
-A controller is code of the user, which can end its process, sleep for ever, or allocate without end. Before the first one
-is loaded, the command goes on in a copy of its process. The first process waits for the copy, ends it at the time limit of
-a run, and says how it has ended. Studies, suites, searches and agreements have processes of their own for each run
-(`ackclock.study.workers`), with the same limits.
+A controller is code of the user, which can end its process, sleep for ever, or allocate without end. Before the first
+one is loaded, the command goes on in a copy of its process. The first process waits for the copy, ends it at the time
+limit of a run, and says how it has ended. Studies, suites, searches and agreements have processes of their own for
+runs (`ackclock.study.workers`), with the same limits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from ackclock.study.workers import TIME_LIMIT_S, end_with_parent, ended, memory_limit, time_limit_text
+from ackclock import control
+from ackclock.study.workers import TIME_LIMIT_S, end_with_parent, ended, memory_limit, too_long
 from ackclock.text import fail
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ FROM_KERNEL = 0x80
 
 _copy: tuple[int, int] | None = None
 """In the copy: its process number and the descriptor for what it says."""
+_limit_s = 0.0
+"""The time limit of the run that has begun, seconds; 0 for none."""
 
 
 def begin() -> None:
@@ -63,6 +66,9 @@ def begin() -> None:
     if memory := memory_limit(1):
         resource.setrlimit(resource.RLIMIT_DATA, (memory, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     _copy = os.getpid(), says
+    control.process = os.getpid()
+    if _limit_s:
+        _say(BEGIN, _limit_s)
 
 
 def _say(what: bytes, value: float) -> None:
@@ -79,43 +85,56 @@ def done() -> None:
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
     """A run, which the first process ends after so many seconds; None for the default, 0 for no limit."""
-    _say(BEGIN, TIME_LIMIT_S if seconds is None else seconds)
+    global _limit_s
+    _limit_s = TIME_LIMIT_S if seconds is None else seconds
+    _say(BEGIN, _limit_s)
     try:
         yield
     finally:
+        _limit_s = 0.0
         _say(END, 0.0)
 
 
-def _wait(copy: int, said: int, signals: set[signal.Signals]) -> int:
-    """Wait until the copy has ended; returns the exit status of the command."""
-    data, deadline, limit_s, is_done, status = b"", float("inf"), 0.0, False, None
-    while status is None:
-        ready = select.select([said], [], [], POLL_S)[0]
-        data += os.read(said, 1 << 16) if ready else b""
-        while len(data) >= FRAME.size:
-            mark, what, value = FRAME.unpack_from(data)
-            data = data[FRAME.size :]
-            if mark != MARK:
-                os.kill(copy, signal.SIGKILL)
-                os.waitpid(copy, 0)
-                return fail("the controller wrote to the descriptors of its process", 1)
-            limit_s = value if what == BEGIN else limit_s
-            deadline = time.monotonic() + limit_s if what == BEGIN and limit_s else float("inf")
-            is_done = is_done or what == DONE
-        if time.monotonic() > deadline:
+class _Said:
+    """What the copy has said."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._data = descriptor, b""
+        self.deadline, self.limit_s, self.is_done, self.is_wrong = float("inf"), 0.0, False, False
+
+    def read(self, wait_s: float) -> None:
+        """Read what there is, after so many seconds at most."""
+        if not select.select([self._descriptor], [], [], wait_s)[0]:
+            return
+        part = os.read(self._descriptor, 1 << 16)
+        if not part:
+            time.sleep(min(wait_s, 0.001))  # the copy is about to end
+        self._data += part
+        while len(self._data) >= FRAME.size:
+            mark, what, value = FRAME.unpack_from(self._data)
+            self._data = self._data[FRAME.size :]
+            self.is_wrong = self.is_wrong or mark != MARK
+            self.is_done = self.is_done or what == DONE
+            self.limit_s = value if what == BEGIN else 0.0
+            self.deadline = time.monotonic() + self.limit_s if self.limit_s else float("inf")
+
+
+def _wait(copy: int, descriptor: int, signals: set[signal.Signals]) -> int:
+    """Wait until the copy has ended, and pass these signals on to it; returns the exit status of the command."""
+    said, number, code = _Said(descriptor), 0, 0
+    while not number:
+        said.read(POLL_S)
+        if said.is_wrong or time.monotonic() > said.deadline:
             os.kill(copy, signal.SIGKILL)
             os.waitpid(copy, 0)
-            return fail(time_limit_text(limit_s), 1)
+            why = "the controller wrote to the descriptors of its process" if said.is_wrong else too_long(said.limit_s)
+            return fail(why, 1)
         while (info := signal.sigtimedwait(signals, 0)) is not None:
             if info.si_code != FROM_KERNEL:
                 os.kill(copy, info.si_signo)
-        if ready and not data:  # the copy has closed its end, or a frame was read: look without a pause at the former
-            time.sleep(0.001)
         number, code = os.waitpid(copy, os.WNOHANG)
-        status = os.waitstatus_to_exitcode(code) if number else None
-    while select.select([said], [], [], 0)[0] and (part := os.read(said, 1 << 16)):
-        data += part
-    is_done = is_done or data.endswith(FRAME.pack(MARK, DONE, 0.0))
-    if is_done and status >= 0:
+    said.read(0)
+    status = os.waitstatus_to_exitcode(code)
+    if said.is_done and status >= 0:
         return status
-    return fail(f"the process of the run {ended(status)} before the command was done", 1)
+    return fail(f"{ended(status)} before the command was done", 128 - status if -status in signals else 1)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from ackclock.cli import guard
 from ackclock.cli.console import progress
-from ackclock.cli.options import AllowCode, seconds
+from ackclock.cli.options import AllowCode, TimeLimit, seconds
 from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput, save_figure
@@ -44,6 +45,7 @@ def command(
     title: str = "",
     print_: Print = NO_CHOICE,
     out: Path | None = None,
+    time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> int:
     """Draw the results of a study (a folder of `ackclock sweep`), or a run over time: recorded traces, or a scenario.
@@ -87,6 +89,9 @@ def command(
     out
         File of the figure (.svg, .pdf or .png). Default: plot.svg in the study's folder, beside the first trace or the
         scenario's file, or here for @NAME and links.
+    time_limit
+        Longest time of the run of a scenario with a controller in Python, such as 60s. 0: no limit. Default:
+        10 minutes.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
@@ -101,7 +106,7 @@ def command(
         of_studies = {"--x": x, "--by": by, "--kind": kind, "--where": where, "--log-x": log_x}
         _refuse(f"{_short(target)}: is no folder of a study", of_studies)
         what = (y or [], flow or [], link or [], *_interval(from_, to))
-        make = _over_time([target, *targets], what, title, allow_code=allow_code)
+        make = _over_time([target, *targets], what, title, limit_s=time_limit, allow_code=allow_code)
     save_figure(fitted(make, size), file)
     say(f"written: {file}")
     return 0
@@ -172,7 +177,9 @@ def _refuse(what: str, options: Mapping[str, object], more: str = "") -> None:
             raise BadInput(f"{what}, so {option} has no meaning{more}")
 
 
-def _over_time(targets: list[Path], what: What, title: str, *, allow_code: bool) -> Callable[[], Figure]:
+def _over_time(
+    targets: list[Path], what: What, title: str, *, limit_s: float | None, allow_code: bool
+) -> Callable[[], Figure]:
     """What draws values over time: of traces, or of a scenario, which is run."""
     from ackclock.plot.runs import timelines
 
@@ -184,7 +191,7 @@ def _over_time(targets: list[Path], what: What, title: str, *, allow_code: bool)
     advise(scenario.advice)
     if scenario.is_study:
         raise BadInput(f"{scenario.file}: sweep: the file is a study; run it with ackclock sweep, then draw its folder")
-    with progress("simulating", quiet=False) as advance:
+    with progress("simulating", quiet=False) as advance, guard.time_limit(limit_s):
         result = scenario.run(trace="ack", packets=True, progress=advance)
     columns, flows, links, start_s, end_s = what
     return lambda: timelines(

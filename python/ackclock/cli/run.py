@@ -12,9 +12,10 @@ from urllib.parse import quote
 from cyclopts import Parameter
 
 from ackclock import ScenarioError, scenario_check
+from ackclock.cli import guard
 from ackclock.cli.console import progress
 from ackclock.cli.live import real_time
-from ackclock.cli.options import AllowCode, File, Overrides, Seed, at_most
+from ackclock.cli.options import AllowCode, File, Overrides, Seed, TimeLimit, at_most
 from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.cli.summary import summary
 from ackclock.experiment import Scenario
@@ -95,6 +96,7 @@ def command(
     over: Literal["quic"] | None = None,
     all_: Annotated[bool, Parameter(name="--all")] = False,
     division: Division = ONE_THREAD,
+    time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> int:
     """Run one scenario and print a summary.
@@ -131,6 +133,9 @@ def command(
         Show every flow and link. Default: the first 40, and the flows of a [[traffic]] table as one row.
     division
         How it is divided among threads.
+    time_limit
+        Longest time of a run with a controller in Python, such as 60s; after it the run has failed. 0: no limit.
+        Default: 10 minutes. Not for runs in real time.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
@@ -154,7 +159,8 @@ def command(
         recorded = files != NO_FILES or audit or fingerprint
         return _explain_threads(scenario, division.threads, seed, recorded=recorded)
     quiet = as_json or fingerprint
-    result = _run(scenario, seed, files, division.threads, list(captures), audit, fingerprint, quiet)
+    with guard.time_limit(time_limit):
+        result = _run(scenario, seed, files, division.threads, list(captures), audit, fingerprint, quiet)
     _write_all(scenario, result, seed, files, captures, size)
     if files.qlog is not None:
         targets += _write_qlogs(result, files.qlog)

@@ -6,6 +6,8 @@ from typing import Any
 
 INVALID = 4
 """Exit status of a run in real time that did not follow the wall clock closely enough."""
+NOTHING = "no packet crossed the network: there was nothing to measure"
+"""The line about a run in real time without a packet."""
 
 
 def validity_lines(validity: dict[str, Any]) -> list[str]:
@@ -15,7 +17,7 @@ def validity_lines(validity: dict[str, Any]) -> list[str]:
     lines = [f"lateness of {validity['packets']:,} packets: {parts}; load {validity['load']:.1f}"]
     lines += [f"note: {text}" for text in validity["degraded"]]
     if validity["valid"] and not validity["packets"]:
-        return [*lines[1:], "no packet crossed the network: there was nothing to measure"]
+        return [*lines[1:], NOTHING]
     if validity["valid"]:
         return [*lines, "valid: the network followed the wall clock"]
     return [*lines, f"NOT VALID: {'; '.join(validity['reasons'])}"]

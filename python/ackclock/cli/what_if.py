@@ -10,8 +10,9 @@ from rich.table import Table
 
 from ackclock._core import ScenarioError
 from ackclock.assignment import assigned_value, assignment, key_text
+from ackclock.cli import guard
 from ackclock.cli.console import progress, wide_console
-from ackclock.cli.options import AllowCode, File, Seed
+from ackclock.cli.options import AllowCode, File, Seed, TimeLimit
 from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_picture, check_targets, save_figure
@@ -40,6 +41,7 @@ def command(
     plot: Path | None = None,
     print_: Print = NO_CHOICE,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
+    time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> int:
     """Run a scenario without and with a change at one time, and show where the runs differ.
@@ -66,6 +68,8 @@ def command(
         How the figure of --plot is printed.
     as_json
         Print one JSON object and nothing else: first_difference_s, base and changed (outcomes).
+    time_limit
+        Longest time of the command's runs with a controller in Python, such as 60s. 0: no limit. Default: 10 minutes.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
@@ -86,7 +90,7 @@ def command(
     if not values:
         raise BadInput("name what changes: --set KEY=VALUE or --control NAME")
     try:
-        with progress("simulating", quiet=as_json) as advance:
+        with progress("simulating", quiet=as_json) as advance, guard.time_limit(time_limit):
             compared = what_if(scenario, at, {"set": values}, seed=seed, whole=plot is not None, progress=advance)
     except ScenarioError as error:
         if error.line is not None:

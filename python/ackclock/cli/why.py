@@ -9,7 +9,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ackclock.cli.options import AllowCode, File, Overrides, Seed, seconds
+from ackclock.cli import guard
+from ackclock.cli.options import AllowCode, File, Overrides, Seed, TimeLimit, seconds
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 from ackclock.link import is_link
@@ -32,6 +33,7 @@ def command(
     seed: Seed = None,
     set_: Overrides = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
+    time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> int:
     """Explain the last change of a window before a time: the event, the ACK or loss, the packet, the rule, the queue.
@@ -59,6 +61,8 @@ def command(
         Replace one value first: KEY=VALUE. May be repeated.
     as_json
         Print one JSON object and nothing else.
+    time_limit
+        Longest time of the command's runs with a controller in Python, such as 60s. 0: no limit. Default: 10 minutes.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder, and stored runs to name
         code.
@@ -76,8 +80,9 @@ def command(
             f"{scenario.file}: sweep: the file is a study of many runs; select a run of its results with --run, or "
             "remove sweep and select one with --set and --seed"
         )
-    explanation = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
-    without = prove(scenario, explanation, seconds(at, "--at"), seed=seed) if counterfactual else None
+    with guard.time_limit(time_limit):
+        explanation = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
+        without = prove(scenario, explanation, seconds(at, "--at"), seed=seed) if counterfactual else None
     if as_json:
         said = asdict(explanation)
         if without is not None:

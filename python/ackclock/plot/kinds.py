@@ -398,7 +398,13 @@ def _heatmap(panel: Panel) -> Drawing:
         if e.half_width:
             text += f"\n±{number_text(e.half_width, 2)}"
         colour = "white" if dark else INK
-        style = {"ha": "center", "va": "center", "fontsize": pt(8), "color": colour, "linespacing": 1.05}
+        style: dict[str, Any] = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": pt(8),
+            "color": colour,
+            "linespacing": 1.05,
+        }
         cells.append(panel.axes.text(column, row, text, **style))
     said = (
         ["Means over the seeds ± half of the 95 % interval."]

@@ -144,15 +144,12 @@ class Worker(Generic[T, R]):
                 raise WorkerEnded("the controller wrote to the descriptors of its process")
             return pickle.loads(data)
         except TimeoutError:
-            raise WorkerEnded(
-                f"the run took longer than the time limit of {self._time_limit_s:g} s (--time-limit)"
-            ) from None
+            raise WorkerEnded(too_long(self._time_limit_s)) from None
         except (EOFError, BrokenPipeError):
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1)
             status = self._process.poll()
-            how = "was left" if status is None else f"ended {_how(status)}"
-            raise WorkerEnded(f"the process of the run {how}") from None
+            raise WorkerEnded("the process of the run was left" if status is None else ended(status)) from None
         except (pickle.UnpicklingError, AttributeError, ImportError, IndexError, ValueError, TypeError):
             raise WorkerEnded("the controller replaced a function of the program that ran it") from None
 
@@ -194,8 +191,15 @@ class Worker(Generic[T, R]):
                     pipe.close()
 
 
-def _how(status: int) -> str:
-    return f"with exit status {status}" if status >= 0 else f"by signal {-status}"
+def ended(status: int) -> str:
+    """How the process of a run has ended, in words; `status`: below 0 for a signal."""
+    how = f"with exit status {status}" if status >= 0 else f"by signal {-status}"
+    return f"the process of the run ended {how}"
+
+
+def too_long(limit_s: float) -> str:
+    """The message about a run that was ended at its time limit."""
+    return f"the run took longer than the time limit of {limit_s:g} s (--time-limit)"
 
 
 def memory_limit(workers: int) -> int:
@@ -246,10 +250,10 @@ class _Answers:
         """In a copy of the process: it does not hold the answers, and ends with the process."""
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._file.fileno())
-        _end_with_parent()
+        end_with_parent()
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Ask the kernel to end this process with the one that has started it (Linux)."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG

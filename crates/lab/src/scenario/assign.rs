@@ -5,7 +5,7 @@ use super::count;
 use super::document::{TomlItem, TomlValue};
 use super::key::{key_parts, key_text};
 use super::renamed::{rename_keys, rename_parts};
-use super::short::{write_out, write_out_short_forms};
+use super::short::write_out_short_forms;
 use crate::error::{Origin, ScenarioError, nearest};
 
 /// Replaces the value of `key` in the document by `value`. In `link.NAME...`, `flow.NAME...` and `change.NAME...` the name
@@ -28,10 +28,7 @@ pub fn assign_parts(
     let refuse = |message: String| ScenarioError::new(&origin, key, message);
     rename_parts(&mut parts, &value, key);
     rename_keys(&mut value, &parts.join("."))?;
-    write_out_short_forms(&mut value);
-    if let Some(last) = parts.last() {
-        write_out(last, &mut value);
-    }
+    write_out_short_forms(&parts, &mut value);
     if let ["change", name, rest @ ..] = &parts[..] {
         add_change(document, name, &origin);
         if let (TomlValue::Table(entries), true) = (&mut value.value, rest.is_empty()) {

@@ -22,7 +22,7 @@ const NO_BASE: &str = "is for a scenario that extends another one; write the val
 fn extended(source: Arc<Source>, text: &str, depth: u32) -> Result<TomlItem, ScenarioError> {
     let mut document = parse(source.clone(), text)?;
     rename_keys(&mut document, "")?;
-    write_out_short_forms(&mut document);
+    write_out_short_forms(&[], &mut document);
     let TomlValue::Table(entries) = &mut document.value else { return Ok(document) };
     let mut take =
         |name| entries.iter().position(|(key, _)| key == name).map(|index| entries.remove(index).1);

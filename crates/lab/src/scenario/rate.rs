@@ -21,6 +21,7 @@ pub(super) const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
 /// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
+const LIMITS: rate_log::Limits = rate_log::Limits { longest: LONGEST_DELAY, fastest: FASTEST };
 
 /// A token bucket in front of a transmitter.
 pub(super) static SHAPER: Table = Table::new("shaper", "`shaper` of a link", &[TokenBucket::KEYS]);
@@ -105,7 +106,7 @@ fn read_file(table: &TableReader<'_>, values: &Values) -> Result<(Rate, RateVari
     let refuse =
         |line: usize, message: &str| table.error("file", format!("{}:{line}: {message}", path.display()));
     let mut steps = RateSteps { steps: Vec::new(), period: Span::ZERO };
-    for (line, at, bps) in rate_log::rows(&text).map_err(|(line, message)| refuse(line, &message))? {
+    for (line, at, bps) in rate_log::rows(&text, LIMITS).map_err(|(line, message)| refuse(line, &message))? {
         let at = Time::ZERO + Span::from_seconds(at);
         steps.push(at, Rate::from_bps(bps as u64)).map_err(|message| refuse(line, message))?;
     }

@@ -16,8 +16,15 @@ const TIME_WORDS: [&str; 4] = ["time", "timestamp", "t", "elapsed"];
 const RATE_WORDS: [&str; 5] = ["rate", "bitrate", "throughput", "bandwidth", "capacity"];
 const EXAMPLE: &str = "time_s,mbps (units: s, ms, us; bps, kbps, mbps, gbps)";
 
+/// The longest time and the fastest rate that a log can have.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub longest: Span,
+    pub fastest: Rate,
+}
+
 /// The rows of a log: seconds from its begin, and bits a second. Fails with the line (from 1) and a message.
-pub(super) fn rows(text: &str) -> Result<Rows, (usize, String)> {
+pub(super) fn rows(text: &str, limits: Limits) -> Result<Rows, (usize, String)> {
     let mut lines = text
         .lines()
         .enumerate()
@@ -37,7 +44,7 @@ pub(super) fn rows(text: &str) -> Result<Rows, (usize, String)> {
     let mut rows = Vec::new();
     for (number, line) in lines {
         let cells = split(line, separator);
-        let row = columns.read(&cells, &mut start);
+        let row = columns.read(&cells, &mut start, limits);
         rows.push(row.map(|(at, bps)| (number, at, bps)).map_err(|message| (number, message))?);
     }
     if rows.is_empty() {
@@ -105,7 +112,7 @@ impl Columns {
     }
 
     /// The time and the rate of a line. Dates and large times are relative to those of the first line, `start`.
-    fn read(&self, cells: &[&str], start: &mut Option<f64>) -> Result<(f64, f64), String> {
+    fn read(&self, cells: &[&str], start: &mut Option<f64>, limits: Limits) -> Result<(f64, f64), String> {
         let expected = "must be a time in seconds and a rate in bits per second, such as 0.5,2e6";
         if cells.len() != self.count {
             return Err(match self.named {
@@ -125,17 +132,15 @@ impl Columns {
                 false => format!("{expected}; of another unit, write a header such as {EXAMPLE}"),
             });
         };
-        let is_relative = at <= super::rate::LONGEST_DELAY.seconds() && time.parse::<f64>().is_ok();
+        let Limits { longest, fastest } = limits;
+        let is_relative = at <= longest.seconds() && time.parse::<f64>().is_ok();
         let zero = *start.get_or_insert(if is_relative { 0.0 } else { at });
         let (at, bps) = (at - zero, rate * self.to_bps);
-        let fits = (0.0..=super::rate::LONGEST_DELAY.seconds()).contains(&at)
-            && (0.0..=super::rate::FASTEST.bps() as f64).contains(&bps);
-        if fits { Ok((at, bps)) } else { Err(format!("{expected}, at most {} long and {} fast", LONGEST, FASTEST)) }
+        let fits =
+            (0.0..=longest.seconds()).contains(&at) && (0.0..=fastest.bps() as f64).contains(&bps);
+        if fits { Ok((at, bps)) } else { Err(format!("{expected}, at most {longest} long and {fastest} fast")) }
     }
 }
-
-const LONGEST: Span = super::rate::LONGEST_DELAY;
-const FASTEST: Rate = super::rate::FASTEST;
 
 /// The separator of a line: the first of these that it has.
 fn separator_of(line: &str) -> char {

@@ -4,22 +4,27 @@ use super::document::{TomlItem, TomlValue};
 use net::impairment::KINDS;
 use net::qdisc::disciplines;
 
-/// Writes out the short forms in a document. What is none of them is left to the reader, which says what is wrong.
-pub(super) fn write_out_short_forms(item: &mut TomlItem) {
+/// The table whose `loss` is a number of decibels.
+const IN_DECIBELS: &str = "blockage";
+
+/// Writes out the short forms in the value at a key, given by its names from the document down. What is none of them is left
+/// to the reader, which says what is wrong.
+pub(super) fn write_out_short_forms(path: &[&str], item: &mut TomlItem) {
+    let (key, within) = (path.last().copied().unwrap_or_default(), path.iter().rev().nth(1).copied());
+    if within != Some(IN_DECIBELS) {
+        write_out(key, item);
+    }
     match &mut item.value {
-        TomlValue::List(items) => items.iter_mut().for_each(write_out_short_forms),
+        TomlValue::List(items) => items.iter_mut().for_each(|item| write_out_short_forms(&[key, ""], item)),
         TomlValue::Table(entries) => {
-            for (key, item) in entries {
-                write_out(key, item);
-                write_out_short_forms(item);
-            }
+            entries.iter_mut().for_each(|(name, item)| write_out_short_forms(&[key, name], item));
         }
         _ => {}
     }
 }
 
 /// Writes out the value of a key, if it is a short form.
-pub(super) fn write_out(key: &str, item: &mut TomlItem) {
+fn write_out(key: &str, item: &mut TomlItem) {
     let named = |kind: &str| vec![("kind", TomlValue::Text(kind.into()))];
     let bernoulli = |rate: TomlValue| [named("bernoulli"), vec![("rate", rate)]].concat();
     let entries = match (key, &item.value) {

@@ -168,8 +168,8 @@ impl TcpLayers<'_> {
     fn set_required_recovery(&self, flow: &mut TcpFlow) -> Result<()> {
         let counts = [Signals::SEGMENT_COUNTS, Signals::LOSSES, Signals::DELIVERIES];
         let needs = flow.needs();
-        let own = self.flow_keys()?.contains(&"recovery");
-        if flow.options.recovery == Recovery::Rack || own || !counts.into_iter().any(|count| needs.has(count)) {
+        let is_named = self.flow_keys()?.contains(&"recovery");
+        if flow.options.recovery == Recovery::Rack || is_named || !counts.into_iter().any(|count| needs.has(count)) {
             return Ok(());
         }
         let key = "congestion_control";

@@ -65,9 +65,6 @@ pub struct FlowOutcome {
     pub throughput_bps: f64,
     /// Payload delivered in order, without duplicates, bytes.
     pub delivered_bytes: u64,
-    /// Time from the flow's start to its completion, its stop or the end of the run, without the warm-up, seconds: delivered
-    /// bytes over it are the goodput while the flow was there.
-    pub active_s: f64,
     /// Data packets sent, retransmissions included, without the SYN; QUIC: datagrams sent, those of the handshake included.
     pub sent_packets: u64,
     /// Highest cumulative ACK, in data segments; QUIC: packets acknowledged.
@@ -121,6 +118,9 @@ pub struct FlowOutcome {
     pub delivery_ratio: Option<f64>,
     /// Time from the flow's start to the ACK of its last byte, seconds; null without `bytes`, or if it did not end.
     pub completion_s: Option<f64>,
+    /// Time from the flow's start to its completion, its stop or the end of the run, without the warm-up, seconds: delivered
+    /// bytes over it are the goodput while the flow was there.
+    pub active_s: f64,
     /// One-way delay of a full packet on an empty path; null if the path changes (satellites, radio).
     pub base_delay_s: Option<f64>,
     /// Smallest one-way delay of the whole run, with the warm-up; only with `delays = true`, like the quantiles.
