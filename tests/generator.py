@@ -20,7 +20,8 @@ from typing import Any, ClassVar
 
 import tomli_w
 
-from ackclock import Scenario, ScenarioError
+from ackclock import Scenario, ScenarioError, _core
+from ackclock.assignment import key_text
 from ackclock.models import definition, models, schema
 from ackclock.result import Result
 
@@ -95,13 +96,13 @@ class Generator:
                 keys += 2 * [("tcp.congestion_control", self.controller(DEFINITIONS["controller"]["anyOf"]))]
                 keys += 2 * [("tcp.receive_window", self.choice(1, 5, 40, 500))]
             key, value = self.choice(*keys)
-            return change | {"set": {f"flow.{flow['name']}.{key}": value}}
+            return change | {"set": {key_text(("flow", flow["name"], *key.split("."))): value}}
         key = self.choice("rate", "delay", "queue", "loss")
         value = self.choice("100kbps", "2Mbps", "30Mbps")
         if key != "rate":
             value = self.value("link", key, DEFINITIONS["link"]["properties"][key])
-        place = f'link."{self.choice(*links)}"' + self.choice("", ".back")
-        return change | {"set": {f"{place}.{key}": value}, "order": self.choice(True, False)}
+        path = ("link", self.choice(*links), *self.choice((), ("back",)), key)
+        return change | {"set": {key_text(path): value}, "order": self.choice(True, False)}
 
     def wired(self) -> Document:
         """Nodes in a line with some more links between them, flows, sometimes traffic."""
@@ -187,12 +188,16 @@ class Generator:
         radio = self.table("radio") | {"nodes": len(self.nodes)}
         return {"radio": radio, "flow": [self.flow(i) for i in range(self.flows)]}
 
+    def named(self, name: str) -> str:
+        """A name, now and then with signs that have a meaning in keys, in TOML or in HTML."""
+        return name + self.choice(*SIGNS) if self.likely(0.15) else name
+
     def ends(self) -> list[str]:
         return self.random.sample(self.nodes, 2)
 
     def flow(self, number: int) -> Document:
         """A TCP, QUIC or UDP flow, mostly from the first node to the last."""
-        flow = self.table("flow") | {"name": f"f{number}", "from": self.nodes[0], "to": self.nodes[-1]}
+        flow = self.table("flow") | {"name": self.named(f"f{number}"), "from": self.nodes[0], "to": self.nodes[-1]}
         for other in ("tcp", "quic", "udp"):
             flow.pop(other, None)
         if self.likely(0.4):
@@ -273,7 +278,7 @@ class Generator:
             case ("traffic", "from" | "to"):
                 return self.choice(self.nodes[0], self.nodes[-1], self.nodes)
             case ("link", "name"):
-                return f"link{self.random.randrange(10**6)}"
+                return self.named(f"link{self.random.randrange(10**6)}")
             case ("link" | "back" | "transmitter", "rate") if self.likely(0.6):
                 rates = ("100kbps", "1Mbps", "3.7Mbps", "10Mbps", "0bps", "1Gbps")
                 return self.random.choices(rates, [20, 90, 90, 90, 1, 20])[0]
@@ -370,6 +375,10 @@ def elements(value: Any, place: str = "") -> Iterator[str]:
         yield f"{place} {value}"
 
 
+SIGNS = ('"', "'", "\\", "=", ".", "#", " ", "ü", "[", "]", "{", "<b>", "&", "%", "=1 # ", '".x="y', "\u202e")
+"""What names can hold."""
+INDEX = re.compile(r"\[(\d+)\]")
+"""The place of a table in an array, in a key."""
 PLAIN = {"rate": "2Mbps", "delay": "10ms", "from": "n0", "to": "n1"}
 """Values of required keys that are seldom refused."""
 
@@ -379,7 +388,7 @@ def repaired(generator: Generator, document: Document, error: ScenarioError) -> 
 
     A key that is missing is drawn; a required key gets a plain value; any other key or table is removed.
     """
-    path = re.findall(r"[^.\[\]]+", error.key)
+    path = [part for name in _core.key_parts(error.key) for part in INDEX.sub(r"\n\1", name).split("\n")]
     steps: list[tuple[Any, Any]] = []
     at: Any = document
     for step in path:

@@ -13,7 +13,7 @@ from ackclock import _core
 from ackclock._core import ScenarioError
 from ackclock.assignment import Override
 from ackclock.control import check, one_process
-from ackclock.files import BadInput
+from ackclock.files import BadInput, foreign
 from ackclock.refusal import refused, utf8
 from ackclock.result import Result, Trace
 from ackclock.shipped import locate
@@ -386,4 +386,5 @@ def read_text(path: str | Path) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise refused(str(path), f"not UTF-8 text (byte {error.start})") from None
+        why = foreign(Path(path), "a scenario (TOML)") or f"not UTF-8 text (byte {error.start})"
+        raise refused(str(path), why) from None

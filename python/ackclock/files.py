@@ -11,8 +11,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from ackclock import _core
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+RECOGNISED_BYTES = 4096
+"""The beginning of a file by which that of another program is recognised, bytes."""
 
 
 class BadInput(Exception):
@@ -75,6 +81,19 @@ def open_regular(path: Path) -> int:
         os.close(descriptor)
         raise BadInput(f"{path}: is no regular file; remove it, or give another folder")
     return descriptor
+
+
+def foreign(path: Path, expected: str, *, json: bool = False) -> str:
+    """Why a file is not `expected`, if it is one of another program, such as a packet capture; otherwise empty.
+
+    With `json`, JSON whose kind is not recognised is none of another program.
+    """
+    try:
+        with path.open("rb") as file:
+            kind = _core.foreign_kind(file.read(RECOGNISED_BYTES)) if path.is_file() else None
+    except OSError:
+        return ""
+    return "" if kind is None or (json and kind == "JSON") else f"is {kind}, and not {expected}; it cannot be read here"
 
 
 def check_regular(path: Path) -> None:

@@ -67,7 +67,10 @@ impl Signals {
     const LACKED: [(Signals, &'static str); 13] = [
         (Signals::RATE, "needs samples of the delivery rate, which are not provided here"),
         (Signals::RECEIVER_TIME, "needs the receiver's clock, which is not provided here"),
-        (Signals::FINE_CLOCK, "needs a clock per segment that can cause a retransmission, which is not provided here"),
+        (
+            Signals::FINE_CLOCK,
+            "needs a clock per segment that can cause a retransmission, which is not provided here",
+        ),
         (Signals::PACING, "needs pacing, which is not provided here"),
         (Signals::TIMER, "needs a timer, which is not provided here"),
         (Signals::ROUTER_RATE, "needs the rates that routers grant, which are not provided here"),

@@ -21,13 +21,18 @@ pub fn foreign_kind(content: &[u8]) -> Option<&'static str> {
     let has = |words: &[&str]| words.iter().all(|word| text.contains(word));
     if text.starts_with(['{', '[']) {
         // A table of TOML begins with a name in brackets.
-        let json = text.starts_with('{') || text.trim_start_matches(['[', ' ', '\n', '\r', '\t']).starts_with(['{', '"', '-', ']'])
+        let json = text.starts_with('{')
+            || text.trim_start_matches(['[', ' ', '\n', '\r', '\t']).starts_with(['{', '"', '-', ']'])
             || text.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
         return match () {
-            _ if has(&["MEAN_MOTION"]) => Some("orbital elements in OMM form (JSON); use two-line elements (TLE)"),
+            _ if has(&["MEAN_MOTION"]) => {
+                Some("orbital elements in OMM form (JSON); use two-line elements (TLE)")
+            }
             _ if has(&["\"qlog_"]) || has(&["\"file_schema\""]) => Some("a qlog"),
             _ if has(&["\"intervals\""]) || has(&["iperf"]) => Some("a result of iperf3 (JSON)"),
-            _ if has(&["\"metadata\"", "\"BATCH_"]) || has(&["\"raw_values\""]) => Some("a data file of Flent (JSON)"),
+            _ if has(&["\"metadata\"", "\"BATCH_"]) || has(&["\"raw_values\""]) => {
+                Some("a data file of Flent (JSON)")
+            }
             _ if json => Some("JSON"),
             _ => None,
         };
@@ -41,10 +46,14 @@ pub fn foreign_kind(content: &[u8]) -> Option<&'static str> {
         _ if text.starts_with("OBJECT_NAME,") && has(&["MEAN_MOTION"]) => {
             Some("orbital elements in OMM form (CSV); use two-line elements (TLE)")
         }
-        _ if has(&["socket(...", "= 3"]) || lines().any(|line| line.starts_with("+0 >") || line.starts_with("+0 <")) => {
+        _ if has(&["socket(...", "= 3"])
+            || lines().any(|line| line.starts_with("+0 >") || line.starts_with("+0 <")) =>
+        {
             Some("a script of packetdrill")
         }
-        _ if has(&["new Simulator"]) || lines().any(|line| line.starts_with("set ns ")) => Some("a Tcl script of ns-2"),
+        _ if has(&["new Simulator"]) || lines().any(|line| line.starts_with("set ns ")) => {
+            Some("a Tcl script of ns-2")
+        }
         _ if lines().any(|line| line == "graph [") => Some("a graph in GML form"),
         _ if text.starts_with("PING ") => Some("the output of ping"),
         _ if text.starts_with("<!DOCTYPE html") || text.starts_with("<html") => Some("an HTML page"),
@@ -71,7 +80,14 @@ mod tests {
         ] {
             assert!(foreign_kind(content).is_some_and(|said| said.contains(kind)), "{kind}");
         }
-        for ours in ["duration = \"1s\"\n", "[[link]]\nends = [\"a\"]", "[tcp]\nmss = 3", "12\n13\n", "time_s,bps\n0,1", ""] {
+        for ours in [
+            "duration = \"1s\"\n",
+            "[[link]]\nends = [\"a\"]",
+            "[tcp]\nmss = 3",
+            "12\n13\n",
+            "time_s,bps\n0,1",
+            "",
+        ] {
             assert_eq!(foreign_kind(ours.as_bytes()), None, "{ours}");
         }
     }

@@ -25,9 +25,9 @@ pub use layout::{NodePosition, layout};
 pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
 pub use scenario::{
     Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Duplex,
-    ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Loss, Mobility,
-    NetworkDescription, Queue, QuicFlow, RadioNetwork, Satellites, Scenario, ScenarioText, Sizes, TcpFlow,
-    Literal, Traffic, advised, cbrgen, dumbbell, key_parts, key_text, set_external_loader, split_assignment,
+    ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Literal, Loss,
+    Mobility, NetworkDescription, Queue, QuicFlow, RadioNetwork, Satellites, Scenario, ScenarioText, Sizes,
+    TcpFlow, Traffic, advised, cbrgen, dumbbell, key_parts, key_text, set_external_loader, split_assignment,
 };
 pub use simulation::{
     Attachment, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,

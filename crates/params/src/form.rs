@@ -150,14 +150,17 @@ const fn is_part(min: f64, max: f64) -> bool {
 pub const PERCENT: &str = r"^\s*(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%\s*$";
 
 fn number(raw: &Raw<'_>, min: f64, max: f64) -> Result<f64, String> {
-    let percent = |text: &str| text.trim().strip_suffix('%')?.trim_end().parse::<f64>().ok().filter(|n| n.is_finite());
+    let percent =
+        |text: &str| text.trim().strip_suffix('%')?.trim_end().parse::<f64>().ok().filter(|n| n.is_finite());
     let n = match raw {
         Raw::Integer(n) => *n as f64,
         Raw::Float(n) => *n,
         // A part of 1 may be written in percent.
         Raw::Text(text) if is_part(min, max) => match percent(text) {
             Some(n) => n / 100.0,
-            None => return Err(format!("must be a number such as 0.01, or text such as \"1%\", not \"{text}\"")),
+            None => {
+                return Err(format!("must be a number such as 0.01, or text such as \"1%\", not \"{text}\""));
+            }
         },
         other => return Err(format!("must be a number, not {}", other.kind())),
     };

@@ -64,7 +64,8 @@ impl Needs {
 
     /// The condition in words, such as `recovery = "sack" or "rack" with sack = true`; empty for none.
     pub fn words(&self) -> String {
-        let several = |words: &[&str]| words.iter().map(|word| written(word)).collect::<Vec<_>>().join(" or ");
+        let several =
+            |words: &[&str]| words.iter().map(|word| written(word)).collect::<Vec<_>>().join(" or ");
         let joined = |parts: &[Needs], by: &str| parts.iter().map(Needs::words).collect::<Vec<_>>().join(by);
         match *self {
             Needs::Nothing => String::new(),
@@ -99,7 +100,8 @@ mod tests {
 
     #[test]
     fn what_does_not_hold_is_told() {
-        const SACKS: Needs = Needs::All(&[Needs::Is("recovery", &["sack", "rack"]), Needs::Is("sack", &["true"])]);
+        const SACKS: Needs =
+            Needs::All(&[Needs::Is("recovery", &["sack", "rack"]), Needs::Is("sack", &["true"])]);
         const EITHER: Needs = Needs::Any(&[Needs::Is("tso", &["true"]), Needs::IsNot("tick", &["0s"])]);
         let value = |key: &str| match key {
             "recovery" => "rack".to_string(),
@@ -114,6 +116,8 @@ mod tests {
         assert_eq!(EITHER.unmet(&value).unwrap().remedy, "tso = true, or tick other than \"0s\"");
         assert_eq!(EITHER.keys(), ["tso", "tick"]);
         assert!(Needs::Is("recovery", &["rack"]).unmet(&value).is_none());
-        assert!(Needs::Is("unknown", &["rack"]).unmet(&value).is_none() && Needs::Nothing.unmet(&value).is_none());
+        assert!(
+            Needs::Is("unknown", &["rack"]).unmet(&value).is_none() && Needs::Nothing.unmet(&value).is_none()
+        );
     }
 }

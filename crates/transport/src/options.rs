@@ -186,10 +186,8 @@ const ABE: Needs = Needs::All(&[
     Needs::IsNot("recovery", &["westwood_module"]),
 ]);
 const PACED: Needs = Needs::Is("pacing", &["true"]);
-const TSO: Needs = Needs::Any(&[
-    Needs::All(&[Needs::Is("tso", &["true"]), PACED]),
-    Needs::Is("small_queues", &["true"]),
-]);
+const TSO: Needs =
+    Needs::Any(&[Needs::All(&[Needs::Is("tso", &["true"]), PACED]), Needs::Is("small_queues", &["true"])]);
 const QUICK_START: Needs = Needs::IsNot("quick_start", &["0bps"]);
 const GROWTH: Needs = Needs::Any(&[Needs::Is("syn", &["true"]), Needs::Is("recovery", &["reno"])]);
 

@@ -80,7 +80,8 @@ const OTHER_NAMES: &[(&str, u64)] = &[
 impl FromStr for Rate {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Rate, UnitError> {
-        let expected = "a rate such as \"80kbps\", \"2.5Mbps\" or \"2.5 Mb/s\" (bits a second: bps, kbps, Mbps, Gbps)";
+        let expected =
+            "a rate such as \"80kbps\", \"2.5Mbps\" or \"2.5 Mb/s\" (bits a second: bps, kbps, Mbps, Gbps)";
         suffixed(text, &[RATES, OTHER_NAMES].concat(), expected).map(Rate)
     }
 }

@@ -136,7 +136,11 @@ impl FromStr for Span {
 
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, size) = *SPANS.iter().rev().find(|(name, size)| name.is_ascii() && *size <= PS_PER_S && self.0 >= *size).unwrap_or(&("s", PS_PER_S));
+        let (unit, size) = *SPANS
+            .iter()
+            .rev()
+            .find(|(name, size)| name.is_ascii() && *size <= PS_PER_S && self.0 >= *size)
+            .unwrap_or(&("s", PS_PER_S));
         write!(f, "{}{unit}", self.0 as f64 / size as f64)
     }
 }

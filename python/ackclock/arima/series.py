@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.files import BadInput
+from ackclock.files import BadInput, foreign
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,13 +42,14 @@ def read_series(
     import polars as pl
 
     if path.suffix not in {".csv", ".parquet"}:
-        raise BadInput(f"{path}: must end in .csv or .parquet")
+        raise BadInput(f"{path}: {foreign(path, 'a table of round-trip times') or 'must end in .csv or .parquet'}")
     if not path.is_file():
         raise FileNotFoundError(2, "No such file or directory", str(path))
     try:
         frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
-        raise BadInput(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
+        why = foreign(path, f"a table ({path.suffix})") or f"cannot be read: {str(error).splitlines()[0]}"
+        raise BadInput(f"{path}: {why}") from None
     if "rtt_s" not in frame.columns:
         raise BadInput(f"{path}: has no column rtt_s; it has {', '.join(frame.columns[:12])}")
     if not frame["rtt_s"].dtype.is_numeric():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.files import BadInput
+from ackclock.files import BadInput, foreign
 from ackclock.plot.series import Recording
 
 if TYPE_CHECKING:
@@ -50,13 +50,15 @@ def read_table(path: Path) -> tuple[str, pl.DataFrame]:
     import polars as pl
 
     if path.suffix not in {".parquet", ".csv"}:
-        raise BadInput(f"{path}: must be the folder of a study, or a trace that ends in .parquet or .csv")
+        must = "must be the folder of a study, or a trace that ends in .parquet or .csv"
+        raise BadInput(f"{path}: {foreign(path, 'a trace') or must}")
     if not path.is_file():
         raise BadInput(f"{path}: there is no such file")
     try:
         frame = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise BadInput(f"{path}: cannot be read: {' '.join(str(error).split())[:200]}") from None
+        why = foreign(path, f"a table ({path.suffix})") or f"cannot be read: {' '.join(str(error).split())[:200]}"
+        raise BadInput(f"{path}: {why}") from None
     for kind, columns in (("packets", PACKETS), ("trace", TRACE)):
         if columns <= set(frame.columns):
             if not frame["time_s"].dtype.is_numeric():

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ackclock.files import BadInput
+from ackclock.files import BadInput, foreign
 
 Line = dict[str, Any]
 
@@ -22,6 +22,8 @@ def read(path: Path) -> Iterator[Line]:
 
     Raises BadInput with the place of the first line that is not a JSON object.
     """
+    if path.suffix != ".gz" and (why := foreign(path, "a script, vector or case", json=True)):
+        raise BadInput(f"{path}: {why}")
     try:
         text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
     except (OSError, UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error) as error:

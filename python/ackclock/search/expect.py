@@ -10,7 +10,7 @@ from typing import Any
 
 from ackclock import ControllerError
 from ackclock.experiment import Scenario, read_source
-from ackclock.files import BadInput
+from ackclock.files import BadInput, foreign
 from ackclock.search.evaluate import run_once
 from ackclock.search.objective import Objective, Role, measure, names_code, parse
 from ackclock.toml_text import inline
@@ -58,7 +58,7 @@ def check(file: Path, *, allow_code: bool = False) -> Iterator[State]:
     try:
         entries = tomllib.loads(file.read_text(encoding="utf-8")).get("expect", [])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{file}: {error}") from None
+        raise BadInput(f"{file}: {foreign(file, 'a list of expectations (TOML)') or error}") from None
     if not isinstance(entries, list):
         raise BadInput(f"{file}: expect: must be tables [[expect]]")
     for number, one in enumerate(entries):

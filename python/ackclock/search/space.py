@@ -16,7 +16,7 @@ import tomli_w
 from ackclock import ScenarioError
 from ackclock.assignment import Assignment, Override, key_names, key_text
 from ackclock.experiment import Scenario, Source
-from ackclock.files import BadInput
+from ackclock.files import BadInput, foreign
 from ackclock.search.lattice import Axis, Quantity, axis
 from ackclock.search.perturbation import Event, Perturbation, assignments, read
 from ackclock.study.plan import document_of
@@ -355,7 +355,8 @@ def _document(source: Source) -> dict[str, Any]:
     try:
         return tomllib.loads(source.text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{source.file}: not TOML: {error}") from None
+        why = foreign(Path(source.file), "a search space (TOML)") or f"not TOML: {error}"
+        raise BadInput(f"{source.file}: {why}") from None
 
 
 def with_tables(item: Any, change: Callable[[dict[str, Any]], Any]) -> Any:

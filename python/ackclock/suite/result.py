@@ -83,7 +83,7 @@ def read(folder: Path) -> SuiteResult:
         if unknown:
             raise ValueError(f"this version has no metric {', '.join(sorted(unknown))}")
         return SuiteResult(SuiteMetadata(**about), folder, measures, refused, [], deterministic)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{folder}: no suite was run there (ackclock suite NAME --control C --out {folder})") from None
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{folder}: suite.json or measures.csv cannot be read: {error}") from None

@@ -68,8 +68,11 @@ impl Assignment {
         match self {
             Assignment::Text(text) => read_text(&text, None),
             Assignment::Data { key, value, place, of_text } => {
-                let place =
-                    if place.is_empty() { format!("--set {}", key_text(key.iter().map(String::as_str))) } else { place };
+                let place = if place.is_empty() {
+                    format!("--set {}", key_text(key.iter().map(String::as_str)))
+                } else {
+                    place
+                };
                 let origin = Origin::Set { place: place.into(), source: of_text.then(|| source.clone()) };
                 Ok((key, value.at(&origin)))
             }

@@ -1,6 +1,7 @@
 //! Reads `[[cell]]`, the cells of mobile networks, and `rate = { kind = "cellular", ... }` of links.
 
 use super::document::TomlItem;
+use super::key::key_text;
 use super::media::{MediumWords, SIGNAL_KEYS, inner_values, medium_of, read_variation};
 use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
@@ -81,7 +82,7 @@ pub(super) fn resolve(
         cells.iter().map(|cell| (cell.name.as_str(), cell.station.as_str())).collect();
     let mut used = vec![false; cells.len()];
     for (item, link) in items.iter().zip(links) {
-        let reader = TableReader::new(format!("link.{}", link.key()), item)?;
+        let reader = TableReader::new(key_text(["link", &link.key()]), item)?;
         let number = medium_of(&reader, link, &WORDS, &media, |direction| {
             direction.cellular().map(|user| user.medium.clone().unwrap_or_default())
         })?;

@@ -2,8 +2,8 @@
 //! and what differs from the scenario before must be something that can change.
 
 use super::assign::assign;
-use super::key::key_parts;
 use super::document::{TomlItem, TomlValue};
+use super::key::key_parts;
 use super::links::scheduled_queues;
 use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Scenario, Wanted};
 use super::table::TableReader;

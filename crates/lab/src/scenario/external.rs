@@ -1,6 +1,7 @@
 //! External controllers: loaded and checked when a run begins.
 
 use super::control::{LOADER, NO_LOADER};
+use super::key::key_text;
 use super::model::{Action, CongestionControl, ExternalSource, Flow, FlowKind, Scenario};
 use super::paths::Routers;
 use crate::error::{Origin, ScenarioError, nearest};
@@ -61,15 +62,15 @@ impl Scenario {
 
     /// Sets the controller of the TCP or QUIC flow `name`. Fails if there is no such flow.
     pub fn set_control(&mut self, name: &str, control: CongestionControl) -> Result<()> {
-        let origin = Origin::command_line(&format!("flow.{name}"));
+        let origin = Origin::command_line(&key_text(["flow", name]));
         let names: Vec<String> = self.flows.iter().map(|flow| flow.name.clone()).collect();
         let Some(index) = self.flows.iter().position(|flow| flow.name == name) else {
             let remark = nearest(name, names.iter().map(String::as_str));
             let message = format!("there is no flow \"{name}\"; {remark}");
-            return Err(ScenarioError::new(&origin, &format!("flow.{name}"), message));
+            return Err(ScenarioError::new(&origin, &key_text(["flow", name]), message));
         };
         let mut changed = self.flows[index].clone();
-        let key = format!("flow.{name}.{}.congestion_control", changed.kind.name());
+        let key = key_text(["flow", name, changed.kind.name(), "congestion_control"]);
         changed.kind = changed
             .kind
             .with_control(control)

@@ -20,7 +20,9 @@ fn name(part: &str) -> Result<String, String> {
     }
     match DeValue::parse(part).map(|value| value.into_inner()) {
         Ok(DeValue::String(name)) if !part.contains('\n') => Ok(name.into()),
-        _ => Err(format!("{part} is no name in quotes; write \"...\", with \\\" for a quote and \\\\ for a backslash")),
+        _ => Err(format!(
+            "{part} is no name in quotes; write \"...\", with \\\" for a quote and \\\\ for a backslash"
+        )),
     }
 }
 

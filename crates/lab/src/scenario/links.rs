@@ -2,6 +2,7 @@
 
 use super::count::COUNT;
 use super::document::TomlItem;
+use super::key::key_text;
 use super::loss::read_losses;
 use super::model::{Direction, Duplex, RateVariation};
 use super::queue::read_queue;
@@ -66,7 +67,7 @@ pub(super) static BACK: Table = Table::new(
 
 pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
     let written = TableReader::new(format!("link[{index}]"), item)?.text("name")?.map(str::to_string);
-    let path = written.as_ref().map_or(format!("link[{index}]"), |name| format!("link.{name}"));
+    let path = written.as_ref().map_or(format!("link[{index}]"), |name| key_text(["link", name]));
     let reader = TableReader::new(path, item)?;
     let values = reader.values(&LINK, 0)?;
     let ends: [String; 2] = values.read("ends");

@@ -21,8 +21,7 @@ pub(super) fn read_losses(reader: &TableReader<'_>) -> Result<Option<Vec<Loss>>>
         }
         Some(TomlValue::Table(_)) => reader.table("loss")?.into_iter().collect::<Vec<_>>(),
         Some(_) => {
-            let example =
-                "must be a part of the packets, such as \"0.3%\", or a table or an array of tables, such as { kind = \"bernoulli\", rate = 0.01 }";
+            let example = "must be a part of the packets, such as \"0.3%\", or a table or an array of tables, such as { kind = \"bernoulli\", rate = 0.01 }";
             return Err(reader.error("loss", example));
         }
     };

@@ -6,6 +6,7 @@
 
 use super::document::{TomlItem, TomlValue};
 use super::flows::read_flow;
+use super::key::key_text;
 use super::links::read_link;
 use super::model::{Duplex, RadioNetwork, Satellites, Traffic};
 use super::nodes::Nodes;
@@ -207,7 +208,7 @@ impl Walk {
 /// The name in messages of a table in the array of tables `key`, as the readers write it.
 fn element_path(key: &str, index: usize, item: &TomlItem) -> String {
     match (item.name(), key) {
-        (Some(name), "link" | "flow" | "traffic" | "change") => format!("{key}.{name}"),
+        (Some(name), "link" | "flow" | "traffic" | "change") => key_text([key, name]),
         (_, "flow" | "change") => format!("{key}.{key}{index}"),
         (_, "traffic") => format!("traffic.traffic{index}-"),
         _ => format!("{key}[{index}]"),

@@ -35,12 +35,12 @@ mod quic;
 mod radio;
 mod radio_traffic;
 mod rate;
-mod read;
 mod rate_log;
+mod read;
 mod renamed;
 mod router;
-mod short;
 mod satellites;
+mod short;
 pub(crate) mod table;
 mod tables;
 mod tcp;
@@ -61,12 +61,12 @@ pub use control::{ExternalLoader, set_external_loader};
 pub(crate) use describe::describe_direction;
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
 pub use dumbbell::dumbbell;
+pub use key::{key_parts, key_text};
 pub use model::{
     Action, Change, CommonOptions, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind,
     Mobility, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation, Satellites, Scenario, Sizes,
     TcpFlow, Traffic, Wanted,
 };
-pub use key::{key_parts, key_text};
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;

@@ -46,7 +46,8 @@ pub(crate) fn parse(text: &str, nodes: usize) -> Result<Vec<Trajectory>, String>
                 goals.push((Time::ZERO + Span::from_seconds(at), node(who)?, goal));
             }
             _ if !line.trim_start().starts_with('#') && MEANT.iter().any(|word| words.contains(word)) => {
-                let forms = "$node_(N) set X_ METRES, or $ns_ (or $ns) at SECONDS \"$node_(N) setdest X Y SPEED\"";
+                let forms =
+                    "$node_(N) set X_ METRES, or $ns_ (or $ns) at SECONDS \"$node_(N) setdest X Y SPEED\"";
                 return Err(refuse(format!("unknown form of line; write {forms}")));
             }
             _ => {}

@@ -1,5 +1,6 @@
 //! A scenario with its TCP flows over QUIC.
 
+use super::key::key_text;
 use super::model::{FlowKind, QuicFlow, Scenario, TcpFlow};
 use crate::error::{Origin, ScenarioError};
 use ::quic::Pacing;
@@ -51,7 +52,7 @@ impl Scenario {
             smallest = smallest.min(datagram(tcp, &base));
             let quic = convert(tcp, &base);
             if let Some(lacks) = quic.unmet_option() {
-                let key = format!("{table}.{name}.quic.congestion_control");
+                let key = key_text([table, name, "quic", "congestion_control"]);
                 return Err(ScenarioError::new(&Origin::command_line("over quic"), &key, lacks).unmet());
             }
             *kind = FlowKind::Quic(Arc::new(quic));

@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn names_with_dots_and_equal_signs_stand_in_quotes() {
         let read = |assignments: &[&str]| {
-            let assignments: Vec<_> = assignments.iter().map(|text| Assignment::Text(text.to_string())).collect();
+            let assignments: Vec<_> =
+                assignments.iter().map(|text| Assignment::Text(text.to_string())).collect();
             read_document(&ScenarioText { file: "s", ..ScenarioText::default() }, &assignments)
         };
         let document = read(&[r#"sweep.loss."0.1"={ "tcp.receive_window" = 3 }"#]).unwrap();
@@ -94,14 +95,20 @@ mod tests {
         let text = format!("[[flow]]\nname = '{name}'\n[[flow]]\nname = 'f'\n");
         let python = Literal::Table(vec![("python".into(), Literal::Text("x.py:X".into()))]);
         let key = ["flow", name, "tcp", "congestion_control"].map(String::from).to_vec();
-        let control = |value, of_text| Assignment::Data { key: key.clone(), value, place: "--control x".into(), of_text };
+        let control = |value, of_text| Assignment::Data {
+            key: key.clone(),
+            value,
+            place: "--control x".into(),
+            of_text,
+        };
         let read = |assignment, access| {
             read_document(&ScenarioText { file: "s", text: &text, set: &[], access }, &[assignment])
         };
         let document = read(control(Literal::Text("reno".into()), false), Access::NoCode).unwrap();
         let written = crate::scenario::write::toml_text(&document, std::path::Path::new(""));
         assert_eq!(written.matches("reno").count(), 1, "{written}");
-        let refused = |of_text, access| read(control(python.clone(), of_text), access).err().map(|error| error.kind);
+        let refused =
+            |of_text, access| read(control(python.clone(), of_text), access).err().map(|error| error.kind);
         assert_eq!(refused(true, Access::NoCode), Some(ErrorKind::Code));
         assert_eq!(refused(true, Access::Carried(Default::default())), Some(ErrorKind::Code));
         assert_eq!(refused(true, Access::Folder), None);

@@ -1,8 +1,9 @@
 //! The numbers of nodes and links, the paths of flows, and the routers that those paths need.
 
-use super::document::TomlItem;
-use super::model::{Duplex, Flow, FlowKind, RadioNetwork};
 use super::advice;
+use super::document::TomlItem;
+use super::key::key_text;
+use super::model::{Duplex, Flow, FlowKind, RadioNetwork};
 use crate::error::{Origin, ScenarioError};
 use net::{LinkId, NodeId, Route, RouterConfig, Segment, Topology};
 use smallvec::{SmallVec, smallvec};
@@ -262,16 +263,21 @@ impl<'a> Routers<'a> {
     fn advise_quick_start(&self, flow_items: &[TomlItem], flows: &[Flow]) {
         let requests =
             |flow: &Flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if tcp.options.requests_quick_start());
-        let mut routers = self.links.iter().flat_map(|link| &link.directions).filter_map(|one| one.router.as_ref());
+        let mut routers =
+            self.links.iter().flat_map(|link| &link.directions).filter_map(|one| one.router.as_ref());
         let Some(number) = flows.iter().position(requests) else { return };
         if routers.any(|router| matches!(router, RouterConfig::QuickStart(_))) {
             return;
         }
-        let key = format!("flow.{}.tcp.quick_start", flows[number].name);
+        let key = key_text(["flow", &flows[number].name, "tcp", "quick_start"]);
         let origin = flow_items.get(number).map(|item| item.origin.clone());
         let message = "has no effect: no router approves requests; write router = { kind = \"quick_start\" } in the links \
                        of its path";
-        advice::give(ScenarioError::new(&origin.unwrap_or_else(|| Origin::command_line(&key)), &key, message));
+        advice::give(ScenarioError::new(
+            &origin.unwrap_or_else(|| Origin::command_line(&key)),
+            &key,
+            message,
+        ));
     }
 
     /// Fails if a controller needs routers that its path does not have. Flows after those of `flow_items` are
@@ -287,7 +293,7 @@ impl<'a> Routers<'a> {
         let number = flows.iter().position(|other| std::ptr::eq(other, flow));
         let item = number.and_then(|n| flow_items.get(n));
         let key = item.map_or("tcp.congestion_control".into(), |_| {
-            format!("flow.{}.tcp.congestion_control", flow.name)
+            key_text(["flow", &flow.name, "tcp", "congestion_control"])
         });
         let origin = item.or(defaults).map(|item| item.origin.clone());
         Err(ScenarioError::new(&origin.unwrap_or_else(|| Origin::command_line(&key)), &key, message).unmet())

@@ -11,7 +11,9 @@ use units::Limit;
 pub(crate) fn read_queue(reader: &TableReader<'_>) -> Result<Option<Queue>, ScenarioError> {
     if let Some(TomlValue::Text(kind)) = reader.get("queue").map(|item| &item.value) {
         let message = match kind.parse::<Limit>() {
-            Ok(_) => format!("must be a queue discipline: write {{ kind = \"droptail\", limit = \"{kind}\" }}"),
+            Ok(_) => {
+                format!("must be a queue discipline: write {{ kind = \"droptail\", limit = \"{kind}\" }}")
+            }
             Err(_) => {
                 let names = disciplines().map(|discipline| discipline.name());
                 format!("unknown queue \"{kind}\"; {}", nearest(kind, names))

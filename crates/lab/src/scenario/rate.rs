@@ -1,8 +1,8 @@
 //! Reads the rate of a link: a constant, or a schedule, a trace or a token bucket.
 
 use super::model::RateVariation;
-use super::table::TableReader;
 use super::rate_log;
+use super::table::TableReader;
 use super::{
     cellular::{self, CELLULAR_RATE},
     wifi::{self, WIFI_RATE},

@@ -136,9 +136,12 @@ impl Columns {
         let is_relative = at <= longest.seconds() && time.parse::<f64>().is_ok();
         let zero = *start.get_or_insert(if is_relative { 0.0 } else { at });
         let (at, bps) = (at - zero, rate * self.to_bps);
-        let fits =
-            (0.0..=longest.seconds()).contains(&at) && (0.0..=fastest.bps() as f64).contains(&bps);
-        if fits { Ok((at, bps)) } else { Err(format!("{expected}, at most {longest} long and {fastest} fast")) }
+        let fits = (0.0..=longest.seconds()).contains(&at) && (0.0..=fastest.bps() as f64).contains(&bps);
+        if fits {
+            Ok((at, bps))
+        } else {
+            Err(format!("{expected}, at most {longest} long and {fastest} fast"))
+        }
     }
 }
 
@@ -160,12 +163,16 @@ fn words_of(name: &str) -> Vec<String> {
     for (written, unit) in [("bits/s", "bps"), ("bit/s", "bps"), ("b/s", "bps"), ("bits_per_second", "bps")] {
         name = name.replace(written, unit);
     }
-    name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).map(String::from).collect()
+    name.split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(String::from)
+        .collect()
 }
 
 /// Seconds since the year 1970 of a date with a time, such as 2024-01-01T10:00:00.5 or 2020.01.01_10.00.00.
 fn date(text: &str) -> Option<f64> {
-    let numbers: Vec<&str> = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).collect();
+    let numbers: Vec<&str> =
+        text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).collect();
     let number = |index: usize| numbers.get(index).and_then(|digits| digits.parse::<i64>().ok());
     let (year, month, day) = (number(0)?, number(1)?, number(2)?);
     if !(1970..3000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
@@ -173,7 +180,8 @@ fn date(text: &str) -> Option<f64> {
     }
     // Days since 1970-03-01 of the Gregorian calendar, in which a year begins in March.
     let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * years + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1 - 719_468;
+    let days =
+        365 * years + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1 - 719_468;
     let seconds = number(3)? * 3600 + number(4)? * 60 + number(5).unwrap_or(0);
     let fraction = numbers.get(6).and_then(|digits| format!("0.{digits}").parse::<f64>().ok()).unwrap_or(0.0);
     Some((days * 86_400 + seconds) as f64 + fraction)
@@ -183,9 +191,14 @@ fn date(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
+    const LIMITS: Limits =
+        Limits { longest: Span::from_ms(1_000_000_000), fastest: Rate::from_bps(8_000_000_000_000) };
+
     #[test]
     fn headers_name_columns_and_units() {
-        let read = |text: &str| rows(text).unwrap().into_iter().map(|(_, at, bps)| (at, bps)).collect::<Vec<_>>();
+        let read = |text: &str| {
+            rows(text, LIMITS).unwrap().into_iter().map(|(_, at, bps)| (at, bps)).collect::<Vec<_>>()
+        };
         let same = vec![(0.0, 12e6), (0.5, 8e6)];
         for text in [
             "0,12e6\n0.5,8e6\n",
@@ -200,17 +213,25 @@ mod tests {
             assert_eq!(read(text), same, "{text}");
         }
         assert_eq!(date("1970-01-01T00:00:01"), Some(1.0));
-        assert_eq!(date("2024-03-01 00:00:00").unwrap() - date("2024-02-28 00:00:00").unwrap(), 2.0 * 86_400.0);
+        assert_eq!(
+            date("2024-03-01 00:00:00").unwrap() - date("2024-02-28 00:00:00").unwrap(),
+            2.0 * 86_400.0
+        );
         assert_eq!(date("2020.01.01_10.00.07"), date("2020-01-01T10:00:07Z"));
     }
 
     #[test]
     fn what_is_missing_is_told() {
-        let told = |text: &str| rows(text).unwrap_err();
+        let told = |text: &str| rows(text, LIMITS).unwrap_err();
         assert_eq!(told("").1, "has no line");
         let (line, message) = told("0.000\t2.6229\n0.810\t2.7418\n");
-        assert!(line == 1 && message.contains("2.7418 bit/s") && message.contains("time_s\tmbps"), "{message}");
-        assert!(told("Timestamp,DL_bitrate\n1,2\n").1.contains("the column DL_bitrate does not name its unit"));
+        assert!(
+            line == 1 && message.contains("2.7418 bit/s") && message.contains("time_s\tmbps"),
+            "{message}"
+        );
+        assert!(
+            told("Timestamp,DL_bitrate\n1,2\n").1.contains("the column DL_bitrate does not name its unit")
+        );
         assert!(told("a,mbps\n1,2\n").1.contains("no column with a time"));
         assert!(told("time,dl_mbps,ul_mbps\n1,2,3\n").1.contains("several columns"));
         assert_eq!(told("time_s,mbps\n0,1\n1,x\n"), (3, "\"1\" is no time, or \"x\" no number".into()));

@@ -3,6 +3,7 @@
 use super::assignment::Assignment;
 use super::document::TomlItem;
 use super::flows::{check_small_queues, read_flow};
+use super::key::key_text;
 use super::links::read_link;
 use super::model::{Duplex, Flow, MOST_FLOWS, Prepared, RadioNetwork, Satellites, Scenario, Traffic};
 use super::nodes::Nodes;
@@ -157,7 +158,7 @@ fn check_hosts(
     only_links: bool,
 ) -> Result<()> {
     for (item, flow) in flow_items.iter().zip(flows).filter(|(_, flow)| flow.kind.limits_local()) {
-        let (place, nodes) = (format!("flow.{}", flow.name), std::slice::from_ref(&flow.from));
+        let (place, nodes) = (key_text(["flow", &flow.name]), std::slice::from_ref(&flow.from));
         check_small_queues((place, item), nodes, links, only_links)?;
     }
     for (item, source) in traffic_items.iter().zip(traffic).filter(|(_, one)| one.kind.limits_local()) {
@@ -202,7 +203,7 @@ fn check_names(
     for (item, flow) in flow_items.iter().zip(flows) {
         if !seen.insert(flow.name.as_str()) {
             let message = format!("another flow is called \"{}\" too", flow.name);
-            return Err(ScenarioError::new(&item.origin, &format!("flow.{}.name", flow.name), message));
+            return Err(ScenarioError::new(&item.origin, &key_text(["flow", &flow.name, "name"]), message));
         }
     }
     let mut named = BTreeSet::new();
@@ -217,7 +218,7 @@ fn check_names(
         for loss in losses {
             let Some(flow) = loss.flow() else { continue };
             if !seen.contains(flow.as_str()) {
-                let path = format!("link.{}", link.key());
+                let path = key_text(["link", &link.key()]);
                 let message =
                     format!("names the flow \"{flow}\", which does not exist; {}", nearest(&flow, seen));
                 return Err(TableReader::new(path, item)?.error("loss", message));

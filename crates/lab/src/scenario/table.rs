@@ -3,6 +3,7 @@
 
 use super::advice;
 use super::document::{TomlItem, TomlValue};
+use super::key::key_text;
 use crate::error::{ErrorKind, Origin, ScenarioError, nearest};
 use params::{FormError, FromValue, Key, Mistake, Model, Raw, Table, Value, Values};
 use std::cell::RefCell;
@@ -28,7 +29,7 @@ impl<'a> TableReader<'a> {
     ) -> Result<(TableReader<'a>, String)> {
         let name = TableReader::new(format!("{kind}[{index}]"), item)?.text("name")?;
         let name = name.map_or_else(default, str::to_string);
-        Ok((TableReader::new(format!("{kind}.{name}"), item)?, name))
+        Ok((TableReader::new(key_text([kind, &name]), item)?, name))
     }
 
     /// Reads `item`, which must be a table; `path` names it in messages.

@@ -68,11 +68,14 @@ impl TcpFlow {
     ) -> Option<&'static str> {
         let needs = self.needs();
         if needs.has(Signals::ROUTER_RATE) && !routers().any(|r| matches!(r, RouterConfig::Rcp(_))) {
-            return Some("that grant rates; write router = { kind = \"rcp\" } in a link of its path, or in [[topology]]");
+            return Some(
+                "that grant rates; write router = { kind = \"rcp\" } in a link of its path, or in [[topology]]",
+            );
         }
         let xcp = || routers().any(|r| matches!(r, RouterConfig::Xcp(_)));
-        (needs.has(Signals::ROUTER_FEEDBACK) && !xcp())
-            .then_some("that send feedback; write router = { kind = \"xcp\" } in a link of its path, or in [[topology]]")
+        (needs.has(Signals::ROUTER_FEEDBACK) && !xcp()).then_some(
+            "that send feedback; write router = { kind = \"xcp\" } in a link of its path, or in [[topology]]",
+        )
     }
 }
 
@@ -85,15 +88,13 @@ pub(crate) fn missing_option(options: &Options, needs: Signals) -> Option<&'stat
             "needs marks per packet: write ecn = true and ecn_feedback = \"per_packet\"",
         ),
         (Signals::L4S, "needs packets with ECT(1): write l4s = true"),
-        (
-            Signals::SEGMENT_COUNTS,
-            "needs counts of delivered and lost segments: write recovery = \"rack\"",
-        ),
+        (Signals::SEGMENT_COUNTS, "needs counts of delivered and lost segments: write recovery = \"rack\""),
         (Signals::RECEIVER_TIME, "needs the receiver's clock: write timestamps = true"),
         (Signals::LOSSES, "needs each lost segment: write recovery = \"rack\""),
         (Signals::DELIVERIES, "needs each delivered segment: write recovery = \"rack\""),
     ];
-    let always = Signals::RATE.and(Signals::PACING).and(Signals::TIMER).and(Signals::SENT).and(Signals::FINE_CLOCK);
+    let always =
+        Signals::RATE.and(Signals::PACING).and(Signals::TIMER).and(Signals::SENT).and(Signals::FINE_CLOCK);
     let routers = Signals::ROUTER_RATE.and(Signals::ROUTER_FEEDBACK);
     let counts = Signals::SEGMENT_COUNTS.and(Signals::LOSSES).and(Signals::DELIVERIES);
     let per_packet = options.ecn && options.ecn_feedback == EcnFeedback::PerPacket;
@@ -169,7 +170,10 @@ impl TcpLayers<'_> {
         let counts = [Signals::SEGMENT_COUNTS, Signals::LOSSES, Signals::DELIVERIES];
         let needs = flow.needs();
         let is_named = self.flow_keys()?.contains(&"recovery");
-        if flow.options.recovery == Recovery::Rack || is_named || !counts.into_iter().any(|count| needs.has(count)) {
+        if flow.options.recovery == Recovery::Rack
+            || is_named
+            || !counts.into_iter().any(|count| needs.has(count))
+        {
             return Ok(());
         }
         let key = "congestion_control";
@@ -208,13 +212,15 @@ impl TcpLayers<'_> {
             key => o.needed(key).unwrap_or_default(),
         };
         for key in Options::KEYS {
-            let chosen = || key.needs.keys().iter().chain(&["profile"]).any(|other| flow_table.contains(other));
+            let chosen =
+                || key.needs.keys().iter().chain(&["profile"]).any(|other| flow_table.contains(other));
             let Some(unmet) = key.needs.unmet(&value) else { continue };
             if !flow_table.contains(&key.name) && chosen() {
                 continue;
             }
             let Some(layer) = self.layer_with(key.name)? else { continue };
-            let message = format!("has no effect with {}: remove it, or write {}", unmet.because, unmet.remedy);
+            let message =
+                format!("has no effect with {}: remove it, or write {}", unmet.because, unmet.remedy);
             let error = layer.error(key.name, message);
             if unmet.required {
                 return Err(error);

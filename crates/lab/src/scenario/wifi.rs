@@ -1,6 +1,7 @@
 //! Reads `[[wifi]]`, the basic service sets, and `rate = { kind = "wifi", ... }` of links.
 
 use super::document::TomlItem;
+use super::key::key_text;
 use super::media::{MediumWords, SIGNAL_KEYS, medium_of, read_variation};
 use super::model::{Duplex, RateVariation};
 use super::table::TableReader;
@@ -305,7 +306,7 @@ fn second_role<'a>(sets: &'a [Wifi], set: &Wifi, ends: &[String; 2]) -> Option<&
 pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -> Result<()> {
     let media: Vec<(&str, &str)> = sets.iter().map(|set| (set.name.as_str(), set.ap.as_str())).collect();
     for (item, link) in items.iter().zip(links) {
-        let reader = TableReader::new(format!("link.{}", link.key()), item)?;
+        let reader = TableReader::new(key_text(["link", &link.key()]), item)?;
         let number = medium_of(&reader, link, &WORDS, &media, |direction| {
             direction.wifi().map(|rate| rate.medium.clone().unwrap_or_default())
         })?;

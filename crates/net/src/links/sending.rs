@@ -76,8 +76,7 @@ impl Links {
     /// transmitter together arrive in their order here too.
     pub(crate) fn displace(&mut self, id: u32, depart: Time, effect: &Effect) -> Time {
         let link = &mut self.states[id as usize];
-        let (arrival, repeats) =
-            self.ingress[link.ingress as usize].displaced(depart + link.delay, effect);
+        let (arrival, repeats) = self.ingress[link.ingress as usize].displaced(depart + link.delay, effect);
         link.hint.set_repeats(repeats);
         arrival
     }
