@@ -21,7 +21,7 @@ USE_PGO = if [ -f $(PGO) ]; then export ACKCLOCK_PGO=1 CARGO_BUILD_TARGET=$(HOST
 USED_PGO = [ ! -f $(PGO) ] || echo $(PGO)
 $(shell [ "$$(cat $(VENV)/.built 2>/dev/null)" = "$$($(USED_PGO))" ] || rm -f $(VENV)/.built)
 
-.PHONY: build kernel pgo bpf web page run test test-times test-install test-rust-build test-rust test-python \
+.PHONY: build kernel pgo bpf web page run test test-times test-install test-rust-build test-rust test-wheel test-python \
         test-page test-instructions nightly clippy lint format bench validate live fuzz docs site reference baselines wheel \
         locks clean
 
@@ -108,6 +108,12 @@ test-rust-build:
 
 test-rust:
 	cargo test --locked --features ackclock-quic/tls
+
+# The wheel of this machine, in which tests/test_readme.py runs what the first pages say.
+test-wheel: build page
+	@rm -rf out/test/wheel
+	@$(USE_PGO); PATH="$(abspath $(BIN)):$$PATH" MATURIN_PEP517_ARGS="$(KERNEL)" \
+	    $(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w out/test/wheel .
 
 test-python: build page $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --junitxml=out/test/python.xml
@@ -215,7 +221,7 @@ $(VENV)/.wheel: requirements-wheel.lock $(VENV)/.installed
 # Removes everything that make made; the compiler for WebAssembly stays in the cache folder (web/wasm.sh).
 clean:
 	rm -rf $(VENV) target fuzz/target out web/node_modules web/ackclock.wasm \
-	    python/ackclock/web python/ackclock/scenarios python/ackclock/examples python/ackclock/_core*.so
+	    python/ackclock/web python/ackclock/scenarios python/ackclock/examples python/ackclock/paper_folders python/ackclock/_core*.so
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis callgrind.out.* fuzz/artifacts
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	@du -sh "$${XDG_CACHE_HOME:-$$HOME/.cache}/ackclock" 2>/dev/null | sed 's/^/kept for the next build: /' || true

@@ -40,11 +40,11 @@ STAGES = [
     [Part("test-install", "install the Python and Node packages"), Part("test-rust-build", "build the Rust tests")],
     [Part("build", "build the core (release)"), Part("clippy", "clippy")],
     [Part("page", "build the page with the core as WebAssembly"), Part("lint", "formats, ruff, mypy")],
-    [Part("test-rust", "run the Rust tests")],
+    [Part("test-rust", "run the Rust tests"), Part("test-wheel", "build the wheel of this machine")],
     [Part("test-python", "run the Python tests"), Part("test-page", "run the tests of the page")],
     [Part("test-instructions", "count instructions")],
 ]
-BUILDS = {"test-install", "test-rust-build", "build", "page"}
+BUILDS = {"test-install", "test-rust-build", "build", "page", "test-wheel"}
 """The parts that only install or build."""
 
 

@@ -1,4 +1,4 @@
-//! Copies the scenarios and the examples to the output folder, from which maturin puts them into the wheel.
+//! Copies the scenarios, the examples and the papers to the output folder, from which maturin puts them into the wheel.
 
 use std::path::Path;
 
@@ -19,9 +19,10 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 
 fn main() {
     let output = std::env::var("OUT_DIR").unwrap_or_else(|e| panic!("OUT_DIR: {e}"));
-    for folder in ["scenarios", "examples"] {
+    // The Python package has modules in a folder `papers`.
+    for (folder, name) in [("scenarios", "scenarios"), ("examples", "examples"), ("papers", "paper_folders")] {
         let from = Path::new("../..").join(folder);
-        let to = Path::new(&output).join(folder);
+        let to = Path::new(&output).join(name);
         if to.exists() {
             std::fs::remove_dir_all(&to).unwrap_or_else(|e| panic!("{}: {e}", to.display()));
         }

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from ackclock import Scenario
 from ackclock.why import explain
 
-scenario = Scenario.load("scenarios/dumbbell.toml")
+scenario = Scenario.load("@dumbbell_ns2")
 print(scenario.title)
 
 # %% [markdown]

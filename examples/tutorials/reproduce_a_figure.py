@@ -11,6 +11,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ackclock import stats
+from ackclock.papers import find
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
 from ackclock.study.results import table
@@ -32,7 +33,8 @@ OUT.mkdir(parents=True, exist_ok=True)
 # this cell simulates nothing.
 
 # %%
-study = Study.load("papers/sarbe-ecn/studies/goodput.toml", ['sweep.seed="1..3"'])
+STUDIES = find("sarbe-ecn").folder / "studies"
+study = Study.load(STUDIES / "goodput.toml", ['sweep.seed="1..3"'])
 print(f"{study.title}: {study.points} points, {len(study.seeds)} seeds")
 with Store.create(OUT / "sarbe") as store:
     summary = sweep(study, store, Local())

@@ -12,6 +12,7 @@ from pathlib import Path
 from ackclock import stats
 from ackclock.comparison import compare, draw
 from ackclock.plot.style import fitted
+from ackclock.shipped import scenarios
 from ackclock.study import Study
 from ackclock.study.executors import Local
 
@@ -39,8 +40,7 @@ from = "server"
 to   = "client"
 """
 (FOLDER / "shallow.toml").write_text(SHALLOW)
-SCENARIOS = Path("scenarios")
-files = [SCENARIOS / f"{name}.toml" for name in ("cellular", "bufferbloat", "starlink_pass")]
+files = [scenarios()[name] for name in ("cellular", "bufferbloat", "starlink_pass")]
 files.append(FOLDER / "shallow.toml")
 both, short = ["bbr", "cubic"], ["duration=30s"]
 comparison = compare(files, both, FOLDER / "alone", Local(), seeds=5, overrides=short)

@@ -1,6 +1,7 @@
-"""Scenarios and examples that the package ships.
+"""Scenarios, studies, examples and papers that the package ships.
 
-`@dumbbell` names the scenario `dumbbell.toml`, `@failures/reno` the smallest known failure of the controller `reno`.
+`@dumbbell` names the scenario `dumbbell.toml`, `@studies/random_loss` the example of a study `random_loss.toml`, and
+`@failures/reno` the smallest known failure of the controller `reno`.
 """
 
 from __future__ import annotations
@@ -16,15 +17,21 @@ _PACKAGE = Path(__file__).parent
 _CHECKOUT = _PACKAGE.parents[1]
 
 
-def folder(kind: Literal["scenarios", "examples"]) -> Path:
+Kind = Literal["scenarios", "examples", "papers"]
+_IN_PACKAGE: dict[Kind, str] = {"scenarios": "scenarios", "examples": "examples", "papers": "paper_folders"}
+
+
+def folder(kind: Kind) -> Path:
     """The folder of the shipped files: that of the repository in an editable installation, else the package's."""
     checkout = _CHECKOUT / kind
-    return checkout if (_CHECKOUT / "pyproject.toml").is_file() and checkout.is_dir() else _PACKAGE / kind
+    is_checkout = (_CHECKOUT / "pyproject.toml").is_file() and checkout.is_dir()
+    return checkout if is_checkout else _PACKAGE / _IN_PACKAGE[kind]
 
 
-def in_checkout(path: Path) -> bool:
-    """Whether a path is in the checkout from which this package was installed; False for a package from a wheel."""
-    return (_CHECKOUT / "pyproject.toml").is_file() and path.resolve().is_relative_to(_CHECKOUT.resolve())
+def is_shipped(path: Path) -> bool:
+    """Whether a path belongs to this program: to its package, or to the checkout from which it was installed."""
+    own = [_PACKAGE, *([_CHECKOUT] if (_CHECKOUT / "pyproject.toml").is_file() else [])]
+    return any(path.resolve().is_relative_to(one.resolve()) for one in own)
 
 
 def scenarios() -> dict[str, Path]:
@@ -56,10 +63,11 @@ def locate(text: str) -> str:
     if not text.startswith("@"):
         return text
     files, name = scenarios(), text[1:].removesuffix(".toml")
-    if name.startswith("failures/"):
-        files = {
-            f"failures/{path.stem}": path for path in sorted(failures().glob("*.toml")) if path.stem != "regression"
-        }
+    groups = {"failures": failures(), "studies": folder("examples") / "studies"}
+    group = name.partition("/")[0]
+    if "/" in name and group in groups:
+        paths = sorted(groups[group].glob("*.toml"))
+        files = {f"{group}/{path.stem}": path for path in paths if path.stem != "regression"}
     if name in files:
         return str(short(files[name]))
     near = difflib.get_close_matches(name, files, 1)

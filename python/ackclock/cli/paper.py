@@ -90,7 +90,7 @@ def command(
 def _check_code(wanted: Sequence[Paper], *, allow_code: bool) -> None:
     """Raise BadInput for a paper from elsewhere, whose code nobody has allowed."""
     for one in wanted:
-        if not allow_code and not shipped.in_checkout(one.folder):
+        if not allow_code and not shipped.is_shipped(one.folder):
             raise BadInput(
                 f"{one.folder}: the paper did not come with this program, and its Python files would be run; give "
                 "--allow-code if you trust it"
@@ -106,7 +106,7 @@ def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
 
     wanted = [papers.find(one) for one in papers.known()]
     if not wanted:
-        raise BadInput("no papers found; run the command in a folder that has a subfolder papers")
+        raise BadInput("no papers: neither in the folder papers here nor in the package; install the package again")
     _check_code(wanted, allow_code=allow_code)
     folder = papers.comparison_folder()
     names = [*(one.key for one in wanted), *(["comparison"] if folder else [])]

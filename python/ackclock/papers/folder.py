@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from ackclock import shipped
 from ackclock.files import BadInput
 from ackclock.records import read_record, read_toml
 
@@ -494,8 +495,8 @@ def _optional(path: Path) -> dict[str, Any]:
 
 
 def _folders() -> list[Path]:
-    """Folders of papers below the current folder, or else in the checkout from which this package was installed."""
-    for root in (Path("papers"), Path(__file__).parents[3] / "papers"):
+    """Folders of papers below the current folder, or else those that the package ships."""
+    for root in (Path("papers"), shipped.folder("papers")):
         if folders := sorted(path.parent for path in root.glob("*/paper.toml")):
             return folders
     return []
