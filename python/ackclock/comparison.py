@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
-from ackclock.agree.controls import Control, controls
+from ackclock.agree.controls import Control, check_controls, controls
 from ackclock.agree.perturb import START_S
 from ackclock.assignment import Assignment, Override, key_text
 from ackclock.experiment import Scenario
@@ -115,6 +115,7 @@ def compare(
         raise BadInput("--seeds: must be at least 2")
     for name in metrics:
         check_name(name)
+    check_controls(named)
     labels: list[str] = []
     measured: list[Measured] = []
     refused: list[str] = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ackclock._core import ScenarioError
 from ackclock.assignment import Assignment, Override, control_table
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
@@ -15,6 +16,12 @@ from ackclock.flow_parameters import tcp_options
 from ackclock.substrates import Substrate
 from ackclock.toml_text import inline
 
+ANY_NETWORK = """
+duration = "1s"
+link = [{ ends = ["a", "b"], rate = "1Mbps", delay = "1ms" }]
+flow = [{ from = "a", to = "b" }]
+"""
+"""A network in which controllers are checked."""
 PACKET = 1500
 """Bytes on the wire of a packet, if those of the scenario do not fit a substrate."""
 
@@ -55,6 +62,20 @@ def controls(scenario: Scenario, named: Sequence[str]) -> list[Control]:
         names = [name for name, _ in distinct.values()]
         chosen = [(name if names.count(name) == 1 else text, table) for text, (name, table) in distinct.items()]
     return [_control(label, table, places, of_text=not named) for label, table in chosen]
+
+
+def check_controls(named: Sequence[str], option: str = "--control") -> None:
+    """Check controllers before the networks are read. Raises BadInput or ScenarioError for one that no flow can have.
+
+    What a network must provide for a controller is not checked.
+    """
+    for text in named:
+        of_user = Assignment(("tcp", "congestion_control"), control_table(text), f"{option} {text}", of_text=False)
+        try:
+            Scenario.parse(ANY_NETWORK, [of_user])
+        except ScenarioError as error:
+            if not error.unmet_need:
+                raise
 
 
 def _control(label: str, table: Mapping[str, Any], places: Sequence[tuple[str, ...]], *, of_text: bool) -> Control:

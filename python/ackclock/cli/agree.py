@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
+from ackclock.agree.controls import check_controls
 from ackclock.cli.console import named_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides, TimeLimit
 from ackclock.files import BadInput, check_folder, check_picture, check_targets, own_folder, save_figure, write_text
@@ -82,6 +83,7 @@ def command(
     from ackclock.agree.document import build, text_of
     from ackclock.agree.execute import execute, forget
 
+    check_controls(control or [])
     order = _order(file, on, control or [], seeds, repeats, set_ or [], allow_code=allow_code)
     for substrate in order.substrates:
         reason = substrate.available(order.scenario)

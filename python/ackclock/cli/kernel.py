@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ackclock.agree.controls import check_controls
 from ackclock.assignment import Assignment, Override, control_table
 from ackclock.cli.live import real_time
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
@@ -61,6 +62,7 @@ def command(
     on = control if control is not None and control.startswith("linux:") else "kernel"
     overrides: list[Override] = list(set_ or ())
     if control is not None and on == "kernel":
+        check_controls([control])
         key = ("flow", _first_flow(file, overrides, allow_code), "tcp", "congestion_control")
         overrides.append(Assignment(key, control_table(control), f"--control {control}", of_text=False))
     scenario = Scenario.load(file, overrides, allow_code=allow_code)

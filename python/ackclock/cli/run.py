@@ -12,6 +12,7 @@ from urllib.parse import quote
 from cyclopts import Parameter
 
 from ackclock import ScenarioError, scenario_check
+from ackclock.agree.controls import check_controls, controls
 from ackclock.cli import guard
 from ackclock.cli.console import progress
 from ackclock.cli.live import real_time
@@ -141,6 +142,8 @@ def command(
 
     """
     on = _substrate(on, over)
+    if control is not None:
+        check_controls([control])
     if on not in {"tcp", "quic"}:
         _check_real_time(on, files, audit=audit, fingerprint=fingerprint, threads=division != ONE_THREAD)
         scenario = _controlled(Scenario.load(file, set_ or (), allow_code=allow_code), control)
@@ -260,8 +263,6 @@ def _controlled(scenario: Scenario, control: str | None) -> Scenario:
     """The scenario with a controller in every TCP flow. Raises BadInput if there is none."""
     if control is None:
         return scenario
-    from ackclock.agree.controls import controls
-
     [chosen] = controls(scenario, [control])
     return scenario.with_overrides(chosen.overrides)
 

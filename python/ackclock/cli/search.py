@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
+from ackclock.agree.controls import check_controls
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Overrides, Seed, TimeLimit, at_most, interval
 from ackclock.files import BadInput, check_folder
@@ -99,6 +100,8 @@ def command(
     )
     if resume is not None and (space or out or options != Options()):
         raise BadInput("--resume: the search has its space and its options; omit them")
+    check_controls([control] if control else [])
+    check_controls([against] if against else [], "--against")
     search, target = _resumed(resume, allow_code) if resume else _begun(space, options, out, allow_code)
     return _search(search, target, threads, engine, time_limit, as_json=as_json)
 

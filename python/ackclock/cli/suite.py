@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from ackclock.assignment import control_table
+from ackclock.agree.controls import check_controls
 from ackclock.cli.compare import changes_table
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
@@ -70,8 +70,8 @@ def command(
     from ackclock.suite.folder import find
     from ackclock.suite.run import folder_name, run
 
+    check_controls([control])
     suite = find(name)
-    control_table(control)  # a mistake in it comes before the networks
     target = out or Path("out") / "suites" / suite.key / folder_name(control)
     earlier = _earlier(suite, target, control) if gate else None
     try:

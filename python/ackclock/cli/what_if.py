@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock._core import ScenarioError
+from ackclock.agree.controls import check_controls
 from ackclock.assignment import assigned_value, assignment, key_text
 from ackclock.cli import guard
 from ackclock.cli.console import progress, wide_console
@@ -80,6 +81,8 @@ def command(
         check_picture(plot)
         check_targets([plot])
     size = None if plot is None else print_.size_of(plot)
+    if control is not None:
+        check_controls([control])
     scenario = Scenario.load(file, allow_code=allow_code)
     advise(scenario.advice)
     if scenario.is_study:
