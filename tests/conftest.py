@@ -137,15 +137,18 @@ def once(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a run of CI that skipped a test for a reason that tests/skips.toml does not list."""
-    in_ci = "CI" in os.environ and not hasattr(session.config, "workerinput")
-    if in_ci and not _skips(session.config).allowed():
+    if _in_ci() and not hasattr(session.config, "workerinput") and not _skips(session.config).allowed():
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print what was not checked: skipped tests with their reasons."""
-    for line in _skips(config).lines():
+    for line in _skips(config).lines(in_ci=_in_ci()):
         terminalreporter.write_line(line)
+
+
+def _in_ci() -> bool:
+    return "CI" in os.environ
 
 
 def _skips(config: pytest.Config) -> Skips:

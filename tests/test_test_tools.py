@@ -32,8 +32,11 @@ def test_listed_skips_are_allowed_up_to_their_number(tmp_path: Path) -> None:
 
 
 def test_other_skips_are_faults(tmp_path: Path) -> None:
-    (fault,) = skips(tmp_path, "needs luck").faults()
+    one = skips(tmp_path, "needs luck")
+    (fault,) = one.faults()
     assert fault == "t0: skipped for a reason that tests/skips.toml does not list: needs luck"
+    assert one.lines() == ["not checked: 1 test; CI requires it", "  1 x needs luck: t0"]
+    assert one.lines(in_ci=True)[2:] == [f"error: {fault}"]
 
 
 def test_the_list_of_reasons_can_be_read(root: Path) -> None:

@@ -120,9 +120,9 @@ def _distance(one: str, other: str) -> int:
 
 
 def _unguessed(message: str) -> str:
-    """The message without a guess that is far from what was written."""
+    """The message without a guess that is far from what was written, or that is of another program's option."""
     guess = re.search(r'Unknown option: "?--([\w-]+)"?.*?( Did you mean "?--([\w-]+)"?\?)', message)
-    if guess is None or _distance(guess[1], guess[3]) <= CLOSE:
+    if guess is None or (_distance(guess[1], guess[3]) <= CLOSE and guess[1] not in HINTS):
         return message
     return message.replace(guess[2], "")
 

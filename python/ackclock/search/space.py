@@ -317,7 +317,10 @@ def read_space(source: Source, overrides: Sequence[Override] = ()) -> tuple[Spac
     base, resolved = with_tables(document_of(plain), lambda table: _absolute(table, folder)), plain.resolved
     for number, flow in enumerate(base.get("flow", [])):
         flow.setdefault("name", f"flow{number}")
-    tested = _tested(source.file, resolved, str(search.get("tested", "")))
+    begin = search.get("tested", "")
+    if not isinstance(begin, str):
+        raise BadInput(f"{source.file}: search.tested: must be text, the begin of the names of flows")
+    tested = _tested(source.file, resolved, begin)
     links, bottleneck = _links(source.file, base, resolved, tested, search)
     if space is None:
         space = default_space(bottleneck, base)

@@ -1,4 +1,7 @@
-"""A controller that ends its process, sleeps, forks, takes all memory or writes everywhere costs its own runs only."""
+"""A controller that ends its process, sleeps, forks, takes all memory or writes everywhere costs its own runs only.
+
+It is line T5 of docs/security.md.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from security import line
 
 NETWORK = """
 duration = "3s"
@@ -101,6 +106,7 @@ def left(folder: Path) -> list[str]:
     return found
 
 
+@line("T5")
 @pytest.mark.parametrize("what", ENDS)
 @pytest.mark.parametrize("arguments", [("run",), ("why", "--at", "2s")])
 def test_the_run_of_a_command_fails_with_words(tmp_path: Path, what: str, arguments: tuple[str, ...]) -> None:
@@ -113,6 +119,7 @@ def test_the_run_of_a_command_fails_with_words(tmp_path: Path, what: str, argume
     assert not left(tmp_path)
 
 
+@line("T5")
 @pytest.mark.parametrize("what", GOOD)
 def test_one_result_is_printed(tmp_path: Path, what: str) -> None:
     done = command(made(tmp_path, what), "run", "net.toml", "--json")
@@ -121,6 +128,7 @@ def test_one_result_is_printed(tmp_path: Path, what: str) -> None:
     assert not left(tmp_path)
 
 
+@line("T5")
 @pytest.mark.parametrize("what", ENDS)
 def test_runs_of_a_study_beside_them_have_results(tmp_path: Path, what: str) -> None:
     """Also with one job, and in a suite and a comparison, which run studies."""
