@@ -142,7 +142,7 @@ def test_the_package_includes_scenarios_and_examples(root: Path) -> None:
     """The build script copies what `maturin` is told to include (`make wheel` tries the wheel itself)."""
     included = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["maturin"]["include"]
     folders = {entry["path"].split("/")[0] for entry in included if entry.get("from") == "out-dir"}
-    assert folders == {"scenarios", "examples"}
+    assert folders == {"scenarios", "examples", "paper_folders"}
     build = (root / "crates" / "py" / "build.rs").read_text()
     assert all(f'"{folder}"' in build for folder in folders)
     assert set(shipped.scenarios()) == {path.stem for path in (root / "scenarios").glob("*.toml")}

@@ -63,7 +63,7 @@ def test_names_in_messages_are_shown(tmp_path: Path, capsys: pytest.CaptureFixtu
         TITLED + '[[flow]]\nname = "x\\u001b[2J"\nfrom = "a"\nto = "q"\n', encoding="utf-8"
     )
     assert main(["check", str(tmp_path / "s.toml")]) == 2
-    assert 'flow.x\\x1b[2J.to: there is no node "q"' in capsys.readouterr().err
+    assert 'flow."x\\U0000001b[2J".to: there is no node "q"' in capsys.readouterr().err
 
 
 def test_long_work_says_its_progress_in_logs(

@@ -30,8 +30,8 @@ def folder(kind: Kind) -> Path:
 
 def is_shipped(path: Path) -> bool:
     """Whether a path belongs to this program: to its package, or to the checkout from which it was installed."""
-    own = [_PACKAGE, *([_CHECKOUT] if (_CHECKOUT / "pyproject.toml").is_file() else [])]
-    return any(path.resolve().is_relative_to(one.resolve()) for one in own)
+    roots = [_PACKAGE, *([_CHECKOUT] if (_CHECKOUT / "pyproject.toml").is_file() else [])]
+    return any(path.resolve().is_relative_to(root.resolve()) for root in roots)
 
 
 def scenarios() -> dict[str, Path]:

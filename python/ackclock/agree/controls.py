@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ackclock._core import ScenarioError
+from ackclock import ScenarioError
 from ackclock.assignment import Assignment, Override, control_table
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
