@@ -20,7 +20,8 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 fn main() {
     let output = std::env::var("OUT_DIR").unwrap_or_else(|e| panic!("OUT_DIR: {e}"));
     // The Python package has modules in a folder `papers`.
-    for (folder, name) in [("scenarios", "scenarios"), ("examples", "examples"), ("papers", "paper_folders")] {
+    for (folder, name) in [("scenarios", "scenarios"), ("examples", "examples"), ("papers", "paper_folders")]
+    {
         let from = Path::new("../..").join(folder);
         let to = Path::new(&output).join(name);
         if to.exists() {

@@ -164,6 +164,14 @@ impl LinkSpec {
 }
 
 impl Link {
+    /// Adds to the sum of waiting times; returns whether it has passed 2^64 ps.
+    #[inline(always)] // or a packet pays a call for it
+    pub fn add_waited(&mut self, time: Span) -> bool {
+        let (sum, over) = self.waited.overflowing_add(time.ps());
+        self.waited = sum;
+        over
+    }
+
     pub fn new(spec: &LinkSpec, hint: LaneHint) -> Link {
         Link {
             free_at: Time::ZERO,

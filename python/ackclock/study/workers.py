@@ -243,8 +243,11 @@ class _Answers:
             data = _DUMPS(value)
         except Exception as error:  # it cannot be pickled
             data = _DUMPS(RuntimeError(f"{type(value).__name__}: {value} ({error})"))
-        self._file.write(_PACK(MARK, batch, _LEN(data), _CRC32(data)) + data)
-        self._file.flush()
+        try:
+            self._file.write(_PACK(MARK, batch, _LEN(data), _CRC32(data)) + data)
+            self._file.flush()
+        except BrokenPipeError:
+            os._exit(0)  # the process that has started this one is gone
 
     def in_copy(self) -> None:
         """In a copy of the process: it does not hold the answers, and ends with the process."""
@@ -266,7 +269,10 @@ def serve() -> None:
     os.dup2(nothing, 0)
     os.dup2(2, 1)
     os.register_at_fork(after_in_child=answers.in_copy)
-    _, (work, announces, memory) = pickle.load(requests)
+    try:
+        _, (work, announces, memory) = pickle.load(requests)
+    except EOFError:
+        return  # the process that has started this one is gone
     if memory:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     if announces:

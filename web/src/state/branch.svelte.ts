@@ -63,7 +63,7 @@ export async function leave(at: number, lines: string[]): Promise<void> {
     if (!ended) return; // another branch, or none, has taken its place
     Object.assign(branch, { at, outcome: ended.outcome });
     await look(900);
-  } catch (error) { branch.failure = (error as Error).message.replace(/^.*what_if\d*\.(set\.)?/, ''); }
+  } catch (error) { branch.failure = (error as Error).message.replace(/^.*what_if\d*(?:\.|: )(set\.)?/, ''); }
   branch.busy = false;
 }
 /** The curves of the range that is looked at. */

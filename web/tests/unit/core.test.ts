@@ -12,7 +12,7 @@ import { built } from '../../src/state/scenario.svelte';
 import { parse } from '../../src/lessons/lesson';
 import { finish, lab, root, scenario } from './node';
 
-const dumbbell = scenario('dumbbell');
+const dumbbell = scenario('dumbbell_ns2');
 describe('the core', () => {
   it('gives the fingerprint of the command line', () => {
     expect(finish(lab(), { text: dumbbell, seed: 1 }).fingerprint).toMatch(/^14079351/);

@@ -45,7 +45,7 @@ describe('a recorded run', () => {
     const values = [0.1, -0, Infinity, 5e-324, NaN];
     expect([...column(packed(values))]).toEqual(values);
   });
-  for (const [name, set] of [['dumbbell', ['duration=20s']], ['asymmetric', ['duration=20s']], ['bufferbloat', ['duration=8s', 'warmup=0s']], ['iridium', ['duration=30s']]] as const) {
+  for (const [name, set] of [['dumbbell_ns2', ['duration=20s']], ['asymmetric', ['duration=20s']], ['bufferbloat', ['duration=8s', 'warmup=0s']], ['iridium', ['duration=30s']]] as const) {
     it(`shows ${name} as the core does`, () => {
       const { core, shape, recorded } = both(scenario(name), [...set]);
       const { positions, ...rest } = shape;
@@ -64,7 +64,7 @@ describe('a recorded run', () => {
     });
   }
   it('computes the goodput of the core', () => {
-    const { core, recorded, shape } = both(scenario('dumbbell'), ['duration=10s']);
+    const { core, recorded, shape } = both(scenario('dumbbell_ns2'), ['duration=10s']);
     const of = (c: ReturnType<typeof core.curves>): number[][] => c.series.filter((s) => s.panel === 'goodput').map((s) => [...c.data.subarray(s.start + s.points, s.start + 2 * s.points)]);
     const a = of(core.curves(0, shape.duration_s, 800)), b = of(recorded.curves(0, shape.duration_s, 800));
     expect(b.length).toBe(3);

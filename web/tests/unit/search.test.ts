@@ -20,7 +20,7 @@ for table in tables():
     draw = random.Random(table["name"])
     points = [[draw.random() for _ in range(space.dimensions)] for _ in range(60)]
     genomes = [decode(space, p) for p in points]
-    networks = [{"point": p, "genome": plain(g), "excess": space.excess(g), "overrides": space.overrides(g)} for p, g in zip(points, genomes)]
+    networks = [{"point": p, "genome": plain(g), "excess": space.excess(g), "overrides": list(map(str, space.overrides(g)))} for p, g in zip(points, genomes)]
     byte_order = sorted(range(len(genomes)), key=lambda i: space.order(genomes[i]))
     stream = [draw.random() for _ in range(20000)]
     rest = iter(stream)

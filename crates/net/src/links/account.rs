@@ -60,16 +60,15 @@ impl Links {
     /// Adds to the sum of waiting times of link `id`.
     #[inline(always)] // or a packet pays a call for it
     pub(crate) fn add_waited(&mut self, id: u32, time: Span) {
-        let (sum, over) = self.states[id as usize].waited.overflowing_add(time.ps());
-        self.states[id as usize].waited = sum;
-        if over {
+        if self.states[id as usize].add_waited(time) {
             self.carry_waited(id);
         }
     }
 
+    /// The sum of waiting times of link `id` has passed 2^64 ps.
     #[cold]
     #[inline(never)]
-    fn carry_waited(&mut self, id: u32) {
+    pub(crate) fn carry_waited(&mut self, id: u32) {
         *self.waited_carries.entry(id).or_default() += 1;
     }
 

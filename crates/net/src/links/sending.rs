@@ -44,8 +44,8 @@ impl Links {
         link.accepted += 1;
         if !LATE || depart <= self.simple_until {
             link.busy = link.busy + transmission;
-            if start > accepted {
-                self.add_waited(id, start.since(accepted));
+            if start > accepted && link.add_waited(start.since(accepted)) {
+                self.carry_waited(id);
             }
         } else {
             self.transmit_late(id, accepted, start, depart);
