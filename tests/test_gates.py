@@ -117,6 +117,9 @@ def test_suite(folder: Path, said: Said) -> None:
     said()
     assert suite("worse.py", "--gate") == 1
     assert "--gate: one: goodput is worse" in said()
+    # It fails as long as the controller is worse: the earlier results are kept.
+    assert suite("worse.py", "--gate") == 1
+    assert suite("old.py", "--gate") == 0
 
 
 def emulated(*arguments: str) -> int:

@@ -100,6 +100,34 @@ def test_options_of_other_programs(folder: Path, option: str, capsys: pytest.Cap
     assert "Did you mean" not in line
 
 
+def test_parameters_of_controllers_are_no_short_forms(folder: Path) -> None:
+    """Controllers can have parameters with the names `loss` and `queue`."""
+    code = "from ackclock.controller import Controller\n\n\nclass Mine(Controller):\n"
+    code += "    def __init__(self, flow, loss=0.1, queue=''):\n        super().__init__(flow)\n"
+    code += "".join(f"    def {name}(self, event): ...\n" for name in ("on_ack", "on_congestion", "on_rto"))
+    (folder / "mine.py").write_text(code)
+    for table in ('{ kind = "vivace", loss = 20 }', '{ python = "mine.py:Mine", loss = 0.25, queue = "codel" }'):
+        assert main(["run", "net.toml", "--control", table]) == 0, table
+        assert main(["run", "net.toml", "--set", f"tcp.congestion_control={table}"]) == 0, table
+
+
+@pytest.mark.parametrize("command", ["sweep --out o", "check", "plot", "results", "list", "new"])
+def test_hints_name_options_of_the_command(folder: Path, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for option in ("--cc", "--rate"):
+        line = told(capsys, *command.split(), "net.toml", f"{option}=1")
+        assert "--control" not in line
+        assert "--set" not in line or command.startswith("sweep")
+
+
+def test_what_flows_choose_decides_whether_an_option_has_an_effect() -> None:
+    """An option of [tcp] that serves a flow is not said to have no effect."""
+    flow = 'tcp = { congestion_control = "bbr" }'
+    scenario = Scenario.parse(NETWORK.replace("tcp = {}", flow), ["tcp.gso_max_segs=1"])
+    assert not any("gso_max_segs" in advice for advice in scenario.advice)
+    scenario = Scenario.parse(NETWORK, ["tcp.gso_max_segs=1"])
+    assert any("gso_max_segs" in advice for advice in scenario.advice)
+
+
 def test_run_with_a_controller(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "net.toml", "--control", "bbr", "--json"]) == 0
     assert '"control": "bbr"' in capsys.readouterr().out.replace('":"', '": "')

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +89,8 @@ class Comparison:
     rows: list[Row]
     refused: list[str]
     """Why a controller was run in no network, or a metric does not apply."""
+    failed: list[str] = field(default_factory=list)
+    """How the runs of a controller have failed in a network; it is compared with none there."""
 
 
 def compare(
@@ -119,24 +121,26 @@ def compare(
     labels: list[str] = []
     measured: list[Measured] = []
     refused: list[str] = []
+    failed: list[str] = []
     networks = _names(files)
     for file, network in zip(files, networks, strict=True):
         scenario = Scenario.load(file, overrides, allow_code=allow_code)
         chosen = controls(scenario, named)
         labels = [control.label for control in chosen]
-        rows, impossible = _run(
+        rows, impossible, broken = _run(
             scenario, chosen, own_folder(out, network), seeds, executor, progress and progress(network)
         )
         refused += [f"{network}: {label} was not run: {reason}" for label, reason in impossible.items()]
+        failed += [f"{network}: {label} was not run: {reason}" for label, reason in broken.items()]
         for name in metrics if rows else ():
             one = _metric(name, rows)
             values = _values(one, rows)
             for label in labels:
                 count = len(values.get(label, ()))
-                if label not in impossible and count < seeds:
+                if label not in {*impossible, *broken} and count < seeds:
                     refused.append(f"{network}: {one.words}: a value in {count} of {seeds} runs with {label}")
             measured.append(Measured(network, name, one, values))
-    return Comparison(labels[0], labels[1:], _compared(labels, measured, tolerance), refused)
+    return Comparison(labels[0], labels[1:], _compared(labels, measured, tolerance), refused, failed)
 
 
 def _names(files: Sequence[str | Path]) -> list[str]:
@@ -157,8 +161,11 @@ def _run(
     seeds: int,
     executor: Executor,
     advance: Progress | None,
-) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Run a network with every controller; returns the outcomes, and why controllers cannot be run in it."""
+) -> tuple[list[dict[str, Any]], dict[str, str], dict[str, str]]:
+    """Run a network with every controller.
+
+    Returns the outcomes, why controllers cannot be run in it, and how the runs of controllers have failed.
+    """
     if scenario.is_study:
         raise BadInput(f"{scenario.file}: is a study; name a scenario without [sweep]")
     axis = {one.label: {key_text(a.key): a.value for a in one.overrides} for one in chosen}
@@ -180,10 +187,11 @@ def _run(
         sweep(study, store, executor, progress=advance, replace=True)
         ids = {run.run_id: study.labels(run.point)[CONTROL] for run in study.runs()}
         broken = [(ids[run_id], error) for run_id, error in store.failures() if ids[run_id] not in impossible]
-        if broken:
-            label, error = broken[0]
-            raise RuntimeError(f"{scenario.file}: {len(broken)} runs failed; the first, with {label}: {error}")
-        return store.outcomes().to_dicts(), impossible
+        failed: dict[str, list[str]] = {}
+        for label, error in broken:
+            failed.setdefault(label, []).append(error)
+        rows = [row for row in store.outcomes().to_dicts() if json.loads(row["axes"])[CONTROL] not in failed]
+        return rows, impossible, {label: f"{len(e)} of {seeds} runs failed: {e[0]}" for label, e in failed.items()}
 
 
 def _metric(name: str, rows: Sequence[dict[str, Any]]) -> RunMetric:

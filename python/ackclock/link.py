@@ -164,7 +164,7 @@ def at_site(link: str, address: str) -> str:
 
 def unpack(link: str) -> Shared:
     """The content of a link. Raises BadInput."""
-    packed = next(link.partition(prefix)[2] for prefix in PREFIXES if prefix in link)
+    packed = next((link.partition(prefix)[2] for prefix in PREFIXES if prefix in link), "")
     try:
         inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         data = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)

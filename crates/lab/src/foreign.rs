@@ -25,6 +25,7 @@ pub fn foreign_kind(content: &[u8]) -> Option<&'static str> {
             || text.trim_start_matches(['[', ' ', '\n', '\r', '\t']).starts_with(['{', '"', '-', ']'])
             || text.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
         return match () {
+            _ if !json => None,
             _ if has(&["MEAN_MOTION"]) => {
                 Some("orbital elements in OMM form (JSON); use two-line elements (TLE)")
             }
@@ -33,11 +34,10 @@ pub fn foreign_kind(content: &[u8]) -> Option<&'static str> {
             _ if has(&["\"metadata\"", "\"BATCH_"]) || has(&["\"raw_values\""]) => {
                 Some("a data file of Flent (JSON)")
             }
-            _ if json => Some("JSON"),
-            _ => None,
+            _ => Some("JSON"),
         };
     }
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     match () {
         _ if text.starts_with("<?xml") || text.starts_with("<ndm") => match has(&["MEAN_MOTION"]) {
             true => Some("orbital elements in OMM form (XML); use two-line elements (TLE)"),
@@ -51,7 +51,10 @@ pub fn foreign_kind(content: &[u8]) -> Option<&'static str> {
         {
             Some("a script of packetdrill")
         }
-        _ if has(&["new Simulator"]) || lines().any(|line| line.starts_with("set ns ")) => {
+        // A movement, which is read, can begin like a script.
+        _ if !text.contains("setdest")
+            && lines().any(|line| line.starts_with("set ns ") || line.ends_with("[new Simulator]")) =>
+        {
             Some("a Tcl script of ns-2")
         }
         _ if lines().any(|line| line == "graph [") => Some("a graph in GML form"),

@@ -134,14 +134,15 @@ def _hint(message: str, command: str) -> str:
         return ""
     if name[1] == "seeds" and command == "run":
         return " --seed N is one run; several seeds: ackclock sweep, ackclock compare"
-    if name[1] in HINTS:
-        return f" {HINTS[name[1]]}"
     if name[1] == "animate":
         return " ackclock view FILE plays it in the laboratory."
-    if (
-        command not in COMMANDS
-        or "set_" not in signature(import_module(f"ackclock.cli.{_module(command)}").command).parameters
-    ):
+    if command not in COMMANDS:
+        return ""
+    options = signature(import_module(f"ackclock.cli.{_module(command)}").command).parameters
+    if name[1] in HINTS:
+        needed = "control" if "--control" in HINTS[name[1]] else "set_" if "--set" in HINTS[name[1]] else None
+        return f" {HINTS[name[1]]}" if needed is None or needed in options else ""
+    if "set_" not in options:
         return ""
     from ackclock.models import models
 
@@ -160,7 +161,13 @@ def _begin(what: str) -> None:
 
 def guarded() -> int:
     """The command of this process; from its first controller in Python on it runs in a second process."""
-    status = main(on_load=_begin)
+    try:
+        status = main(on_load=_begin)
+    except Exception as error:
+        if not guard.is_copy():
+            raise
+        what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        status = fail(f"{what}; a controller in Python can cause this by changing the program", 1)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

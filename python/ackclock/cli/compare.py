@@ -196,17 +196,26 @@ def _networks(
         say(f"written: {plot}", error=True)
     if as_json:
         print(json.dumps([_row(row) for row in result.rows], allow_nan=False))
-        return _gate(result) if gate else 0
+        return _status(result, gate=gate)
     for reason in result.refused:
         say(reason, error=not result.rows)
     if not result.rows:
+        _status(result, gate=False)
         return fail("nothing was compared: no network has values of two controllers", 1)
     wide_console().print(_networks_table(result))
     say(f"{seeds} seeds; ratio: {result.first} over the other, paired by seed, with 95 % interval (not corrected).")
     say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons.")
     folders = ", ".join(str(target / name) for name in dict.fromkeys(row.network for row in result.rows))
     say(f"The runs (ackclock results FOLDER): {folders}")
-    return _gate(result) if gate else 0
+    return _status(result, gate=gate)
+
+
+def _status(result: Comparison, *, gate: bool) -> int:
+    """Print how runs have failed, and with `gate` what is worse; returns the exit status."""
+    for reason in result.failed:
+        fail(reason, 1)
+    worse = _gate(result) if gate else 0
+    return 1 if result.failed else worse
 
 
 def _gate(result: Comparison) -> int:
@@ -217,7 +226,7 @@ def _gate(result: Comparison) -> int:
         if row.verdict == "worse"
     ]
     wrong += [f"{row.network}: {row.metric.words}: too few pairs" for row in result.rows if row.verdict == "too few"]
-    wrong += [reason for reason in result.refused if result.first in reason]
+    wrong += [reason for reason in result.refused if f": {result.first} was not run:" in reason]
     if not result.rows:
         wrong.append("nothing was compared")
     for reason in wrong:

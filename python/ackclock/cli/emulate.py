@@ -123,7 +123,7 @@ def _report(report: dict[str, Any]) -> None:
         cause = "the network was too slow" if _was_slow(report) else "the time is over"
         say(f"ackclock: {cause}; the programs were ended", error=True)
     for end in report["ends"]:
-        rate = end["received_bytes"] * 8 / max(report["elapsed_s"], 1e-9) / 1e6
+        rate = end["received_bytes"] * 8 / max(report["measured_s"], 1e-9) / 1e6
         say(
             f"ackclock: {end['node']} sent {end['sent_packets']:,} packets and received {end['received_packets']:,} "
             f"({rate:.3g} Mb/s on average)",

@@ -9,7 +9,6 @@ runs (`ackclock.study.workers`), with the same limits.
 from __future__ import annotations
 
 import os
-import resource
 import select
 import signal
 import struct
@@ -20,7 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ackclock import control
-from ackclock.study.workers import TIME_LIMIT_S, end_with_parent, ended, memory_limit, too_long
+from ackclock.study.workers import TIME_LIMIT_S, end_with_parent, ended, limit_memory, memory_limit, too_long
 from ackclock.text import fail
 
 if TYPE_CHECKING:
@@ -45,10 +44,12 @@ _limit_s = 0.0
 def begin() -> None:
     """Let the command go on in a copy of this process; call it before a controller in Python is loaded.
 
-    It has no effect in the copy, and in a process that has other threads, which a copy would lose.
+    It has no effect in the copy, in a process that has other threads, which a copy would lose, and on systems that
+    cannot copy a process or wait for signals (Windows, macOS).
     """
     global _copy
-    if _copy is not None or threading.active_count() > 1:
+    able = hasattr(os, "fork") and hasattr(signal, "sigtimedwait")
+    if _copy is not None or not able or threading.active_count() > 1:
         return
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -63,8 +64,7 @@ def begin() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     end_with_parent()
     os.register_at_fork(after_in_child=end_with_parent)
-    if memory := memory_limit(1):
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    limit_memory(memory_limit(1))
     _copy = os.getpid(), says
     control.process = os.getpid()
     if _limit_s:
@@ -75,6 +75,11 @@ def _say(what: bytes, value: float) -> None:
     if _copy is not None and os.getpid() == _copy[0]:
         with suppress(OSError):
             os.write(_copy[1], FRAME.pack(MARK, what, value))
+
+
+def is_copy() -> bool:
+    """Whether this process is the copy, in which a controller may have changed the program."""
+    return _copy is not None
 
 
 def done() -> None:

@@ -74,12 +74,14 @@ def command(
     suite = find(name)
     target = out or Path("out") / "suites" / suite.key / folder_name(control)
     earlier = _earlier(suite, target, control) if gate else None
+    # The earlier results stay as they are, so that a gate that fails does so again.
+    folder = target.with_name(f"{target.name}-gate") if gate else target
     try:
         with counted_progress("situation", len(suite.situations)) as progress:
             executor = ENGINES[engine](jobs, time_limit)
-            result = run(suite, control, target, executor, quick=quick, progress=progress, allow_code=allow_code)
+            result = run(suite, control, folder, executor, quick=quick, progress=progress, allow_code=allow_code)
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
+        return fail(f"interrupted; finished runs are kept in {folder}; repeat the command to resume", 130)
     console = wide_console()
     if every:
         _all_results(console, result)

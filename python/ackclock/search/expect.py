@@ -56,9 +56,13 @@ def files(targets: Sequence[Path]) -> list[Path]:
 def check(file: Path, *, allow_code: bool = False) -> Iterator[State]:
     """Run what a file expects. Raises BadInput with the place."""
     try:
-        entries = tomllib.loads(file.read_text(encoding="utf-8")).get("expect", [])
+        text = file.read_text(encoding="utf-8")
+        document = tomllib.loads(text)
+        entries = document.get("expect", [])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{file}: {foreign(file, 'a list of expectations (TOML)') or error}") from None
+    if document and "expect" not in document:
+        raise BadInput(f"{file}: has no table [[expect]]; ackclock search writes such a file")
     if not isinstance(entries, list):
         raise BadInput(f"{file}: expect: must be tables [[expect]]")
     for number, one in enumerate(entries):

@@ -324,6 +324,8 @@ def read_space(source: Source, overrides: Sequence[Override] = ()) -> tuple[Spac
     links, bottleneck = _links(source.file, base, resolved, tested, search)
     if space is None:
         space = default_space(bottleneck, base)
+    if not isinstance(space, Mapping):
+        raise BadInput(f"{source.file}: space: must be a table [space]")
     if not isinstance(space.get("perturbation", {}), Mapping):
         raise BadInput(f"{source.file}: space.perturbation: must be tables, such as [space.perturbation.bursts]")
     perturbations = [

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import stats
+from ackclock import _core, stats
 from ackclock.files import BadInput, check_targets
 from ackclock.metrics import bounds, metric, metric_of, numbers
 from ackclock.study.axes import named
@@ -61,7 +61,8 @@ def matching(where: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[
     keep = [True] * len(points)
     names = list(dict.fromkeys(name for point in points for name in point))
     for text in where:
-        axis, equals, label = (part.strip() for part in text.partition("="))
+        split = _core.split_assignment(text)
+        axis, equals, label = (split[0], "=", split[1]) if split else (text, "", "")
         if equals and points:
             axis = named(axis, names, "--where")
         labels = dict.fromkeys(point[axis] for point in points if axis in point)

@@ -120,6 +120,7 @@ class Store:
         self._file = folder / FILE
         self._lock: int | None = None
         self._index = self._connect(writes=writes)
+        self._is_ours = False
         self.notes: list[str] = []
         """Messages about missing or damaged runs and the action taken or needed."""
         self.damaged: list[str] = []
@@ -215,6 +216,7 @@ class Store:
         self._check_layout()
         if repair.is_foreign(self._index, TABLES):
             raise BadInput(f"{self._file}: is a database of another program; give another folder")
+        self._is_ours = True
         try:
             self._begin()
             whole = repair.is_whole(self._index, TABLES)
@@ -250,7 +252,7 @@ class Store:
 
     def close(self) -> None:
         """Close the store and release its lock."""
-        if self._lock is not None:
+        if self._lock is not None and self._is_ours:
             with suppress(sqlite3.Error):  # a process is reading: the write-ahead log remains, which is harmless
                 self._index.execute("PRAGMA journal_mode = DELETE")
         self._index.close()

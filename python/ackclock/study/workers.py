@@ -13,7 +13,6 @@ import ctypes
 import json
 import os
 import pickle
-import resource
 import select
 import signal
 import struct
@@ -30,6 +29,7 @@ from types import ModuleType
 from typing import Any, BinaryIO, Generic, TypeVar
 
 from ackclock import control
+from ackclock.controller import Controller
 from ackclock.study.plan import ENGINE
 
 COMMAND = "from ackclock.study.workers import serve; serve()"
@@ -202,6 +202,15 @@ def too_long(limit_s: float) -> str:
     return f"the run took longer than the time limit of {limit_s:g} s (--time-limit)"
 
 
+def limit_memory(most: int) -> None:
+    """Limit the data of this process to so many bytes; 0, and a system without such limits: no limit."""
+    if most:
+        with suppress(ImportError):
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+
+
 def memory_limit(workers: int) -> int:
     """The limit of memory of each of so many processes, bytes: its part of what the machine has available."""
     try:
@@ -214,7 +223,7 @@ def memory_limit(workers: int) -> int:
 
 _DUMPS, _CRC32, _PACK, _LEN, _PID = pickle.dumps, zlib.crc32, FRAME.pack, len, os.getpid
 """What an answer needs: a controller can replace the functions of modules."""
-_WATCHED: tuple[ModuleType, ...] = (builtins, pickle, json, struct, zlib)
+_WATCHED: tuple[ModuleType | type, ...] = (builtins, pickle, json, struct, zlib, Controller)
 
 
 def _functions() -> dict[tuple[str, str], Any]:
@@ -273,8 +282,7 @@ def serve() -> None:
         _, (work, announces, memory) = pickle.load(requests)
     except EOFError:
         return  # the process that has started this one is gone
-    if memory:
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    limit_memory(memory)
     if announces:
         control.on_load = lambda what: print(f"ackclock: {what}", file=sys.stderr, flush=True)
     try:

@@ -56,6 +56,10 @@ class Suite:
             if situation.id in seen:
                 raise BadInput(f"{file}: situation {situation.id}: the id is used twice")
             seen.add(situation.id)
+            if not all(isinstance(metric, str) for metric in situation.metrics):
+                raise BadInput(f"{file}: {situation.id}: metrics: must be a list of names")
+            if not all(isinstance(table, dict) for table in situation.parameters.values()):
+                raise BadInput(f"{file}: {situation.id}: parameters: must be a table of tables, by controller")
             for metric in situation.metrics:
                 if metric not in SUITE_METRICS:
                     near = difflib.get_close_matches(metric, SUITE_METRICS, 1)

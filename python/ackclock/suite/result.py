@@ -71,6 +71,8 @@ def read(folder: Path) -> SuiteResult:
     """Read the result that `run` wrote to a folder. Raises BadInput if there is none."""
     try:
         about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
+        if not isinstance(about, dict):
+            raise TypeError("suite.json must be an object")
         refused = about.pop("refused")
         deterministic = {(situation, point) for situation, point in about.pop("deterministic")}
         with open(folder / "measures.csv", newline="", encoding="utf-8") as file:

@@ -52,7 +52,8 @@ pub(super) fn read_traffic(
     let connections = inner.need("connections", connections, remedy)?;
     let (packet, rate): (u32, f64) = (values.read("packet"), values.read("rate"));
     let stream = if values.read::<&str>("type") == "tcp" {
-        let layers = TcpLayers { defaults: top.get("tcp"), flow_table: None, path: String::new() };
+        let layers =
+            TcpLayers { defaults: top.get("tcp"), flow_table: None, path: String::new(), alone: false };
         FlowKind::Tcp(Arc::new(layers.read()?))
     } else {
         let rate = Rate::from_bps(((rate * packet as f64 * 8.0) as u64).max(1));

@@ -7,9 +7,35 @@ use units::{Rate, Span};
 pub(super) type Rows = Vec<(usize, f64, f64)>;
 
 /// Units of a rate in the names of columns, with bits a second.
-const RATES: [(&str, f64); 5] = [("bps", 1.0), ("kbps", 1e3), ("mbps", 1e6), ("gbps", 1e9), ("tbps", 1e12)];
+const RATES: [(&str, f64); 9] = [
+    ("bps", 1.0),
+    ("kbps", 1e3),
+    ("mbps", 1e6),
+    ("gbps", 1e9),
+    ("tbps", 1e12),
+    ("bytes", 8.0),
+    ("kbytes", 8e3),
+    ("mbytes", 8e6),
+    ("gbytes", 8e9),
+];
 /// Units of a time in the names of columns, in seconds.
-const TIMES: [(&str, f64); 5] = [("s", 1.0), ("sec", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
+const TIMES: [(&str, f64); 15] = [
+    ("s", 1.0),
+    ("sec", 1.0),
+    ("secs", 1.0),
+    ("seconds", 1.0),
+    ("ms", 1e-3),
+    ("msec", 1e-3),
+    ("milliseconds", 1e-3),
+    ("us", 1e-6),
+    ("usec", 1e-6),
+    ("microseconds", 1e-6),
+    ("ns", 1e-9),
+    ("min", 60.0),
+    ("minutes", 60.0),
+    ("h", 3600.0),
+    ("hours", 3600.0),
+];
 /// Words of columns with a time.
 const TIME_WORDS: [&str; 4] = ["time", "timestamp", "t", "elapsed"];
 /// Words of columns with a rate, for messages.
@@ -140,7 +166,9 @@ impl Columns {
         if fits {
             Ok((at, bps))
         } else {
-            Err(format!("{expected}, at most {longest} long and {fastest} fast"))
+            Err(format!(
+                "must have a time of at most {longest} and a rate of at most {fastest}, both of at least 0"
+            ))
         }
     }
 }
@@ -159,6 +187,17 @@ fn split(line: &str, separator: char) -> Vec<&str> {
 
 /// The words of a column's name in small letters: "Throughput (Mbit/s)" is throughput, mbps.
 fn words_of(name: &str) -> Vec<String> {
+    // A capital B is a byte.
+    let mut name = name.replace(['µ', 'μ'], "u");
+    for prefix in ["k", "K", "M", "G", ""] {
+        for end in ["B/s", "Bps", "Bytes/s", "bytes/s"] {
+            let unit = format!("{prefix}{end}");
+            let begins = |at: usize| !name[..at].ends_with(|c: char| c.is_ascii_alphabetic());
+            if let Some(at) = name.find(&unit).filter(|at| begins(*at)) {
+                name.replace_range(at..at + unit.len(), &format!("{prefix}bytes"));
+            }
+        }
+    }
     let mut name = name.to_ascii_lowercase();
     for (written, unit) in [("bits/s", "bps"), ("bit/s", "bps"), ("b/s", "bps"), ("bits_per_second", "bps")] {
         name = name.replace(written, unit);
@@ -193,6 +232,22 @@ mod tests {
 
     const LIMITS: Limits =
         Limits { longest: Span::from_ms(1_000_000_000), fastest: Rate::from_bps(8_000_000_000_000) };
+
+    #[test]
+    fn a_capital_b_is_a_byte_and_times_have_units() {
+        let read = |text: &str| rows(text, LIMITS).unwrap().last().map(|(_, at, bps)| (*at, *bps));
+        for (text, row) in [
+            ("time_s,throughput (MB/s)\n0,1\n2,3\n", (2.0, 24e6)),
+            ("time_s,MBps\n0,1\n2,3\n", (2.0, 24e6)),
+            ("time_s,rate kB/s\n0,1\n2,3\n", (2.0, 24e3)),
+            ("time_s,rate (Mb/s)\n0,1\n2,3\n", (2.0, 3e6)),
+            ("time_min,mbps\n0,1\n2,3\n", (120.0, 3e6)),
+            ("time (hours),mbps\n0,1\n2,3\n", (7200.0, 3e6)),
+            ("time_µs,mbps\n0,1\n2,3\n", (2e-6, 3e6)),
+        ] {
+            assert_eq!(read(text), Some(row), "{text}");
+        }
+    }
 
     #[test]
     fn headers_name_columns_and_units() {

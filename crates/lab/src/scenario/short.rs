@@ -4,16 +4,18 @@ use super::document::{TomlItem, TomlValue};
 use net::impairment::KINDS;
 use net::qdisc::disciplines;
 
-/// The table whose `loss` is a number of decibels.
-const IN_DECIBELS: &str = "blockage";
+/// Tables with a `loss` or a `queue` of their own: decibels, and parameters of controllers.
+const OTHERS: [&str; 3] = ["blockage", "congestion_control", "control"];
 
 /// Writes out the short forms in the value at a key, given by its names from the document down. What is none of them is left
 /// to the reader, which says what is wrong.
 pub(super) fn write_out_short_forms(path: &[&str], item: &mut TomlItem) {
-    let (key, within) = (path.last().copied().unwrap_or_default(), path.iter().rev().nth(1).copied());
-    if within != Some(IN_DECIBELS) {
-        write_out(key, item);
+    let is_other = |name: &&str| OTHERS.contains(name) || name.ends_with(".congestion_control");
+    if path.iter().any(is_other) {
+        return;
     }
+    let key = path.last().copied().unwrap_or_default();
+    write_out(key, item);
     match &mut item.value {
         TomlValue::List(items) => items.iter_mut().for_each(|item| write_out_short_forms(&[key, ""], item)),
         TomlValue::Table(entries) => {
@@ -70,6 +72,13 @@ mod tests {
             assert_eq!(read(link, set), read(long, ""), "{link}; {set}");
         }
         assert!(read("loss = \"none\"", "").is_ok());
+        // A parameter of a controller.
+        let vivace = "{ kind = \"vivace\", loss = 20 }";
+        for set in [format!("tcp.congestion_control={vivace}"), format!("tcp.control={vivace}")] {
+            assert_eq!(read("", &set).err(), None);
+        }
+        let set = "tcp.congestion_control={ kind = \"vivace\" };tcp.congestion_control.loss=20";
+        assert_eq!(read("", set).err(), None);
         let refused = |link: &str| read(link, "").unwrap_err();
         let limit = refused("queue = \"0.5bdp\"");
         assert!(limit.ends_with("write { kind = \"droptail\", limit = \"0.5bdp\" }"), "{limit}");

@@ -117,6 +117,8 @@ pub struct TcpLayers<'a> {
     pub flow_table: Option<&'a TomlItem>,
     /// The name of the flow's own table in messages.
     pub path: String,
+    /// `[tcp]` is read for its own mistakes: what has no effect depends on its flows.
+    pub alone: bool,
 }
 
 impl TcpLayers<'_> {
@@ -201,6 +203,9 @@ impl TcpLayers<'_> {
     /// Fails, or gives advice, if an option is given that has no effect with the others. An option of `[tcp]` may serve other
     /// flows than one that chooses itself what the option needs.
     fn check_effect(&self, flow: &TcpFlow) -> Result<()> {
+        if self.alone {
+            return Ok(()); // its flows say what has no effect with what they choose
+        }
         let o = &flow.options;
         let flow_table = self.flow_keys()?;
         let paces = flow.control.needs(&flow_info(o, false, 0)).has(Signals::PACING);
@@ -247,7 +252,7 @@ impl TcpLayers<'_> {
             "pacing",
             "pacing_gain",
         ];
-        if !flow.control.owns_window(&flow_info(&flow.options, false, 0)) {
+        if self.alone || !flow.control.owns_window(&flow_info(&flow.options, false, 0)) {
             return Ok(());
         }
         let paces = flow.control.needs(&flow_info(&flow.options, false, 0)).has(Signals::PACING);

@@ -43,7 +43,7 @@ impl<'a> Defaults<'a> {
 
     /// Reads the tables even if no flow uses them, to report their errors. Returns `[quic]`.
     pub fn check(self) -> Result<Option<Arc<QuicFlow>>> {
-        TcpLayers { defaults: self.tcp, flow_table: None, path: String::new() }.read()?;
+        TcpLayers { defaults: self.tcp, flow_table: None, path: String::new(), alone: true }.read()?;
         match read_quic(self.quic, None, String::new())? {
             Some(FlowKind::Quic(quic)) => Ok(Some(quic)),
             _ => Ok(None),
@@ -89,7 +89,8 @@ pub(super) fn read_transport(reader: &TableReader<'_>, defaults: Defaults<'_>) -
             return Ok(kind);
         }
     }
-    let layers = TcpLayers { defaults: defaults.tcp, flow_table: tcp, path: reader.path("tcp") };
+    let layers =
+        TcpLayers { defaults: defaults.tcp, flow_table: tcp, path: reader.path("tcp"), alone: false };
     layers.read().map(|tcp| FlowKind::Tcp(Arc::new(tcp)))
 }
 
