@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ackclock import ControllerError, ScenarioError
+from ackclock.cli import guard
 from ackclock.cli.console import progress
-from ackclock.cli.options import AllowCode, File, Overrides, Seed
+from ackclock.cli.options import AllowCode, File, Overrides, Seed, TimeLimit
 from ackclock.files import BadInput, check_targets, write_text
 from ackclock.link import is_link
 from ackclock.text import say
@@ -33,6 +34,7 @@ def command(
     run: str | None = None,
     seed: Seed = None,
     set_: Overrides = None,
+    time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> None:
     """Write the laboratory as one HTML page, with a scenario or a recorded run inside, and open it in the browser.
@@ -59,6 +61,9 @@ def command(
         Seed of all random streams, instead of the file's.
     set_
         Replace one value first: KEY=VALUE. May be repeated.
+    time_limit
+        Longest time of the run of a scenario with a controller in Python, such as 60s. 0: no limit. Default: 10
+        minutes. Not with --watch.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder, and stored runs to name
         code.
@@ -75,7 +80,8 @@ def command(
         if file is not None and is_link(str(file)):
             raise BadInput("--watch: needs a file; a link cannot be saved")
         return _serve(target, no_open=no_open)
-    page = _build(target)
+    with guard.time_limit(time_limit):
+        page = _build(target)
     path = page.at or _write(page, out)
     if not no_open:
         _open(path.resolve().as_uri())
