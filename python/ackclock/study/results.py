@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import _core, stats
+from ackclock import stats
+from ackclock.assignment import assignment
 from ackclock.files import BadInput, check_targets
 from ackclock.metrics import bounds, metric, metric_of, numbers
 from ackclock.study.axes import named
@@ -61,12 +62,11 @@ def matching(where: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[
     keep = [True] * len(points)
     names = list(dict.fromkeys(name for point in points for name in point))
     for text in where:
-        split = _core.split_assignment(text)
-        axis, equals, label = (split[0], "=", split[1]) if split else (text, "", "")
-        if equals and points:
+        axis, label = assignment(text)
+        if label and points:
             axis = named(axis, names, "--where")
         labels = dict.fromkeys(point[axis] for point in points if axis in point)
-        if not equals:
+        if not label:
             raise BadInput(f"--where {text}: must be AXIS=LABEL")
         if points and label not in labels:
             raise BadInput(f"--where: {axis} is never {label}; it is {', '.join(list(labels)[:12])}")
