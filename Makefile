@@ -125,7 +125,7 @@ test-instructions: build $(VENV)/.dev
 	$(BIN)/python benches/instructions.py
 
 # What takes long and guards little: long forms of tests, mutants, fuzzers. Can be interrupted and repeated.
-nightly: build page $(VENV)/.dev $(VENV)/.wheel
+nightly: build page test-wheel $(VENV)/.dev $(VENV)/.wheel
 	@$(BIN)/python tests/nightly.py
 
 # The laboratory in one HTML file, which the wheel ships. Needs Node.
