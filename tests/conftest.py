@@ -41,6 +41,24 @@ tcp = { congestion_control = "reno" }
 """
 
 
+def one_situation(seeds: int) -> str:
+    """The text of a suite with the situation `one`, whose metric is the goodput."""
+    return f"""
+title = "One situation"
+source = "a test"
+standard = "reno"
+summary = "For tests."
+[[situation]]
+id = "one"
+title = "One"
+place = "here"
+question = "How much?"
+metrics = ["goodput"]
+seeds = {seeds}
+quick = {seeds}
+"""
+
+
 def without_cost(outcome: dict[str, Any]) -> dict[str, Any]:
     """An outcome without what the run cost."""
     return {key: value for key, value in outcome.items() if key != "engine"}

@@ -13,6 +13,7 @@ import pytest
 from ackclock import _core
 from ackclock.cli.app import main
 from ackclock.reach.results import Unavailable
+from conftest import one_situation
 
 NETWORK = """
 duration = "10s"
@@ -43,20 +44,6 @@ class Mine(Controller):
     def on_rto(self, event):
         self.ssthresh, self.cwnd = max(2.0, event.window / 2), 1.0
 """
-SUITE = """
-title = "One situation"
-source = "a test"
-standard = "reno"
-summary = "For tests."
-[[situation]]
-id = "one"
-title = "One"
-place = "here"
-question = "How much?"
-metrics = ["goodput"]
-seeds = 4
-quick = 4
-"""
 Said = Callable[[], str]
 
 
@@ -67,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "worse.py").write_text(CONTROLLER.replace("KEEP", "0.05"))
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "one.toml").write_text(NETWORK.replace('name = "f"', 'name = "tested"'))
-    (tmp_path / "suite" / "suite.toml").write_text(SUITE)
+    (tmp_path / "suite" / "suite.toml").write_text(one_situation(4))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -147,13 +134,13 @@ SENDS = (
     ],
 )
 def test_emulate(folder: Path, said: Said, arguments: tuple[str, ...], status: int, reason: str) -> None:
-    found = emulated("net.toml", *arguments)
-    if found == 3:
+    ended = emulated("net.toml", *arguments)
+    if ended == 3:
         pytest.skip(said())
-    if status == 0 and found == 4:  # this machine was too slow, which the command says
+    if status == 0 and ended == 4:  # this machine was too slow, which the command says
         assert "NOT VALID" in said()
         return
-    assert found == status
+    assert ended == status
     assert reason in said()
 
 

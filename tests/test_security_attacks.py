@@ -11,6 +11,7 @@ import tomli_w
 
 from ackclock.assignment import key_text
 from ackclock.cli.app import main
+from conftest import one_situation
 from security import NETWORK, Place, line
 
 # What names of flows and links are here: the text of an assignment of code, with each kind of quote and escape.
@@ -111,9 +112,7 @@ def test_no_link_of_a_folder_is_followed(
     space = '[search]\nobjective = "goodput <= 1e12"\nseeds = 1\n[space]\n"link.l.delay" = { log = ["1ms", "9ms"] }\n'
     place.write("space.toml", NETWORK + space)
     place.write("suite/one.toml", NETWORK.replace('name = "f"', 'name = "tested"'))
-    situation = 'id = "one"\ntitle = "One"\nplace = "p"\nquestion = "q"\nmetrics = ["goodput"]\nseeds = 2\nquick = 2\n'
-    about = 'title = "t"\nsource = "s"\nsummary = "s"\nstandard = "reno"\n'
-    place.write("suite/suite.toml", f"{about}[[situation]]\n{situation}")
+    place.write("suite/suite.toml", one_situation(2))
     (place.folder / "out" / name).parent.mkdir(parents=True)
     victim = place.elsewhere / "victim"
     is_folder = "." not in name.rpartition("/")[2]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import one_situation
 from security import line
 
 NETWORK = """
@@ -27,20 +28,6 @@ name = "f"
 from = "a"
 to = "b"
 tcp = { congestion_control = { python = "bad.py:Bad" } }
-"""
-SUITE = """
-title = "One situation"
-source = "a test"
-standard = "reno"
-summary = "For tests."
-[[situation]]
-id = "one"
-title = "One"
-place = "here"
-question = "How much?"
-metrics = ["goodput"]
-seeds = 2
-quick = 2
 """
 BAD = """
 import os, pickle, time
@@ -93,17 +80,17 @@ def made(folder: Path, what: str) -> Path:
 def left(folder: Path) -> list[str]:
     """Processes whose working folder is this one, after they had a moment to end."""
     for _ in range(40):
-        found = []
+        running = []
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 if Path(os.readlink(process / "cwd")) == folder:
-                    found.append((process / "cmdline").read_text())
+                    running.append((process / "cmdline").read_text())
             except OSError:
                 continue
-        if not found:
+        if not running:
             return []
         time.sleep(0.05)
-    return found
+    return running
 
 
 @line("T5")
@@ -152,7 +139,7 @@ def test_a_suite_with_a_class_that_ends_its_process(tmp_path: Path) -> None:
     (folder / "suite").mkdir()
     plain = NETWORK.replace('tcp = { congestion_control = { python = "bad.py:Bad" } }', "")
     (folder / "suite" / "one.toml").write_text(plain)
-    (folder / "suite" / "suite.toml").write_text(SUITE)
+    (folder / "suite" / "suite.toml").write_text(one_situation(2))
     done = command(folder, "suite", "suite", "--control", "bad.py:Bad", "--quick", "--out", "o", "--jobs", "1")
     assert done.returncode == 1, done.stderr
     assert "ended with exit status 0" in done.stdout + done.stderr

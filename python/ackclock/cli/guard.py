@@ -19,7 +19,17 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ackclock import control
-from ackclock.study.workers import TIME_LIMIT_S, end_with_parent, ended, limit_memory, memory_limit, too_long
+from ackclock.study.workers import (
+    MARK,
+    POLL_S,
+    TIME_LIMIT_S,
+    WROTE,
+    end_with_parent,
+    ended,
+    limit_memory,
+    memory_limit,
+    too_long,
+)
 from ackclock.text import fail
 
 if TYPE_CHECKING:
@@ -27,11 +37,8 @@ if TYPE_CHECKING:
 
 FRAME = struct.Struct("<8scd")
 """What the copy says: a mark, what it is, and its value."""
-MARK = b"ackclock"
 BEGIN, END, DONE = b"b", b"e", b"d"
 """A run begins, with its time limit in seconds; it has ended; the command is done."""
-POLL_S = 0.2
-"""Time between two looks at whether the copy still runs."""
 FROM_KERNEL = 0x80
 """`si_code` of a signal that the terminal has sent to both processes (SI_KERNEL)."""
 
@@ -132,8 +139,7 @@ def _wait(copy: int, descriptor: int, signals: set[signal.Signals]) -> int:
         if said.is_wrong or time.monotonic() > said.deadline:
             os.kill(copy, signal.SIGKILL)
             os.waitpid(copy, 0)
-            why = "the controller wrote to the descriptors of its process" if said.is_wrong else too_long(said.limit_s)
-            return fail(why, 1)
+            return fail(WROTE if said.is_wrong else too_long(said.limit_s), 1)
         while (info := signal.sigtimedwait(signals, 0)) is not None:
             if info.si_code != FROM_KERNEL:
                 os.kill(copy, info.si_signo)

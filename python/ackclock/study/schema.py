@@ -72,20 +72,19 @@ def read_outcomes(packed: Sequence[bytes]) -> pl.DataFrame:
 
 
 def inflated(packed: bytes) -> bytes:
-    """What zlib has compressed. Its size is counted before it is kept. Raises ValueError with the reason."""
+    """What zlib has compressed; of more than LARGEST bytes no more is unpacked. Raises ValueError with the reason."""
     if not isinstance(packed, bytes):
         raise ValueError("it is not compressed")
-    inflate, size, rest = zlib.decompressobj(), 0, packed
+    inflate = zlib.decompressobj()
     try:
-        while not inflate.eof and (part := inflate.decompress(rest, 1 << 20)):
-            size, rest = size + len(part), inflate.unconsumed_tail
-            if size > LARGEST:
-                raise ValueError(f"it has more than {LARGEST:,} bytes")
-        if not inflate.eof:
-            raise ValueError("it is cut")
-        return zlib.decompress(packed)
+        content = inflate.decompress(packed, LARGEST + 1)
     except zlib.error:
         raise ValueError("it is not compressed") from None
+    if len(content) > LARGEST:
+        raise ValueError(f"it has more than {LARGEST:,} bytes")
+    if not inflate.eof:
+        raise ValueError("it is cut")
+    return content
 
 
 def _line(packed: bytes) -> bytes:

@@ -141,7 +141,7 @@ class Worker(Generic[T, R]):
             mark, batch, length, checksum = FRAME.unpack(self._read(FRAME.size, deadline))
             data = self._read(length, deadline) if (mark, batch) == (MARK, self._batch) else b""
             if not data or zlib.crc32(data) != checksum:
-                raise WorkerEnded("the controller wrote to the descriptors of its process")
+                raise WorkerEnded(WROTE)
             return pickle.loads(data)
         except TimeoutError:
             raise WorkerEnded(too_long(self._time_limit_s)) from None
@@ -197,6 +197,10 @@ def ended(status: int) -> str:
     return f"the process of the run ended {how}"
 
 
+WROTE = "the controller wrote to the descriptors of its process"
+"""The message about what is no answer of a process."""
+
+
 def too_long(limit_s: float) -> str:
     """The message about a run that was ended at its time limit."""
     return f"the run took longer than the time limit of {limit_s:g} s (--time-limit)"
@@ -226,8 +230,8 @@ _DUMPS, _CRC32, _PACK, _LEN, _PID = pickle.dumps, zlib.crc32, FRAME.pack, len, o
 _WATCHED: tuple[ModuleType | type, ...] = (builtins, pickle, json, struct, zlib, Controller)
 
 
-def _functions() -> dict[tuple[str, str], Any]:
-    return {(of.__name__, name): value for of in _WATCHED for name, value in vars(of).items() if callable(value)}
+def _functions() -> list[tuple[ModuleType | type, str, Any]]:
+    return [(owner, name, value) for owner in _WATCHED for name, value in vars(owner).items() if callable(value)]
 
 
 class _Answers:
@@ -238,10 +242,9 @@ class _Answers:
 
     def replaced(self) -> str:
         """A function that a controller has replaced; empty if there is none."""
-        for (of, name), value in self._functions.items():
-            now = next(vars(one).get(name) for one in _WATCHED if one.__name__ == of)
-            if now is not value:
-                return f"{of}.{name}"
+        for owner, name, value in self._functions:
+            if vars(owner).get(name) is not value:
+                return f"{owner.__name__}.{name}"
         return ""
 
     def send(self, batch: int, value: Any) -> None:
