@@ -31,6 +31,9 @@ pub struct RttEstimator {
 
 const MICROSECOND: u64 = 1_000_000; // ps
 
+/// The timeout after a handshake whose SYN was lost.
+const AFTER_LOST_SYN: Span = Span::from_ms(3000);
+
 /// Lower bound of every timeout, ps.
 const LEAST: u64 = MICROSECOND;
 
@@ -184,6 +187,15 @@ impl RttEstimator {
         if self.backoff != 1 {
             self.backoff = 1;
             self.set_rto(options);
+        }
+    }
+
+    /// The handshake ends. Without a sample of it, because the SYN was retransmitted, the timeout of data starts at 3 s
+    /// (RFC 6298 section 5.7), as in Linux.
+    pub fn end_handshake(&mut self, options: &Options) {
+        if self.backoff > 1 && self.srtt8 == 0 && options.stack == StackProfile::Linux {
+            self.current = self.current.max(AFTER_LOST_SYN.ps());
+            self.end_backoff(options);
         }
     }
 

@@ -211,6 +211,9 @@ impl Connection {
         let progress = Progress { acked: to - from, dupacks: self.dupacks };
         self.reports.delivered_below(from, to, now);
         self.measure(now, packet);
+        if from == 0 && self.options.syn {
+            self.rtt.end_handshake(&self.options);
+        }
         self.dupacks = 0;
         self.repeated_timeout = false;
         self.una = to;

@@ -233,7 +233,13 @@ impl Rack {
         if let Some(rtt) = rtt {
             s.rtt.sample(&s.options, rtt, self.board.segments.una, self.board.segments.next);
             self.board.update_min_rtt(now, rtt);
+        } else if s.options.timestamps {
+            // The timestamp tells which SYN arrived.
+            let rtt =
+                s.options.stamp(now).since(s.options.stamp(packet.echo)).max(s.options.timestamp_quantum);
+            s.rtt.sample(&s.options, rtt, self.board.segments.una, self.board.segments.next);
         }
+        s.rtt.end_handshake(&s.options);
         self.timeouts = 0;
         self.state = State::Open;
         self.timer.disarm();
