@@ -15,18 +15,23 @@ pub(super) fn threshold_to_restore(state: State, s: &Connection) -> f64 {
 }
 
 impl Rack {
+    /// The window that a loss or a timeout reduces. The flight size (RFC 5681) includes what SACK reports; what limited
+    /// transmit sent beyond the window does not count.
+    pub(super) fn window_to_reduce(&self, s: &Connection) -> u32 {
+        match s.options.reduce_from {
+            ReduceFrom::Cwnd => s.cwnd(),
+            ReduceFrom::Flight => self.board.segments.packets_out().min(s.cwnd()),
+        }
+    }
+
     /// Lets the controller reduce the window. The window itself follows ACK by ACK.
     pub(super) fn begin_reduction(&mut self, s: &mut Connection, now: Time, cause: Cause) {
         self.high_seq = self.board.segments.next;
         self.probe = None;
         self.undo.prior_cwnd = s.cwnd();
         self.validation.discard(s, self.board.segments.packets_out(), now);
+        let (prior_cwnd, window) = (s.cwnd(), self.window_to_reduce(s));
         let segments = &self.board.segments;
-        let prior_cwnd = s.cwnd();
-        let window = match s.options.reduce_from {
-            ReduceFrom::Cwnd => prior_cwnd,
-            ReduceFrom::Flight => segments.in_flight().min(prior_cwnd),
-        };
         let oldest = (segments.packets_out() > 0).then(|| segments.get(segments.una));
         s.notify_congestion(&Congestion {
             now,

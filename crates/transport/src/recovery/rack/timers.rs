@@ -191,7 +191,7 @@ impl Rack {
             self.validation.discard(s, self.board.segments.packets_out(), now);
         }
         s.stats.timeouts += 1;
-        s.notify_timeout(&Timeout { now, window: s.cwnd() as f64, repeated: !cut }, cut);
+        s.notify_timeout(&Timeout { now, window: self.window_to_reduce(s) as f64, repeated: !cut }, cut);
         if let Some(pipe_ack) = &mut self.validation.pipe_ack {
             pipe_ack.restart();
         }
