@@ -19,6 +19,8 @@ mod rtt;
 mod segments;
 mod sender;
 #[cfg(test)]
+mod standards;
+#[cfg(test)]
 mod testing;
 mod udp;
 
