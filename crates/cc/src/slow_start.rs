@@ -303,4 +303,78 @@ mod tests {
         assert!(round(&mut state, 60_000));
         assert_eq!(state.growth(20.0), 20.0);
     }
+
+    /// A round of `samples` ACKs of one segment with the round-trip time `rtt_us`, from segment `una` on. Returns whether
+    /// slow start ends.
+    fn round_of(slow_start: &mut SlowStart, una: &mut u64, samples: u64, rtt_us: u64) -> bool {
+        let (first, end) = (*una, *una + samples);
+        *una = end;
+        (first..end).any(|seq| slow_start.on_ack(&at(seq, seq, end, rtt_us), 100.0, true))
+    }
+
+    /// Two rounds with these round-trip times, of which the second has `samples` samples: its first ACK still belongs to the
+    /// first one, since it does not acknowledge the segment after it. Returns what four segments add then.
+    fn growth_after(rtts: [u64; 2], samples: u64) -> f64 {
+        let (mut slow_start, mut una) = (SlowStart::new("hystart_pp"), 1);
+        assert!(!round_of(&mut slow_start, &mut una, 10, rtts[0]));
+        assert!(!round_of(&mut slow_start, &mut una, samples + 1, rtts[1]));
+        slow_start.growth(4.0)
+    }
+
+    #[test]
+    fn hystart_plus_plus_slows_down_at_an_eighth_between_4_and_16_ms() {
+        for (last, threshold) in
+            [(20_000, 4000), (32_000, 4000), (96_000, 12_000), (128_000, 16_000), (200_000, 16_000)]
+        {
+            assert_eq!(growth_after([last, last + threshold], 10), 1.0, "{last}");
+            assert_eq!(growth_after([last, last + threshold - 1], 10), 4.0, "{last}");
+        }
+    }
+
+    #[test]
+    fn hystart_plus_plus_needs_eight_samples_of_a_round() {
+        assert_eq!(growth_after([20_000, 40_000], 7), 4.0);
+        assert_eq!(growth_after([20_000, 40_000], 8), 1.0);
+        // Without a round before there is nothing to compare with.
+        let (mut slow_start, mut una) = (SlowStart::new("hystart_pp"), 1);
+        assert!(!round_of(&mut slow_start, &mut una, 20, 100_000));
+        assert_eq!(slow_start.growth(4.0), 4.0);
+    }
+
+    #[test]
+    fn hystart_plus_plus_bounds_the_growth_of_an_ack_without_pacing_only() {
+        for (paced, growth) in [(false, 8.0), (true, 50.0)] {
+            let mut slow_start = SlowStart::new("hystart_pp");
+            slow_start.on_ack(&Ack { paced, ..at(1, 1, 40, 20_000) }, 10.0, true);
+            assert_eq!(slow_start.growth(50.0), growth);
+        }
+    }
+
+    #[test]
+    fn hystart_plus_plus_counts_the_round_in_which_it_slows_down() {
+        let (mut slow_start, mut una) = (SlowStart::new("hystart_pp"), 1);
+        round_of(&mut slow_start, &mut una, 10, 20_000);
+        // The round of the transition is the first of five; the first ACK after the fifth ends slow start.
+        let rounds = (1..=10).find(|_| round_of(&mut slow_start, &mut una, 10, 40_000));
+        assert_eq!(rounds, Some(6));
+        // It does not slow down again.
+        assert_eq!(slow_start.growth(4.0), 4.0);
+        assert!(!(0..10).any(|_| round_of(&mut slow_start, &mut una, 10, 80_000)));
+    }
+
+    #[test]
+    fn hystart_plus_plus_covers_the_first_slow_start_only() {
+        for event in [SlowStart::on_rto, SlowStart::on_congestion] {
+            let (mut slow_start, mut una) = (SlowStart::new("hystart_pp"), 1);
+            round_of(&mut slow_start, &mut una, 10, 20_000);
+            round_of(&mut slow_start, &mut una, 10, 40_000);
+            assert_eq!(slow_start.growth(4.0), 1.0);
+            event(&mut slow_start);
+            assert_eq!(slow_start.growth(20.0), 20.0);
+            for rtt in [20_000, 40_000, 40_000, 40_000, 40_000, 40_000, 40_000, 40_000] {
+                assert!(!round_of(&mut slow_start, &mut una, 10, rtt));
+                assert_eq!(slow_start.growth(20.0), 20.0);
+            }
+        }
+    }
 }

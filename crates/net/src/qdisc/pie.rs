@@ -409,4 +409,75 @@ mod tests {
         // The 40th arrives at 195 ms, the last update was at 195 ms: the packet that arrived at 100 ms is the head.
         assert_eq!(queue.control.last_delay, Span::from_ms(95));
     }
+
+    /// Whether any of 1,000 packets in front of `bytes` bytes is refused or marked.
+    fn signals(config: &PieConfig, control: &PieControl, bytes: u64, ect: bool) -> [bool; 2] {
+        let (mut control, mut stream) = (control.clone(), Stream::new(1, "pie", "test"));
+        let decisions: Vec<Admission> =
+            (0..1000).map(|_| control.decide(config, bytes, ect, &mut stream)).collect();
+        [Admission::Refuse, Admission::Mark].map(|kind| decisions.contains(&kind))
+    }
+
+    #[test]
+    fn small_delays_and_short_queues_are_safe() {
+        let control = |p: f64, delay: u64| PieControl {
+            p,
+            last_delay: Span::from_ms(delay),
+            burst: Span::ZERO,
+            ..PieControl::new(&config())
+        };
+        let refused = |control, bytes| signals(&config(), &control, bytes, false)[0];
+        // Below half the target and a probability of 0.2 nothing is dropped, nor in front of two packets at the most.
+        assert!(!refused(control(0.19, 7), 100_000));
+        assert!(refused(control(0.19, 8), 100_000) && refused(control(0.2, 7), 100_000));
+        assert!(!refused(control(0.5, 100), 2000) && refused(control(0.5, 100), 2001));
+        // Nor in a burst.
+        let burst = PieControl { burst: Span::from_ms(15), ..control(0.5, 100) };
+        assert!(!refused(burst, 100_000));
+    }
+
+    #[test]
+    fn marks_replace_drops_up_to_a_tenth() {
+        let ecn = PieConfig { ecn: true, ..config() };
+        let control =
+            |p| PieControl { p, last_delay: Span::from_ms(30), burst: Span::ZERO, ..PieControl::new(&ecn) };
+        assert_eq!(signals(&ecn, &control(0.1), 100_000, true), [false, true]);
+        assert_eq!(signals(&ecn, &control(0.1), 100_000, false), [true, false]);
+        assert_eq!(signals(&ecn, &control(0.11), 100_000, true), [true, false]);
+    }
+
+    #[test]
+    fn small_probabilities_move_by_the_published_fractions() {
+        for (p, divisor) in [
+            (0.5e-6, 2048.0),
+            (0.5e-5, 512.0),
+            (0.5e-4, 128.0),
+            (0.5e-3, 32.0),
+            (0.5e-2, 8.0),
+            (0.05, 2.0),
+            (0.15, 1.0),
+        ] {
+            let mut control = PieControl { p, last_delay: Span::from_ms(20), ..PieControl::new(&config()) };
+            control.update(&config(), Span::from_ms(21));
+            // alpha (21 - 15) ms + beta (21 - 20) ms
+            let change = (0.125 * 0.006 + 1.25 * 0.001) / divisor;
+            assert!((control.p - p - change).abs() < 1e-12, "{p}");
+        }
+    }
+
+    #[test]
+    fn a_burst_is_allowed_again_when_the_queue_is_calm() {
+        let mut control =
+            PieControl { burst: Span::ZERO, last_delay: Span::from_ms(7), ..PieControl::new(&config()) };
+        control.update(&config(), Span::from_ms(7));
+        assert_eq!(control.burst, Span::from_ms(150));
+        // Not while a probability is left, or the delay was above half the target.
+        let mut control = PieControl { p: 0.2, burst: Span::ZERO, ..PieControl::new(&config()) };
+        control.update(&config(), Span::from_ms(7));
+        assert_eq!(control.burst, Span::ZERO);
+        let mut control =
+            PieControl { burst: Span::ZERO, last_delay: Span::from_ms(8), ..PieControl::new(&config()) };
+        control.update(&config(), Span::from_ms(7));
+        assert_eq!(control.burst, Span::ZERO);
+    }
 }

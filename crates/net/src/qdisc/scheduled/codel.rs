@@ -364,4 +364,29 @@ mod tests {
             (0..2).map(|_| queue.dequeue(us(1001), &mut Vec::new()).unwrap().marked.is_some()).collect();
         assert_eq!(marks, [true, false]);
     }
+
+    #[test]
+    fn a_whole_interval_above_the_target_is_needed() {
+        // The waiting time is above the target from 0 on; at 60 ms one packet has waited less.
+        let first_drop = |interrupted: bool| {
+            let mut queue = Codel::new(config(false), 1000, u64::MAX);
+            let mut drops = Vec::new();
+            (0..=300u64).find(|ms| {
+                let waited = if interrupted && *ms == 60 { 4 } else { 6 };
+                (0..4).for_each(|n| {
+                    let arrived = us((1000 + ms - waited) * 1000);
+                    queue.enqueue(packet(arrived, n, Ecn::NotEct), false, &mut drops);
+                });
+                let left = queue.dequeue(us((1000 + ms) * 1000), &mut drops);
+                assert!(left.is_some());
+                let dropped = !drops.is_empty();
+                while queue.bytes() > 0 {
+                    queue.queue.pop();
+                }
+                dropped
+            })
+        };
+        assert_eq!(first_drop(false), Some(100));
+        assert_eq!(first_drop(true), Some(161)); // the interval begins again at 61 ms
+    }
 }

@@ -479,4 +479,74 @@ mod tests {
         let shifted = DualPi2Scheduler::TimeShiftedFifo(Span::from_ms(30));
         assert_eq!((served(shifted, 29), served(shifted, 31)), (100, 0));
     }
+
+    #[test]
+    fn ect1_and_ce_are_low_latency_and_all_others_classic() {
+        for (ecn, low) in [(Ecn::Ect1, 1), (Ecn::Ce, 1), (Ecn::Ect0, 0), (Ecn::NotEct, 0)] {
+            let mut q = queue(config());
+            assert!(q.enqueue(packet(ms(0), ecn), false, &mut Vec::new()));
+            assert_eq!((q.low.len(), q.classic.len()), (low, 1 - low), "{ecn:?}");
+        }
+    }
+
+    #[test]
+    fn a_mark_is_ce_and_nothing_else_changes_the_codepoint() {
+        // ECT(1) becomes CE or stays; CE stays.
+        for (base, ecn) in [(0.0, Ecn::Ect1), (0.4, Ecn::Ect1), (0.4, Ecn::Ce)] {
+            let mut q = filled(config(), base);
+            for _ in 0..100 {
+                let sent = q.signal_low(ms(0), packet(ms(0), ecn)).unwrap();
+                let expected = if sent.marked.is_some() { Ecn::Ce } else { ecn };
+                assert_eq!(sent.packet.ecn, expected);
+                assert!(base > 0.0 || sent.marked.is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn the_low_latency_marks_are_never_below_the_coupled_ones_and_classic_drops_are_their_square() {
+        // p_C = (p_CL / k)^2: with k = 2 the classic probability is the square of half the coupled one.
+        for coupling in [1.0, 2.0, 4.0] {
+            let q = filled(DualPi2Config { coupling, ..config() }, 0.2);
+            let (own, coupled) = q.mark_probabilities(&packet(ms(0), Ecn::Ect1), Span::ZERO);
+            assert_eq!(own, 0.0);
+            assert!((coupled - coupling * 0.2).abs() < 1e-12);
+            assert!(((coupled / coupling) * (coupled / coupling) - q.base * q.base).abs() < 1e-12);
+        }
+        // An own delay above the step marks every packet (after the first, as the sum must exceed one), whatever the
+        // classic queue does.
+        let mut q = filled(config(), 0.01);
+        let marks = (0..50).filter(|_| {
+            q.signal_low(ms(2), packet(ms(0), Ecn::Ect1)).is_ok_and(|sent| sent.marked.is_some())
+        });
+        assert!(marks.count() >= 49);
+    }
+
+    #[test]
+    fn in_overload_both_kinds_have_the_same_drop_probability() {
+        let dropped = |low: bool| {
+            let mut q = filled(config(), 0.7);
+            let lost = |_: &u32| match low {
+                true => q.signal_low(ms(0), packet(ms(0), Ecn::Ect1)).is_err(),
+                false => q.signal_classic(packet(ms(0), Ecn::Ect0)).is_err(),
+            };
+            (0..20_000).filter(lost).count() as f64 / 20_000.0
+        };
+        let (low, classic) = (dropped(true), dropped(false));
+        assert!((low - 0.49).abs() < 0.015 && (classic - 0.49).abs() < 0.015, "{low} {classic}");
+    }
+
+    #[test]
+    fn a_link_with_one_kind_of_packets_is_never_idle() {
+        for scheduler in
+            [DualPi2Scheduler::WeightedRoundRobin(0.1), DualPi2Scheduler::TimeShiftedFifo(Span::from_ms(30))]
+        {
+            for ecn in [Ecn::Ect1, Ecn::NotEct] {
+                let mut q = queue(DualPi2Config { scheduler, ..config() });
+                assert!((0..50).all(|_| q.enqueue(packet(ms(0), ecn), false, &mut Vec::new())));
+                q.next_update = Time::NEVER;
+                assert!((0..50).all(|_| q.dequeue(ms(1), &mut Vec::new()).is_some()));
+            }
+        }
+    }
 }
