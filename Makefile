@@ -194,6 +194,7 @@ site: docs
 # The files that are made from descriptions in the code: schemas, types, tables of the page, reference pages.
 reference: build
 	$(BIN)/python -m ackclock.generated
+	$(BIN)/python validation/rfc/standards_page.py
 
 # The results of well-known controllers in the quick suite, with which pages of suites compare: six minutes.
 baselines: build

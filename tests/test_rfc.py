@@ -201,12 +201,21 @@ def limited(kind: str, limit: str) -> tuple[float, float]:
     # 7,000 segments take less than five seconds; then there is a tenth of the window, then more than the flow sends.
     first = [["0s", f"{7000 * MSS}B"]]
     without = window(start, [*first, [f"{start}s", "200MB"]], [])
+    if limit == "idle":
+        return window(start + pause, [*first, [f"{start + pause}s", "200MB"]], []), without
     if limit == "application":
         few = portions(start, start + pause, 0.1, 20)
         return window(start + pause, [*first, *few, [f"{start + pause}s", "200MB"]], []), without
     key = "flow.t.tcp.receive_window"
     changes = [(f"{start}s", {key: 20}), (f"{start + pause}s", {key: 1_000_000})]
     return window(start + pause, [*first, [f"{start}s", "200MB"]], changes), without
+
+
+@pytest.mark.parametrize("kind", ["tcp", "quic"])
+def test_cubic_does_not_count_idle_times(kind: str) -> None:
+    """4.2, 5.8: after 20 s without data the curve continues where it was."""
+    window, without = limited(kind, "idle")
+    assert window == pytest.approx(without, rel=0.1)
 
 
 @pytest.mark.xfail(

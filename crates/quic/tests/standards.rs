@@ -107,6 +107,18 @@ fn a_probe_leaves_after_the_smoothed_round_trip_its_variation_and_the_delay_of_a
 }
 
 #[test]
+fn reported_delays_of_acks_are_taken_off_the_samples() {
+    // A datagram each 100 ms: its ACK waits for 25 ms, and the samples are 45 ms. One datagram is lost.
+    let mut pipe = portions(&Config::default(), path(|_, at| at == ms(6000)), 61, 1400, 100);
+    pipe.run(ms(6099));
+    let sent: Vec<Time> = pipe.log.iter().map(|(at, ..)| *at).filter(|at| *at >= ms(6000)).collect();
+    assert!(pipe.stats().rtt_sum / pipe.stats().rtt_count as f64 > 0.040);
+    // 20 ms, a variation of 1 ms and more, 25 ms for the next delay; with the whole samples 71 ms and more.
+    let waited = sent[1].since(sent[0]);
+    assert!(waited >= Span::from_ms(46) && waited < Span::from_ms(60), "{waited}");
+}
+
+#[test]
 fn a_packet_that_one_later_one_overtook_is_lost_by_time() {
     // The last datagram but one is lost: too few packets after it for the packet threshold.
     let config = Config { ack_every: Some(1), ..Config::default() };

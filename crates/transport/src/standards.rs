@@ -433,6 +433,7 @@ fn each_step_of_recovery_sends_lost_segments_then_new_data_then_unreported_ones(
     // 0 and 1, then 4 when it is lost; no new data is left. The last unreported segment follows once.
     assert_eq!(order[..3], [0, 1, 4], "{order:?}");
     let mut sorted = order.clone();
+    sorted.sort_unstable();
     sorted.dedup();
     assert_eq!(sorted.len(), order.len(), "{order:?}: a segment was sent twice");
 }
