@@ -21,6 +21,11 @@ The rules of eleven RFCs for congestion control, loss detection, timers and queu
 """
 
 LEVELS = ("MUST", "MUST NOT", "REQUIRED", "SHOULD", "SHOULD NOT", "RECOMMENDED", "MAY", "text")
+COMPARED = {
+    "whole": "the rules were compared with the whole text",
+    "quotations": "they were compared with quotations of the text in public lists of its rules",
+    "none": "they were written from knowledge of the document; the numbers of sections may be off",
+}
 OUTCOMES = ("test", "broken", "not_applicable")
 KEYS = {"section", "level", "rule", "of"}
 
@@ -95,11 +100,10 @@ def page() -> str:
     for rfc in rfcs:
         counts = " | ".join(str(_count(rfc["rule"], outcome)) for outcome in OUTCOMES)
         text += f"| [{rfc['number']}](#rfc-{rfc['number']}) | {rfc['title']} | {counts} |\n"
-    unread = ", ".join(str(rfc["number"]) for rfc in rfcs if not rfc["text"])
-    text += (
-        f"\nThe rules of RFC {unread} were written from knowledge of these documents and not compared with their text: "
-    )
-    text += "the numbers of their sections may be off.\n"
+    for kind, how in COMPARED.items():
+        numbers = ", ".join(str(rfc["number"]) for rfc in rfcs if rfc["text"] == kind)
+        text += f"\nRFC {numbers}: {how}."
+    text += "\n"
     for rfc in rfcs:
         text += f"\n## RFC {rfc['number']}\n\n{rfc['title']}.\n\n"
         text += "| section | level | rule | holds for | test, or reason |\n|---|---|---|---|---|\n"

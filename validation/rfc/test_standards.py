@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from standards_page import KEYS, LEVELS, OUTCOMES, PAGE, documents, page, references
+from standards_page import COMPARED, KEYS, LEVELS, OUTCOMES, PAGE, documents, page, references
 
 RFCS = [5681, 6298, 6675, 8033, 8289, 8312, 9002, 9331, 9332, 9406, 9438]
 RULES = [(rfc["number"], rule) for rfc in documents() for rule in rfc["rule"]]
@@ -13,6 +13,7 @@ RULES = [(rfc["number"], rule) for rfc in documents() for rule in rfc["rule"]]
 
 def test_every_rfc_has_rules() -> None:
     assert [rfc["number"] for rfc in documents()] == RFCS
+    assert all(rfc["text"] in COMPARED for rfc in documents())
     assert all(set(rfc) == {"number", "title", "text", "rule"} and len(rfc["rule"]) >= 5 for rfc in documents())
 
 

@@ -169,6 +169,12 @@ fn probe_timeouts_mark_nothing_as_lost_and_probes_leave_although_the_window_is_f
     assert!(stats.probe_timeouts >= 4, "{stats:?}");
     assert_eq!((stats.lost_packets, stats.cwnd_reductions), (0, 0));
     assert!(*probing.lock().unwrap() > 0, "probes count as in flight, above the window");
+    // They carry new data.
+    assert!(
+        pipe.log.iter().filter(|(at, ..)| *at > ms(300)).all(|(_, size, _)| *size == 1472),
+        "{:?}",
+        pipe.log
+    );
 }
 
 #[test]
