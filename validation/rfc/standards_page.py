@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,18 @@ OUTCOMES = ("test", "broken", "not_applicable")
 KEYS = {"section", "level", "rule", "of"}
 
 
+@cache
+def _text(file: str) -> str:
+    path = ROOT / file
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+@cache
+def _functions(file: str) -> dict[str, ast.FunctionDef]:
+    """The functions of a module by their names."""
+    return {node.name: node for node in ast.parse(_text(file)).body if isinstance(node, ast.FunctionDef)}
+
+
 @dataclass(frozen=True)
 class Reference:
     """A test by its file and its name."""
@@ -45,24 +58,15 @@ class Reference:
 
     def exists(self) -> bool:
         """Whether the file has it, as a test."""
-        path = ROOT / self.file
-        if not path.is_file():
-            return False
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".rs":
-            return re.search(rf"#\[test\]\s*(?:#\[[^\n]*\]\s*)*fn {self.name}\(", text) is not None
-        return self._function(text) is not None
+        if self.file.endswith(".py"):
+            return self.name in _functions(self.file)
+        return re.search(rf"#\[test\]\s*(?:#\[[^\n]*\]\s*)*fn {self.name}\(", _text(self.file)) is not None
 
     def fails(self) -> bool:
         """Whether it is a test of pytest that is expected to fail."""
         if not self.file.endswith(".py"):
             return False
-        function = self._function((ROOT / self.file).read_text(encoding="utf-8"))
-        return function is not None and any("xfail" in ast.unparse(mark) for mark in function.decorator_list)
-
-    def _function(self, text: str) -> ast.FunctionDef | None:
-        functions = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
-        return next((function for function in functions if function.name == self.name), None)
+        return any("xfail" in ast.unparse(mark) for mark in _functions(self.file)[self.name].decorator_list)
 
     def shown(self) -> str:
         """Its text on the page."""

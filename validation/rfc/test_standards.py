@@ -17,7 +17,7 @@ def test_every_rfc_has_rules() -> None:
     assert all(set(rfc) == {"number", "title", "text", "rule"} and len(rfc["rule"]) >= 5 for rfc in documents())
 
 
-@pytest.mark.parametrize(("number", "rule"), RULES, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("number", "rule"), RULES, ids=[f"{number} {rule['section']}" for number, rule in RULES])
 def test_a_rule_has_one_outcome_and_its_tests_exist(number: int, rule: dict[str, Any]) -> None:
     outcomes = [outcome for outcome in OUTCOMES if outcome in rule]
     assert len(outcomes) == 1, (number, rule)
