@@ -6,7 +6,7 @@
 
 use cc::{
     Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, Delivered, FlowInfo, Growth,
-    Params, Phase, RateSample, Sent, Signals,
+    Params, Phase, RateSample, Sample, SenderState, Sent, Signals,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -27,6 +27,7 @@ fn run(controller: &mut AnyController, acks: u64) {
             let departure = Time::from_ps(now.ps().saturating_sub(rtt.ps()));
             controller.on_delivered(&Delivered { now, seq: i, sent: departure, rtt });
         }
+        let samples = controller.needs().has(Signals::SAMPLES);
         let ack = Ack {
             now,
             newly_acked: 1,
@@ -45,17 +46,20 @@ fn run(controller: &mut AnyController, acks: u64) {
             rate: rates.then_some(RateSample {
                 delivered: window as u64,
                 interval: Span::from_ps(20_000_000_000),
-                app_limited: false,
                 prior_delivered: i.saturating_sub(window as u64),
                 tx_in_flight: window as u32,
-                lost: 0,
+                ..RateSample::default()
             }),
+            sender: SenderState { srtt: Some(rtt), min_rtt: Some(rtt), ..SenderState::default() },
             phase: Phase::Open,
             may_grow: true,
             paced: false,
             pacing_wait: Span::ZERO,
             window_limited: true,
         };
+        if samples {
+            controller.on_sample(&Sample::of(&ack));
+        }
         controller.on_ack(&ack);
         if sent {
             let seq = i + window as u64;
@@ -83,8 +87,12 @@ fn nanoseconds(controller: &mut AnyController) -> f64 {
 }
 
 fn main() {
-    let arithmetic =
-        Arithmetic { growth: Growth::PerAck, integer_windows: false, reduce_on_every_timeout: true };
+    let arithmetic = Arithmetic {
+        growth: Growth::PerAck,
+        integer_windows: false,
+        reduce_on_every_timeout: true,
+        rfc_variants: false,
+    };
     let flow = FlowInfo {
         initial_window: 2.0,
         initial_ssthresh: 100.0,

@@ -9,8 +9,8 @@
 //! - `paper`: real numbers, G 3 ms, a back-off leaves 0.7;
 //! - `linux`: the sum of the gradients in microseconds times 42e-6 (G 2.976 ms), a back-off leaves the root of 1/2.
 //!
-//! Differences: a back-off sets the window at once, in Linux over a round trip; a loss never raises the window, as in Linux.
-//! Status: draft.
+//! In the variant `linux` the transport begins the reduction of a back-off, over a round trip ([`Controller::reduce_now`]); `paper`
+//! sets the window at once. A loss never raises the window, as in Linux. Status: draft: the decisions are random.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::exp;
@@ -18,7 +18,7 @@ use crate::estimators::Round;
 use crate::parameters::{Params, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
-use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Restart, Timeout};
+use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Phase, Restart, Timeout};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::VecDeque;
@@ -57,6 +57,8 @@ pub struct Cdg {
     rested: bool,
     full: bool,
     gradient: f64,
+    /// A back-off that the transport must begin.
+    asked: bool,
     random: Xoshiro256PlusPlus,
 }
 
@@ -92,6 +94,7 @@ impl Algorithm for Cdg {
             rested: true,
             full: false,
             gradient: f64::NAN,
+            asked: false,
             random: Xoshiro256PlusPlus::seed_from_u64(flow.seed),
         }
     }
@@ -133,7 +136,11 @@ impl Cdg {
         if self.ineffective <= INEFFECTIVE {
             self.rested = false;
             self.shadow = self.shadow.max(self.window.cwnd);
-            self.window.reduce(self.window.cwnd, BACKOFF[usize::from(self.linux)]);
+            if self.linux {
+                self.asked = true;
+            } else {
+                self.window.reduce(self.window.cwnd, BACKOFF[0]);
+            }
         }
     }
 
@@ -151,6 +158,10 @@ impl Cdg {
 
 impl Controller for Cdg {
     fn on_ack(&mut self, ack: &Ack) {
+        if std::mem::take(&mut self.asked) {
+            // The transport does not begin reductions by itself.
+            self.window.reduce(self.window.cwnd, BACKOFF[1]);
+        }
         if let Some(rtt) = ack.rtt {
             let rtt = rtt.seconds();
             self.extremes = Some(self.extremes.map_or([rtt; 2], |[a, b]| [a.min(rtt), b.max(rtt)]));
@@ -165,6 +176,11 @@ impl Controller for Cdg {
         }
     }
     fn on_congestion(&mut self, event: &Congestion) {
+        self.asked = false;
+        if event.cause == Cause::Controller {
+            self.window.reduce(event.window, BACKOFF[1]);
+            return;
+        }
         if self.tolerance && !self.full {
             return;
         }
@@ -174,7 +190,7 @@ impl Controller for Cdg {
         self.window.reduce(event.window, left);
     }
     fn on_rto(&mut self, event: &Timeout) {
-        self.shadow = 0.0;
+        (self.shadow, self.asked) = (0.0, false);
         self.window.timeout(event, 0.5);
     }
     fn on_restart(&mut self, event: &Restart) {
@@ -182,6 +198,9 @@ impl Controller for Cdg {
         self.set_window(event.window);
     }
     impl_window_accessors!(window);
+    fn reduce_now(&self) -> bool {
+        self.asked
+    }
     fn probe(&self, out: &mut [f64]) {
         (out[0], out[1]) = (self.gradient, self.shadow);
     }

@@ -48,6 +48,27 @@ impl Phase {
     }
 }
 
+impl Sample {
+    /// The measurements of an ACK whose conclusions did not change the phase.
+    pub fn of(ack: &Ack) -> Sample {
+        Sample {
+            now: ack.now,
+            newly_acked: ack.newly_acked,
+            delivered: ack.delivered,
+            rtt: ack.rtt,
+            ece: ack.ece,
+            acked_through: ack.acked_through,
+            next: ack.next,
+            in_flight: ack.in_flight,
+            prior_in_flight: ack.prior_in_flight,
+            since_sent: ack.rate.map(|rate| rate.delivered),
+            sacked: ack.sender.sacked,
+            phase: ack.phase,
+            disorder: ack.sender.disorder,
+        }
+    }
+}
+
 impl Ack {
     /// The one-way delay of the data, seconds, with an unknown constant offset: the clocks of the ends differ. `None` without
     /// a round-trip sample or the receiver's time.
@@ -74,6 +95,31 @@ pub struct RateSample {
     pub tx_in_flight: u32,
     /// Segments marked as lost since the segment was sent.
     pub lost: u64,
+    /// The time in which the segments were sent.
+    pub send_interval: Span,
+    /// The time in which they were acknowledged.
+    pub ack_interval: Span,
+    /// The segment was sent more than once.
+    pub retransmission: bool,
+}
+
+/// What a sender counts and estimates. Fields that a transport does not have are zero or none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SenderState {
+    /// Smoothed round-trip time of the retransmission timer.
+    pub srtt: Option<Span>,
+    /// Smallest round-trip time of the last 300 s.
+    pub min_rtt: Option<Span>,
+    /// Segments outstanding that were reported by SACK, or counted by duplicate ACKs.
+    pub sacked: u32,
+    /// Segments outstanding that are marked as lost.
+    pub lost_out: u32,
+    /// Retransmissions in flight.
+    pub retransmitted_out: u32,
+    /// Segments delivered with an ECN mark since the start.
+    pub ce_total: u64,
+    /// Segments are reported or repeated, without a reduction (Linux: Disorder).
+    pub disorder: bool,
 }
 
 /// Why the window must shrink.
@@ -83,6 +129,8 @@ pub enum Cause {
     FastRetransmit,
     /// An ECN echo.
     Ecn,
+    /// The controller asked for it ([`crate::Controller::reduce_now`]).
+    Controller,
 }
 
 /// The response to an ECN echo: whether the transport reduces the window, and whether it sets CWR.

@@ -298,7 +298,8 @@ mod tests {
         let mut c = CachedExternal::new(Box::new(noted), Ok(Decision::default()));
         let now = at(5);
         c.on_open(now);
-        c.on_handshake(&Handshake { now, rtt: Span::from_ms(1) });
+        c.on_handshake(&Handshake { now, rtt: Some(Span::from_ms(1)) });
+        c.on_sample(&Sample::of(&ack(1)));
         c.on_ack(&ack(1));
         c.on_lost(&Lost {
             now,

@@ -68,7 +68,7 @@ external! {
     Rate, ValueKind::Number, f64 = |x| x.bps() as f64, u64 = Rate::bps, |x| x.bps() as f64;
     Phase, ValueKind::Word(&[Phase::Open.name(), Phase::Cwr.name(), Phase::Recovery.name(), Phase::Loss.name()]), &'static str = Phase::name,
         &'static str = Phase::name, |x| (x as u8).into();
-    Cause, ValueKind::Word(&["fast_retransmit", "ecn"]), &'static str = word, &'static str = word, |x| (x as u8).into();
+    Cause, ValueKind::Word(&["fast_retransmit", "ecn", "controller"]), &'static str = word, &'static str = word, |x| (x as u8).into();
     Hint, ValueKind::Word(&["handoff_begins", "handoff_ends", "router_rate", "router_feedback"]),
         &'static str = word, &'static str = word, |x| match x {
             Hint::HandoffBegins => 0.0,

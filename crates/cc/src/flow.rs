@@ -37,8 +37,11 @@ impl Signals {
     /// A call of [`crate::Controller::on_delivered`] for each delivered segment; includes [`Signals::RATE`].
     pub const DELIVERIES: Signals = Signals(4096 | Signals::RATE.0);
 
+    /// A call of [`crate::Controller::on_sample`] for each ACK.
+    pub const SAMPLES: Signals = Signals(8192);
+
     /// The names that external controllers use.
-    pub const NAMED: [(&'static str, Signals); 13] = [
+    pub const NAMED: [(&'static str, Signals); 14] = [
         ("rate", Signals::RATE),
         ("receiver_time", Signals::RECEIVER_TIME),
         ("fine_clock", Signals::FINE_CLOCK),
@@ -52,6 +55,7 @@ impl Signals {
         ("sent", Signals::SENT.and(Signals::RATE)),
         ("deliveries", Signals::SEGMENT_COUNTS.and(Signals::DELIVERIES)),
         ("segment_counts", Signals::SEGMENT_COUNTS),
+        ("samples", Signals::SAMPLES),
     ];
 
     /// The signal with this name. Fails with a message that lists the names.
@@ -64,7 +68,7 @@ impl Signals {
     }
 
     /// What is said of a signal that is not provided, after the name of the controller.
-    const LACKED: [(Signals, &'static str); 13] = [
+    const LACKED: [(Signals, &'static str); 14] = [
         (Signals::RATE, "needs samples of the delivery rate, which are not provided here"),
         (Signals::RECEIVER_TIME, "needs the receiver's clock, which is not provided here"),
         (
@@ -81,6 +85,10 @@ impl Signals {
         (Signals::LOSSES, "needs each lost segment, which is not reported here"),
         (Signals::SENT, "needs each transmission, which is not reported here"),
         (Signals::DELIVERIES, "needs each delivered segment, which is not reported here"),
+        (
+            Signals::SAMPLES,
+            "needs the measurements of an ACK before its conclusions, which are not provided here",
+        ),
     ];
 
     /// What a controller that needs this set misses where `provided` is provided: words after its name, those of `words` (with
@@ -126,4 +134,6 @@ pub struct Arithmetic {
     pub integer_windows: bool,
     /// A repeated timeout of one segment reduces the threshold again, as in ns-2. RFC 5681 does not permit this.
     pub reduce_on_every_timeout: bool,
+    /// Where a controller has a variant of Linux and one of an RFC, its parameter `profile` means that of the RFC (QUIC).
+    pub rfc_variants: bool,
 }

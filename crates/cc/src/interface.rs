@@ -12,9 +12,13 @@ macro_rules! controller_events {
     ($use:ident $(, $($more:tt)*)?) => { $use! { [$($($more)*)?]
         /// Called before the first packet is sent.
         Open: fn on_open(&mut self, now: Time) {};
-        /// Called when the handshake is complete, unless its packets were sent again (recovery `rack`, QUIC). A controller that
-        /// takes over in the middle of a run gets it with the smallest round-trip time of the connection, after the window.
+        /// Called when the handshake is complete (recovery `rack`, QUIC). A controller that takes over in the middle of a run gets
+        /// it with the smallest round-trip time of the connection, after the window.
         Handshake: fn on_handshake(&mut self, event: &Handshake) {};
+        /// Called with the measurements of an ACK before anything that follows from it: undo, end of recovery, reduction, and
+        /// [`Controller::on_ack`] (only with [`Signals::SAMPLES`]). The modules of Linux process their samples here
+        /// (`pkts_acked`). An ACK that arrives with nothing outstanding has none.
+        Sample: fn on_sample(&mut self, sample: &Sample) {};
         /// Called for every ACK, also during recovery.
         Ack: fn on_ack(&mut self, ack: &Ack);
         /// Called for each segment that the sender marks as lost, before [`Controller::on_ack`] of the same ACK (only with
@@ -95,8 +99,40 @@ macro_rules! event_structs {
             Handshake {
                 /// When.
                 now: Time => now_s now_ps,
-                /// Its round-trip time; for a controller that takes over, the smallest one of the connection.
-                rtt: Span => rtt_s rtt_ps,
+                /// Its round-trip time, none if its packets were sent again; for a controller that takes over, the smallest one of
+                /// the connection.
+                rtt: Option<Span> => rtt_s rtt_ps,
+            } {} {}
+            /// The measurements of one acknowledgement, before the sender draws conclusions from it.
+            Sample {
+                /// When the ACK arrived.
+                now: Time => now_s now_ps,
+                /// Segments that the cumulative ACK newly acknowledges; zero for a duplicate ACK.
+                newly_acked: u32 => newly_acked,
+                /// Segments that it newly reports as delivered, cumulatively or by SACK.
+                delivered: u32 => newly_delivered,
+                /// Its round-trip sample; none if it gives none.
+                rtt: Option<Span> => rtt_s rtt_ps,
+                /// It carries an ECN echo.
+                ece: bool => ece,
+                /// Number of the highest segment acknowledged.
+                acked_through: u64 => acked_through,
+                /// Number of the next segment to send.
+                next: u64 => next,
+                /// Segments in flight, before this ACK marks segments as lost.
+                in_flight: Segments => in_flight,
+                /// The same before this ACK.
+                prior_in_flight: Segments => prior_in_flight,
+                /// Segments delivered since the newest segment that this ACK delivers was sent (only with [`Signals::RATE`]; recovery
+                /// `rack`, QUIC).
+                since_sent: Option<u64> => since_sent,
+                /// Segments outstanding that were reported by SACK, with those of this ACK (recovery `rack`).
+                sacked: u32 => sacked,
+                /// The recovery phase before this ACK.
+                phase: Phase => phase,
+                /// Segments were reported or repeated before this ACK, without a reduction: the state Disorder of Linux
+                /// (recovery `rack`).
+                disorder: bool => disorder,
             } {} {}
             /// One acknowledgement.
             Ack {
@@ -144,6 +180,8 @@ macro_rules! event_structs {
             } {
                 /// Delivery rate (only with [`Signals::RATE`]).
                 rate: Option<RateSample>,
+                /// What the sender counts and estimates, after this ACK (recovery `rack`, QUIC).
+                sender: SenderState,
             } {
                 /// The delivery-rate sample (only with [`Signals::RATE`]): segments delivered in its interval.
                 delivered: Option<u64> = |ack| ack.rate.map(|rate| rate.delivered),
@@ -159,6 +197,27 @@ macro_rules! event_structs {
                 tx_in_flight: Option<u32> = |ack| ack.rate.map(|rate| rate.tx_in_flight),
                 /// Segments marked as lost since that segment was sent.
                 lost: Option<u64> = |ack| ack.rate.map(|rate| rate.lost),
+                /// The time in which the segments of the sample were sent.
+                send_interval_s send_interval_ps: Option<Span> = |ack| ack.rate.map(|rate| rate.send_interval),
+                /// The time in which they were acknowledged.
+                ack_interval_s ack_interval_ps: Option<Span> = |ack| ack.rate.map(|rate| rate.ack_interval),
+                /// The segment of the sample was sent more than once.
+                retransmission: bool = |ack| ack.rate.is_some_and(|rate| rate.retransmission),
+                /// Smoothed round-trip time of the retransmission timer (recovery `rack`, QUIC).
+                srtt_s srtt_ps: Option<Span> = |ack| ack.sender.srtt,
+                /// Smallest round-trip time, with recovery `rack` of the last 300 s, over QUIC of the connection.
+                min_rtt_s min_rtt_ps: Option<Span> = |ack| ack.sender.min_rtt,
+                /// Segments outstanding that were reported by SACK, or counted by duplicate ACKs (recovery `rack`).
+                sacked: u32 = |ack| ack.sender.sacked,
+                /// Segments outstanding that are marked as lost (recovery `rack`).
+                lost_out: u32 = |ack| ack.sender.lost_out,
+                /// Retransmissions in flight (recovery `rack`).
+                retransmitted_out: u32 = |ack| ack.sender.retransmitted_out,
+                /// Segments delivered with an ECN mark since the start (recovery `rack`: segments that ACKs with an echo delivered;
+                /// QUIC: the receiver's count).
+                ce_total: u64 = |ack| ack.sender.ce_total,
+                /// Segments are reported or repeated, without a reduction: the state Disorder of Linux (recovery `rack`).
+                disorder: bool = |ack| ack.sender.disorder,
             }
             /// A congestion event: at most one per window of data and cause.
             Congestion {
@@ -290,6 +349,9 @@ macro_rules! controller_answers {
             /// Whether rate samples must count as limited by the application now; read after every ACK (recovery `rack`,
             /// QUIC).
             limits_application: bool = false => limits_application needs NONE,
+            /// Whether the transport must begin a reduction now, as after an ECN echo, but for the cause `controller`; read after
+            /// every ACK, and without effect during a reduction (recovery `rack`, QUIC). Linux: `tcp_enter_cwr`.
+            reduce_now: bool = false => reduce_now needs NONE,
         }
     } };
 }

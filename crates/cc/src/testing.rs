@@ -1,11 +1,15 @@
 //! Events for the tests of this crate.
 
-use crate::{Ack, Arithmetic, Cause, Congestion, FlowInfo, Growth, Phase, Timeout};
+use crate::{Ack, Arithmetic, Cause, Congestion, FlowInfo, Growth, Phase, SenderState, Timeout};
 use units::{Segments, Span, Time};
 
 pub fn ns2_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
-    let arithmetic =
-        Arithmetic { growth: Growth::PerAck, integer_windows: false, reduce_on_every_timeout: true };
+    let arithmetic = Arithmetic {
+        growth: Growth::PerAck,
+        integer_windows: false,
+        reduce_on_every_timeout: true,
+        rfc_variants: false,
+    };
     FlowInfo {
         initial_window: cwnd,
         initial_ssthresh: ssthresh,
@@ -20,8 +24,12 @@ pub fn ns2_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
 }
 
 pub fn linux_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
-    let arithmetic =
-        Arithmetic { growth: Growth::Counted, integer_windows: true, reduce_on_every_timeout: false };
+    let arithmetic = Arithmetic {
+        growth: Growth::Counted,
+        integer_windows: true,
+        reduce_on_every_timeout: false,
+        rfc_variants: false,
+    };
     FlowInfo { arithmetic, ..ns2_flow(cwnd, ssthresh) }
 }
 
@@ -42,6 +50,7 @@ pub fn ack(newly_acked: u32) -> Ack {
         receiver_time: None,
         ece: false,
         rate: None,
+        sender: SenderState::default(),
         phase: Phase::Open,
         may_grow: newly_acked > 0,
         paced: false,

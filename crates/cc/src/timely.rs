@@ -152,7 +152,9 @@ impl Controller for Timely {
         Signals::PACING.and(Signals::SEGMENT_COUNTS)
     }
     fn on_handshake(&mut self, event: &Handshake) {
-        self.path(event.rtt.seconds());
+        if let Some(rtt) = event.rtt {
+            self.path(rtt.seconds());
+        }
     }
     fn on_ack(&mut self, ack: &Ack) {
         self.acked += f64::from(ack.delivered) * self.segment_bits;

@@ -3,8 +3,8 @@
 
 use cc::{
     Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, Delivered, Event, FlowInfo,
-    Growth, Handshake, Hint, Lost, ParamValue, Params, PathHint, Phase, RateSample, Restart, Sent, Timeout,
-    TransmitStart,
+    Growth, Handshake, Hint, Lost, ParamValue, Params, PathHint, Phase, RateSample, Restart, Sample,
+    SenderState, Sent, Timeout, TransmitStart,
 };
 use params::Form;
 use proptest::prelude::*;
@@ -65,7 +65,12 @@ fn flows() -> Vec<FlowInfo> {
         initial_window: 2.0,
         initial_ssthresh: ssthresh,
         max_window,
-        arithmetic: Arithmetic { growth, integer_windows, reduce_on_every_timeout: growth == Growth::PerAck },
+        arithmetic: Arithmetic {
+            growth,
+            integer_windows,
+            reduce_on_every_timeout: growth == Growth::PerAck,
+            rfc_variants: false,
+        },
         fine_clock,
         abe: false,
         packet: 1000,
@@ -172,12 +177,17 @@ impl Harness {
                 interval: Span::from_ms(10),
                 ..RateSample::default()
             }),
+            sender: SenderState {
+                srtt: rtt.map(|us| Span::from_ps(us * 1_000_000)),
+                ..SenderState::default()
+            },
             phase: self.phase,
             paced: false,
             pacing_wait: Span::ZERO,
             may_grow: acked > 0 && self.phase != Phase::Recovery,
             window_limited: true,
         };
+        self.event(Event::Sample(&Sample::of(&event)));
         self.event(Event::Ack(&event));
         if acked > 0 {
             self.phase = Phase::Open;
@@ -263,6 +273,7 @@ impl Harness {
             Op::Undo => self.event(Event::Undo(self.time())),
             Op::Handshake(us) => {
                 let rtt = Span::from_ps(us * 1_000_000).min(self.now);
+                let rtt = (us % 5 != 0).then_some(rtt); // sometimes its packets were sent again
                 let handshake = Handshake { now: self.time(), rtt };
                 self.event(Event::Handshake(&handshake));
             }

@@ -52,14 +52,16 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// The signals that are always there: delivery rates, pacing, timer, counts, losses, transmissions, deliveries.
+/// The signals that are always there: delivery rates, pacing, timer, counts, losses, transmissions, deliveries,
+/// measurements of ACKs.
 const ALWAYS: Signals = Signals::RATE
     .and(Signals::PACING)
     .and(Signals::TIMER)
     .and(Signals::SEGMENT_COUNTS)
     .and(Signals::LOSSES)
     .and(Signals::SENT)
-    .and(Signals::DELIVERIES);
+    .and(Signals::DELIVERIES)
+    .and(Signals::SAMPLES);
 
 /// The signals that a connection with these settings provides.
 pub fn provided_signals(config: &Config) -> Signals {

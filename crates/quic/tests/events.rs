@@ -53,7 +53,7 @@ fn acks_tell_counts_times_and_rates() {
         .iter()
         .filter_map(|e| if let Event::Handshake(at, rtt) = e { Some((*at, *rtt)) } else { None });
     let round_trip = Span::from_ps(20_600_000_000);
-    assert_eq!(handshakes.collect::<Vec<_>>(), [(Time::ZERO + round_trip, round_trip)]);
+    assert_eq!(handshakes.collect::<Vec<_>>(), [(Time::ZERO + round_trip, Some(round_trip))]);
     assert_eq!(acks.len() as u64, stats.ack_frames);
     let (delivered, newly): (u64, u64) =
         acks.iter().fold((0, 0), |(d, n), ack| (d + ack.delivered as u64, n + ack.newly_acked as u64));

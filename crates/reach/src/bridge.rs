@@ -12,7 +12,8 @@ use crate::error::Error;
 use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use cc::{
-    Ack, AnyController, Cause, Congestion, Controller, EcnResponse, Phase, RateSample, Signals, Timeout,
+    Ack, AnyController, Cause, Congestion, Controller, EcnResponse, Phase, RateSample, Sample, SenderState,
+    Signals, Timeout,
 };
 use libbpf_rs::{Link, MapCore, MapFlags, MapType, Object, ObjectBuilder, RingBufferBuilder};
 use messages::{ACK, CLOSE, Decision, Event, OPEN, SSTHRESH, STATE, UNDO};
@@ -31,6 +32,7 @@ const PLACEHOLDER: &[u8] = b"ackclock\0";
 const NAME: usize = 16;
 
 /// The kernel's states (enum tcp_ca_state).
+const DISORDER: u32 = 1;
 const CWR: u32 = 2;
 const RECOVERY: u32 = 3;
 const LOSS: u32 = 4;
@@ -45,7 +47,8 @@ const PROVIDED: Signals = Signals::RATE
     .and(Signals::PACING)
     .and(Signals::TIMER)
     .and(Signals::SEGMENT_COUNTS)
-    .and(Signals::SENT);
+    .and(Signals::SENT)
+    .and(Signals::SAMPLES);
 
 /// Why the kernel does not give others.
 const MISSING: [(Signals, &str); 6] = [
@@ -157,6 +160,9 @@ impl BridgedFlow {
             OPEN => self.controller.on_open(now),
             ACK => {
                 let ack = self.ack(event, now);
+                if self.controller.needs().has(Signals::SAMPLES) {
+                    self.controller.on_sample(&Sample::of(&ack));
+                }
                 self.controller.on_ack(&ack);
             }
             SSTHRESH => self.asked = true,
@@ -274,6 +280,7 @@ impl BridgedFlow {
             prior_delivered: event.prior_delivered as u64,
             tx_in_flight: event.prior_in_flight,
             lost: event.losses as u64,
+            ..RateSample::default()
         });
         Ack {
             now,
@@ -292,6 +299,12 @@ impl BridgedFlow {
             receiver_time: needs.has(Signals::RECEIVER_TIME).then(|| Time::from_ps(ticks * 1_000_000_000)),
             ece: event.value != 0,
             rate: rate.filter(|_| needs.has(Signals::RATE)),
+            sender: SenderState {
+                sacked: event.sacked_out,
+                lost_out: event.lost_out,
+                disorder: event.state == DISORDER,
+                ..SenderState::default()
+            },
             phase,
             may_grow: matches!(phase, Phase::Open | Phase::Loss),
             paced: self.controller.pacing().is_some(),
@@ -484,6 +497,7 @@ mod tests {
                 growth: cc::Growth::Counted,
                 integer_windows: true,
                 reduce_on_every_timeout: false,
+                rfc_variants: false,
             },
             fine_clock: false,
             abe: false,

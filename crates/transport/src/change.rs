@@ -57,6 +57,7 @@ impl From<cc::Cause> for WindowCause {
         match cause {
             cc::Cause::FastRetransmit => WindowCause::FastRetransmit,
             cc::Cause::Ecn => WindowCause::Ecn,
+            cc::Cause::Controller => WindowCause::Controller,
         }
     }
 }

@@ -414,6 +414,7 @@ impl Options {
             growth: if ns2 { Growth::PerAck } else { Growth::Counted },
             integer_windows: self.integer_windows,
             reduce_on_every_timeout: ns2,
+            rfc_variants: false,
         }
     }
 }

@@ -13,6 +13,7 @@ struct Sent {
     lost: u32,
     in_flight: u32,
     app_limited: bool,
+    retransmission: bool,
 }
 
 /// Measures the delivery rate.
@@ -32,8 +33,16 @@ pub struct RateSampler {
 
 impl RateSampler {
     /// Segment `seq` of the outstanding segments from `una` on is sent at `now`, with `in_flight` segments in flight
-    /// before it. `lost` segments were marked as lost since the start.
-    pub fn on_send(&mut self, una: u32, seq: u32, now: Time, in_flight: u32, lost: u64) {
+    /// before it. `lost` segments were marked as lost since the start. `retransmission`: it was sent before.
+    pub fn on_send(
+        &mut self,
+        una: u32,
+        seq: u32,
+        now: Time,
+        in_flight: u32,
+        lost: u64,
+        retransmission: bool,
+    ) {
         if in_flight == 0 {
             self.first_sent_at = now;
             self.delivered_at = now;
@@ -58,6 +67,7 @@ impl RateSampler {
             app_limited: self.app_limited_until > 0,
             in_flight: in_flight + 1,
             lost: lost as u32,
+            retransmission,
         };
     }
 
@@ -88,6 +98,12 @@ impl RateSampler {
     /// Takes over the number of segments delivered so far, which counts duplicates and a SYN too.
     pub fn set_delivered(&mut self, delivered: u64) {
         self.delivered = delivered;
+    }
+
+    /// Segments delivered since the segment of the next sample was sent; `None` if nothing was delivered since the last sample.
+    pub fn since_sent(&self) -> Option<u64> {
+        let (_, sent) = self.newest.as_ref()?;
+        Some((self.delivered as u32).wrapping_sub(sent.delivered) as u64)
     }
 
     /// Segment `seq` is delivered.
@@ -121,6 +137,9 @@ impl RateSampler {
             prior_delivered: self.delivered - delivered,
             tx_in_flight: sent.in_flight,
             lost: (lost as u32).wrapping_sub(sent.lost) as u64,
+            send_interval: sending,
+            ack_interval: acking,
+            retransmission: sent.retransmission,
         })
     }
 
@@ -147,7 +166,7 @@ mod tests {
     /// Ten segments sent every `spacing` ms.
     fn ten(spacing: u64) -> RateSampler {
         let mut rate = RateSampler::default();
-        (0..10).for_each(|seq| rate.on_send(0, seq, ms(seq as u64 * spacing), seq, 0));
+        (0..10).for_each(|seq| rate.on_send(0, seq, ms(seq as u64 * spacing), seq, 0, false));
         rate
     }
 
@@ -171,7 +190,7 @@ mod tests {
     #[test]
     fn counts_losses_since_the_segment_was_sent() {
         let mut rate = RateSampler::default();
-        (0..5).for_each(|seq| rate.on_send(0, seq, ms(0), seq, 0));
+        (0..5).for_each(|seq| rate.on_send(0, seq, ms(0), seq, 0, false));
         rate.on_segment(4, ms(100));
         let sample = rate.sample(ms(100), Some(Span::from_ms(100)), 2).unwrap();
         assert_eq!((sample.tx_in_flight, sample.lost, sample.delivered), (5, 2, 1));
@@ -184,13 +203,13 @@ mod tests {
     #[test]
     fn an_application_limit_lasts_until_its_data_is_delivered() {
         let mut rate = RateSampler::default();
-        (0..4).for_each(|seq| rate.on_send(0, seq, ms(0), seq, 0));
+        (0..4).for_each(|seq| rate.on_send(0, seq, ms(0), seq, 0, false));
         rate.on_app_limited(4);
-        rate.on_send(0, 4, ms(1), 4, 0);
+        rate.on_send(0, 4, ms(1), 4, 0, false);
         assert!(!deliver(&mut rate, 0, 4, ms(100)).app_limited);
-        rate.on_send(4, 5, ms(100), 1, 0); // four delivered are not more than four
+        rate.on_send(4, 5, ms(100), 1, 0, false); // four delivered are not more than four
         assert!(deliver(&mut rate, 4, 5, ms(101)).app_limited);
-        rate.on_send(5, 6, ms(101), 1, 0);
+        rate.on_send(5, 6, ms(101), 1, 0, false);
         assert!(deliver(&mut rate, 5, 6, ms(201)).app_limited);
         assert!(!deliver(&mut rate, 6, 7, ms(202)).app_limited);
     }
@@ -198,7 +217,7 @@ mod tests {
     #[test]
     fn the_newest_segment_by_time_of_sending_counts() {
         let mut rate = ten(1);
-        rate.on_send(0, 0, ms(50), 9, 1); // sent again
+        rate.on_send(0, 0, ms(50), 9, 1, true); // sent again
         rate.on_segment(0, ms(120));
         rate.on_segment(5, ms(120));
         let sample = rate.sample(ms(120), None, 1).unwrap();
@@ -208,11 +227,11 @@ mod tests {
     #[test]
     fn states_survive_the_growth_of_the_ring() {
         let mut rate = RateSampler::default();
-        (0..10).for_each(|seq| rate.on_send(0, seq, ms(seq as u64), seq, 0));
+        (0..10).for_each(|seq| rate.on_send(0, seq, ms(seq as u64), seq, 0, false));
         rate.on_delivered(0, 10, ms(100));
         rate.take_sample();
         for seq in 10..60 {
-            rate.on_send(10, seq, ms(100 + seq as u64), seq - 10, seq as u64);
+            rate.on_send(10, seq, ms(100 + seq as u64), seq - 10, seq as u64, false);
         }
         for seq in 10..60 {
             assert_eq!(rate.sent_state(seq), (seq - 9, seq, false));

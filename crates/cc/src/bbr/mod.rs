@@ -461,7 +461,7 @@ impl Controller for Bbr {
         (self.min_rtt_at, self.phase_began, self.epoch_began) = (now, now, now);
     }
     fn on_handshake(&mut self, event: &Handshake) {
-        let Handshake { now, rtt } = *event;
+        let Handshake { now, rtt: Some(rtt) } = *event else { return };
         (self.min_rtt, self.min_rtt_at) = (Some(rtt), now);
         self.first_pacing(rtt);
     }

@@ -324,7 +324,9 @@ impl Controller for Policy {
     }
     fn on_handshake(&mut self, event: &Handshake) {
         self.forward(|inner| inner.on_handshake(event));
-        self.begin(event.now, event.rtt);
+        if let Some(rtt) = event.rtt {
+            self.begin(event.now, rtt);
+        }
     }
     fn on_ack(&mut self, ack: &Ack) {
         self.cwnd = self.target;

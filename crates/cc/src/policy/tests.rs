@@ -29,7 +29,7 @@ fn acked(ms: u64, rtt_ms: f64, lost_total: u64) -> Ack {
 #[test]
 fn an_interval_is_measured() {
     let mut policy = policy(&text("rate_delta", ""));
-    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
+    policy.on_handshake(&Handshake { now: at(0), rtt: Some(Span::from_seconds(0.1)) });
     assert_eq!(
         (policy.due(), policy.cwnd()),
         (at(100), 25.0),
@@ -56,7 +56,7 @@ fn an_interval_is_measured() {
 #[test]
 fn a_network_decides_once_an_interval() {
     let mut policy = policy(&text("rate_delta", LAYER));
-    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
+    policy.on_handshake(&Handshake { now: at(0), rtt: Some(Span::from_seconds(0.1)) });
     policy.on_ack(&acked(50, 100.0, 0));
     policy.on_timer(at(99));
     assert_eq!(policy.rate, 100.0, "the interval has not ended");
@@ -73,7 +73,7 @@ fn a_network_decides_once_an_interval() {
 #[test]
 fn an_overload_halves_the_rate() {
     let mut policy = policy(&text("rate_delta", LAYER));
-    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
+    policy.on_handshake(&Handshake { now: at(0), rtt: Some(Span::from_seconds(0.1)) });
     policy.on_ack(&acked(50, 100.0, 9));
     policy.on_timer(at(100));
     assert_eq!(policy.rate, 50.0, "nine of ten lost");
@@ -84,7 +84,7 @@ fn an_environment_chooses_the_actions() {
     let file = Arc::new(Plan::read(&text("cwnd_pow2", "")).expect("the file is valid"));
     let mut policy = policy(&text("rate_delta", LAYER));
     policy.open(file, Some(8.0));
-    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
+    policy.on_handshake(&Handshake { now: at(0), rtt: Some(Span::from_seconds(0.1)) });
     assert_eq!((policy.cwnd(), policy.pacing()), (8.0, None));
     policy.observe(at(100));
     policy.act(1.0);
@@ -147,7 +147,7 @@ fn files_with_mistakes_are_refused() {
 fn actions_change_the_window_of_a_controller_that_decides_between_them() {
     let layer = "[[layer]]\nweights = [0.0, 0.0, 0.0, 0.0]\nbias = [1.0]\n";
     let mut policy = policy(&text("cwnd_pow2", layer).replace("kind =", "controller = \"reno\"\nkind ="));
-    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
+    policy.on_handshake(&Handshake { now: at(0), rtt: Some(Span::from_seconds(0.1)) });
     assert_eq!(policy.cwnd(), 10.0);
     policy.on_ack(&acked(50, 100.0, 0));
     assert_eq!((policy.cwnd(), policy.needs().has(Signals::PACING)), (11.0, false), "slow start of Reno");
@@ -162,7 +162,7 @@ fn actions_set_a_parameter() {
     let layer = "[[layer]]\nweights = [0.0, 0.0, 0.0, 0.0]\nbias = [0.2]\n";
     let keys = "controller = \"cubic\"\nparameter = \"beta\"\nkind =";
     let mut policy = policy(&text("parameter", layer).replace("kind =", keys));
-    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
+    policy.on_handshake(&Handshake { now: at(0), rtt: Some(Span::from_seconds(0.1)) });
     policy.on_ack(&acked(50, 100.0, 0));
     policy.on_timer(at(100));
     policy.set_window(100.0);
@@ -174,7 +174,7 @@ fn actions_set_a_parameter() {
 fn the_fraction_of_a_window_is_not_lost() {
     let layer = "[[layer]]\nweights = [0.0, 0.0, 0.0, 0.0]\nbias = [0.01]\n";
     let mut policy = policy(&text("cwnd_pow2", layer).replace("kind =", "controller = \"reno\"\nkind ="));
-    policy.on_handshake(&Handshake { now: at(0), rtt: Span::from_seconds(0.1) });
+    policy.on_handshake(&Handshake { now: at(0), rtt: Some(Span::from_seconds(0.1)) });
     let mut windows = Vec::new();
     for interval in 1..=30 {
         policy.on_ack(&Ack { may_grow: false, ..acked(100 * interval - 50, 100.0, 0) });

@@ -388,7 +388,7 @@ impl Controller for Vivace {
         Signals::PACING.and(Signals::SEGMENT_COUNTS).and(reports)
     }
     fn on_handshake(&mut self, event: &Handshake) {
-        let rtt = event.rtt;
+        let Some(rtt) = event.rtt else { return };
         self.intervals.clear(); // a SYN is in no interval
         self.rtt_min = rtt.seconds().max(1e-6);
         self.rate = FIRST_SEGMENTS * self.segment_bits / self.rtt_min.min(FIRST_RTT) / 1e6;

@@ -7,7 +7,7 @@ use super::table::TableReader;
 use super::tcp::TCP;
 use crate::error::ScenarioError;
 use ::quic::{Config, missing_signal};
-use cc::{FlowInfo, Signals};
+use cc::{Arithmetic, FlowInfo, Signals};
 use transport::Options;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -30,7 +30,7 @@ impl QuicFlow {
             initial_window: self.config.initial_window,
             initial_ssthresh: self.common.initial_ssthresh,
             max_window: if self.common.max_cwnd > 0.0 { self.common.max_cwnd } else { f64::INFINITY },
-            arithmetic: Options::linux().arithmetic(),
+            arithmetic: Arithmetic { rfc_variants: true, ..Options::linux().arithmetic() },
             fine_clock: false,
             packet: self.config.packet,
             abe: self.common.abe,

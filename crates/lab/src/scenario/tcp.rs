@@ -93,8 +93,8 @@ pub(crate) fn missing_option(options: &Options, needs: Signals) -> Option<&'stat
         (Signals::LOSSES, "needs each lost segment: write recovery = \"rack\""),
         (Signals::DELIVERIES, "needs each delivered segment: write recovery = \"rack\""),
     ];
-    let always =
-        Signals::RATE.and(Signals::PACING).and(Signals::TIMER).and(Signals::SENT).and(Signals::FINE_CLOCK);
+    let reports = Signals::RATE.and(Signals::SENT).and(Signals::SAMPLES);
+    let always = reports.and(Signals::PACING).and(Signals::TIMER).and(Signals::FINE_CLOCK);
     let routers = Signals::ROUTER_RATE.and(Signals::ROUTER_FEEDBACK);
     let counts = Signals::SEGMENT_COUNTS.and(Signals::LOSSES).and(Signals::DELIVERIES);
     let per_packet = options.ecn && options.ecn_feedback == EcnFeedback::PerPacket;

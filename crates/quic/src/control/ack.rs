@@ -4,7 +4,7 @@ use super::pending::PendingAck;
 use super::{ControllerState, MIN_WINDOW};
 use crate::config::Pacing;
 use crate::frames::{AckFrame, Space};
-use cc::{Ack, Cause, Controller, EcnResponse, Phase, Signals};
+use cc::{Ack, Cause, Controller, EcnResponse, Phase, Sample, SenderState, Signals};
 use transport::WindowCause;
 use units::{Span, Time};
 
@@ -52,6 +52,13 @@ impl ControllerState {
                 self.credit += bytes;
                 ack.segments = (self.credit / self.packet) as u32;
                 self.credit %= self.packet;
+                let ack = *ack;
+                if self.needs.has(Signals::SAMPLES) {
+                    self.notify_sample(&ack);
+                }
+                if self.phase != Phase::Open && Some(ack.newest) > self.recover {
+                    self.leave_recovery(now);
+                }
             }
             if self.packets.acknowledged() > before {
                 return;
@@ -105,9 +112,6 @@ impl ControllerState {
         // RFC 9002 section 5.1: a sample only if the largest packet number is newly acknowledged.
         let rtt = (top == Some(largest)).then(|| now.since(sent));
         self.sample_rtt(rtt);
-        if self.phase != Phase::Open && Some(number) > self.recover {
-            self.leave_recovery(now);
-        }
         Some(PendingAck {
             now,
             newly,
@@ -119,6 +123,25 @@ impl ControllerState {
             prior,
             lost_before: self.stats.lost_packets,
         })
+    }
+
+    /// Passes the measurements of an ACK to the controller, before anything follows from them.
+    fn notify_sample(&mut self, ack: &PendingAck) {
+        self.controller.on_sample(&Sample {
+            now: ack.now,
+            newly_acked: ack.segments,
+            delivered: ack.segments,
+            rtt: ack.rtt,
+            ece: self.ecn && ack.ce > 0,
+            acked_through: self.largest_acked.unwrap_or(0),
+            next: self.packets.next(),
+            in_flight: self.in_flight().segments,
+            prior_in_flight: ack.prior as f64 / self.packet as f64,
+            since_sent: self.rate.as_ref().and_then(|rate| rate.since_sent()),
+            sacked: 0,
+            phase: self.phase,
+            disorder: false,
+        });
     }
 
     fn sample_rtt(&mut self, rtt: Option<Span>) {
@@ -145,7 +168,7 @@ impl ControllerState {
         let Some(ack) = self.pending.take() else { return };
         let echo = self.ecn && ack.ce > 0;
         if echo && self.controller.ecn_response() == EcnResponse::Reduce {
-            self.reduce(ack.now, Cause::Ecn, Some(ack.newest), Some(ack.newest_sent), ack.prior);
+            self.reduce(ack.now, Cause::Ecn, Some(ack.newest), Some(ack.newest_sent));
         } else if echo {
             self.cause = Some(WindowCause::Ecn); // if the controller reduces its window
         }
@@ -188,6 +211,12 @@ impl ControllerState {
             receiver_time: self.receiver_time.filter(|_| self.needs.has(Signals::RECEIVER_TIME)),
             ece,
             rate,
+            sender: SenderState {
+                srtt: self.srtt.map(Span::from_seconds),
+                min_rtt,
+                ce_total: self.stats.ce_marks,
+                ..SenderState::default()
+            },
             phase: self.phase,
             may_grow: ack.segments > 0 && growing && !ece,
             paced: self.pacing != Pacing::None,
@@ -196,6 +225,9 @@ impl ControllerState {
         });
         if self.controller.limits_application() {
             self.limit_by_application();
+        }
+        if self.controller.reduce_now() && self.phase == Phase::Open {
+            self.reduce(now, Cause::Controller, Some(ack.newest), Some(ack.newest_sent));
         }
         debug_assert!(self.window_bytes() >= (MIN_WINDOW as u64) * self.packet);
     }

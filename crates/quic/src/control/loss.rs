@@ -13,7 +13,6 @@ impl ControllerState {
             return; // an ECN echo, which the ACK frame has shown
         }
         self.stats.loss_events += 1;
-        let prior = self.pending.as_ref().map_or(self.in_flight, |ack| ack.prior);
         self.in_flight = self.in_flight.saturating_sub(bytes);
         let mut lost = std::mem::take(&mut self.lost);
         lost.clear();
@@ -27,7 +26,7 @@ impl ControllerState {
         if persistent {
             self.restart(now, newest);
         } else {
-            self.reduce(now, Cause::FastRetransmit, newest, Some(sent), prior);
+            self.reduce(now, Cause::FastRetransmit, newest, Some(sent));
         }
         self.qlog.state(now, self.phase, &self.controller, self.cause);
         if self.pending.is_none() {
@@ -68,14 +67,7 @@ impl ControllerState {
     }
 
     /// Reduces the window, once per window of data. `prior`: bytes in flight before.
-    pub(super) fn reduce(
-        &mut self,
-        now: Time,
-        cause: Cause,
-        newest: Option<u64>,
-        sent: Option<Time>,
-        prior: u64,
-    ) {
+    pub(super) fn reduce(&mut self, now: Time, cause: Cause, newest: Option<u64>, sent: Option<Time>) {
         if self.reduced_for(newest) {
             if self.phase == Phase::Cwr && cause == Cause::FastRetransmit {
                 self.phase = Phase::Recovery; // the echo has reduced the window for this loss
@@ -83,16 +75,14 @@ impl ControllerState {
             return;
         }
         self.recover = self.packets.next().checked_sub(1);
-        self.phase = if cause == Cause::Ecn { Phase::Cwr } else { Phase::Recovery };
+        self.phase = if cause == Cause::FastRetransmit { Phase::Recovery } else { Phase::Cwr };
         self.stats.cwnd_reductions += 1;
         self.cause = Some(cause.into());
-        let cwnd = self.controller.cwnd().max(1.0);
-        // A handshake does not fill the window: its loss reduces the whole (RFC 9002 appendix B.6).
-        let window = if newest.is_none() { cwnd } else { cwnd.min(prior.div_ceil(self.packet) as f64) };
         self.controller.on_congestion(&Congestion {
             now,
             cause,
-            window,
+            // Not what is in flight: a window that is not used does not grow (RFC 9002 sections 7.3.2 and 7.8, appendix B.6).
+            window: self.controller.cwnd().max(1.0),
             in_flight: self.in_flight().segments,
             segment_sent: sent,
             retransmitted: false,

@@ -264,9 +264,8 @@ impl ControllerState {
     }
     /// The handshake is complete. Its round-trip time is known if no packet of it was sent again.
     pub(crate) fn on_handshake(&mut self, now: Time) {
-        if let Some(rtt) = self.handshake_rtt.filter(|_| self.stats.probe_timeouts == 0) {
-            self.controller.on_handshake(&Handshake { now, rtt });
-        }
+        let rtt = self.handshake_rtt.filter(|_| self.stats.probe_timeouts == 0);
+        self.controller.on_handshake(&Handshake { now, rtt });
     }
     pub(crate) fn on_timer(&mut self, now: Time) {
         self.controller.on_timer(now);
@@ -363,7 +362,7 @@ impl ControllerState {
         self.last_sent = now;
         if let Some(rate) = &mut self.rate {
             let first = self.packets.first() as u32;
-            rate.on_send(first, number as u32, now, before, self.stats.lost_packets);
+            rate.on_send(first, number as u32, now, before, self.stats.lost_packets, false);
         }
         if self.needs.has(Signals::SENT) {
             let in_flight = self.packets.outstanding();

@@ -91,6 +91,7 @@ pub fn controller(name: &str, config: &Config, params: &[(&str, ParamValue)]) ->
             growth: Growth::Counted,
             integer_windows: true,
             reduce_on_every_timeout: false,
+            rfc_variants: false,
         },
         fine_clock: false,
         abe: false,

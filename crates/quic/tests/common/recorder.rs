@@ -19,7 +19,7 @@ pub enum Event {
     Exit(Time),
     Start(TransmitStart),
     Timer(Time),
-    Handshake(Time, Span),
+    Handshake(Time, Option<Span>),
 }
 
 /// The events so far.

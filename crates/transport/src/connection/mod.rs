@@ -19,7 +19,7 @@ use crate::options::{Options, StackProfile};
 use crate::recovery_state::RecoveryState;
 use crate::rtt::RttEstimator;
 use crate::segments::SentSegments;
-use cc::{Ack, AnyController, Controller, Phase, Signals, Timeout};
+use cc::{Ack, AnyController, Controller, Phase, Sample, SenderState, Signals, Timeout};
 use net::Packet;
 pub(crate) use pacer::Pacer;
 pub(crate) use reports::{Reports, Transmission};
@@ -218,6 +218,9 @@ impl Connection {
         self.repeated_timeout = false;
         self.una = to;
         self.next = self.next.max(to);
+        if self.reports.has(Signals::SAMPLES) && self.opened {
+            self.notify_sample(now, packet, progress.acked);
+        }
         if self.phase == Phase::Loss && to > self.recover {
             self.phase = Phase::Open;
         }
@@ -232,6 +235,27 @@ impl Connection {
             context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto());
         }
         progress
+    }
+
+    /// Passes the measurements of an ACK of `acked` new segments to the controller, before anything follows from them.
+    #[cold]
+    pub(crate) fn notify_sample(&mut self, now: Time, packet: &Packet, acked: u32) {
+        let in_flight = f64::from(self.next - self.una);
+        self.controller.on_sample(&Sample {
+            now,
+            newly_acked: acked,
+            delivered: acked,
+            rtt: self.sample.filter(|_| acked > 0),
+            ece: packet.ece && self.options.ecn,
+            acked_through: u64::from(self.una).wrapping_sub(1),
+            next: self.next.into(),
+            in_flight,
+            prior_in_flight: in_flight + f64::from(acked),
+            since_sent: None,
+            sacked: 0,
+            phase: self.phase,
+            disorder: false,
+        });
     }
 
     /// Passes a new ACK outside recovery to the controller. The first one opens the connection.
@@ -336,6 +360,7 @@ fn pass_to_controller<W: FlowContext>(
         receiver_time,
         ece,
         rate: None,
+        sender: SenderState::default(),
         phase,
         may_grow: progress.acked > 0 && phase != Phase::Recovery && !ece,
         paced: s.paced,

@@ -104,7 +104,7 @@ impl Reports {
     pub(crate) fn sent(&mut self, controller: &mut AnyController, t: &Transmission) {
         let [in_flight, with] = t.in_flight;
         if let Some(rate) = &mut self.rate {
-            rate.on_send(t.una, t.seq, t.now, in_flight, t.lost);
+            rate.on_send(t.una, t.seq, t.now, in_flight, t.lost, t.retransmission);
         }
         if self.needs.has(Signals::SENT) {
             let seq = t.seq as u64;
@@ -149,6 +149,21 @@ impl Reports {
         let rate = self.rate.as_mut()?;
         rate.set_delivered(delivered);
         rate.sample(now, min_rtt, lost)
+    }
+
+    /// Segments delivered since the newest segment of the current ACK was sent, if there are rate samples. `delivered`: those
+    /// until now.
+    pub(crate) fn since_sent(&mut self, delivered: u64) -> Option<u64> {
+        let rate = self.rate.as_mut()?;
+        rate.set_delivered(delivered);
+        rate.since_sent()
+    }
+
+    /// The handshake is complete: `delivered` segments, the SYN, are delivered before the first data leaves.
+    pub(crate) fn handshake(&mut self, delivered: u64) {
+        if let Some(rate) = &mut self.rate {
+            rate.set_delivered(delivered);
+        }
     }
 
     /// The application limits the sender: samples count as such until what is in flight is delivered.

@@ -22,6 +22,7 @@ use crate::blocks::AckOptions;
 use crate::connection::Connection;
 use crate::context::FlowContext;
 use crate::recovery_state::RecoveryState;
+use cc::Signals;
 use net::Packet;
 
 /// Number of duplicate ACKs that indicates a loss.
@@ -122,6 +123,12 @@ impl Connection {
         packet: &Packet,
         options: &AckOptions,
     ) {
+        if self.reports.has(Signals::SAMPLES)
+            && packet.seq == self.una
+            && !matches!(self.recovery_state, RecoveryState::Rack(_))
+        {
+            self.notify_sample(context.now(), packet, 0);
+        }
         dispatch!(self, Recovery => Recovery::on_ack(self, context, packet, options));
     }
 

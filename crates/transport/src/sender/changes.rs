@@ -43,7 +43,7 @@ impl Sender {
             controller.set_window(cwnd);
             controller.set_ssthresh(ssthresh);
             if let Some(rtt) = self.connection.recovery_state.min_rtt() {
-                controller.on_handshake(&Handshake { now: context.now(), rtt });
+                controller.on_handshake(&Handshake { now: context.now(), rtt: Some(rtt) });
             }
         }
         let needs = controller.needs();

@@ -243,10 +243,9 @@ impl Rack {
         self.timeouts = 0;
         self.state = State::Open;
         self.timer.disarm();
+        s.reports.handshake(self.board.segments.delivered);
         s.open();
-        if let Some(rtt) = rtt {
-            s.controller.on_handshake(&cc::Handshake { now, rtt });
-        }
+        s.controller.on_handshake(&cc::Handshake { now, rtt });
         // The first window of data begins.
         self.validation.window_use = WindowUse { full_at: now, ..WindowUse::default() };
         self.high_seq = self.board.segments.una;

@@ -7,6 +7,8 @@
 
 mod acknowledge;
 mod detection;
+#[cfg(test)]
+mod events;
 mod reduction;
 mod send;
 mod states;
@@ -19,7 +21,7 @@ use crate::context::FlowContext;
 use crate::recovery::LossRecovery;
 use crate::recovery_state::RecoveryState;
 use crate::recovery_state::rack::{Probe, Rack, Reordering, Scoreboard, State};
-use cc::{Ack, Controller, EcnResponse};
+use cc::{Ack, Controller, EcnResponse, Sample, SenderState, Signals};
 use net::Packet;
 use units::{Span, Time};
 
@@ -172,6 +174,9 @@ impl Rack {
             self.notify(s, packet, &a);
             return;
         }
+        if s.reports.has(Signals::SAMPLES) {
+            self.notify_sample(s, packet, &a);
+        }
         self.board.adapt_reordering_window(s, &a);
         if !old && self.probe.is_some() {
             self.check_probe(s, &a, packet.seq);
@@ -179,8 +184,9 @@ impl Rack {
         let dubious = a.sacked || a.dsack || a.ece || a.duplicate || self.state != State::Open;
         let resend = if dubious { self.change_state(s, context, &mut a) } else { Resend::Nothing };
         self.rearm = a.rearm;
+        let reducing = self.state.reducing();
         self.notify(s, packet, &a);
-        if !old && self.state.reducing() {
+        if !old && reducing {
             let lost = self.board.segments.lost > a.prior_lost;
             let delivered = (self.board.segments.delivered - a.prior_delivered) as u32;
             self.reduce(s, delivered, lost, a.advanced);
@@ -188,11 +194,36 @@ impl Rack {
         self.resend(s, context, resend);
     }
 
+    /// Passes the measurements of the ACK to the controller, before anything follows from them.
+    #[cold]
+    fn notify_sample(&mut self, s: &mut Connection, packet: &Packet, a: &Arrival) {
+        let segments = &self.board.segments;
+        let sample = Sample {
+            now: a.now,
+            newly_acked: segments.una - a.prior_una,
+            delivered: (segments.delivered - a.prior_delivered) as u32,
+            rtt: a.rtt,
+            ece: packet.ece && s.options.ecn,
+            acked_through: (segments.una as u64).wrapping_sub(1),
+            next: segments.next as u64,
+            in_flight: segments.in_flight() as f64,
+            prior_in_flight: a.prior_in_flight as f64,
+            since_sent: s.reports.since_sent(segments.delivered),
+            sacked: segments.sacked_out,
+            phase: self.state.phase(),
+            disorder: self.state == State::Disorder,
+        };
+        s.controller.on_sample(&sample);
+    }
+
     /// Notifies the controller of the ACK.
     fn notify(&mut self, s: &mut Connection, packet: &Packet, a: &Arrival) {
         self.board.notify_losses(s, a.now); // before anything is retransmitted
         let segments = &self.board.segments;
         let delivered = (segments.delivered - a.prior_delivered) as u32;
+        if packet.ece && s.options.ecn {
+            self.board.ce_total += u64::from(delivered);
+        }
         let progress = a.advanced || self.board.reordering.degree() > Reordering::LEAST && a.sacked;
         s.sample = a.rtt;
         if let Some(rtt) = a.rtt {
@@ -220,6 +251,15 @@ impl Rack {
             receiver_time: s.reports.receiver_time(&s.options, packet),
             ece: packet.ece && s.options.ecn,
             rate,
+            sender: SenderState {
+                srtt: s.rtt.smoothed(&s.options),
+                min_rtt: self.board.min_rtt.map(|(rtt, _)| rtt),
+                sacked: segments.sacked_out,
+                lost_out: segments.lost_out,
+                retransmitted_out: segments.retrans_out,
+                ce_total: self.board.ce_total,
+                disorder: self.state == State::Disorder,
+            },
             phase: self.state.phase(),
             may_grow: progress && !self.state.reducing(),
             paced: s.paced,
@@ -229,6 +269,9 @@ impl Rack {
         s.controller.on_ack(&ack);
         if s.controller.limits_application() {
             s.reports.application_limits(segments.in_flight());
+        }
+        if s.controller.reduce_now() && self.state < State::Cwr {
+            self.reduce_for_controller(s, a.now);
         }
     }
 }

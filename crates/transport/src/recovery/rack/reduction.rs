@@ -8,6 +8,9 @@ use crate::recovery_state::rack::{Rack, State};
 use cc::{Cause, Congestion, Controller};
 use units::Time;
 
+/// The longest wait of a window of one segment is this power of two times the timeout.
+const MOST_DOUBLINGS: u32 = 6;
+
 /// The threshold that a later undo restores.
 pub(super) fn threshold_to_restore(state: State, s: &Connection) -> f64 {
     let (ssthresh, cwnd) = (s.controller.ssthresh(), s.cwnd());
@@ -80,10 +83,34 @@ impl Rack {
     pub(super) fn enter_cwr(&mut self, s: &mut Connection, now: Time) {
         self.undo.prior_ssthresh = 0.0;
         if self.state < State::Cwr {
-            self.undo.marker = None;
-            self.begin_reduction(s, now, Cause::Ecn);
-            self.state = State::Cwr;
+            self.hold_at_one(s, now);
+            self.reduce_once(s, now, Cause::Ecn);
         }
+    }
+
+    /// An echo of a window of one segment, which cannot be halved: the next segment waits for a timeout, which doubles with each
+    /// such echo in a row (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
+    fn hold_at_one(&mut self, s: &Connection, now: Time) {
+        if s.cwnd() > 1 {
+            self.echoes_at_one = 0;
+            return;
+        }
+        self.held_until = now + s.rtt.rto() * (1 << self.echoes_at_one.min(MOST_DOUBLINGS));
+        self.echoes_at_one += 1;
+    }
+
+    /// Begins a reduction that the controller asks for.
+    #[cold]
+    pub(super) fn reduce_for_controller(&mut self, s: &mut Connection, now: Time) {
+        self.undo.prior_ssthresh = 0.0;
+        self.reduce_once(s, now, Cause::Controller);
+    }
+
+    /// Begins a reduction without a loss, which nothing undoes.
+    fn reduce_once(&mut self, s: &mut Connection, now: Time, cause: Cause) {
+        self.undo.marker = None;
+        self.begin_reduction(s, now, cause);
+        self.state = State::Cwr;
     }
 
     /// The window of one ACK during a reduction.

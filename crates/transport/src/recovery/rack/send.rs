@@ -2,7 +2,7 @@
 
 use super::Resend;
 use crate::connection::{Connection, Transmission};
-use crate::context::FlowContext;
+use crate::context::{FlowContext, FlowTimer};
 use crate::recovery_state::rack::{Rack, Scoreboard, Segments, State};
 use units::Time;
 
@@ -58,6 +58,10 @@ impl Rack {
     /// Sends new data while the window exceeds what is in flight.
     pub(super) fn send_new<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
         if self.board.segments.next >= s.limit {
+            return;
+        }
+        if self.held_until > context.now() {
+            context.set_timer(FlowTimer::Pace, self.held_until);
             return;
         }
         let none_outstanding = self.board.segments.packets_out() == 0;

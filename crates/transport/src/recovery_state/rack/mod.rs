@@ -113,6 +113,8 @@ pub(crate) struct Scoreboard {
     pub(crate) min_rtt: Option<(Span, Time)>,
     /// Segments reported as duplicates.
     pub(crate) dsacks: u64,
+    /// Segments that ACKs with an ECN echo delivered.
+    pub(crate) ce_total: u64,
     /// Reused memory for the newly reported parts of SACK blocks.
     pub(crate) parts: Vec<Block>,
 }
@@ -156,6 +158,9 @@ pub(crate) struct Rack {
     pub(crate) rearm: bool,
     pub(crate) validation: WindowValidation,
     pub(crate) last_sent: Time,
+    /// ECN echoes of a window of one segment in a row, and until when they hold the next segment.
+    pub(crate) echoes_at_one: u32,
+    pub(crate) held_until: Time,
 }
 
 impl Rack {
@@ -179,6 +184,8 @@ impl Rack {
                 pipe_ack: (options.validation == Validation::Rfc7661).then(Box::default),
             },
             last_sent: Time::ZERO,
+            echoes_at_one: 0,
+            held_until: Time::ZERO,
         }
     }
 
