@@ -14,7 +14,7 @@ use crate::descriptor::{Descriptor, Family, Status};
 use crate::parameters::{Params, choice};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
-use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
+use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Sample, Signals, Timeout};
 use params::Key;
 use units::Time;
 
@@ -186,10 +186,13 @@ impl Search {
     /// Window growth for an ACK of `packets` packets, in steps of `step` segments.
     pub fn grow(&mut self, packets: u64, step: u64) -> u64 {
         if self.current {
-            self.credit += packets;
-            let steps = self.credit / self.count.max(1);
-            self.credit -= steps * self.count.max(1);
-            return steps * step;
+            let count = self.count.max(1);
+            // A count that has fallen below the credit pays one step, whatever the credit was.
+            let due = self.credit >= count;
+            self.credit = if due { packets } else { self.credit + packets };
+            let steps = self.credit / count;
+            self.credit -= steps * count;
+            return (u64::from(due) + steps) * step;
         }
         if self.credit >= self.count {
             self.credit = 0;
@@ -211,9 +214,17 @@ impl Search {
         if cwnd <= LOW_WINDOW { (cwnd / 2).max(2) } else { (cwnd * KEPT / WHOLE).max(2) }
     }
 
-    /// Resets the search at a timeout. The estimate of packets per ACK remains.
+    /// Resets the search at a timeout. The estimate of packets per ACK remains in Linux 2.6.22.
     pub fn reset(&mut self) {
         (self.last_max, self.last_cwnd, self.last_ms, self.count) = (0, 0, 0, 0);
+        if self.current {
+            (self.delayed, self.mean) = (32, 2.0);
+        }
+    }
+
+    /// Whether growth counts segments as in later kernels.
+    pub fn is_current(&self) -> bool {
+        self.current
     }
 }
 
@@ -298,6 +309,9 @@ impl Bic {
             None => self.search.reduce(self.window.cwnd as u64) as f64,
         };
         self.window.set(self.window.ssthresh);
+        if self.search.is_current() {
+            self.search.forget_credit();
+        }
     }
 }
 
@@ -306,11 +320,30 @@ impl Controller for Bic {
         self.search.open(now);
     }
 
+    fn needs(&self) -> Signals {
+        if self.search.is_current() { Signals::SAMPLES } else { Signals::NONE }
+    }
+
+    fn on_sample(&mut self, sample: &Sample) {
+        if sample.phase == crate::Phase::Open && !sample.disorder && self.search.is_current() {
+            self.search.acked(sample.newly_acked);
+        }
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.newly_acked > 0 && ack.phase == crate::Phase::Open {
+        if ack.newly_acked > 0 && ack.phase == crate::Phase::Open && !self.search.is_current() {
             self.search.acked(ack.newly_acked);
         }
         if !self.window.on_ack(ack) {
+            return;
+        }
+        if self.search.is_current() && self.published.is_none() {
+            let left = self.window.slow_start_step(ack);
+            if left > 0.0 {
+                self.search.update(ack.now, self.window.cwnd as u64, B);
+                let step = self.search.grow(left as u64, 1);
+                self.window.set(self.window.cwnd + step as f64);
+            }
             return;
         }
         let cwnd = self.window.cwnd;

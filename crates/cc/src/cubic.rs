@@ -12,7 +12,7 @@ use crate::estimators::Smoothed;
 use crate::parameters::{Params, choice, number, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
-use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Growth, Timeout, TransmitStart};
+use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Growth, Sample, Signals, Timeout, TransmitStart};
 use units::{Segments, Time};
 
 /// RFC 8511: the part of the window that remains after an ECN echo, in 1/1024.
@@ -35,6 +35,10 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// The state of `arithmetic = "linux"`, which then replaces that of the RFC.
     linux: Option<Box<CubicLinux>>,
+    /// The round-trip sample of this ACK does not count: it came too soon after a loss (Linux).
+    discarded: bool,
+    /// When the last ACK arrived.
+    last_ack: Option<Time>,
 }
 
 /// One congestion avoidance epoch.
@@ -93,7 +97,7 @@ impl Algorithm for Cubic {
             choice!(
                 "arithmetic",
                 ["profile", "rfc9438", "linux"],
-                "real numbers as in RFC 9438, or the integers of Linux; `profile`: those of the profile"
+                "real numbers as in RFC 9438, or the integers of Linux; `profile`: `linux` in the profile linux, otherwise `rfc9438`"
             ),
             number(
                 "hz",
@@ -112,11 +116,13 @@ impl Algorithm for Cubic {
             other => other,
         };
         let linux = match params.choice("arithmetic") {
-            "profile" => linux_profile,
+            "profile" => linux_profile && !flow.arithmetic.rfc_variants,
             other => other == "linux",
         };
         Cubic {
             linux: linux.then(|| Box::new(CubicLinux::new(constants(params)))),
+            discarded: false,
+            last_ack: None,
             c: params.number("c"),
             beta: params.number("beta"),
             fast_convergence: params.switch("fast_convergence"),
@@ -198,22 +204,30 @@ impl Cubic {
 }
 
 impl Controller for Cubic {
+    fn needs(&self) -> Signals {
+        if self.linux.is_some() { Signals::SAMPLES } else { Signals::NONE }
+    }
     fn on_open(&mut self, now: Time) {
         if let Some(linux) = &mut self.linux {
             linux.on_open(now);
         }
     }
-    fn on_ack(&mut self, ack: &Ack) {
-        let mut counts = true;
-        if let Some(rtt) = ack.rtt {
-            match &mut self.linux {
-                Some(linux) => counts = linux.on_rtt(ack.now, rtt),
-                None => {
-                    self.srtt.update(rtt.seconds());
-                }
-            }
+    fn on_sample(&mut self, sample: &Sample) {
+        if let (Some(linux), Some(rtt)) = (&mut self.linux, sample.rtt) {
+            self.discarded = !linux.on_rtt(sample.now, rtt);
         }
+    }
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt.filter(|_| self.linux.is_none()) {
+            self.srtt.update(rtt.seconds());
+        }
+        let counts = !std::mem::take(&mut self.discarded);
+        let last = self.last_ack.replace(ack.now);
         if !self.window.on_ack_with(ack, counts) {
+            // Section 4.2: the time in which application or receiver limit the sender is not on the curve.
+            if let (true, Some(last), Some(epoch)) = (ack.may_grow, last, &mut self.epoch) {
+                epoch.start = (epoch.start + ack.now.since(last)).min(ack.now);
+            }
             return;
         }
         let left = self.window.slow_start_step(ack);
@@ -240,6 +254,10 @@ impl Controller for Cubic {
         // RFC 8511: beta is 0.85 for an ECN echo, if enabled.
         let keep = if self.abe && event.cause == Cause::Ecn { 0.85 } else { self.beta };
         self.window.reduce(event.window, keep);
+        if event.cause == Cause::Ecn {
+            // Section 4.6: echoes reduce the window to one segment, losses to two.
+            self.window.cwnd = (event.window * keep).floor().max(1.0);
+        }
     }
     fn on_rto(&mut self, event: &Timeout) {
         if let Some(linux) = &mut self.linux {
@@ -265,6 +283,7 @@ impl Controller for Cubic {
         } else if let Some(epoch) = &mut self.epoch {
             // Section 5.8: the curve continues where it was before the idle time.
             epoch.start = (epoch.start + event.idle).min(event.now);
+            self.last_ack = Some(event.now);
         }
     }
     impl_window_accessors!(window);

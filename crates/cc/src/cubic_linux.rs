@@ -174,7 +174,9 @@ impl CubicLinux {
 
     /// Transmission starts again after `idle`: the epoch moves by the idle time.
     pub fn on_transmit_start(&mut self, now: Time, idle: Span) {
-        let (now, idle) = (self.jiffies(now), self.jiffies(self.opened + idle));
+        let last_sent = Time::from_ps(now.ps().saturating_sub(idle.ps())).max(self.opened);
+        let (now, last_sent) = (self.jiffies(now), self.jiffies(last_sent));
+        let idle = now - last_sent;
         if let Some(epoch) = &mut self.epoch
             && idle > 0
         {

@@ -1,18 +1,30 @@
 //! DCTCP (RFC 8257): Reno that reduces its window in proportion to the fraction of marked segments.
 //!
-//! Difference from Linux: the window falls at once, not ACK by ACK. Status: draft.
+//! Variants: `rfc8257` (default) reduces the window at once; `linux` counts alpha in 1/1024 and lets the transport reduce the
+//! window ACK by ACK (linux/dctcp.rs). Status: checked (`linux`, equal to the module of Linux).
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MarkFraction;
-use crate::parameters::{Params, number};
+use crate::linux::{self, Linux};
+use crate::parameters::{Params, choice, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, EcnResponse, FlowInfo, Signals, Timeout};
 use params::Key;
 
-/// Data center TCP.
+controller_variants! {
+    /// Data center TCP.
+    Dctcp {
+        /// As in RFC 8257.
+        Rfc(Fraction),
+        /// The module of Linux.
+        Linux(Linux<linux::Dctcp>),
+    }
+}
+
+/// DCTCP by the rules of RFC 8257.
 #[derive(Clone, Debug)]
-pub struct Dctcp {
+pub struct Fraction {
     window: Window,
     fraction: MarkFraction,
     /// The observation window ends, and the next reduction is permitted, when these segments are acknowledged.
@@ -33,23 +45,34 @@ impl Algorithm for Dctcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "dctcp",
         summary: "data center TCP: reduces the window by half of the fraction of marked segments",
-        source: "RFC 8257 (2017)",
+        source: "RFC 8257 (2017); variant of Linux",
         family: Family::DataCentre,
-        status: Status::Draft,
-        params: &[GAIN, crate::slow_start::PARAM],
+        status: Status::Checked,
+        params: &[
+            GAIN,
+            crate::slow_start::PARAM,
+            choice!(
+                "variant",
+                ["rfc8257", "linux"],
+                "whether the window falls at once, or ACK by ACK with the integers of Linux, whose gain is 1/16"
+            ),
+        ],
         probes: &["alpha"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Dctcp {
-        Dctcp {
+        if params.choice("variant") == "linux" {
+            return Dctcp::Linux(Linux::new(linux::Dctcp::new(), params, flow));
+        }
+        Dctcp::Rfc(Fraction {
             window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
             fraction: MarkFraction::new(params.number("gain")),
             window_end: 0,
             reduced_until: 0,
-        }
+        })
     }
 }
 
-impl Controller for Dctcp {
+impl Controller for Fraction {
     fn needs(&self) -> Signals {
         Signals::ECN_PER_PACKET
     }
@@ -103,6 +126,8 @@ mod tests {
             dctcp.on_ack(&Ack { acked_through: 110 * window, next: 110 * window + 1, ..ack(5) });
             dctcp.on_ack(&Ack { ece: true, acked_through: 110 * window, next: 110 * window + 1, ..ack(5) });
         }
-        assert!((dctcp.fraction.alpha() - 0.5).abs() < 0.1, "{}", dctcp.fraction.alpha());
+        let mut alpha = [f64::NAN];
+        dctcp.probe(&mut alpha);
+        assert!((alpha[0] - 0.5).abs() < 0.1, "{alpha:?}");
     }
 }

@@ -3,18 +3,32 @@
 //!
 //! `a(w)` and `b(w)` follow the equations of the RFC. `p(w)` is a straight line between (38, 1e-3) and (83000, 1e-7)
 //! on logarithmic scales. Up to 38 segments the algorithm is Reno. Limited slow start (RFC 3742) is not included.
-//! Status: draft.
+//!
+//! Variants: `paper` as above; `linux` counts ACKs, takes b(w) from a table, and reduces by b(w) at a timeout too
+//! (linux/highspeed.rs); `profile`: `linux` in the profile linux and over QUIC, otherwise `paper`. Status: checked (`linux`, equal
+//! to the module of Linux).
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Response;
+use crate::linux::{HighSpeed, Linux};
 use crate::parameters::{Params, number};
 use crate::slow_start::SlowStart;
-use crate::window::{Window, impl_window_accessors};
+use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 
-/// Increase and decrease that depend on the window.
+controller_variants! {
+    /// Increase and decrease that depend on the window.
+    Hstcp {
+        /// The equations of the RFC.
+        Paper(Equations),
+        /// The module of Linux.
+        Linux(Linux<HighSpeed>),
+    }
+}
+
+/// HighSpeed TCP by the equations of the RFC.
 #[derive(Clone, Debug)]
-pub struct Hstcp {
+pub struct Equations {
     window: Window,
     response: Response,
 }
@@ -23,11 +37,12 @@ impl Algorithm for Hstcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "hstcp",
         summary: "above a low window, increase and decrease depend on the window",
-        source: "RFC 3649 (2003)",
+        source: "RFC 3649 (2003); variant of Linux",
         family: Family::Loss,
-        status: Status::Draft,
+        status: Status::Checked,
         params: &[
             crate::slow_start::PARAM,
+            VARIANT,
             number("low_window", "38", [1.0, 1e6], "segments", "up to this window the algorithm is Reno"),
             number("high_window", "83000", [2.0, 1e9], "segments", "the window at the lowest loss rate"),
             number("low_p", "1e-3", [1e-9, 0.5], "", "loss rate at the low window (ns-2 has 1.5/38^2)"),
@@ -56,16 +71,19 @@ impl Algorithm for Hstcp {
         Err(crate::ParamError { name: "high_window".into(), reason: Some(reason.into()) })
     }
     fn new(params: &Params, flow: &FlowInfo) -> Hstcp {
+        if linux_variant(params, flow) {
+            return Hstcp::Linux(Linux::new(HighSpeed::default(), params, flow));
+        }
         let [low, high, low_p, high_p, least] =
             ["low_window", "high_window", "low_p", "high_p", "high_decrease"].map(|key| params.number(key));
-        Hstcp {
+        Hstcp::Paper(Equations {
             window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
             response: Response::new(low, high, low_p, high_p, least),
-        }
+        })
     }
 }
 
-impl Controller for Hstcp {
+impl Controller for Equations {
     fn on_ack(&mut self, ack: &Ack) {
         if !self.window.on_ack(ack) {
             return;

@@ -5,13 +5,15 @@
 //! `1 + 10 (d - 1) + ((d - 1)/2)^2`; `beta = RTTmin/RTTmax` within [0.5, 0.8], and 0.5 if the throughput changed by more than a
 //! fifth. Variants (docs/specs/controllers-2.md section 6):
 //! - `paper`: real numbers, alpha for each ACK; after an idle time the window can grow fast, since the time counts on;
-//! - `linux`: alpha and beta in 1/128, times in jiffies of 1 ms, at most one segment for each ACK, alpha anew only then.
+//! - `linux`: alpha and beta in 1/128, times in jiffies of 1 ms, at most one segment for each ACK, alpha anew only then
+//!   (linux/htcp.rs).
 //!
-//! Differences: a sample raises RTTmax by at most 20 ms, Linux takes no sample above that; Linux needs one more congestion event
-//! with a steady throughput before it adapts beta; the scaled `f` is at least 1 in both variants, as in Linux. Status: draft.
+//! Differences of `paper`: a sample raises RTTmax by at most 20 ms; the scaled `f` is at least 1, as in Linux. Status: checked
+//! (`linux`, equal to the module of Linux).
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MinRtt;
+use crate::linux::{self, Linux};
 use crate::parameters::{Params, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
@@ -28,14 +30,21 @@ const SHORT: Span = Span::from_ms(10);
 const RISE: Span = Span::from_ms(20);
 /// Relative change of the throughput beyond which beta is 0.5.
 const CHANGE: f64 = 0.2;
-/// Linux's one in alpha and beta.
-const ONE: f64 = 128.0;
 
-/// Growth that depends on the time since the last congestion event.
+controller_variants! {
+    /// Growth that depends on the time since the last congestion event.
+    Htcp {
+        /// The formulas of the paper.
+        Paper(Formulas),
+        /// The module of Linux.
+        Linux(Linux<linux::Htcp>),
+    }
+}
+
+/// H-TCP by the formulas of the paper.
 #[derive(Clone, Debug)]
-pub struct Htcp {
+pub struct Formulas {
     window: Window,
-    linux: bool,
     scaling: bool,
     /// The end of the last congestion event.
     since: Time,
@@ -45,8 +54,6 @@ pub struct Htcp {
     beta: f64,
     /// The last growth, segments a round trip.
     alpha: f64,
-    /// Variant `linux`: segments that were acknowledged since the window grew.
-    counted: f64,
     throughput: Throughput,
     /// What a spurious reduction restores.
     before: Option<(Time, Span, Option<f64>)>,
@@ -68,30 +75,13 @@ fn growth(s: f64) -> f64 {
     1.0 + 10.0 * d + (d / 2.0) * (d / 2.0)
 }
 
-/// alpha of Linux in 1/128, for a time since the congestion event and a smallest round-trip time in ms; zero for none.
-fn alpha_linux(ms: u64, beta128: u64, rtt_ms: u64) -> u64 {
-    let mut factor = 1;
-    if ms > 1000 {
-        let d = ms - 1000;
-        factor = 1 + (10 * d + (d / 2) * (d / 2) / 1000) / 1000;
-    }
-    if rtt_ms > 0 {
-        let scale = (8000 / (10 * rtt_ms)).clamp(4, 80);
-        factor = (factor * 8 / scale).max(1);
-    }
-    match 2 * factor * (128 - beta128) {
-        0 => 128,
-        alpha => alpha,
-    }
-}
-
 impl Algorithm for Htcp {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "htcp",
         summary: "grows faster the longer the last loss is ago; a loss takes what the buffer held",
         source: "Leith and Shorten, PFLDnet 2004; draft-leith-tcp-htcp; variant of Linux",
         family: Family::Loss,
-        status: Status::Draft,
+        status: Status::Checked,
         params: &[
             crate::slow_start::PARAM,
             VARIANT,
@@ -100,9 +90,12 @@ impl Algorithm for Htcp {
         probes: &["alpha", "beta"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Htcp {
-        Htcp {
+        if linux_variant(params, flow) {
+            let module = linux::Htcp::new(params.switch("rtt_scaling"));
+            return Htcp::Linux(Linux::new(module, params, flow));
+        }
+        Htcp::Paper(Formulas {
             window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
-            linux: linux_variant(params, flow),
             scaling: params.switch("rtt_scaling"),
             since: Time::ZERO,
             recovering: false,
@@ -110,10 +103,9 @@ impl Algorithm for Htcp {
             longest: Span::ZERO,
             beta: BETA[0],
             alpha: 1.0,
-            counted: 0.0,
             throughput: Throughput::default(),
             before: None,
-        }
+        })
     }
 }
 
@@ -146,16 +138,10 @@ impl Throughput {
     }
 }
 
-impl Htcp {
+impl Formulas {
     /// Segments by which the window grows in a round trip.
     fn growth_at(&self, now: Time) -> f64 {
         let (time, rtt) = (now.since(self.since), self.least.get().unwrap_or(Span::ZERO));
-        if self.linux {
-            let ms = |span: Span| span.ps() / Span::from_ms(1).ps();
-            return alpha_linux(ms(time), (self.beta * ONE) as u64, if self.scaling { ms(rtt) } else { 0 })
-                as f64
-                / ONE;
-        }
         let scale =
             if self.scaling && rtt > Span::ZERO { (rtt.seconds() / 0.1).clamp(0.1, 2.0) } else { 1.0 };
         2.0 * (1.0 - self.beta) * (growth(time.seconds()) * scale).max(1.0)
@@ -172,16 +158,13 @@ impl Htcp {
             true => (least.seconds() / self.longest.seconds()).clamp(BETA[0], BETA[1]),
             false => BETA[0],
         };
-        if self.linux {
-            self.beta = (self.beta * ONE).floor() / ONE;
-        }
         if self.longest > least {
             self.longest = least + (self.longest - least).part(0.95);
         }
     }
 }
 
-impl Controller for Htcp {
+impl Controller for Formulas {
     fn on_open(&mut self, now: Time) {
         (self.since, self.throughput.began) = (now, now);
     }
@@ -204,16 +187,8 @@ impl Controller for Htcp {
         if left <= 0.0 {
             return;
         }
-        if !self.linux {
-            self.alpha = self.growth_at(ack.now);
-            self.window.additive_step(left * self.alpha);
-        } else if self.counted * self.alpha >= self.window.cwnd {
-            // One segment at most for each ACK, and alpha anew.
-            self.window.set(self.window.cwnd + 1.0);
-            (self.counted, self.alpha) = (0.0, self.growth_at(ack.now));
-        } else {
-            self.counted += left;
-        }
+        self.alpha = self.growth_at(ack.now);
+        self.window.additive_step(left * self.alpha);
     }
     fn on_congestion(&mut self, event: &Congestion) {
         self.congestion(event.now);
@@ -240,19 +215,20 @@ impl Controller for Htcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{congestion, linux_flow, ns2_flow};
+    use crate::testing::{congestion, ns2_flow};
 
-    fn htcp(flow: &FlowInfo) -> Htcp {
-        Htcp::new(&Params::new(Htcp::DESCRIPTOR.params, []).unwrap(), flow)
+    fn htcp() -> Formulas {
+        let params = Params::new(Htcp::DESCRIPTOR.params, []).unwrap();
+        let Htcp::Paper(formulas) = Htcp::new(&params, &ns2_flow(100.0, 2.0)) else {
+            panic!("the profile ns2 has the variant of the paper");
+        };
+        formulas
     }
 
     #[test]
     fn published_growth() {
         assert_eq!([0.5, 2.0, 5.0].map(growth), [1.0, 11.25, 45.0]);
-        assert_eq!([500, 2000, 5000].map(|ms| alpha_linux(ms, 64, 0)), [128, 1408, 5760]);
-        assert_eq!([50, 100, 200].map(|rtt| alpha_linux(5000, 64, rtt)), [2816, 5760, 11520]);
-        assert_eq!(alpha_linux(2000, 102, 100), 572);
-        let mut controller = htcp(&ns2_flow(100.0, 2.0));
+        let mut controller = htcp();
         controller.beta = 0.8;
         controller.scaling = false;
         assert!((controller.growth_at(Time::ZERO + Span::from_seconds(2.0)) - 4.5).abs() < 1e-12);
@@ -260,7 +236,7 @@ mod tests {
 
     #[test]
     fn beta_follows_the_buffer_and_the_throughput() {
-        let mut controller = htcp(&ns2_flow(100.0, 2.0));
+        let mut controller = htcp();
         controller.least.update(Span::from_ms(100));
         for (longest, last, now, beta) in
             [(150, 110.0, 100.0, 2.0 / 3.0), (150, 130.0, 100.0, 0.5), (110, 100.0, 100.0, 0.8)]
@@ -270,8 +246,5 @@ mod tests {
             controller.on_congestion(&congestion(100.0));
             assert!((controller.beta - beta).abs() < 1e-9, "{longest} {last}");
         }
-        let mut controller = htcp(&linux_flow(100.0, 2.0));
-        controller.on_congestion(&congestion(100.0)); // the first event
-        assert_eq!(controller.cwnd(), 50.0);
     }
 }

@@ -1,19 +1,32 @@
 //! Hybla. Caini and Firrincieli, Int. J. Satell. Commun. Network. 22 (2004): a flow with a long round-trip time grows
 //! its rate as fast as a flow with 25 ms.
 //!
-//! Formulas, interpretations and test vectors: docs/hybla.md. Status: draft.
+//! Formulas, interpretations and test vectors: docs/hybla.md. Variants: `paper`; `linux` has rho in eighths, a first window of
+//! rho segments, growth for each ACK, and is Reno outside the state Open (linux/hybla.rs); `profile`: `linux` in the profile
+//! linux and over QUIC, otherwise `paper`. Status: checked (`linux`, equal to the module of Linux).
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::detmath::exp;
 use crate::estimators::{MinRtt, Smoothed};
+use crate::linux::{self, Linux};
 use crate::parameters::{Params, choice, number};
 use crate::slow_start::SlowStart;
-use crate::window::{Window, impl_window_accessors};
+use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 
-/// Growth in proportion to the round-trip time.
+controller_variants! {
+    /// Growth in proportion to the round-trip time.
+    Hybla {
+        /// The formulas of the paper.
+        Paper(Formulas),
+        /// The module of Linux.
+        Linux(Linux<linux::Hybla>),
+    }
+}
+
+/// Hybla by the formulas of the paper.
 #[derive(Clone, Debug)]
-pub struct Hybla {
+pub struct Formulas {
     window: Window,
     rtt0: f64,
     rho_max: f64,
@@ -25,29 +38,34 @@ impl Algorithm for Hybla {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "hybla",
         summary: "a flow with a long round-trip time grows as fast as one with the reference round-trip time",
-        source: "Caini and Firrincieli 2004",
+        source: "Caini and Firrincieli 2004; variant of Linux",
         family: Family::Loss,
-        status: Status::Draft,
+        status: Status::Checked,
         params: &[
             crate::slow_start::PARAM,
+            VARIANT,
             number("rtt0", "0.025", [0.001, 10.0], "s", "the reference round-trip time (25 ms in the paper)"),
-            choice!("rtt", ["min", "smoothed"], "which round-trip time is compared with it"),
-            number("rho_max", "16", [1.0, 64.0], "", "bound of the exponent in slow start (Linux)"),
+            choice!("rtt", ["min", "smoothed"], "which round-trip time is compared with it (variant paper)"),
+            number("rho_max", "16", [1.0, 64.0], "", "bound of the exponent in slow start (variant paper)"),
         ],
         probes: &["rho"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Hybla {
-        Hybla {
+        if linux_variant(params, flow) {
+            let module = linux::Hybla::new(params.number("rtt0"));
+            return Hybla::Linux(Linux::new(module, params, flow));
+        }
+        Hybla::Paper(Formulas {
             window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
             rtt0: params.number("rtt0"),
             rho_max: params.number("rho_max"),
             smoothed: (params.choice("rtt") == "smoothed").then(|| Smoothed::new(0.125)),
             rtt_min: MinRtt::default(),
-        }
+        })
     }
 }
 
-impl Hybla {
+impl Formulas {
     /// rho: the ratio of the round-trip time to the reference round-trip time, at least 1.
     fn rho(&self) -> f64 {
         let rtt = match &self.smoothed {
@@ -58,7 +76,7 @@ impl Hybla {
     }
 }
 
-impl Controller for Hybla {
+impl Controller for Formulas {
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
             self.rtt_min.update(rtt);

@@ -21,6 +21,7 @@ mod external;
 mod fields;
 mod flow;
 mod handoff_bic;
+mod linux;
 mod noise;
 mod pacing_rate;
 mod parameters;
@@ -65,14 +66,14 @@ registry::controllers! {
     hstcp: Hstcp,
     scalable: Scalable,
     illinois: Illinois,
-    htcp: Htcp,
+    htcp: Htcp in Box,
     yeah: Yeah,
     compound: Compound,
     copa: Copa in Box,
     vivace: Vivace in Box,
     policy: Policy in Box,
     cdg: Cdg,
-    nv: Nv,
+    nv: Nv in Box,
     swift: Swift,
     timely: Timely,
     lp: Lp,

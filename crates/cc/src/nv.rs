@@ -6,16 +6,17 @@
 //! smallest round-trip time is that of the last 3.75 to 6.25 s, a time drawn each time, so that flows do not forget it at once.
 //! After a timeout growth is half as fast, and returns after eight good rounds.
 //!
-//! Differences from Linux: real numbers, except for the limit; the smallest round-trip time is not forgotten at a loss, and is
-//! renewed first after the drawn time, not after 2 s; a smallest window of four segments, which does not rise where
-//! segments are acknowledged many at once; growth after a timeout, which Linux stops too, so that a long repair takes a round
-//! trip and more for each segment. docs/specs/controllers-2.md section 12. Status: draft.
+//! Variants: `netdev` in real numbers: the smallest round-trip time is renewed first after the drawn time, not after 2 s, the
+//! smallest window of a decision is four segments, and growth goes on after a timeout; `linux` in the integers of the module
+//! (linux/nv.rs); `profile`: `linux` in the profile linux, otherwise `netdev`. docs/specs/controllers-2.md section 12. Status:
+//! checked (`linux`, equal to the module of Linux).
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Round;
-use crate::parameters::{Params, number};
+use crate::linux::{self, Linux};
+use crate::parameters::{Params, choice, number};
 use crate::slow_start::SlowStart;
-use crate::window::{Window, impl_window_accessors};
+use crate::window::{Window, impl_window_accessors, linux_variant};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, RateSample, Restart, Signals, Timeout};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -40,9 +41,19 @@ const LEAST_WINDOW: f64 = 4.0;
 const GOOD_ROUNDS: u32 = 8;
 const MOST_HALVINGS: i32 = 8;
 
-/// A window that keeps few segments in queues.
+controller_variants! {
+    /// A window that keeps few segments in queues.
+    Nv {
+        /// In real numbers.
+        Netdev(Rates),
+        /// The module of Linux.
+        Linux(Linux<linux::Nv>),
+    }
+}
+
+/// TCP-NV in real numbers.
 #[derive(Clone, Debug)]
-pub struct Nv {
+pub struct Rates {
     window: Window,
     pad: f64,
     period: f64,
@@ -70,7 +81,7 @@ impl Algorithm for Nv {
         summary: "the window is what the largest rate of a round trip needs without a queue, and a few segments",
         source: "Brakmo, netdev 2.0, 2016; constants of Linux",
         family: Family::DataCentre,
-        status: Status::Draft,
+        status: Status::Checked,
         params: &[
             number(
                 "pad",
@@ -87,11 +98,20 @@ impl Algorithm for Nv {
                 "the smallest round-trip time is that of about this time",
             ),
             crate::slow_start::PARAM,
+            choice!(
+                "variant",
+                ["profile", "netdev", "linux"],
+                "real numbers, or the integers of Linux, which stops growth after a timeout; `profile`: `linux` in the profile linux and over QUIC, otherwise `netdev`"
+            ),
         ],
         probes: &["rate", "min_rtt"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Nv {
-        Nv {
+        if linux_variant(params, flow) {
+            let [pad, period] = ["pad", "period"].map(|key| params.number(key));
+            return Nv::Linux(Linux::new(linux::Nv::new(flow.packet, pad, period, flow.seed), params, flow));
+        }
+        Nv::Netdev(Rates {
             window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
             pad: params.number("pad"),
             period: params.number("period"),
@@ -108,12 +128,18 @@ impl Algorithm for Nv {
             good_rounds: 0,
             disturbed: false,
             random: Xoshiro256PlusPlus::seed_from_u64(flow.seed),
+        })
+    }
+    const TUNABLE: &'static [&'static str] = &["pad"];
+    fn tune(&mut self, _name: &str, value: f64) {
+        match self {
+            Nv::Netdev(rates) => rates.pad = value,
+            Nv::Linux(linux) => linux.module_mut().set_pad(value),
         }
     }
-    tunable! { "pad" => pad }
 }
 
-impl Nv {
+impl Rates {
     /// Takes a round-trip time, s, with the segments in flight when its segment was sent.
     fn sample(&mut self, now: Time, rtt: f64, in_flight: f64) {
         self.rtt = if self.rtt.is_nan() { rtt } else { (rtt + self.rtt) / 2.0 };
@@ -174,7 +200,7 @@ impl Nv {
     }
 }
 
-impl Controller for Nv {
+impl Controller for Rates {
     fn needs(&self) -> Signals {
         Signals::RATE
     }
@@ -221,10 +247,16 @@ impl Controller for Nv {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ParamValue;
     use crate::testing::linux_flow;
 
-    fn nv(cwnd: f64) -> Nv {
-        Nv::new(&Params::new(Nv::DESCRIPTOR.params, []).unwrap(), &linux_flow(cwnd, f64::INFINITY))
+    fn nv(cwnd: f64) -> Rates {
+        let values = [("variant", ParamValue::Word("netdev".into()))];
+        let params = Params::new(Nv::DESCRIPTOR.params, values).unwrap();
+        let Nv::Netdev(rates) = Nv::new(&params, &linux_flow(cwnd, f64::INFINITY)) else {
+            panic!("the module of Linux has its own tests");
+        };
+        rates
     }
 
     #[test]

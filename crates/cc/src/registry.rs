@@ -114,27 +114,27 @@ macro_rules! controllers {
         impl $crate::Controller for AnyController {
             #[inline]
             fn needs(&self) -> $crate::Signals {
-                $crate::registry::each!([$($algorithm)* ExternalController] self, controller => controller.needs())
+                $crate::registry::each!([AnyController $($algorithm)* ExternalController] self, controller => controller.needs())
             }
             #[inline]
             fn initial_window(&self) -> Option<units::Segments> {
-                $crate::registry::each!([$($algorithm)* ExternalController] self, controller => controller.initial_window())
+                $crate::registry::each!([AnyController $($algorithm)* ExternalController] self, controller => controller.initial_window())
             }
-            controller_events!(forward_events, $($algorithm)* ExternalController);
-            controller_answers!(forward_answers, $($algorithm)* ExternalController);
+            controller_events!(forward_events, AnyController $($algorithm)* ExternalController);
+            controller_answers!(forward_answers, AnyController $($algorithm)* ExternalController);
             #[inline]
             fn probe(&self, out: &mut [f64]) {
-                $crate::registry::each!([$($algorithm)* ExternalController] self, controller => controller.probe(out))
+                $crate::registry::each!([AnyController $($algorithm)* ExternalController] self, controller => controller.probe(out))
             }
         }
     };
 }
 pub(crate) use controllers;
 
-/// Calls a method of the controller that an [`crate::AnyController`] is; the list has its variants.
+/// Calls a method of the controller that an enum of controllers is; the list has the enum and its variants.
 macro_rules! each {
-    ([$($algorithm:ident)+] $any:ident, $controller:ident => $call:expr) => {
-        match $any { $(AnyController::$algorithm($controller) => $call,)+ }
+    ([$any_controller:ident $($algorithm:ident)+] $any:ident, $controller:ident => $call:expr) => {
+        match $any { $($any_controller::$algorithm($controller) => $call,)+ }
     };
 }
 pub(crate) use each;
@@ -158,5 +158,30 @@ macro_rules! forward_answers {
     ) => {
         $(#[inline] fn $must(&self) -> $must_type { $crate::registry::each!($variants self, controller => controller.$must()) })+
         $(#[inline] fn $answer(&self) -> $type { $crate::registry::each!($variants self, controller => controller.$answer()) })+
+    };
+}
+
+/// Defines a controller with variants that are controllers themselves.
+macro_rules! controller_variants {
+    ($(#[$about:meta])+ $name:ident { $($(#[$doc:meta])+ $variant:ident($type:ty),)+ }) => {
+        $(#[$about])+
+        #[derive(Clone, Debug)]
+        pub enum $name { $($(#[$doc])+ $variant($type),)+ }
+
+        const _: () = {
+            use $crate::*;
+            use units::{Rate, Segments, Span, Time};
+
+            impl Controller for $name {
+                fn needs(&self) -> Signals {
+                    $crate::registry::each!([$name $($variant)+] self, controller => controller.needs())
+                }
+                controller_events!(forward_events, $name $($variant)+);
+                controller_answers!(forward_answers, $name $($variant)+);
+                fn probe(&self, out: &mut [f64]) {
+                    $crate::registry::each!([$name $($variant)+] self, controller => controller.probe(out))
+                }
+            }
+        };
     };
 }

@@ -3,7 +3,7 @@
 //!
 //! Variants (docs/specs/controllers-2.md section 7):
 //! - `paper`: 0.01 segments for each acknowledged one; up to `low_window` segments the algorithm is Reno.
-//! - `linux`: one segment for every min(window, 50) acknowledged ones, which offsets delayed ACKs; no low window.
+//! - `linux`: one segment for every min(window, 100) acknowledged ones; no low window.
 //!
 //! `profile`: `linux` in the profile linux and over QUIC, otherwise `paper`.
 //!
@@ -18,8 +18,8 @@ use units::Segments;
 
 /// Acknowledged segments for which the window of the paper grows by one segment.
 const PAPER_STEP: f64 = 100.0;
-/// The same in Linux, if the window is larger.
-const LINUX_STEP: f64 = 50.0;
+/// The same in Linux, if the window is larger (50 before Linux 5.15).
+const LINUX_STEP: f64 = 100.0;
 /// What a loss leaves of the window.
 const KEPT: f64 = 0.875;
 
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn steps_of_linux() {
-        for (cwnd, acks, after) in [(100.0, 50, 101.0), (30.0, 30, 31.0)] {
+        for (cwnd, acks, after) in [(200.0, 100, 201.0), (30.0, 30, 31.0)] {
             let mut controller = scalable("linux", &linux_flow(cwnd, 2.0));
             (0..acks - 1).for_each(|_| controller.on_ack(&ack(1)));
             assert_eq!(controller.cwnd(), cwnd);

@@ -13,20 +13,23 @@
 //!   other phases the window grows as Reno's.
 //! - `linux`: the smallest sample of the round, backlog floor(cwnd * (rtt - base) / base), one segment up or down per
 //!   round in the phase open. In other phases, and after a round with fewer than three samples, the window grows as
-//!   Reno's; a loss halves it. The base is measured anew when transmission starts with nothing in flight. Differences:
-//!   Linux does not decide after a SACK that reports a gap either (state Disorder), and lets an unused window grow.
+//!   Reno's; a loss halves it. The base is measured anew when transmission starts with nothing in flight. It does not decide
+//!   after a SACK that reports a gap either (state Disorder), and an unused window grows.
 //!
 //! The transport does the retransmission on the first duplicate ACK (the paper's third technique): with
-//! `recovery = "reno"` it uses [`Controller::fine_timeout`]. Status: checked (`ns2`, row by row against ns-2.35); the
-//! other variants are drafts.
+//! `recovery = "reno"` it uses [`Controller::fine_timeout`]. Status: checked (`ns2`, row by row against ns-2.35;
+//! `linux`, row by row against the module of Linux); the variant `brakmo` is a draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::flow::{Growth, Signals};
+use crate::linux::State;
 use crate::parameters::{Params, choice, number, switch};
 use crate::window::{Window, impl_window_accessors};
-use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Timeout, TransmitStart};
+use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Phase, Timeout, TransmitStart};
 use units::{Segments, Span, Time};
+
+const PS_PER_US: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
@@ -64,7 +67,8 @@ pub struct Vegas {
     increment: Segments,
     /// Whether slow start grows the window in this round; it does so in every other round.
     doubling: bool,
-    /// Variant `linux`: the last ACK was outside the phase open, so the round has to start again.
+    /// Variant `linux`: the state of the sender, and whether the window grows as Reno's until it is open again.
+    state: State,
     interrupted: bool,
     backlog: f64,
     /// A backlog that replaces Vegas's own (see [`Vegas::set_backlog_source`]).
@@ -185,6 +189,7 @@ impl Algorithm for Vegas {
             },
             increment: 0.0,
             doubling: true,
+            state: State::Open,
             interrupted: false,
             backlog: f64::NAN,
             assumed_backlog: None,
@@ -328,11 +333,13 @@ impl Vegas {
     fn on_ack_linux(&mut self, ack: &Ack) {
         self.sample(ack);
         let may_grow = self.window.on_ack(ack);
-        if ack.phase != Phase::Open {
-            self.interrupted = true;
-        } else if std::mem::take(&mut self.interrupted) {
-            self.clear_samples();
-            self.round.begins = ack.next;
+        let state = State::of(ack.phase, ack.sender.disorder);
+        if state != std::mem::replace(&mut self.state, state) {
+            self.interrupted = state != State::Open;
+            if !self.interrupted {
+                self.clear_samples();
+                self.round.begins = ack.next;
+            }
         }
         if !ack.may_grow {
             return;
@@ -340,10 +347,10 @@ impl Vegas {
         let ended = !self.interrupted
             && (self.per_ack || self.round.closed_by(ack.acked_through, ack.next).is_some());
         if ended && self.samples.count >= Vegas::SAMPLES {
-            self.decide_linux(ack, may_grow);
+            self.decide_linux(ack);
         } else if may_grow && (ended || self.interrupted) {
             self.window.grow(ack);
-        } else if may_grow {
+        } else if !(ended || self.interrupted) {
             self.window.slow_start_step(ack);
         }
         if ended {
@@ -352,26 +359,33 @@ impl Vegas {
         }
     }
 
-    fn decide_linux(&mut self, ack: &Ack, may_grow: bool) {
-        let Some(base) = self.base.get().map(Span::seconds) else { return };
-        let rtt = self.round_rtt(ack.now).seconds();
+    fn interrupt(&mut self, state: State) {
+        (self.state, self.interrupted) = (state, true);
+    }
+
+    fn decide_linux(&mut self, ack: &Ack) {
+        // Microseconds plus one, so that no time is zero.
+        let Some(base) = self.base.get().map(|base| base.ps() / PS_PER_US + 1) else { return };
+        let rtt = self.round_rtt(ack.now).ps() / PS_PER_US + 1;
         let window = &mut self.window;
         let cwnd = window.cwnd;
-        self.backlog = self.assumed_backlog.unwrap_or((cwnd * (rtt - base) / base).floor());
+        let queued = cwnd as u64 * (rtt - base.min(rtt)) / base;
+        self.backlog = self.assumed_backlog.unwrap_or(queued as f64);
         if window.slow_start() {
             if self.backlog > self.gamma {
-                window.set(cwnd.min((cwnd * base / rtt).floor() + 1.0).max(2.0));
+                window.set(cwnd.min((cwnd as u64 * base / rtt + 1) as f64).max(2.0));
                 window.ssthresh = window.ssthresh.min(window.cwnd);
-            } else if may_grow {
+            } else {
                 window.slow_start_step(ack);
             }
         } else if self.backlog > self.beta {
             window.set((cwnd - 1.0).max(2.0));
             window.ssthresh = window.ssthresh.min(window.cwnd);
-        } else if self.backlog < self.alpha && may_grow {
+        } else if self.backlog < self.alpha {
             window.set(cwnd + 1.0);
         }
-        window.ssthresh = window.ssthresh.max((0.75 * window.cwnd).floor()).max(2.0);
+        let cwnd = window.cwnd as u64;
+        window.ssthresh = window.ssthresh.max((cwnd / 2 + cwnd / 4) as f64).max(2.0);
     }
 }
 
@@ -431,6 +445,7 @@ impl Controller for Vegas {
         }
         if self.variant == Variant::Linux {
             self.window.reduce(event.window, 0.5);
+            self.interrupt(if event.cause == Cause::Ecn { State::Cwr } else { State::Recovery });
             return;
         }
         if let Some(timeout) = &mut self.fine.timeout {
@@ -460,7 +475,9 @@ impl Controller for Vegas {
             self.base.reset();
         }
         self.window.timeout(event, 0.5);
-        if self.variant != Variant::Linux {
+        if self.variant == Variant::Linux {
+            self.interrupt(State::Loss);
+        } else {
             self.window.set(2.0);
         }
         self.deflated = 0.0;
@@ -471,6 +488,7 @@ impl Controller for Vegas {
         if self.variant == Variant::Linux {
             self.base.reset();
             self.clear_samples();
+            self.interrupted = false; // also after a timeout
             self.round.begins = 0; // the next ACK ends the round
         }
     }
@@ -518,7 +536,7 @@ mod tests {
         algorithm.samples.least.set(seconds(rtt));
         let ack = Ack { acked_through: 100, next: 100 + outstanding, ..ack(1) };
         match algorithm.variant {
-            Variant::Linux => algorithm.decide_linux(&ack, true),
+            Variant::Linux => algorithm.decide_linux(&ack),
             _ => algorithm.decide(&ack, length),
         }
     }

@@ -6,30 +6,40 @@
 //!   fifths of the window, any other loss a half. Above beta every other ACK grows the window.
 //! - `seed` (JATIT 66(1), 2014, Eq. 2): as `paper`, but every loss resets the base.
 //! - `linux`: the last sample and the base, both plus one microsecond, in half segments as integers
-//!   (`2 cwnd - floor(2 cwnd base / rtt)` compared with 2 beta). Reno until there are three samples. Above beta one
-//!   segment in every other round. A timeout uses the backlog too.
+//!   (`2 cwnd - floor(2 cwnd base / rtt)` compared with 2 beta). Reno until there are three samples, and outside the state Open.
+//!   Above beta one segment in every other round. A timeout uses the backlog too. Transmission that starts with nothing in
+//!   flight resets the base (linux/veno.rs).
 //!
-//! Slow start is Reno's; in `paper` and `seed` the timeout is Reno's too. Status: draft.
+//! Slow start is Reno's; in `paper` and `seed` the timeout is Reno's too. Status: checked (`linux`, equal to the module of
+//! Linux).
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Smoothed};
+use crate::linux::{self, Linux};
 use crate::parameters::{Params, choice, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Span};
 
-/// Reno that distinguishes random from congestion losses.
+controller_variants! {
+    /// Reno that distinguishes random from congestion losses.
+    Veno {
+        /// The formulas of the papers.
+        Paper(Formulas),
+        /// The module of Linux.
+        Linux(Linux<linux::Veno>),
+    }
+}
+
+/// Veno by the formulas of its papers.
 #[derive(Clone, Debug)]
-pub struct Veno {
+pub struct Formulas {
     beta: Segments,
-    linux: bool,
     reset_base_on_loss: bool,
     window: Window,
     base: MinRtt,
     smoothed: Smoothed,
-    last: Option<Span>,
-    samples: u32,
     /// Whether the next ACK grows the window while the backlog is above beta.
     turn: bool,
     backlog: f64,
@@ -41,7 +51,7 @@ impl Algorithm for Veno {
         summary: "Reno that keeps four fifths of the window at a loss without backlog",
         source: "Fu and Liew, IEEE JSAC 21(2), 2003; variants of Linux and of JATIT 66(1), 2014",
         family: Family::LossAndDelay,
-        status: Status::Draft,
+        status: Status::Checked,
         params: &[
             crate::slow_start::PARAM,
             number(
@@ -62,9 +72,12 @@ impl Algorithm for Veno {
     };
     fn new(params: &Params, flow: &FlowInfo) -> Veno {
         let variant = params.choice("variant");
-        Veno {
-            beta: params.number("beta"),
-            linux: variant == "linux",
+        let beta = params.number("beta");
+        if variant == "linux" {
+            return Veno::Linux(Linux::new(linux::Veno::new(beta), params, flow));
+        }
+        Veno::Paper(Formulas {
+            beta,
             reset_base_on_loss: match params.choice("base_reset_on_loss") {
                 "yes" => true,
                 "no" => false,
@@ -73,31 +86,28 @@ impl Algorithm for Veno {
             window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
             base: MinRtt::default(),
             smoothed: Smoothed::new(0.125),
-            last: None,
-            samples: 0,
             turn: true,
             backlog: f64::NAN,
+        })
+    }
+    const TUNABLE: &'static [&'static str] = &["beta"];
+    fn tune(&mut self, _name: &str, value: f64) {
+        match self {
+            Veno::Paper(formulas) => formulas.beta = value,
+            Veno::Linux(linux) => linux.module_mut().set_beta(value),
         }
     }
-    tunable! { "beta" => beta }
 }
 
-impl Veno {
+impl Formulas {
     fn sample(&mut self, rtt: Span) {
         self.base.update(rtt);
         self.smoothed.update(rtt.seconds());
-        self.last = Some(rtt);
-        self.samples = self.samples.saturating_add(1);
     }
 
     /// Segments queued at the bottleneck; none without samples.
     fn measure(&self, cwnd: Segments) -> Option<f64> {
         let base = self.base.get()?.seconds();
-        if self.linux {
-            let rtt = self.last.filter(|_| self.samples > 2)?.seconds();
-            let doubled = 2.0 * cwnd.floor();
-            return Some((doubled - (doubled * (base + 1e-6) / (rtt + 1e-6)).floor()) / 2.0);
-        }
         let rtt = self.smoothed.get()?;
         (rtt > 0.0).then(|| cwnd * (rtt - base) / rtt)
     }
@@ -106,7 +116,6 @@ impl Veno {
     fn keep(&self, cwnd: Segments) -> f64 {
         match self.measure(cwnd) {
             Some(backlog) if backlog < self.beta => 0.8,
-            None if self.linux => 0.8, // the module's backlog is zero until it is computed
             _ => 0.5,
         }
     }
@@ -118,7 +127,7 @@ impl Veno {
     }
 }
 
-impl Controller for Veno {
+impl Controller for Formulas {
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
             self.sample(rtt);
@@ -134,8 +143,6 @@ impl Controller for Veno {
         }
         if measured.is_none_or(|backlog| backlog < self.beta) {
             self.window.additive_step(acked);
-        } else if self.linux {
-            self.window.additive_step(acked / 2.0);
         } else {
             if self.turn {
                 self.window.additive_step(acked);
@@ -150,8 +157,7 @@ impl Controller for Veno {
     }
 
     fn on_rto(&mut self, event: &Timeout) {
-        let keep = if self.linux { self.keep(event.window) } else { 0.5 };
-        self.window.timeout(event, keep);
+        self.window.timeout(event, 0.5);
         self.forget();
     }
 
@@ -166,11 +172,14 @@ impl Controller for Veno {
 mod tests {
     use super::*;
     use crate::ParamValue;
-    use crate::testing::{ack, congestion, linux_flow, ns2_flow, seconds, timeout};
+    use crate::testing::{ack, congestion, ns2_flow, seconds, timeout};
 
-    fn veno(variant: &str, flow: &FlowInfo) -> Veno {
+    fn veno(variant: &str, flow: &FlowInfo) -> Formulas {
         let values = [("variant", ParamValue::Word(variant.into()))];
-        Veno::new(&Params::new(Veno::DESCRIPTOR.params, values).unwrap(), flow)
+        let Veno::Paper(formulas) = Veno::new(&Params::new(Veno::DESCRIPTOR.params, values).unwrap(), flow) else {
+            panic!("the module of Linux has its own tests");
+        };
+        formulas
     }
 
     #[test]
@@ -191,26 +200,6 @@ mod tests {
         algorithm.on_rto(&timeout(10.0, false));
         assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (1.0, 5.0));
         assert!(algorithm.base.get().is_some());
-    }
-
-    #[test]
-    fn the_module_of_linux() {
-        // cwnd 20, base 100001 us, sample 120001 us: doubled target 33, diff 7 >= 6: ssthresh 10.
-        let mut algorithm = veno("linux", &linux_flow(20.0, 20.0));
-        for rtt in [0.1, 0.12, 0.12] {
-            algorithm.sample(seconds(rtt));
-        }
-        assert_eq!(algorithm.measure(20.0), Some(3.5));
-        algorithm.on_congestion(&congestion(20.0));
-        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (10.0, 10.0));
-        // Two samples are too few to know: the module's backlog is still zero.
-        let mut algorithm = veno("linux", &linux_flow(20.0, 20.0));
-        algorithm.sample(seconds(0.1));
-        algorithm.sample(seconds(0.1));
-        assert_eq!((algorithm.measure(20.0), algorithm.keep(20.0)), (None, 0.8));
-        algorithm.sample(seconds(0.1));
-        algorithm.on_rto(&timeout(20.0, false));
-        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (1.0, 16.0));
     }
 
     #[test]

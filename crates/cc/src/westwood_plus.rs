@@ -4,28 +4,39 @@
 //! Variants (docs/specs/westwood.md section 4):
 //! - `paper` (default): a sample is the data acknowledged in a round over the length of the round,
 //!   `B = 0.9 B + 0.05 (b + b_prev)`. A loss sets window and threshold to `B RTTmin`.
-//! - `linux`: intervals of max(srtt, 50 ms), two averages in series with gain 1/8 in whole bytes per millisecond, the
-//!   smallest smoothed round-trip time (reset after a timeout). A loss halves the window, the end of recovery sets
-//!   window and threshold to `B RTTmin`, a timeout sets the threshold.
-//! - `ns2`: the same in ns-2's TCP/Linux, which reads the window at the start of recovery. A loss halves the
-//!   threshold and sets the window to `B RTTmin`; the window after recovery is at least the threshold.
+//! - `linux`: intervals of at least a round-trip time and 50 ms, two averages in series with gain 1/8 in whole bytes per
+//!   millisecond, the smallest round-trip time in milliseconds (reset after a timeout). A loss halves the window, the end of
+//!   recovery sets window and threshold to `B RTTmin`, a timeout sets the threshold (linux/westwood.rs).
+//! - `ns2`: the older module in ns-2's TCP/Linux, with the smoothed round-trip time, which reads the window at the start of
+//!   recovery. A loss halves the threshold and sets the window to `B RTTmin`; the window after recovery is at least the
+//!   threshold.
 //!
-//! Status: draft.
+//! Status: checked (`linux`, equal to the module of Linux).
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{DupAckAccounting, MinRtt, Round, Smoothed};
+use crate::linux::{self, Linux};
 use crate::parameters::{Params, choice};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Timeout};
 use units::{Segments, Span, Time};
 
-/// Sets the window by one bandwidth sample a round trip.
+controller_variants! {
+    /// Sets the window by one bandwidth sample a round trip.
+    WestwoodPlus {
+        /// The paper, or ns-2's TCP/Linux.
+        Filtered(Filtered),
+        /// The module of Linux.
+        Linux(Linux<linux::Westwood>),
+    }
+}
+
+/// Westwood+ of the paper, and as in ns-2's TCP/Linux.
 #[derive(Clone, Debug)]
-pub struct WestwoodPlus {
-    linux: bool,
+pub struct Filtered {
     /// As in ns-2's TCP/Linux.
-    at_once: bool,
+    ns2: bool,
     window: Window,
     credit: DupAckAccounting,
     packet: u64,
@@ -36,15 +47,15 @@ pub struct WestwoodPlus {
     smoothed: Smoothed,
     rtt_min: MinRtt,
     reset_rtt_min: bool,
-    /// The last sample, and the estimate, bit/s (`linux`: bytes a millisecond, whole).
+    /// The last sample, and the estimate, bit/s (`ns2`: bytes a millisecond, whole).
     sample: f64,
     estimate: f64,
-    /// The first of Linux's two averages.
+    /// The first of ns-2's two averages.
     inner: f64,
     sampled: bool,
 }
 
-/// The shortest interval of a sample in Linux.
+/// The shortest interval of a sample in ns-2.
 const SHORTEST: Span = Span::from_ms(50);
 
 impl Algorithm for WestwoodPlus {
@@ -53,7 +64,7 @@ impl Algorithm for WestwoodPlus {
         summary: "Westwood with one bandwidth sample per round trip",
         source: "Grieco and Mascolo, ACM CCR 34(2), 2004; variant of Linux",
         family: Family::Loss,
-        status: Status::Draft,
+        status: Status::Checked,
         params: &[
             crate::slow_start::PARAM,
             choice!(
@@ -65,12 +76,14 @@ impl Algorithm for WestwoodPlus {
         probes: &["bwe", "sample", "rtt_min"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> WestwoodPlus {
-        let linux = params.choice("variant") != "paper";
-        WestwoodPlus {
-            linux,
-            at_once: params.choice("variant") == "ns2",
+        if params.choice("variant") == "linux" {
+            return WestwoodPlus::Linux(Linux::new(linux::Westwood::new(flow.packet), params, flow));
+        }
+        let ns2 = params.choice("variant") == "ns2";
+        WestwoodPlus::Filtered(Filtered {
+            ns2,
             window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
-            credit: if linux { DupAckAccounting::linux() } else { DupAckAccounting::new(u32::MAX) },
+            credit: if ns2 { DupAckAccounting::linux() } else { DupAckAccounting::new(u32::MAX) },
             packet: flow.packet as u64,
             round: Round::default(),
             began: Time::ZERO,
@@ -82,19 +95,19 @@ impl Algorithm for WestwoodPlus {
             estimate: 0.0,
             inner: 0.0,
             sampled: false,
-        }
+        })
     }
 }
 
-impl WestwoodPlus {
+impl Filtered {
     /// The estimate, bit/s.
     fn bandwidth(&self) -> f64 {
-        if self.linux { self.estimate * 8000.0 } else { self.estimate }
+        if self.ns2 { self.estimate * 8000.0 } else { self.estimate }
     }
 
     fn fair(&self) -> Option<Segments> {
         let rtt = self.rtt_min.get().filter(|_| self.sampled)?;
-        if self.linux {
+        if self.ns2 {
             let ms = rtt.ps() / 1_000_000_000;
             return Some(((self.estimate as u64 * ms / self.packet) as f64).max(2.0));
         }
@@ -103,7 +116,7 @@ impl WestwoodPlus {
 
     fn take_rtt(&mut self, rtt: Span) {
         let smoothed = Span::from_seconds(self.smoothed.update(rtt.seconds()));
-        let seen = if self.linux { smoothed } else { rtt };
+        let seen = if self.ns2 { smoothed } else { rtt };
         if std::mem::take(&mut self.reset_rtt_min) {
             self.rtt_min.set(seen);
         }
@@ -122,7 +135,7 @@ impl WestwoodPlus {
         }
     }
 
-    fn sample_linux(&mut self, now: Time) {
+    fn sample_ns2(&mut self, now: Time) {
         let Some(srtt) = self.smoothed.get() else { return };
         let length = now.since(self.began);
         if length <= Span::from_seconds(srtt).max(SHORTEST) {
@@ -146,7 +159,7 @@ impl WestwoodPlus {
     }
 }
 
-impl Controller for WestwoodPlus {
+impl Controller for Filtered {
     fn on_open(&mut self, now: Time) {
         self.began = now;
     }
@@ -156,8 +169,8 @@ impl Controller for WestwoodPlus {
             self.take_rtt(rtt);
         }
         self.acked += self.credit.acked_count(ack.newly_acked) as u64 * self.packet;
-        if self.linux {
-            self.sample_linux(ack.now);
+        if self.ns2 {
+            self.sample_ns2(ack.now);
         } else {
             self.sample_paper(ack);
         }
@@ -167,24 +180,21 @@ impl Controller for WestwoodPlus {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        match self.fair().filter(|_| !self.linux) {
+        match self.fair().filter(|_| !self.ns2) {
             Some(fair) => {
                 self.window.ssthresh = fair;
                 self.window.set(self.window.cwnd.min(fair));
             }
             None => self.window.reduce(event.window, 0.5),
         }
-        if let Some(fair) = self.fair().filter(|_| self.at_once) {
+        if let Some(fair) = self.fair().filter(|_| self.ns2) {
             self.window.set(fair);
         }
     }
 
     fn on_recovery_exit(&mut self, _now: Time) {
-        if self.at_once {
+        if self.ns2 {
             self.window.set(self.window.cwnd.max(self.window.ssthresh));
-        } else if let Some(fair) = self.fair().filter(|_| self.linux) {
-            self.window.ssthresh = fair;
-            self.window.set(fair);
         }
     }
 
@@ -193,7 +203,7 @@ impl Controller for WestwoodPlus {
         if let Some(fair) = self.fair() {
             self.window.ssthresh = fair;
         }
-        self.reset_rtt_min = self.linux;
+        self.reset_rtt_min = self.ns2;
     }
 
     impl_window_accessors!(window);
@@ -210,32 +220,18 @@ mod tests {
     use crate::ParamValue;
     use crate::testing::{ack, linux_flow, ns2_flow};
 
-    fn algorithm(variant: &str) -> WestwoodPlus {
+    fn algorithm(variant: &str, flow: &FlowInfo) -> Filtered {
         let values = [("variant", ParamValue::Word(variant.into()))];
         let params = Params::new(WestwoodPlus::DESCRIPTOR.params, values).unwrap();
-        WestwoodPlus::new(&params, &linux_flow(10.0, 5.0))
-    }
-
-    #[test]
-    fn the_module_of_linux() {
-        let mut algorithm = algorithm("linux");
-        algorithm.rtt_min.set(Span::from_ms(100));
-        for (sample, inner, estimate) in
-            [(100.0, 100.0, 100.0), (200.0, 112.0, 101.0), (200.0, 123.0, 103.0), (400.0, 157.0, 109.0)]
-        {
-            algorithm.average(sample);
-            assert_eq!((algorithm.inner, algorithm.estimate), (inner, estimate));
-            assert_eq!(algorithm.fair(), Some(10.0));
-        }
-        algorithm.on_congestion(&crate::testing::congestion(30.0));
-        assert_eq!(algorithm.cwnd(), 15.0); // Reno's half until recovery ends
-        algorithm.on_recovery_exit(Time::ZERO);
-        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (10.0, 10.0));
+        let WestwoodPlus::Filtered(algorithm) = WestwoodPlus::new(&params, flow) else {
+            panic!("the module of Linux has its own tests");
+        };
+        algorithm
     }
 
     #[test]
     fn the_module_inside_ns2() {
-        let mut algorithm = algorithm("ns2");
+        let mut algorithm = algorithm("ns2", &linux_flow(10.0, 5.0));
         algorithm.rtt_min.set(Span::from_ms(100));
         algorithm.average(100.0);
         algorithm.on_congestion(&crate::testing::congestion(30.0));
@@ -246,8 +242,7 @@ mod tests {
 
     #[test]
     fn one_sample_a_round() {
-        let values = Params::new(WestwoodPlus::DESCRIPTOR.params, []).unwrap();
-        let mut algorithm = WestwoodPlus::new(&values, &ns2_flow(10.0, 2.0));
+        let mut algorithm = algorithm("paper", &ns2_flow(10.0, 2.0));
         algorithm.on_open(Time::ZERO);
         // Ten segments a round of 100 ms, all ACKs at once at its end: 800 kb/s all the same.
         for round in 1..200u64 {

@@ -34,7 +34,8 @@ pub struct Window {
     /// Slow-start threshold, segments.
     pub ssthresh: Segments,
     max: Segments,
-    counter: f64,
+    /// Acknowledged segments that count towards the next step of a whole window.
+    pub(crate) counter: f64,
     arithmetic: Arithmetic,
     slow_start: Option<Box<SlowStart>>,
 }
@@ -235,6 +236,11 @@ impl Window {
             self.counter -= whole * per;
             self.set(self.cwnd + whole);
         }
+    }
+
+    /// Bounds the window from above, besides the bound of the flow.
+    pub fn limit(&mut self, most: Segments) {
+        self.max = self.max.min(most);
     }
 
     /// Sets the window, limited to its upper bound.

@@ -14,7 +14,8 @@ use crate::descriptor::{Descriptor, Family, Status};
 use crate::pacing_rate::pacing_rate;
 use crate::parameters::{Params, choice, number};
 use crate::{
-    Ack, Algorithm, Congestion, Controller, FlowInfo, Lost, Phase, RateSample, Restart, Signals, Timeout,
+    Ack, Algorithm, Congestion, Controller, FlowInfo, Lost, Phase, RateSample, Restart, Sample, Signals,
+    Timeout,
     TransmitStart,
 };
 use model::{Constants, Model};
@@ -67,7 +68,8 @@ enum AckPhase {
 /// What to go back to if a loss turns out to be spurious.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
-    state: State,
+    /// The state that losses ended, Startup or Up.
+    state: Option<State>,
     bandwidth: f64,
     inflight: f64,
     longterm: f64,
@@ -112,6 +114,8 @@ pub struct Bbr3 {
     idle_restart: bool,
     last_phase: Phase,
     undo: Option<Undo>,
+    /// Segments delivered so far, with those of the ACK that is processed.
+    delivered: u64,
     random: Xoshiro256PlusPlus,
 }
 
@@ -203,6 +207,7 @@ impl Algorithm for Bbr3 {
             idle_restart: false,
             last_phase: Phase::Open,
             undo: None,
+            delivered: 0,
             random: Xoshiro256PlusPlus::seed_from_u64(flow.seed),
         }
     }
@@ -286,6 +291,7 @@ impl Bbr3 {
     fn check_startup_and_drain(&mut self, ack: &Ack, sample: &RateSample, had_loss: bool) {
         if self.state == State::Startup {
             if self.model.lossy_startup(sample, had_loss) {
+                self.note_ended_by_losses();
                 self.model.full = true;
                 self.model.longterm = self.model.bdp(1.0).max(self.model.inflight_latest);
             }
@@ -422,6 +428,27 @@ impl Bbr3 {
         self.prior_cwnd = saved_window(self.prior_cwnd, self.cwnd, self.last_phase, in_probe_rtt);
     }
 
+    /// Saves what an undo restores, at the first loss of a round.
+    fn save_state(&mut self) {
+        if self.model.loss_in_round {
+            return;
+        }
+        self.save_window();
+        self.undo = Some(Undo {
+            state: None,
+            bandwidth: self.model.bandwidth_shortterm,
+            inflight: self.model.inflight_shortterm,
+            longterm: self.model.longterm,
+        });
+    }
+
+    /// Losses end the state.
+    fn note_ended_by_losses(&mut self) {
+        if let Some(undo) = &mut self.undo {
+            undo.state = Some(self.state);
+        }
+    }
+
     fn set_pacing(&mut self, ack: &Ack) {
         if let (false, Some(rtt)) = (self.seen_rtt, ack.rtt) {
             self.seen_rtt = true;
@@ -461,16 +488,15 @@ impl Bbr3 {
 
 impl Controller for Bbr3 {
     fn needs(&self) -> Signals {
-        Signals::RATE.and(Signals::PACING).and(Signals::SEGMENT_COUNTS).and(Signals::LOSSES)
+        let reports = Signals::LOSSES.and(Signals::SAMPLES);
+        Signals::RATE.and(Signals::PACING).and(Signals::SEGMENT_COUNTS).and(reports)
     }
     fn on_open(&mut self, now: Time) {
         self.model.begin(now);
         self.cycle_began = now;
     }
     fn on_lost(&mut self, lost: &Lost) {
-        if !self.model.loss_in_round {
-            self.save_window();
-        }
+        self.save_state();
         self.model.count_loss(lost);
         if !self.probe_sample || !self.model.too_high(lost.lost as f64, lost.tx_in_flight as f64) {
             return;
@@ -481,10 +507,15 @@ impl Controller for Bbr3 {
             self.model.longterm = crossing.max(self.constants.beta * self.target_inflight());
         }
         if self.state == State::Up {
+            self.note_ended_by_losses();
             self.enter(State::Down, lost.now, lost.delivered_total);
         }
     }
+    fn on_sample(&mut self, sample: &Sample) {
+        self.delivered += u64::from(sample.delivered);
+    }
     fn on_ack(&mut self, ack: &Ack) {
+        self.delivered = ack.delivered_total;
         if let Some(sample) = ack.rate {
             let (rate, had_loss) = self.model.update(ack, &sample, self.state.probes(), self.cwnd);
             self.rounds_since_up += self.model.round_start as u64;
@@ -499,15 +530,11 @@ impl Controller for Bbr3 {
     }
     fn on_congestion(&mut self, _event: &Congestion) {
         self.save_window();
-        self.undo = Some(Undo {
-            state: self.state,
-            bandwidth: self.model.bandwidth_shortterm,
-            inflight: self.model.inflight_shortterm,
-            longterm: self.model.longterm,
-        });
+        self.save_state();
     }
     fn on_rto(&mut self, _event: &Timeout) {
         self.save_window();
+        self.save_state();
         self.last_phase = Phase::Loss;
         self.cwnd = 1.0;
     }
@@ -518,10 +545,13 @@ impl Controller for Bbr3 {
         self.model.bandwidth_shortterm = self.model.bandwidth_shortterm.max(undo.bandwidth);
         self.model.inflight_shortterm = self.model.inflight_shortterm.max(undo.inflight);
         self.model.longterm = self.model.longterm.max(undo.longterm);
-        if self.state != State::ProbeRtt && self.state != undo.state {
+        if self.state != State::ProbeRtt && Some(self.state) != undo.state {
             match undo.state {
-                State::Startup => self.enter(State::Startup, now, self.model.delivered),
-                State::Up => self.enter(State::Refill, now, self.model.delivered),
+                Some(State::Startup) => {
+                    self.model.full = false;
+                    self.enter(State::Startup, now, self.delivered);
+                }
+                Some(State::Up) => self.enter(State::Refill, now, self.delivered),
                 _ => {}
             }
         }
