@@ -1,0 +1,79 @@
+"""Our controllers against the recorded modules of Linux. Figures and causes are in docs/validation-modules.md."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import kernel
+from compare import pairs
+from modules_report import CAUSES, PAGE, summaries
+from networks import OURS, QUIC, networks_of, seeds
+from record import recorded, runs
+
+EQUAL = tuple(name for name in OURS if name not in CAUSES)
+"""Modules whose window traces ours equal row by row."""
+
+
+def test_every_module_has_a_run_in_every_network() -> None:
+    content = recorded()
+    expected = {"/".join(map(str, run)) for run in runs(tuple(OURS))}
+    assert set(content["runs"]) == expected
+    assert set(OURS) == {"reno", *kernel.MODULES}
+    assert len([name for name in networks_of("reno") if not name.startswith(QUIC)]) >= 12
+    assert content["kernel"].startswith(kernel.VERSION)
+    assert all(len(seeds(name)) >= 1 for name in networks_of("reno"))
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_the_windows_are_equal_row_by_row(name: str) -> None:
+    """If Reno differs too, the transport has changed: record the modules again."""
+    different = [(pair.network, pair.seed, pair.equal_until) for pair in pairs((name,)) if pair.equal_until is not None]
+    assert different == []
+
+
+def test_bbr_agrees_in_goodput_and_window() -> None:
+    ((bbr, _),) = summaries(("bbr",))
+    assert bbr.agrees
+    assert all(abs(pair.goodput) < 0.01 for pair in bbr.runs)
+
+
+def test_the_page_names_every_module_with_its_figures() -> None:
+    text = PAGE.read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "**" in line]
+    assert [row.split(" | ")[0][2:] for row in rows] == list(OURS)
+    for name in EQUAL:
+        count = len([run for run in runs((name,)) if not run[1].startswith(QUIC)])
+        row = next(row for row in rows if row.startswith(f"| {name} |"))
+        assert f"**{count} of {count}**" in row
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({}, "no sources of Linux (no Makefile)"),
+        ({"Makefile": "VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 0\n"}, "sources of Linux 6.1.0; kshim.h is written for 6.12"),
+        ({"Makefile": "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\n"}, "net/ipv4/tcp_cong.c is missing"),
+    ],
+)
+def test_sources_that_do_not_serve_are_one_line(tmp_path: Path, content: dict[str, str], message: str) -> None:
+    for name, text in content.items():
+        (tmp_path / name).write_text(text)
+    command = [sys.executable, str(Path(__file__).parent / "record.py"), "reno", "--kernel", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"record.py: {tmp_path}: {message}\n"
+
+
+def test_sources_that_do_not_compile_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\n")
+    for name in kernel.SOURCES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("#include <net/tcp.h>\nint lacking = A_NAME_THAT_THE_HEADER_LACKS;\n")
+    with pytest.raises(kernel.KernelError, match=r"^tcp_cong.c does not compile: .*A_NAME_THAT_THE_HEADER_LACKS.* \(see kshim.h\)$"):
+        kernel.build(tmp_path, tmp_path)
