@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import ackclock
 
 _SIGNED, _UNSIGNED, _WORD, _POINTER = ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
-_FUNCTIONS = {
+_FUNCTIONS: dict[str, list[Any]] = {
     "close": [],
     "handshake": [_SIGNED, _SIGNED],
     "sample": [],
@@ -38,7 +38,10 @@ def load(library: Path) -> ctypes.CDLL:
 
 
 def module(lib: ctypes.CDLL, name: str) -> type[ackclock.Controller]:
-    """The class of the module `name`, for example `Scenario.build(..., controllers={"f": module(lib, "cubic")})`."""
+    """The class of a module, to be given to a scenario.
+
+    For example `Scenario.build(..., controllers={"f": module(lib, "cubic")})`.
+    """
     extra = {"bbr": ["pacing"], "lp": ["receiver_time"], "dctcp": ["ecn_per_packet"]}.get(name, [])
     paced = name == "bbr"
 
@@ -76,7 +79,7 @@ def module(lib: ctypes.CDLL, name: str) -> type[ackclock.Controller]:
             self.take()
 
         def on_sample(self, sample: Any) -> None:
-            self.io[8:19] = (
+            self.io[8:19] = [
                 sample.now_ps,
                 sample.newly_acked,
                 sample.newly_delivered,
@@ -88,13 +91,13 @@ def module(lib: ctypes.CDLL, name: str) -> type[ackclock.Controller]:
                 _optional(sample.since_sent),
                 self.total + sample.newly_delivered,
                 sample.sacked,
-            )
+            ]
             lib.kflow_sample(self.flow)
             self.take()
 
         def on_ack(self, ack: Any) -> None:
             self.total = ack.delivered_total
-            self.io[8:34] = (
+            self.io[8:34] = [
                 ack.now_ps,
                 ack.newly_acked,
                 ack.newly_delivered,
@@ -121,7 +124,7 @@ def module(lib: ctypes.CDLL, name: str) -> type[ackclock.Controller]:
                 ack.retransmitted_out,
                 _optional(ack.srtt_ps),
                 ack.paced,
-            )
+            ]
             lib.kflow_ack(self.flow)
             self.take()
 

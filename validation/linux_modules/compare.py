@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from networks import OURS, Run, document, networks_of, play, seeds
-from record import recorded
+from record_modules import recorded
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,10 @@ def pairs(names: tuple[str, ...] = tuple(OURS)) -> Iterator[Pair]:
 if __name__ == "__main__":
     for pair in pairs(tuple(sys.argv[1:]) or tuple(OURS)):
         first = "equal" if pair.equal_until is None else f"from {pair.equal_until} s"
+        linux, ours = pair.linux, pair.ours
         print(
-            f"{pair.name:10} {pair.network:20} {pair.seed} {pair.linux.goodput_bps / 1e6:6.2f} Mb/s {pair.goodput:+7.2%}, "
-            f"RTT {pair.rtt:+7.2%}, retransmitted {pair.linux.retransmitted:5} / {pair.ours.retransmitted:5}, "
-            f"timeouts {pair.linux.timeouts} / {pair.ours.timeouts}, cuts {pair.linux.window_cuts} / {pair.ours.window_cuts}, "
+            f"{pair.name:10} {pair.network:20} {pair.seed} {linux.goodput_bps / 1e6:6.2f} Mb/s {pair.goodput:+7.2%}, "
+            f"RTT {pair.rtt:+7.2%}, retransmitted {linux.retransmitted:5} / {ours.retransmitted:5}, "
+            f"timeouts {linux.timeouts} / {ours.timeouts}, cuts {linux.window_cuts} / {ours.window_cuts}, "
             f"distance {pair.distance:.2%}, {first}"
         )

@@ -1,7 +1,7 @@
 """The congestion control modules of Linux as a library: the sources of the Debian package, compiled as they are.
 
-Nothing of the kernel is in the repository. `kshim.h` declares the names of the kernel that the modules use, and `driver.c` calls
-them in the order of `tcp_ack()`.
+Nothing of the kernel is in the repository. `kshim.h` declares the names of the kernel that the modules use, and
+`driver.c` calls them in the order of `tcp_ack()`.
 """
 
 from __future__ import annotations
@@ -46,10 +46,28 @@ SOURCES = (
 HEADERS = (
     *(
         f"linux/{name}.h"
-        for name in (
-            "bitops btf btf_ids export gfp inet inet_diag jhash kernel limits list math math64 mm module random "
-            "sched/clock skbuff types win_minmax"
-        ).split()
+        for name in [
+            "bitops",
+            "btf",
+            "btf_ids",
+            "export",
+            "gfp",
+            "inet",
+            "inet_diag",
+            "jhash",
+            "kernel",
+            "limits",
+            "list",
+            "math",
+            "math64",
+            "mm",
+            "module",
+            "random",
+            "sched/clock",
+            "skbuff",
+            "types",
+            "win_minmax",
+        ]
     ),
     "asm/div64.h",
     "net/tcp.h",
@@ -65,8 +83,8 @@ class KernelError(Exception):
 def unpack(to: Path, package: Path | None = None) -> Path:
     """The folder of the sources, unpacked below `to`.
 
-    `package` is the `.deb`, the `.tar.xz` in it, or a folder; without it, the installed package, or one that apt downloads.
-    Raises `KernelError`.
+    `package` is the `.deb`, the `.tar.xz` in it, or a folder; without it, the installed package, or one that apt
+    downloads. Raises `KernelError`.
     """
     if package is not None and package.is_dir():
         return checked(package)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from copy import deepcopy
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from ackclock import Scenario
 from numpy.typing import NDArray
+
+from ackclock import Scenario
 
 OURS: dict[str, str] = {
     "reno": "reno",
@@ -35,7 +38,13 @@ GRID_S = 0.05
 
 
 def _network(
-    rate: Any, delay: str, limit: str, *, link: dict[str, Any] | None = None, back: dict[str, Any] | None = None, **flow: Any
+    rate: Any,
+    delay: str,
+    limit: str,
+    *,
+    link: dict[str, Any] | None = None,
+    back: dict[str, Any] | None = None,
+    **flow: Any,
 ) -> dict[str, Any]:
     return {
         "duration": f"{DURATION_S}s",
@@ -84,17 +93,11 @@ NETWORKS: dict[str, dict[str, Any]] = {
 
 
 def _over_quic(network: str) -> dict[str, Any]:
-    document = _copy(NETWORKS[network])
+    document = deepcopy(NETWORKS[network])
     flow = document["flow"][0]
     del flow["tcp"]
     flow["quic"] = {"congestion_control": "reno"}
-    return dict(document)
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copy(part) for key, part in value.items()}
-    return [_copy(part) for part in value] if isinstance(value, list) else value
+    return document
 
 
 QUIC = "QUIC "
@@ -116,7 +119,7 @@ def networks_of(name: str) -> tuple[str, ...]:
 
 def document(name: str, network: str) -> dict[str, Any]:
     """The scenario of a module and a network. DCTCP needs marks at a threshold, one echo for each packet."""
-    document = _copy(NETWORKS[network])
+    document = deepcopy(NETWORKS[network])
     if name == "dctcp":
         document["flow"][0]["tcp"] |= {"ecn": True, "ecn_feedback": "per_packet"}
         limit = document["link"][0]["queue"]["limit"]
@@ -181,5 +184,5 @@ def _grid(times: NDArray[Any], windows: NDArray[Any]) -> list[int]:
 def _hashes(times: NDArray[Any], windows: NDArray[Any]) -> list[str]:
     rows = np.stack([np.round(times * 1e9), windows]).astype("<i8").T
     bounds = np.searchsorted(times, np.arange(DURATION_S + 1))
-    parts = (np.ascontiguousarray(rows[first:last]) for first, last in zip(bounds, bounds[1:], strict=False))
+    parts = (np.ascontiguousarray(rows[first:last]) for first, last in pairwise(bounds))
     return [hashlib.blake2b(part.tobytes(), digest_size=4).hexdigest() for part in parts]

@@ -65,7 +65,7 @@ impl Algorithm for Cubic {
     const DESCRIPTOR: Descriptor = Descriptor {
         name: "cubic",
         summary: "window grows along a cubic curve around the last loss",
-        source: "RFC 9438 (2023)",
+        source: "RFC 9438 (2023); variant of Linux",
         family: Family::Loss,
         status: Status::Checked,
         params: &[

@@ -6,17 +6,16 @@
 //! smallest round-trip time is that of the last 3.75 to 6.25 s, a time drawn each time, so that flows do not forget it at once.
 //! After a timeout growth is half as fast, and returns after eight good rounds.
 //!
-//! Variants: `netdev` in real numbers: the smallest round-trip time is renewed first after the drawn time, not after 2 s, the
+//! Variants: `netdev` (default) in real numbers: the smallest round-trip time is renewed first after the drawn time, not after 2 s, the
 //! smallest window of a decision is four segments, and growth goes on after a timeout; `linux` in the integers of the module
-//! (linux/nv.rs); `profile`: `linux` in the profile linux, otherwise `netdev`. docs/specs/controllers-2.md section 12. Status:
-//! checked (`linux`, equal to the module of Linux).
+//! (linux/nv.rs). docs/specs/controllers-2.md section 12. Status: checked (`linux`, equal to the module of Linux).
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Round;
 use crate::linux::{self, Linux};
 use crate::parameters::{Params, choice, number};
 use crate::slow_start::SlowStart;
-use crate::window::{Window, impl_window_accessors, linux_variant};
+use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, RateSample, Restart, Signals, Timeout};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -100,14 +99,14 @@ impl Algorithm for Nv {
             crate::slow_start::PARAM,
             choice!(
                 "variant",
-                ["profile", "netdev", "linux"],
-                "real numbers, or the integers of Linux, which stops growth after a timeout; `profile`: `linux` in the profile linux and over QUIC, otherwise `netdev`"
+                ["netdev", "linux"],
+                "real numbers, or the integers of Linux, which stops growth after a timeout until the repair is complete"
             ),
         ],
         probes: &["rate", "min_rtt"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Nv {
-        if linux_variant(params, flow) {
+        if params.choice("variant") == "linux" {
             let [pad, period] = ["pad", "period"].map(|key| params.number(key));
             return Nv::Linux(Linux::new(linux::Nv::new(flow.packet, pad, period, flow.seed), params, flow));
         }

@@ -7,7 +7,7 @@
 //!
 //! `profile`: `linux` in the profile linux and over QUIC, otherwise `paper`.
 //!
-//! A timeout reduces the threshold by the same part. Status: draft.
+//! A timeout reduces the threshold by the same part. Status: checked (`linux`, equal to the module of Linux).
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::parameters::{Params, number};
@@ -37,7 +37,7 @@ impl Algorithm for Scalable {
         summary: "grows by a fixed part of each acknowledged segment; a loss takes an eighth",
         source: "Kelly, Computer Communication Review 33(2), 2003; variant of Linux",
         family: Family::Loss,
-        status: Status::Draft,
+        status: Status::Checked,
         params: &[
             crate::slow_start::PARAM,
             crate::window::VARIANT,

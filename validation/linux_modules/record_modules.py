@@ -1,7 +1,7 @@
 """Runs the congestion control modules of Linux in our simulator and writes down what they do.
 
-`python validation/linux_modules/record.py [MODULE...] [--kernel FOLDER|FILE]`. The sources come from the Debian package
-linux-source-6.12 (installed, or downloaded by apt). Only numbers are written: `recorded.json.gz`.
+`python validation/linux_modules/record_modules.py [MODULE...] [--kernel FOLDER|FILE]`. The sources come from the
+Debian package linux-source-6.12 (installed, or downloaded by apt). Only numbers are written: `recorded.json.gz`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(Path(__file__).parent))
 
 from adapter import load, module
 from kernel import HZ, MODULES, KernelError, build, unpack, version
 from networks import Run, document, networks_of, play, seeds
 
-RECORDED = HERE / "recorded.json.gz"
+RECORDED = Path(__file__).with_name("recorded.json.gz")
 
 
 def runs(names: tuple[str, ...]) -> Iterator[tuple[str, str, int]]:
@@ -50,14 +49,14 @@ def main() -> int:
     arguments = parser.parse_args()
     unknown = [name for name in arguments.modules if name not in ("reno", *MODULES)]
     if unknown:
-        print(f"record.py: no module {unknown[0]}; there are reno, {', '.join(MODULES)}", file=sys.stderr)
+        print(f"record_modules.py: no module {unknown[0]}; there are reno, {', '.join(MODULES)}", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as temporary:
         try:
             folder = unpack(Path(temporary), arguments.kernel)
             library = build(folder, Path(temporary))
         except KernelError as error:
-            print(f"record.py: {error}", file=sys.stderr)
+            print(f"record_modules.py: {error}", file=sys.stderr)
             return 2
         content = recorded() if RECORDED.exists() else {}
         content |= {"kernel": version(folder), "hz": HZ, "runs": content.get("runs", {})}
