@@ -35,9 +35,44 @@ class Handshake:
     now_s: float
     """When."""
     now_ps: int
-    rtt_s: float
-    """Its round-trip time; for a controller that takes over, the smallest one of the connection."""
-    rtt_ps: int
+    rtt_s: float | None
+    """Its round-trip time, none if its packets were sent again; for a controller that takes over, the smallest one
+    of the connection."""
+    rtt_ps: int | None
+
+class Sample:
+    """The measurements of one acknowledgement, before the sender draws conclusions from it."""
+
+    now_s: float
+    """When the ACK arrived."""
+    now_ps: int
+    newly_acked: int
+    """Segments that the cumulative ACK newly acknowledges; zero for a duplicate ACK."""
+    newly_delivered: int
+    """Segments that it newly reports as delivered, cumulatively or by SACK."""
+    rtt_s: float | None
+    """Its round-trip sample; none if it gives none."""
+    rtt_ps: int | None
+    ece: bool
+    """It carries an ECN echo."""
+    acked_through: int
+    """Number of the highest segment acknowledged."""
+    next: int
+    """Number of the next segment to send."""
+    in_flight: float
+    """Segments in flight, before this ACK marks segments as lost."""
+    prior_in_flight: float
+    """The same before this ACK."""
+    since_sent: int | None
+    """Segments delivered since the newest segment that this ACK delivers was sent (only with signal `rate`;
+    recovery `rack`, QUIC)."""
+    sacked: int
+    """Segments outstanding that were reported by SACK, with those of this ACK (recovery `rack`)."""
+    phase: str
+    """The recovery phase before this ACK. One of open, cwr, recovery, loss."""
+    disorder: bool
+    """Segments were reported or repeated before this ACK, without a reduction: the state Disorder of Linux
+    (recovery `rack`)."""
 
 class Ack:
     """One acknowledgement."""
@@ -103,6 +138,31 @@ class Ack:
     """Segments in flight when that segment was sent, with it."""
     lost: int | None
     """Segments marked as lost since that segment was sent."""
+    send_interval_s: float | None
+    """The time in which the segments of the sample were sent."""
+    send_interval_ps: int | None
+    ack_interval_s: float | None
+    """The time in which they were acknowledged."""
+    ack_interval_ps: int | None
+    retransmission: bool
+    """The segment of the sample was sent more than once."""
+    srtt_s: float | None
+    """Smoothed round-trip time of the retransmission timer (recovery `rack`, QUIC)."""
+    srtt_ps: int | None
+    min_rtt_s: float | None
+    """Smallest round-trip time, with recovery `rack` of the last 300 s, over QUIC of the connection."""
+    min_rtt_ps: int | None
+    sacked: int
+    """Segments outstanding that were reported by SACK, or counted by duplicate ACKs (recovery `rack`)."""
+    lost_out: int
+    """Segments outstanding that are marked as lost (recovery `rack`)."""
+    retransmitted_out: int
+    """Retransmissions in flight (recovery `rack`)."""
+    ce_total: int
+    """Segments delivered with an ECN mark since the start (recovery `rack`: segments that ACKs with an echo
+    delivered; QUIC: the receiver's count)."""
+    disorder: bool
+    """Segments are reported or repeated, without a reduction: the state Disorder of Linux (recovery `rack`)."""
 
 class Lost:
     """A segment that the sender has given up."""
@@ -158,7 +218,7 @@ class Congestion:
     """When."""
     now_ps: int
     cause: str
-    """Why. One of fast_retransmit, ecn."""
+    """Why. One of fast_retransmit, ecn, controller."""
     window: float
     """The window to be reduced, segments; the profile defines how it is counted."""
     in_flight: float

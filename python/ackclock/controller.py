@@ -14,6 +14,7 @@ from ackclock._core import (
     Lost,
     PathHint,
     Restart,
+    Sample,
     Sent,
     Timeout,
     TransmitStart,
@@ -31,7 +32,7 @@ class Controller:
 
     needs: ClassVar[Sequence[str]] = ()
     """Required signals: rate, receiver_time, fine_clock, pacing, timer, router_rate, router_feedback, ecn_per_packet,
-    l4s, losses, sent, deliveries, segment_counts."""
+    l4s, losses, sent, deliveries, segment_counts, samples."""
     probes: ClassVar[Sequence[str]] = ()
     """Attributes that are written to the window trace, one column each; None or a missing attribute is null."""
     initial_window: ClassVar[float | None] = None
@@ -62,6 +63,9 @@ class Controller:
     limits_application: bool = False
     """Whether rate samples must count as limited by the application now; read after every ACK (recovery `rack`,
     QUIC)."""
+    reduce_now: bool = False
+    """Whether the transport must begin a reduction now, as after an ECN echo, but for the cause `controller`; read
+    after every ACK, and without effect during a reduction (recovery `rack`, QUIC). Linux: `tcp_enter_cwr`."""
 
     def __init__(self, flow: FlowInfo) -> None:
         self.cwnd = flow.initial_window
@@ -71,9 +75,14 @@ class Controller:
         """Called before the first packet is sent."""
 
     def on_handshake(self, event: Handshake) -> None:
-        """Called when the handshake is complete, unless its packets were sent again (recovery `rack`, QUIC). A
-        controller that takes over in the middle of a run gets it with the smallest round-trip time of the
-        connection, after the window.
+        """Called when the handshake is complete (recovery `rack`, QUIC). A controller that takes over in the middle
+        of a run gets it with the smallest round-trip time of the connection, after the window.
+        """
+
+    def on_sample(self, sample: Sample) -> None:
+        """Called with the measurements of an ACK before anything that follows from it: undo, end of recovery,
+        reduction, and `on_ack` (only with signal `samples`). The modules of Linux process their samples here
+        (`pkts_acked`). An ACK that arrives with nothing outstanding has none.
         """
 
     def on_ack(self, ack: Ack) -> None:
