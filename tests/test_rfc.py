@@ -1,6 +1,6 @@
 """Whole scenarios against the rules of RFCs; the page docs/standards.md lists every rule with its test.
 
-Windows are in segments, times in seconds. A test with the mark `xfail` holds a rule that is broken by mistake.
+Windows are in segments, times in seconds.
 """
 
 from __future__ import annotations
@@ -218,9 +218,6 @@ def test_cubic_does_not_count_idle_times(kind: str) -> None:
     assert window == pytest.approx(without, rel=0.1)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="the time in which something else limits the flow counts in the curve"
-)
 @pytest.mark.parametrize(("kind", "limit"), [("tcp", "application"), ("tcp", "receiver"), ("quic", "application")])
 def test_cubic_does_not_count_the_time_in_which_it_is_limited(kind: str, limit: str) -> None:
     """4.2: the curve continues where it was."""
@@ -244,7 +241,6 @@ def test_cubic_window_does_not_grow_while_it_is_not_used(kind: str, arithmetic: 
         assert at(rows, 7.9) <= at(rows, 3.2)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the window stays at two segments")
 def test_cubic_falls_to_one_segment_and_then_slower_under_marks() -> None:
     """4.6: every packet is marked."""
     marks = {"kind": "scripted", "flow": "t", "action": "mark", "packets": list(range(400))}
@@ -343,7 +339,6 @@ def test_fast_convergence_lets_a_new_flow_in() -> None:
 # ---- RFC 9002: QUIC --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the reduction starts from what is in flight")
 def test_quic_halves_the_window_and_not_the_flight() -> None:
     """7.3.2, B.6: fifty segments a round trip of a window of about 300; one packet is lost."""
     writes = [["0s", f"{300 * MSS}B"], *portions(3, 6, 0.1, 50)]
@@ -490,7 +485,6 @@ BBR3 = {"congestion_control": {"kind": "bbr3", "probe_rtt_interval": 1000}}
 DEEP = {"kind": "droptail", "limit": "4bdp"}
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Startup ends at once after the undo")
 def test_bbr3_goes_on_with_startup_after_an_undo() -> None:
     """5.5.11.2: fifty packets are late, the recovery is spurious."""
     tcp = {"congestion_control": "bbr3", "timestamps": False, "undo": ["dsack"], "reordering_window": "static"}
@@ -503,7 +497,6 @@ def test_bbr3_goes_on_with_startup_after_an_undo() -> None:
     assert at(rows, undo + 0.3, "state") == STARTUP
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="a timeout saves no state")
 def test_bbr3_restores_its_bounds_after_the_undo_of_a_timeout() -> None:
     """OnEnterRTO, A.19: packets of 5 ms are late by half a second."""
     steps = [["0s", "0ms"], ["3.1294s", "500ms"], ["3.1344s", "0ms"]]
@@ -515,7 +508,6 @@ def test_bbr3_restores_its_bounds_after_the_undo_of_a_timeout() -> None:
     assert undo["inflight_longterm"][0] is None
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="Refill ends at once after the undo")
 def test_bbr3_refills_for_a_round_after_an_undo() -> None:
     """5.3.3.3, A.18: one late packet while the flow probes."""
     tcp = {"congestion_control": "bbr3"}
@@ -525,7 +517,6 @@ def test_bbr3_refills_for_a_round_after_an_undo() -> None:
     assert moves[:2] == [REFILL, UP]
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="the state of the probe that had ended returns")
 def test_bbr3_does_not_probe_again_after_an_undo_if_the_probe_had_ended() -> None:
     """5.5.11: the probe ended by its plateau, not by a loss."""
     queue = {"kind": "droptail", "limit": "2bdp"}

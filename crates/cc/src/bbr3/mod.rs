@@ -114,6 +114,7 @@ pub struct Bbr3 {
     idle_restart: bool,
     last_phase: Phase,
     undo: Option<Undo>,
+    saved_at: Option<Time>,
     /// Segments delivered so far, with those of the ACK that is processed.
     delivered: u64,
     random: Xoshiro256PlusPlus,
@@ -207,6 +208,7 @@ impl Algorithm for Bbr3 {
             idle_restart: false,
             last_phase: Phase::Open,
             undo: None,
+            saved_at: None,
             delivered: 0,
             random: Xoshiro256PlusPlus::seed_from_u64(flow.seed),
         }
@@ -428,11 +430,14 @@ impl Bbr3 {
         self.prior_cwnd = saved_window(self.prior_cwnd, self.cwnd, self.last_phase, in_probe_rtt);
     }
 
-    /// Saves what an undo restores, at the first loss of a round.
-    fn save_state(&mut self) {
-        if self.model.loss_in_round {
+    /// Saves what an undo restores: at the first loss of a round, but not again in a recovery. The losses of one ACK can end
+    /// Up, which forgets the losses of the round.
+    fn save_state(&mut self, now: Time) {
+        let repairs = self.last_phase >= Phase::Recovery && self.undo.is_some();
+        if self.model.loss_in_round || repairs || self.saved_at == Some(now) {
             return;
         }
+        self.saved_at = Some(now);
         self.save_window();
         self.undo = Some(Undo {
             state: None,
@@ -496,7 +501,7 @@ impl Controller for Bbr3 {
         self.cycle_began = now;
     }
     fn on_lost(&mut self, lost: &Lost) {
-        self.save_state();
+        self.save_state(lost.now);
         self.model.count_loss(lost);
         if !self.probe_sample || !self.model.too_high(lost.lost as f64, lost.tx_in_flight as f64) {
             return;
@@ -528,13 +533,13 @@ impl Controller for Bbr3 {
         self.set_pacing(ack);
         self.set_cwnd(ack);
     }
-    fn on_congestion(&mut self, _event: &Congestion) {
+    fn on_congestion(&mut self, event: &Congestion) {
         self.save_window();
-        self.save_state();
+        self.save_state(event.now);
     }
-    fn on_rto(&mut self, _event: &Timeout) {
+    fn on_rto(&mut self, event: &Timeout) {
         self.save_window();
-        self.save_state();
+        self.save_state(event.now);
         self.last_phase = Phase::Loss;
         self.cwnd = 1.0;
     }

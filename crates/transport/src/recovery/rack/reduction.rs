@@ -83,15 +83,16 @@ impl Rack {
     pub(super) fn enter_cwr(&mut self, s: &mut Connection, now: Time) {
         self.undo.prior_ssthresh = 0.0;
         if self.state < State::Cwr {
-            self.hold_at_one(s, now);
+            let was_one = s.cwnd() <= 1;
             self.reduce_once(s, now, Cause::Ecn);
+            self.hold_at_one(s, now, was_one);
         }
     }
 
-    /// An echo of a window of one segment, which cannot be halved: the next segment waits for a timeout, which doubles with each
-    /// such echo in a row (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
-    fn hold_at_one(&mut self, s: &Connection, now: Time) {
-        if s.cwnd() > 1 {
+    /// An echo of a window of one segment, which a controller without a floor of two cannot halve: the next segment waits for a
+    /// timeout, which doubles with each such echo in a row (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
+    fn hold_at_one(&mut self, s: &Connection, now: Time, was_one: bool) {
+        if !was_one || self.reduction.target > 1 {
             self.echoes_at_one = 0;
             return;
         }
