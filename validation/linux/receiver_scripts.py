@@ -274,13 +274,13 @@ def arrivals(random: Random) -> tuple[list[Line], Line]:
         spare = start + max(handshake * MS, size * gap + 3 * MS)
         for segment in range(first, first + size):
             at = start + gap * (segment - first)
-            key = {"ecn": "ce"} if marks and random.random() < 0.1 else {}
+            key: Line = {"ecn": "ce"} if marks and random.random() < 0.1 else {}
             key |= {"cwr": 1} if marks and random.random() < 0.05 else {}
             sent = (at - handshake * MS // 2) // MS
             choice = random.random()
             if choice < loss:
-                again = {"ecn": "not"} if marks else {}
-                events += burst(spare + 150 * (segment - first), [segment], 0, sent_ms=spare // MS, **again)
+                again: Line = {"sent_ms": spare // MS} | ({"ecn": "not"} if marks else {})
+                events += burst(spare + 150 * (segment - first), [segment], 0, **again)
             elif choice < loss + late:
                 events += burst(at + max(gap, 60) * random.randint(1, 6) + 10, [segment], 0, sent_ms=sent, **key)
             else:

@@ -33,7 +33,7 @@ Line = dict[str, Any]
 def checksum(data: bytes) -> int:
     """The sum of the Internet checksum, not complemented."""
     data += bytes(len(data) % 2)
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total
@@ -116,7 +116,7 @@ class Exchange:
 
     def acks(self) -> list[list[Any]]:
         """The ACKs that the kernel has sent: next byte, blocks, flags, echo in ms (-1: none), window."""
-        rows = []
+        rows: list[list[Any]] = []
         while True:
             try:
                 packet = os.read(self.device.fd, 70000)[10:]

@@ -1,6 +1,7 @@
 //! The TCP receiver: reassembly, immediate and delayed ACKs, SACK blocks.
 
 mod compression;
+mod decisions;
 mod linux;
 mod reported;
 mod stats;
@@ -559,7 +560,8 @@ mod tests {
     fn marks_cwr_and_retransmissions_are_acknowledged_at_once() {
         let mut b = bench(Options { ecn: true, ..Options::linux() });
         let mut arrive = |at: u64, seq: u32, ecn: Ecn, cwr: bool| {
-            b.packet(at, Packet { ecn, cwr, ..Packet::new(PacketKind::Data, 0, 0, seq, 1500, ms(at)) }).is_some()
+            b.packet(at, Packet { ecn, cwr, ..Packet::new(PacketKind::Data, 0, 0, seq, 1500, ms(at)) })
+                .is_some()
         };
         let mut acks = |at, arrivals: &[(u32, Ecn, bool)]| -> Vec<bool> {
             arrivals.iter().map(|(seq, ecn, cwr)| arrive(at, *seq, *ecn, *cwr)).collect()
