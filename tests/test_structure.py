@@ -107,6 +107,7 @@ def test_few_modules_touch_the_core(root: Path) -> None:
         "script",
         "vector",
         "player",
+        "receiver",
         "satellites",
         "topology",
         "radio_map",

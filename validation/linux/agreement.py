@@ -1,4 +1,4 @@
-"""Compares our sender with the recordings of a Linux 6.18 sender (README.md)."""
+"""Compares our sender and receiver with the recordings of those of Linux 6.18 (README.md)."""
 
 from __future__ import annotations
 
@@ -40,6 +40,30 @@ CAUSES = {
 """Why a recording and our sender differ, where the cause is known."""
 
 
+ESTIMATE = (
+    "the receiver's estimate of the round-trip time, which decides when its window grows, and with it which ACKs are "
+    "not delayed: the kernel takes it from the timestamp echoes of the data, ours from when the data was sent"
+)
+UNREAD = "our application reads at once, and the window that ours advertises limits nobody"
+
+RECEIVER_CAUSES = {
+    "compression-0": ESTIMATE,
+    "window_growth-6": ESTIMATE,
+    "random-75": ESTIMATE,
+    "random-78": ESTIMATE,
+    "random-92": ESTIMATE,
+    "segment_size-8": "how much memory a segment of 4,000 bytes occupies, and with it the limit of the window, depends "
+    "on the driver of the network device",
+    "segment_size-10": "as segment_size-8, for 8,948 bytes",
+    "not_read-1": UNREAD,
+    "not_read-2": UNREAD,
+    "not_read-3": UNREAD,
+    "not_read-4": UNREAD,
+    "not_read-5": UNREAD,
+}
+"""Why the ACKs of a recorded receiver and ours differ."""
+
+
 @dataclass(frozen=True)
 class Exchange:
     """A script, flow or vector, and how it compares."""
@@ -62,6 +86,13 @@ def exchanges(name: str) -> Iterator[Exchange]:
         yield Exchange(
             identity(line), str(line.get("category", line.get("cc", ""))), line.get("exact", True), same, first
         )
+
+
+def receivers() -> Iterator[Exchange]:
+    """The scripts of a receiver, compared."""
+    for line in read(HERE / "receiver.jsonl.gz"):
+        first = difference(line, play(line, guided=True))
+        yield Exchange(identity(line), line["category"], line["exact"], first is None, first)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,19 @@ from collections import Counter
 from pathlib import Path
 from statistics import median
 
-from agreement import BBR_CAUSES, CAUSES, Case, Exchange, Gains, bbr_agrees, bbr_gains, cases, exchanges
+from agreement import (
+    BBR_CAUSES,
+    CAUSES,
+    RECEIVER_CAUSES,
+    Case,
+    Exchange,
+    Gains,
+    bbr_agrees,
+    bbr_gains,
+    cases,
+    exchanges,
+    receivers,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation-linux.md"
 
@@ -17,6 +29,7 @@ A real sender of Linux 6.18.44 was recorded event by event: the receiver and the
 
 - **Random networks**: one window of ten segments with losses, lost retransmissions and swapped arrivals. Every transmission and every counter after each ACK must be equal.
 - **Scripts**: writes and ACKs at given times, one behaviour each. **Flows**: short random transfers, open loop. Timers of the kernel expire late by up to 12 %; the replay holds our timers until then. Only recordings that the kernel itself repeats exactly are counted.
+- **Receiver**: segments that arrive at given times, and the ACKs of the kernel.
 - **Closed loop**: link, receiver and sender are simulated for 12 to 60 s; totals and loss events are compared. A loss event is a transition to the states CWR, Recovery or Loss, with the window before and the threshold after it.
 """
 
@@ -52,6 +65,37 @@ def row(case: Case) -> str:
         f"{kernel['retransmitted'][0]} / {ours['retransmitted']} | {kernel['timeouts'][0]} / {ours['timeouts']} | "
         f"{count} | {events} |\n"
     )
+
+
+RECEIVER = """
+## Receiver
+
+The kernel as receiver: a program that owned the TUN device was the sender, and wrote down every ACK. Equal means that every ACK leaves at the same event, or by a timer between the same events, with the same number, SACK and DSACK blocks, ECN echo and timestamp echo. The times of timers may differ as those of the sender do. The window that ACKs advertise is in the recordings and is not compared: ours advertises none.
+"""
+
+
+def receiver_summary(lines: list[Exchange]) -> str:
+    """The line about the receiver."""
+    exact = [line for line in lines if line.exact]
+    equal = sum(line.first is None for line in exact)
+    return (
+        f"Receiver: {len(lines)} scripts, {len(exact)} that the kernel answers in the same way in three of three repeats; "
+        f"{equal} of them ({100 * equal / len(exact):.1f} %) are equal event by event."
+    )
+
+
+def receiver_section(lines: list[Exchange]) -> str:
+    """The part of the page about the receiver."""
+    text = f"{RECEIVER}\n{receiver_summary(lines)}\n\n| category | scripts | exact on the kernel | equal |\n|---|---|---|---|\n"
+    for category in dict.fromkeys(line.category for line in lines):
+        members = [line for line in lines if line.category == category]
+        exact = [line for line in members if line.exact]
+        text += f"| {category} | {len(members)} | {len(exact)} | {sum(line.first is None for line in exact)} |\n"
+    text += "\n"
+    for line in lines:
+        if line.exact and line.first:
+            text += f"- **{line.name}**: {line.first.place}. Cause: {RECEIVER_CAUSES.get(line.name, 'not found')}.\n"
+    return text
 
 
 def exceptions(lines: list[Exchange], found: list[Case]) -> str:
@@ -118,7 +162,8 @@ def main() -> int:
     text += "| case | exact on the kernel | goodput MB | retransmitted | timeouts | loss events | windows |\n"
     text += "|---|---|---|---|---|---|---|\n" + "".join(map(row, bbr))
     text += gains(list(bbr_gains()))
-    text += "\n## Exceptions\n\n" + exceptions([line for lines in sets.values() for line in lines], found)
+    text += receiver_section(list(receivers()))
+    text += "\n## Exceptions of the sender\n\n" + exceptions([line for lines in sets.values() for line in lines], found)
     PAGE.write_text(text)
     print(summary(found))
     return 0

@@ -1,4 +1,4 @@
-"""Our sender against the recordings of Linux 6.18. Figures and exceptions are in docs/validation-linux.md."""
+"""Our sender and receiver against recordings of Linux 6.18. Figures and exceptions are in docs/validation-linux.md."""
 
 from __future__ import annotations
 
@@ -10,8 +10,20 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from agreement import BBR_CAUSES, CAUSES, HERE, Case, Exchange, bbr_agrees, bbr_gains, cases, exchanges
-from linux_report import PAGE, summary
+from agreement import (
+    BBR_CAUSES,
+    CAUSES,
+    HERE,
+    RECEIVER_CAUSES,
+    Case,
+    Exchange,
+    bbr_agrees,
+    bbr_gains,
+    cases,
+    exchanges,
+    receivers,
+)
+from linux_report import PAGE, receiver_summary, summary
 
 from ackclock.replay.comparison import difference
 from ackclock.replay.form import read
@@ -46,6 +58,27 @@ def test_flows_agree() -> None:
     assert {line.name for line in exact if line.first} <= CAUSES.keys()
     assert sum(line.same_segments for line in exact) >= 0.90 * len(exact)
     assert share(exact) >= 0.85
+
+
+def test_the_receiver_sends_the_acks_of_the_kernel() -> None:
+    lines = list(receivers())
+    exact = [line for line in lines if line.exact]
+    assert (len(lines), len(exact)) == (315, 287)
+    differing = {line.name for line in exact if line.first}
+    assert differing <= RECEIVER_CAUSES.keys()
+    assert share(exact) >= 0.95
+    read = [line for line in exact if line.category != "not_read"]
+    assert share(read) >= 0.97
+    assert receiver_summary(lines) in PAGE.read_text()
+
+
+def test_a_changed_ack_is_named() -> None:
+    line = next(line for line in read(HERE / "receiver.jsonl.gz") if line["id"] == "many_holes-3")
+    ours = play(line, guided=True)
+    assert difference(line, ours) is None
+    changed = next(answer for answer in line["answers"] if answer["acks"][0][1])
+    changed["acks"][0][1] = [[0, 1460]]
+    assert "acks: expected [[" in str(difference(line, ours))
 
 
 def test_reno_repeats_the_loss_events_of_the_kernel(found: list[Case]) -> None:

@@ -22,7 +22,7 @@ pub use error::{ErrorKind, Origin, ScenarioError, Source};
 pub use files::{Access, CarriedFiles, set_shipped};
 pub use foreign::foreign_kind;
 pub use layout::{NodePosition, layout};
-pub use replay::{ScriptedAck, ScriptedSender, Transmitted};
+pub use replay::{ScriptedAck, ScriptedData, ScriptedReceiver, ScriptedSender, Transmitted};
 pub use scenario::{
     Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Duplex,
     ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Literal, Loss,

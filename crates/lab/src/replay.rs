@@ -1,13 +1,13 @@
-//! A TCP sender without a network: its caller plays the receiver and the clock, and sees what the sender transmits.
+//! A TCP sender or receiver without a network: its caller plays the other end and the clock, and sees what it transmits.
 //!
-//! `ackclock replay` compares the sender with recordings of a kernel in this way, as packetdrill does with a kernel.
+//! `ackclock replay` compares them with recordings of a kernel in this way, as packetdrill does with a kernel.
 
 use crate::error::ScenarioError;
-use crate::scenario::{FlowKind, Scenario};
+use crate::scenario::{FlowKind, Scenario, TcpFlow};
 use cc::Controller;
-use net::{Packet, PacketKind};
+use net::{Ecn, Packet, PacketKind};
 use std::sync::Arc;
-use transport::{AckOptions, Block, FlowTimer, RecordingContext, Sender, Setup, Snapshot};
+use transport::{AckOptions, Block, FlowTimer, Receiver, RecordingContext, Sender, Setup, Snapshot};
 use units::{Span, Time};
 
 const US: u64 = 1_000_000; // ps
@@ -24,7 +24,7 @@ pub struct Transmitted {
 }
 
 /// An ACK of a script; numbers of segments, times in microseconds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScriptedAck {
     /// The next segment expected.
     pub ack: u32,
@@ -49,9 +49,7 @@ impl ScriptedSender {
     /// The sender of the first flow of the scenario in `text`. Fails if the scenario is not valid or the flow is not TCP.
     pub fn new(text: &str) -> Result<ScriptedSender, ScenarioError> {
         let scenario = Scenario::parse("replay", text, &[])?;
-        let Some(FlowKind::Tcp(tcp)) = scenario.flows.first().map(|flow| &flow.kind) else {
-            unreachable!("the caller writes a scenario with a TCP flow");
-        };
+        let tcp = first_flow(&scenario);
         let controller = tcp.control.make(&tcp.flow_info(1, 0));
         let setup =
             Setup { flow: 0, route: 0, segments: None, clock_phase: Span::ZERO, quick_start_path: false };
@@ -128,6 +126,81 @@ impl ScriptedSender {
     /// The sender, for its counters.
     pub fn sender(&self) -> &Sender {
         &self.sender
+    }
+}
+
+/// A segment of data that arrives at a receiver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScriptedData {
+    /// Number of the segment; 0 is the SYN.
+    pub seq: u32,
+    /// When it was sent, microseconds.
+    pub sent_us: f64,
+    /// It is ECN-capable.
+    pub capable: bool,
+    /// It is marked.
+    pub marked: bool,
+    /// It carries CWR.
+    pub cwr: bool,
+}
+
+/// A TCP receiver whose sender and clock are played by the caller. Times must not decrease.
+#[derive(Debug)]
+pub struct ScriptedReceiver {
+    receiver: Receiver,
+    wire: RecordingContext,
+}
+
+impl ScriptedReceiver {
+    /// The receiver of the first flow of the scenario in `text`. Fails if the scenario is not valid.
+    pub fn new(text: &str) -> Result<ScriptedReceiver, ScenarioError> {
+        let scenario = Scenario::parse("replay", text, &[])?;
+        let receiver = Receiver::new(0, 0, Arc::new(first_flow(&scenario).options.clone()));
+        Ok(ScriptedReceiver { receiver, wire: RecordingContext::default() })
+    }
+
+    /// A segment arrives.
+    pub fn data(&mut self, at_us: f64, data: &ScriptedData) {
+        self.wire.now = self.wire.now.max(time(at_us));
+        let packet = Packet::new(PacketKind::Data, 0, 0, data.seq, 1500, time(data.sent_us));
+        let ecn = match data {
+            ScriptedData { marked: true, .. } => Ecn::Ce,
+            ScriptedData { capable: true, .. } => Ecn::Ect0,
+            _ => Ecn::NotEct,
+        };
+        self.receiver.on_data(&mut self.wire, &Packet { ecn, cwr: data.cwr, ..packet });
+    }
+
+    /// The timer of delayed ACKs, microseconds.
+    pub fn timer_us(&self) -> Option<f64> {
+        self.wire.first_timer().map(|(_, at)| us(at))
+    }
+
+    /// This timer expires at `at_us`, which may be later than its time.
+    pub fn fire(&mut self, at_us: f64) {
+        if self.wire.take_timer().is_some() {
+            self.wire.now = self.wire.now.max(time(at_us));
+            self.receiver.on_ack_delay(&mut self.wire);
+        }
+    }
+
+    /// The ACKs since the last call.
+    pub fn acks(&mut self) -> Vec<ScriptedAck> {
+        let acks = self.wire.sent.drain(..).map(|(ack, options)| ScriptedAck {
+            ack: ack.seq,
+            blocks: options.blocks.as_slice().iter().map(|block| (block.start, block.end)).collect(),
+            ece: ack.ece,
+            echo_us: us(ack.echo),
+            window: None,
+        });
+        acks.collect()
+    }
+}
+
+fn first_flow(scenario: &Scenario) -> &TcpFlow {
+    match scenario.flows.first().map(|flow| &flow.kind) {
+        Some(FlowKind::Tcp(tcp)) => tcp,
+        _ => unreachable!("the caller writes a scenario with a TCP flow"),
     }
 }
 

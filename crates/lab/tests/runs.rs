@@ -75,7 +75,7 @@ fn every_controller_on_every_recovery_passes_the_audit() {
             // queue so full that a SYN finds no place for minutes (phase effects: Floyd and Jacobson 1991).
             let text = network(1, &tcp, queue, loss, "2Mbps")
                 .replace("duration = \"8s\"", "duration = \"25s\"")
-                .replace("start = \"300ms\"", "start = \"41300us\"");
+                .replace("start = \"300ms\"", "start = \"30ms\"");
             let outcome = audited(&text);
             let one = &outcome.flows[0];
             assert!(one.goodput_bps > 50_000.0, "{tcp} {queue} {loss}: {} bit/s", one.goodput_bps);

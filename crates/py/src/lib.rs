@@ -84,7 +84,7 @@ mod _core {
     #[pymodule_export]
     use super::live::{FinishedLive, UnavailableError, emulate, run_kernel, run_udp};
     #[pymodule_export]
-    use super::replay::PyScriptedSender;
+    use super::replay::{PyScriptedReceiver, PyScriptedSender};
     #[pymodule_export]
     use super::run::{Finished, bench, explain_threads, run};
     #[pymodule_export]

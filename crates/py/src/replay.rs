@@ -1,7 +1,7 @@
-//! A TCP sender without a network, for replays.
+//! A TCP sender or receiver without a network, for replays.
 
 use crate::errors::{guarded, scenario_error};
-use lab::{ScriptedAck, ScriptedSender};
+use lab::{ScriptedAck, ScriptedData, ScriptedReceiver, ScriptedSender};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -71,5 +71,36 @@ impl PyScriptedSender {
             state.set_item("min_rtt_us", counts.min_rtt.map(|rtt| rtt.seconds() * 1e6))?;
         }
         Ok(state)
+    }
+}
+
+/// An ACK: next segment, blocks, ECN echo, timestamp echo in microseconds.
+type ReceivedAck = (u32, Vec<(u32, u32)>, bool, f64);
+
+/// A TCP receiver whose sender and clock are played by the caller. Times in microseconds, data in segments.
+#[pyclass(unsendable, module = "ackclock._core", name = "ScriptedReceiver")]
+pub(crate) struct PyScriptedReceiver(ScriptedReceiver);
+
+#[pymethods]
+impl PyScriptedReceiver {
+    #[new]
+    fn new(py: Python<'_>, text: &str) -> PyResult<PyScriptedReceiver> {
+        let receiver = guarded(|| ScriptedReceiver::new(text))?;
+        receiver.map(PyScriptedReceiver).map_err(|error| scenario_error(py, error))
+    }
+    /// A segment arrives. `capable`: it is ECN-capable; `marked`: it carries CE.
+    fn data(&mut self, at_us: f64, seq: u32, sent_us: f64, capable: bool, marked: bool, cwr: bool) {
+        self.0.data(at_us, &ScriptedData { seq, sent_us, capable, marked, cwr });
+    }
+    /// The timer of delayed ACKs.
+    fn timer_us(&self) -> Option<f64> {
+        self.0.timer_us()
+    }
+    fn fire(&mut self, at_us: f64) {
+        self.0.fire(at_us);
+    }
+    /// The ACKs since the last call.
+    fn acks(&mut self) -> Vec<ReceivedAck> {
+        self.0.acks().into_iter().map(|ack| (ack.ack, ack.blocks, ack.ece, ack.echo_us)).collect()
     }
 }

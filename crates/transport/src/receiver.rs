@@ -1,19 +1,21 @@
 //! The TCP receiver: reassembly, immediate and delayed ACKs, SACK blocks.
 
 mod compression;
+mod decisions;
+mod linux;
+mod reported;
 mod stats;
 mod window_growth;
 
 use crate::blocks::{AckOptions, Block, Blocks};
 use crate::context::{FlowContext, FlowTimer};
-use crate::options::{EcnFeedback, Options, Recovery, StackProfile};
+use crate::options::{EcnFeedback, Options, Recovery};
 use crate::ranges::SegmentRanges;
-use compression::Compression;
+use linux::LinuxAcks;
 use net::{Ecn, Packet, PacketKind, RouterReply};
 pub use stats::{ArrivalDetail, PacketNumbers, ReceiverStats};
 use std::sync::Arc;
 use units::{Span, Time};
-use window_growth::WindowGrowth;
 
 /// Bytes of payload that GRO puts together.
 const GRO_BYTES: u64 = 65_536;
@@ -32,10 +34,8 @@ pub struct Receiver {
     recent: Vec<Block>,
     /// Segments whose ACK is delayed, until there are enough or the timer expires.
     delayed: u32,
-    /// When the last data packet arrived.
-    last_data: Time,
-    /// The delay of ACKs, where it adapts to the arrivals.
-    adaptive_delay: Span,
+    /// The newest segment that GRO merges with others of the same instant.
+    merged: Option<u32>,
     /// The packet that arrived is a duplicate, to be reported by DSACK.
     duplicate: Option<u32>,
     /// The timestamp to echo: that of the segment that advanced the last ACK (RFC 7323).
@@ -43,15 +43,11 @@ pub struct Receiver {
     /// The router feedback of the last data packet.
     reply: RouterReply,
     last_ack: u32,
-    /// ACKs can be combined, because segments are missing or because several arrive at once.
-    combines: bool,
-    /// The delay of ACKs adapts to the arrivals, as in Linux.
-    adapts: bool,
-    compression: Compression,
     /// When the SYN arrived last.
     syn_at: Time,
-    window_growth: WindowGrowth,
-    quick_acks: u32,
+    /// Whether it decides as Linux when to acknowledge, and the state of these decisions.
+    as_linux: bool,
+    linux: LinuxAcks,
     /// Whether ACKs carry SACK blocks.
     reports: bool,
     /// Whether ACKs carry ECE: a mark arrived, and no CWR since.
@@ -70,18 +66,14 @@ impl Receiver {
             beyond: SegmentRanges::default(),
             recent: Vec::new(),
             delayed: 0,
-            last_data: Time::ZERO,
-            adaptive_delay: options.ack_delay,
+            merged: None,
             duplicate: None,
             echo: Time::ZERO,
             reply: RouterReply::None,
             last_ack: 0,
-            combines: options.ack_compression || options.gro,
-            adapts: options.recovery == Recovery::Rack && options.ack_delay < options.ack_delay_max,
-            compression: Compression::default(),
             syn_at: Time::ZERO,
-            window_growth: WindowGrowth::default(),
-            quick_acks: options.quick_acks,
+            as_linux: LinuxAcks::decide_for(&options),
+            linux: LinuxAcks::new(&options),
             reports: options.reports(),
             echoing: false,
             options,
@@ -97,7 +89,7 @@ impl Receiver {
     /// Whether an ACK can wait for its timer.
     #[inline]
     pub fn delays_acks(&self) -> bool {
-        self.options.delayed_ack || self.combines
+        self.options.delayed_ack || self.options.ack_compression || self.options.gro
     }
 
     /// Processes a data packet.
@@ -114,93 +106,64 @@ impl Receiver {
         if packet.echo != Time::ZERO || self.reply != RouterReply::None {
             self.reply = packet.router_reply(); // the packet has a header for routers, or the one before had
         }
-        if seq <= self.last_ack && packet.sent >= self.echo {
-            self.echo = packet.sent;
+        if self.as_linux {
+            return self.on_linux_data(context, packet, syn);
         }
+        self.store_stamp(packet);
         if self.options.ecn {
             self.take_mark(context, packet);
         }
         let in_order = seq == self.next && self.beyond.is_empty();
         if in_order {
             self.next += 1;
-        } else {
-            let repeated = self.reassemble(seq);
-            if repeated && !syn {
-                self.stats.repeated(packet, now);
-            }
-            if repeated && self.options.dsack && self.reports {
-                self.duplicate = Some(seq);
-            }
+        } else if self.reassemble(packet, syn, now) && self.options.dsack && self.reports {
+            self.duplicate = Some(seq);
         }
-        if self.options.delayed_ack {
-            if self.adapts {
-                self.adapt_delay(now);
+        if self.options.delayed_ack && self.may_wait(seq) {
+            if self.delayed == 0 {
+                context.set_timer(FlowTimer::AckDelay, now + self.options.ack_delay);
             }
-            let grows = self.options.moderate_rcvbuf && in_order && !syn && self.grow_window(now);
-            if !grows && self.may_wait(seq, in_order) {
-                if self.delayed == 0 {
-                    let delay = if self.adapts { self.adaptive_delay } else { self.options.ack_delay };
-                    context.set_timer(FlowTimer::AckDelay, now + delay);
-                }
-                self.delayed += 1;
-                return;
-            }
-        }
-        if self.combines && self.combine(context, seq, in_order && !syn) {
+            self.delayed += 1;
             return;
         }
-        self.compression.newest = None;
+        if self.options.gro && in_order && !syn && self.merge(context, seq) {
+            return;
+        }
+        self.merged = None;
         if std::mem::take(&mut self.delayed) > 0 {
             context.set_timer(FlowTimer::AckDelay, Time::NEVER);
         }
         self.acknowledge(context, seq);
     }
 
-    /// Whether the ACK of a segment waits for others; `next`: it is data in order.
-    #[inline(never)] // keeps the path without it short
-    fn combine<W: FlowContext>(&mut self, context: &mut W, seq: u32, next: bool) -> bool {
-        self.options.ack_compression && !self.beyond.is_empty() && self.compress(context, seq)
-            || self.options.gro && next && self.merge(context, seq)
+    /// Stores the timestamp of a segment, if it is the one to echo.
+    #[inline]
+    fn store_stamp(&mut self, packet: &Packet) {
+        if packet.seq <= self.last_ack && packet.sent >= self.echo {
+            self.echo = packet.sent;
+        }
     }
 
     /// The ACK of a segment waits for other segments that arrive at this instant (GRO): it leaves a picosecond later.
+    #[inline(never)] // keeps the path without it short
     fn merge<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
         if self.delayed as u64 >= GRO_BYTES / self.options.packet as u64 {
             return false;
         }
         self.delayed += 1;
-        self.compression.newest = Some(seq);
+        self.merged = Some(seq);
         context.set_timer(FlowTimer::AckDelay, context.now() + Span::from_ps(1));
-        true
-    }
-
-    /// Whether the ACK of a segment is combined with later ones while others are missing (`tcp_comp_sack_*` of Linux).
-    fn compress<W: FlowContext>(&mut self, context: &mut W, seq: u32) -> bool {
-        let quick = self.options.delayed_ack && self.quick_acks > 0;
-        // The ACK that reports a duplicate does not wait: it reports only one of them.
-        let may = self.reports && !quick && self.duplicate.is_none();
-        if !may || !self.compression.combines(self.next, self.delayed, seq) {
-            self.quick_acks -= quick as u32;
-            return false;
-        }
-        if self.delayed == 0 {
-            context.set_timer(FlowTimer::AckDelay, context.now() + Compression::delay(self.rtt()));
-        }
-        self.delayed += 1;
-        self.note_block(seq);
         true
     }
 
     /// The delayed ACK timer expired.
     pub fn on_ack_delay<W: FlowContext>(&mut self, context: &mut W) {
+        if self.as_linux {
+            return self.on_linux_ack_delay(context);
+        }
         if std::mem::take(&mut self.delayed) > 0 {
-            if let Some(seq) = self.compression.newest.take() {
-                return self.acknowledge(context, seq);
-            }
-            if self.adapts {
-                self.adaptive_delay = (self.adaptive_delay * 2).min(self.options.ack_delay_max);
-            }
-            self.acknowledge(context, self.next.wrapping_sub(1));
+            let seq = self.merged.take().unwrap_or(self.next.wrapping_sub(1));
+            self.acknowledge(context, seq);
         }
     }
 
@@ -209,62 +172,29 @@ impl Receiver {
         (self.options.syn && self.stats.packets > 0).then(|| self.stats.first_at.since(self.syn_at))
     }
 
-    /// A segment arrived in order. Returns whether the receive window of Linux grows with it. First data that comes later
-    /// than the initial retransmission timeout is no sample of the round-trip time.
-    fn grow_window(&mut self, now: Time) -> bool {
-        let rtt = self.rtt().map(|rtt| rtt.min(self.options.initial_rto));
-        self.window_growth.arrived(now, self.next, self.options.packet, rtt)
-    }
-
-    /// The delay follows the time between two arrivals. After a long pause ACKs are immediate again, as at the start.
-    fn adapt_delay(&mut self, now: Time) {
-        let gap = now.since(self.last_data);
-        let first = self.last_data == Time::ZERO;
-        self.last_data = now;
-        let least = self.options.ack_delay;
-        let short = gap <= Span::from_ps(least.ps() / 2);
-        if first || (short && self.adaptive_delay == least) {
-            return; // most often the delay is the shortest, and stays
-        }
-        let half = Span::from_ps(self.adaptive_delay.ps() / 2);
-        if short {
-            self.adaptive_delay = half + Span::from_ps(least.ps() / 2);
-        } else if gap < self.adaptive_delay {
-            self.adaptive_delay = half + gap;
-        } else if gap > self.options.initial_rto {
-            self.quick_acks = self.options.quick_acks;
-        }
-        self.adaptive_delay = self.adaptive_delay.max(least).min(self.options.ack_delay_max);
-    }
-
-    /// Whether the ACK of this segment may be delayed: only for the first of two segments in order, never for the
-    /// first packet, a segment that fills a gap, or a segment out of order (RFC 5681 section 4.2). ns-2 also delays
-    /// the ACK of a repetition of the last segment in order.
-    fn may_wait(&mut self, seq: u32, in_order: bool) -> bool {
+    /// Whether ns-2 delays the ACK of this segment: only of the first of two segments in order, never of the first packet
+    /// or of a segment that fills a gap, but also of a repetition of the last segment in order.
+    fn may_wait(&self, seq: u32) -> bool {
         let last = seq + 1 == self.next && self.beyond.is_empty();
-        let fresh = in_order || self.options.stack == StackProfile::Ns2;
-        if seq == 0 || !last || !fresh || self.delayed + 1 >= self.options.ack_every {
-            return false;
-        }
-        if self.echoing && self.options.recovery == Recovery::Rack {
-            return false; // the echo of a mark is not delayed
-        }
-        if self.quick_acks > 0 {
-            self.quick_acks -= 1;
-            return false;
-        }
-        true
+        // The echo of a mark is not delayed with the recovery of Linux.
+        let echo = self.echoing && self.options.recovery == Recovery::Rack;
+        seq != 0 && last && !echo && self.delayed + 1 < self.options.ack_every
     }
 
-    /// Stores a segment that is out of order. Returns whether it had arrived before.
+    /// Stores a segment that is not in order, or fills a gap. Returns whether it had arrived before.
     #[cold]
-    fn reassemble(&mut self, seq: u32) -> bool {
+    fn reassemble(&mut self, packet: &Packet, syn: bool, now: Time) -> bool {
+        let seq = packet.seq;
         if seq == self.next {
             self.next = self.beyond.next_hole(seq + 1);
             self.beyond.advance(self.next);
             return false;
         }
-        !self.beyond.add(Block { start: seq, end: seq + 1 }, self.next, u32::MAX)
+        let repeated = !self.beyond.add(Block { start: seq, end: seq + 1 }, self.next, u32::MAX);
+        if repeated && !syn {
+            self.stats.repeated(packet, now);
+        }
+        repeated
     }
 
     /// The SACK blocks after the arrival of segment `seq`: first the block that contains it, then the most recent blocks
@@ -273,6 +203,10 @@ impl Receiver {
         let mut blocks = Blocks::limited(self.options.sack_blocks);
         if let Some(duplicate) = self.duplicate.take() {
             blocks.push(Block { start: duplicate, end: duplicate + 1 });
+        }
+        if self.as_linux {
+            self.linux.reported.push_to(&mut blocks);
+            return blocks;
         }
         self.note_block(seq);
         for block in &self.recent {
@@ -309,7 +243,7 @@ impl Receiver {
             // The segments before this one have an ACK of their own.
             if self.delayed > 0 {
                 self.delayed = 0;
-                self.compression.newest = None;
+                self.merged = None;
                 context.set_timer(FlowTimer::AckDelay, Time::NEVER);
                 self.acknowledge(context, self.next.saturating_sub(1));
             }
@@ -390,13 +324,13 @@ mod tests {
 
     #[test]
     fn reports_the_newest_block_first_and_duplicates_before_all() {
-        let mut b = bench(Options { quick_acks: 100, ..Options::linux() });
+        let mut b = bench(Options { ack_compression: false, ..Options::linux() });
         assert_eq!(b.data(0, 0), Some((1, vec![])));
         assert_eq!(b.data(1, 2), Some((1, vec![block(2, 3)])));
         assert_eq!(b.data(2, 5), Some((1, vec![block(5, 6), block(2, 3)])));
         assert_eq!(b.data(3, 7), Some((1, vec![block(7, 8), block(5, 6), block(2, 3)])));
         assert_eq!(b.data(4, 9), Some((1, vec![block(9, 10), block(7, 8), block(5, 6)]))); // three at most
-        assert_eq!(b.data(5, 6), Some((1, vec![block(5, 8), block(9, 10)])));
+        assert_eq!(b.data(5, 6), Some((1, vec![block(5, 8), block(9, 10), block(2, 3)])));
         assert_eq!(b.data(6, 6), Some((1, vec![block(6, 7), block(5, 8), block(9, 10)])));
         assert_eq!(b.data(7, 1).map(|ack| ack.0), Some(3));
         assert_eq!(b.data(8, 1).map(|ack| ack.1[0]), Some(block(1, 2)));
@@ -414,10 +348,15 @@ mod tests {
             assert_eq!(b.data(10, seq), None);
         }
         assert_eq!(b.fire(), (ms(10) + Span::from_ps(1), Some((6, vec![]))));
-        // One alone waits for the usual time; a segment out of order has its ACK at once.
+        // One alone waits for the usual time.
         assert_eq!(b.data(20, 6), None);
-        assert_eq!(b.fire().1, Some((7, vec![])));
-        assert_eq!(b.data(80, 8), Some((7, vec![block(8, 9)])));
+        assert_eq!(b.fire().1, None);
+        assert_eq!(b.fire(), (ms(60) + Span::from_ps(1), Some((7, vec![]))));
+        // Segments out of order are merged too; a gap ends a merged segment.
+        assert_eq!(b.data(80, 8), None);
+        assert_eq!(b.data(80, 9), None);
+        assert_eq!(b.data(80, 11), Some((7, vec![block(8, 10)])));
+        assert_eq!(b.fire(), (ms(80) + Span::from_ps(1), Some((7, vec![block(11, 12), block(8, 10)]))));
         // 64 kB are one ACK.
         let mut b = bench(Options { delayed_ack: false, gro: true, ..Options::linux() });
         b.data(0, 0);
@@ -436,9 +375,8 @@ mod tests {
         assert_eq!(b.data(112, 4), None);
         // 40 ms at first; arrivals within 20 ms keep it there. A miss doubles it.
         assert_eq!(b.fire(), (ms(152), Some((5, vec![]))));
-        assert_eq!(b.receiver.adaptive_delay, Span::from_ms(80));
         assert_eq!(b.data(172, 5), None); // a gap of 60 ms: half of 80, and the gap
-        assert_eq!(b.receiver.adaptive_delay, Span::from_ms(100));
+        assert_eq!(b.context.first_timer(), Some((FlowTimer::AckDelay, ms(272))));
         // Out of order, or filling a gap: at once.
         assert_eq!(b.data(213, 7).map(|ack| ack.0), Some(6));
         assert_eq!(b.data(214, 6).map(|ack| ack.0), Some(8));
@@ -480,14 +418,36 @@ mod tests {
         assert_eq!(b.data(204, 2), Some((95, vec![block(96, 97)])));
         assert_eq!(b.data(205, 98).map(|ack| ack.0), Some(95));
         assert_eq!(b.data(206, 100).map(|ack| ack.0), Some(95));
-        assert_eq!(b.data(207, 102), None);
+        assert_eq!(b.data(207, 102).map(|ack| ack.0), Some(95));
+        assert_eq!(b.data(208, 104), None);
         // The gap closes.
         assert_eq!(b.data(208, 95).map(|ack| ack.0), Some(97));
     }
 
     #[test]
-    fn each_duplicate_is_reported_although_acks_are_combined() {
-        let mut b = bench(Options { ack_compression: true, quick_acks: 0, ..Options::linux() });
+    fn a_combined_ack_leaves_before_a_third_block_changes() {
+        let mut b = bench(Options { quick_acks: 0, ..Options::linux() });
+        b.data(0, 0);
+        b.data(100, 1);
+        for seq in [3, 5, 7] {
+            assert!(b.data(101, seq).is_some());
+        }
+        assert_eq!(b.data(102, 9), None);
+        // The waiting ACK has the block of 9. That of 11 waits for a further arrival: it has no ACK of its own.
+        assert_eq!(b.data(102, 11), Some((2, vec![block(9, 10), block(7, 8), block(5, 6)])));
+        assert_eq!(b.context.first_timer(), None);
+        assert_eq!(b.data(102, 13), None);
+        assert_eq!(b.data(102, 15), Some((2, vec![block(13, 14), block(11, 12), block(9, 10)])));
+        // The first two blocks may change while an ACK waits.
+        assert_eq!(b.data(102, 16), None);
+        assert_eq!(b.data(102, 17), None);
+        assert_eq!(b.data(102, 14), None);
+        assert_eq!(b.fire().1, Some((2, vec![block(13, 18), block(11, 12), block(9, 10)])));
+    }
+
+    #[test]
+    fn a_duplicate_below_is_reported_at_once_and_one_beyond_may_be_forgotten() {
+        let mut b = bench(Options { quick_acks: 0, ..Options::linux() });
         b.data(0, 0);
         for seq in [1, 3, 4, 5] {
             b.data(100, seq);
@@ -496,9 +456,57 @@ mod tests {
         assert_eq!(b.data(100, 1), Some((2, vec![block(1, 2), block(3, 7)])));
         assert_eq!(b.context.first_timer(), None);
         assert_eq!(b.data(100, 0), Some((2, vec![block(0, 1), block(3, 7)])));
-        assert_eq!(b.data(100, 4), Some((2, vec![block(4, 5), block(3, 7)])));
-        assert_eq!(b.data(100, 7), None); // further segments wait as before
+        assert_eq!(b.data(100, 4), None);
+        assert_eq!(b.data(100, 7), None); // the ACK that waits reports segment 7, not the duplicate
         assert_eq!(b.fire(), (ms(101) + SLACK, Some((2, vec![block(3, 8)]))));
+        assert_eq!(b.data(102, 5), None);
+        assert_eq!(b.fire().1, Some((2, vec![block(5, 6), block(3, 8)])));
+    }
+
+    /// How many segments in order from `seq` on have an ACK of their own.
+    fn immediate(b: &mut Bench, at: u64, seq: u32) -> u32 {
+        (0..).find(|place| b.data(at, seq + place).is_none()).unwrap()
+    }
+
+    #[test]
+    fn acks_are_quick_after_a_duplicate_and_after_a_timeout() {
+        let mut b = bench(Options::linux());
+        b.data(0, 0);
+        assert_eq!(immediate(&mut b, 20, 1), 16);
+        assert_eq!(b.data(21, 18).map(|ack| ack.0), Some(19));
+        // A copy of the last segment uses one of sixteen; an older one none.
+        assert!(b.data(22, 18).is_some());
+        assert_eq!(immediate(&mut b, 23, 19), 15);
+        assert!(b.data(24, 35).is_some() && b.data(24, 20).is_some());
+        assert_eq!(immediate(&mut b, 25, 36), 16);
+        assert!(b.data(26, 53).is_some());
+        // The retransmission timeout after a round trip of 20 ms is 220 ms.
+        assert_eq!(immediate(&mut b, 246, 54), 0);
+        assert!(b.data(247, 55).is_some());
+        assert_eq!(immediate(&mut b, 468, 56), 16);
+    }
+
+    #[test]
+    fn acks_are_not_quick_if_the_first_segments_are_out_of_order_and_raise_the_window() {
+        let mut b = bench(Options::linux());
+        b.receiver = Receiver::new(0, 1, Arc::new(Options::linux()));
+        b.data(0, 0);
+        assert_eq!(b.data(20, 2), Some((1, vec![block(2, 3)])));
+        assert_eq!(b.data(21, 1), Some((3, vec![])));
+        // The window grows with four further ones.
+        assert_eq!(immediate(&mut b, 22, 3), 4);
+    }
+
+    #[test]
+    fn an_ack_is_not_delayed_for_longer_than_a_round_trip() {
+        for (rtt, delay) in [(20, 40), (60, 60), (500, 81)] {
+            let mut b = bench(Options { quick_acks: 0, ..Options::linux() });
+            b.data(0, 0);
+            assert_eq!(b.data(rtt, 1), None);
+            assert_eq!(b.fire().0, ms(rtt + 40));
+            assert_eq!(b.data(rtt + 41, 2), None); // the delay has doubled: 80, then half of it and the gap
+            assert_eq!(b.fire().0, ms(rtt + 41 + delay));
+        }
     }
 
     #[test]
@@ -546,6 +554,41 @@ mod tests {
         let acks: Vec<_> = b.context.sent.iter().map(|(ack, _)| (ack.seq, ack.ece)).collect();
         assert_eq!(acks[..2], [(1, false), (2, false)]);
         assert_eq!(acks.last().map(|ack| ack.1), Some(true));
+    }
+
+    #[test]
+    fn marks_cwr_and_retransmissions_are_acknowledged_at_once() {
+        let mut b = bench(Options { ecn: true, ..Options::linux() });
+        let mut arrive = |at: u64, seq: u32, ecn: Ecn, cwr: bool| {
+            b.packet(at, Packet { ecn, cwr, ..Packet::new(PacketKind::Data, 0, 0, seq, 1500, ms(at)) })
+                .is_some()
+        };
+        let mut acks = |at, arrivals: &[(u32, Ecn, bool)]| -> Vec<bool> {
+            arrivals.iter().map(|(seq, ecn, cwr)| arrive(at, *seq, *ecn, *cwr)).collect()
+        };
+        acks(0, &[(0, Ecn::NotEct, false)]);
+        let quick: Vec<_> = (1..17).map(|seq| (seq, Ecn::Ect0, false)).collect();
+        assert!(!acks(20, &quick).contains(&false));
+        let plain = |seq| (seq, Ecn::Ect0, false);
+        assert_eq!(acks(21, &[plain(17), plain(18), plain(19)]), [false, true, false]);
+        // The first mark and the segment after it; further marks of the same echo are delayed as usual.
+        let marked = |seq| (seq, Ecn::Ce, false);
+        assert_eq!(acks(22, &[marked(20), marked(21), marked(22), marked(23)]), [true, true, false, true]);
+        assert_eq!(acks(23, &[(24, Ecn::Ect0, true), plain(25), plain(26)]), [true, false, true]);
+        let retransmission = (27, Ecn::NotEct, false);
+        assert_eq!(acks(24, &[retransmission, plain(28), plain(29), plain(30)]), [true, true, false, true]);
+    }
+
+    #[test]
+    fn a_segment_that_was_acknowledged_long_ago_does_not_change_the_echo() {
+        let mut b = bench(Options::linux());
+        for (at, seq) in [(0, 0), (20, 1), (21, 2), (22, 3), (30, 1)] {
+            b.context.now = ms(at);
+            let packet = Packet::new(PacketKind::Data, 0, 0, seq, 1500, ms(at));
+            b.receiver.on_data(&mut b.context, &packet);
+        }
+        let echoes: Vec<_> = b.context.sent.iter().map(|(ack, _)| ack.echo).collect();
+        assert_eq!(echoes, [ms(0), ms(20), ms(21), ms(22), ms(22)]);
     }
 
     #[test]

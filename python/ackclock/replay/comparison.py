@@ -42,11 +42,14 @@ def unfold(line: Line) -> list[tuple[int, list[list[Any]], Line]]:
 def difference(expected: Line, actual: Line) -> Difference | None:
     """The first difference between a recorded line and ours; None if both are equal in what they have in common.
 
-    Scripts: the segments and the counts after each input, and the segments of timers between two inputs. Vectors: all
-    segments and counters. Cases: all totals and loss events; a recorded total may be a list, of which any will do.
+    Scripts: the segments and the counts after each input, and the segments of timers between two inputs; of a receiver
+    the ACKs, without the window. Vectors: all segments and counters. Cases: all totals and loss events; a recorded
+    total may be a list, of which any will do.
     Raises BadInput if the two lines have different forms or nothing to compare.
     """
     if "answers" in expected and "answers" in actual:
+        if expected.get("role") == "receiver":
+            return receiver_difference(expected, actual)
         return script_difference(expected, actual)
     if "first" in expected and "first" in actual:
         return vector_difference(expected, actual)
@@ -92,6 +95,23 @@ def script_difference(expected: Line, actual: Line) -> Difference | None:
             return Difference(place, "sent", a_sent, b_sent)
         if a_in >= 0 and (key := next((key for key in COUNTS if a_counts[key] not in (None, b_counts[key])), None)):
             return Difference(place, key, a_counts[key], b_counts[key])
+    if len(theirs) != len(ours):
+        return Difference("end", "number of answers", len(theirs), len(ours))
+    return None
+
+
+def receiver_difference(expected: Line, actual: Line) -> Difference | None:
+    """The first difference between the ACKs of two scripts of a receiver."""
+    theirs, ours = expected["answers"], actual["answers"]
+    for number, (a, b) in enumerate(zip(theirs, ours, strict=False)):
+        at = a["t"][0] / 1000
+        where = f"input {a['in']}" if a["in"] >= 0 else f"a timer after input {a['after']}"
+        place = f"answer {number} ({where} at {at:.3f} ms)"
+        for key in ("in", "after"):
+            if a.get(key) != b.get(key):
+                return Difference(place, "input (-1: a timer)" if key == "in" else key, a.get(key), b.get(key))
+        if [row[:4] for row in a["acks"]] != [row[:4] for row in b["acks"]]:
+            return Difference(place, "acks", a["acks"], b["acks"])
     if len(theirs) != len(ours):
         return Difference("end", "number of answers", len(theirs), len(ours))
     return None

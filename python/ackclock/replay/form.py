@@ -47,7 +47,7 @@ def read(path: Path) -> Iterator[Line]:
 
 
 def kind(line: Line) -> str:
-    """The form of a line: `script`, `vector` or `case`. Raises BadInput if it is none of them."""
+    """The form of a line: `script`, `receiver`, `vector` or `case`. Raises BadInput if it is none of them."""
     if "link" in line and "writes" in line:
         return "case"
     events = line.get("events")
@@ -55,7 +55,7 @@ def kind(line: Line) -> str:
         if "first" in line:
             return "vector"
         if all("do" in event for event in events):
-            return "script"
+            return "receiver" if line.get("role") == "receiver" else "script"
     name = line.get("id", line.get("name", ""))
     raise BadInput(
         f"{name or 'the line'}: neither a script (events with do), nor a vector (first, and events with sent), "

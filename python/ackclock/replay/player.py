@@ -6,12 +6,13 @@ from ackclock._core import ScenarioError
 from ackclock.files import BadInput
 from ackclock.replay.case import play_case
 from ackclock.replay.form import Line, identity, kind
+from ackclock.replay.receiver import ReceiverScript
 from ackclock.replay.script import Script
 from ackclock.replay.vector import play_vector
 
 
 def play(line: Line, *, guided: bool = False) -> Line:
-    """Play one line against our sender. Returns its answers in the same form.
+    """Play one line against our sender or receiver. Returns its answers in the same form.
 
     `guided`: our timers wait for the recorded times of timers, so that later answers remain comparable.
     Raises BadInput if the line has an invalid form or an option that our sender does not have.
@@ -21,6 +22,8 @@ def play(line: Line, *, guided: bool = False) -> Line:
         match form:
             case "script":
                 return Script(line, guided).play()
+            case "receiver":
+                return ReceiverScript(line, guided).play()
             case "vector":
                 return play_vector(line)
             case _:

@@ -8,8 +8,8 @@ pub(super) struct Compression {
     /// The next segment expected, and how many ACKs for it were sent at once.
     next: u32,
     immediate: u32,
-    /// The newest segment whose ACK waits.
-    pub(super) newest: Option<u32>,
+    /// ACKs that wait.
+    pub(super) waiting: u32,
 }
 
 impl Compression {
@@ -17,6 +17,8 @@ impl Compression {
     const IMMEDIATE: u32 = 3;
     /// Most ACKs that are combined with the next one.
     const MOST: u32 = 44;
+    /// Blocks that an ACK is sure to report even if one is lost. The waiting ACKs are sent before a further one changes.
+    pub(super) const BLOCKS: usize = 2;
 
     /// How long an ACK waits: 5 % of the round-trip time, at most 1 ms, and the slack of the kernel's timer, 0.1 ms.
     pub(super) fn delay(rtt: Option<Span>) -> Span {
@@ -24,8 +26,11 @@ impl Compression {
         rtt.map_or(most, |rtt| Span::from_ps(rtt.ps() / 20).min(most)) + Span::from_ps(100_000_000)
     }
 
-    /// Whether the ACK of segment `seq` waits, beside `waiting` others, while segment `next` is missing.
-    pub(super) fn combines(&mut self, next: u32, waiting: u32, seq: u32) -> bool {
+    /// Whether an ACK waits while segment `next` is missing.
+    pub(super) fn combines(&mut self, next: u32) -> bool {
+        if self.waiting >= Compression::MOST {
+            return false;
+        }
         if self.next != next {
             (self.next, self.immediate) = (next, 0);
         }
@@ -33,10 +38,7 @@ impl Compression {
             self.immediate += 1;
             return false;
         }
-        if waiting >= Compression::MOST {
-            return false;
-        }
-        self.newest = Some(seq);
+        self.waiting += 1;
         true
     }
 }
