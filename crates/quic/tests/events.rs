@@ -120,6 +120,35 @@ fn losses_come_before_the_ack_that_shows_them() {
 }
 
 #[test]
+fn the_measurements_of_an_ack_come_before_what_follows_from_them() {
+    let plan = Box::new(|n, _| Treatment { drop: n == 60, ..Treatment::default() });
+    let (_, events) = record(
+        &Config::default(),
+        Recorder::new(30.0, ALL.and(Signals::SAMPLES)),
+        Path { plan, queue: 100, ..Path::default() },
+        ms(1000),
+    );
+    let samples: Vec<_> = events
+        .iter()
+        .enumerate()
+        .filter_map(|(n, event)| if let Event::Sample(sample) = event { Some((n, *sample)) } else { None })
+        .collect();
+    let acks = acks(&events);
+    assert_eq!(samples.len(), acks.len());
+    for ((_, sample), ack) in samples.iter().zip(&acks) {
+        assert_eq!((sample.now, sample.delivered, sample.rtt), (ack.now, ack.delivered, ack.rtt));
+        assert_eq!(sample.since_sent, ack.rate.map(|rate| rate.delivered));
+        assert_eq!(ack.sender.min_rtt.is_some(), ack.sender.srtt.is_some());
+    }
+    for event in [|e: &Event| matches!(e, Event::Congestion(_)), |e: &Event| matches!(e, Event::Exit(_))] {
+        let place = events.iter().position(event).expect("the loss begins and ends a recovery");
+        let (before, sample) = samples.iter().rfind(|(n, _)| *n < place).expect("an ACK");
+        // Nothing but the lost packet lies between them.
+        assert!(place - before <= 2 && sample.now <= ms(1000), "{place} {before}");
+    }
+}
+
+#[test]
 fn marks_are_counted_per_packet() {
     for (response, needs) in
         [(EcnResponse::NoCwr, Signals::ECN_PER_PACKET), (EcnResponse::Reduce, Signals::NONE)]

@@ -2,7 +2,7 @@
 
 use cc::{
     Ack, AnyController, CachedExternal, Congestion, Decision, EcnResponse, ExternalController, Failure, Lost,
-    Sent, Signals, Timeout, TransmitStart,
+    Sample, Sent, Signals, Timeout, TransmitStart,
 };
 use std::sync::{Arc, Mutex};
 use units::{Rate, Segments, Span, Time};
@@ -11,6 +11,7 @@ use units::{Rate, Segments, Span, Time};
 #[derive(Clone, Debug)]
 pub enum Event {
     Open(Time),
+    Sample(Sample),
     Ack(Ack),
     Lost(Lost),
     Sent(Sent),
@@ -63,6 +64,7 @@ impl ExternalController for Recorder {
         }
         let event = match event {
             cc::Event::Open(now) => Event::Open(now),
+            cc::Event::Sample(sample) => Event::Sample(*sample),
             cc::Event::Ack(ack) => Event::Ack(*ack),
             cc::Event::Lost(lost) => Event::Lost(*lost),
             cc::Event::Sent(sent) => Event::Sent(*sent),
