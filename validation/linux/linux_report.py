@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from agreement import BBR_CAUSES, CAUSES, Case, Exchange, Gains, bbr_agrees, bbr_gains, cases, exchanges
+from bbr_codel import section
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation-linux.md"
 
@@ -118,6 +119,7 @@ def main() -> int:
     text += "| case | exact on the kernel | goodput MB | retransmitted | timeouts | loss events | windows |\n"
     text += "|---|---|---|---|---|---|---|\n" + "".join(map(row, bbr))
     text += gains(list(bbr_gains()))
+    text += "\n" + section()
     text += "\n## Exceptions\n\n" + exceptions([line for lines in sets.values() for line in lines], found)
     PAGE.write_text(text)
     print(summary(found))
