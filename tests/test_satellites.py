@@ -120,6 +120,85 @@ def test_seconds() -> None:
         seconds("soon", "--at")
 
 
+def elements(planes: int, per_plane: int, inclination: float, revolutions: float) -> str:
+    """Two-line elements of circular orbits in evenly spaced planes; every second plane is half a slot ahead."""
+
+    def line(text: str) -> str:
+        return f"{text}{sum(int(c) if c.isdigit() else c == '-' for c in text) % 10}"
+
+    lines = []
+    for i in range(planes * per_plane):
+        plane, k = divmod(i, per_plane)
+        node, anomaly = 360 * plane / planes, 360 * (k + plane % 2 / 2) / per_plane
+        lines += [
+            f"satellite {i}",
+            line(f"1 {i + 1:05d}U 00000ABC 00001.00000000  .00000000  00000-0  00000+0 0    0"),
+            line(
+                f"2 {i + 1:05d} {inclination:8.4f} {node:8.4f} 0000001   0.0000 {anomaly:8.4f} {revolutions:11.8f}    0"
+            ),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def shell(folder: Path, per_plane: int, terminals: dict[str, tuple[float, float]], **keys: str) -> Path:
+    """A scenario of the elements in `folder` with its terminals."""
+    constellation = {"elevation_mask": '"25deg"', "handoff": '{ rule = "every" }', **keys}
+    text = f'[constellation]\nkind = "tle"\nfile = "elements.tle"\nper_plane = {per_plane}\n'
+    text += "".join(f"{key} = {value}\n" for key, value in constellation.items())
+    text += "".join(f'{key} = {{ rate = "1Gbps" }}\n' for key in ("isl", "up", "down"))
+    for name, (lat, lon) in terminals.items():
+        text += f'[[terminal]]\nname = "{name}"\nlat = {lat}\nlon = {lon}\n'
+    first, second = list(terminals)[:2]
+    text += f'[[flow]]\nname = "f"\nfrom = "{first}"\nto = "{second}"\n'
+    path = folder / "shell.toml"
+    path.write_text(text)
+    return path
+
+
+KUIPER = {0: 29.4231378, 50: 41.1857987, 100: 42.7766263, 199.9: 41.2792185}
+"""Hypatia's round-trip times from Manila to Dalian, ms, by time, s."""
+
+
+def test_terminals_stand_on_the_ellipsoid_as_in_hypatia(tmp_path: Path) -> None:
+    """Round trips of Hypatia (snkas/hypatia), which has ephem's ellipsoid: equal to its four decimals."""
+    (tmp_path / "elements.tle").write_text(elements(72, 22, 53.0, 15.19))
+    path = shell(tmp_path, 22, {"paris": (48.85341, 2.3488), "moscow": (55.754996, 37.621849)})
+    view = SatelliteView(path, 30, ends=("paris", "moscow"))
+    for at, published in ((0, 20.7217), (10, 20.6271), (29, 20.5599)):
+        assert 2e3 * view.path_at(at)["delay_s"] == pytest.approx(published, abs=5e-5)
+
+
+def test_a_shell_of_kuiper_as_in_hypatia(tmp_path: Path) -> None:
+    """Manila to Dalian: round trips of `satgenpy/tests/data_to_match/kuiper_630/networkx_rtt_1173_to_1241.txt`.
+
+    Hypatia bounds the slant range, 1260 km, where ours bounds the elevation; 25.2 degrees is that range at 630 km.
+    """
+    (tmp_path / "elements.tle").write_text(elements(34, 34, 51.9, 14.8))
+    terminals = {"manila": (14.6042, 120.9822), "dalian": (38.913811, 121.602322)}
+    view = SatelliteView(shell(tmp_path, 34, terminals, elevation_mask='"25.2deg"'), 200, ends=("manila", "dalian"))
+    for at, published in KUIPER.items():
+        assert 2e3 * view.path_at(at)["delay_s"] == pytest.approx(published, abs=5e-4), at
+
+
+def test_kinds_of_constellations_have_their_earth(root: Path) -> None:
+    """A Walker constellation over the ellipsoid and the same orbits of kind `iridium` over ns-2's sphere."""
+    iridium = {"planes": 72, "per_plane": 22, "altitude": '"550km"', "inclination": '"53deg"', "phasing": 39}
+    same = [f"constellation.{key}={value}" for key, value in iridium.items()]
+    same += [
+        'constellation.kind="iridium"',
+        'constellation.elevation_mask="25deg"',
+        'constellation.isl_latitude_limit="90deg"',
+    ]
+    delays = [
+        SatelliteView(root / "scenarios" / "starlink.toml", 0, ends=("london", "new_york"), overrides=changes).path_at(
+            0
+        )
+        for changes in ([], same)
+    ]
+    assert delays[0]["path"] == delays[1]["path"]
+    assert 1e3 * (delays[0]["delay_s"] - delays[1]["delay_s"]) > 0.01
+
+
 def test_runs_over_satellites_say_what_happened(root: Path) -> None:
     scenario = Scenario.load(root / IRIDIUM, ["duration=400s", "tcp.congestion_control=bic_awi"])
     result = scenario.run(trace="changes")

@@ -1,12 +1,16 @@
-"""Losses, queues and shares of BBR, paired by seed. Each function gives one logarithm of a ratio a seed."""
+"""Losses, queues and shares of BBR, paired by seed. Measures give a share or the logarithm of a ratio for each seed."""
 
 from __future__ import annotations
 
+import csv
 import math
+from pathlib import Path
 
 import polars as pl
 
-from ackclock.papers.results import Results
+from ackclock.papers.results import Cell, Results
+
+HERE = Path(__file__).parent
 
 
 def _drops(results: Results, control: str) -> dict[int, float]:
@@ -73,3 +77,73 @@ def share_v1(results: Results) -> list[float]:
         return dict(zip(own["seed"], own["goodput_bps"], strict=True))
 
     return _ratio(beside("10 CUBIC"), beside("1 CUBIC"))
+
+
+def ware_shares(results: Results, others: str, depth: str) -> list[float]:
+    """BBR's share of the goodput of all flows in the network of Ware et al., by seed."""
+    rows = results.flows("ware").filter((pl.col("others") == others) & (pl.col("buffer") == depth))
+    total = rows.group_by("seed").agg(pl.col("goodput_bps").sum().alias("total"))
+    bbr = rows.filter(pl.col("name") == "bbr").join(total, on="seed").sort("seed")
+    return (bbr["goodput_bps"] / bbr["total"]).to_list()
+
+
+def ware_model(depth: float) -> float:
+    """The share of one BBR flow by the model of Ware et al.: equations 9 to 11, packets of 1500 bytes."""
+    rate, rtt_s = 10e6 / (8 * 1500), 0.04
+    queue = depth * rate * rtt_s
+    others = 1 / 2 - 1 / (2 * depth) - 4 / queue
+    probing = (queue / rate + 0.2 + rtt_s) / 10
+    return (1 - others) * (1 - probing)
+
+
+def share_16_of_16(results: Results) -> list[float]:
+    """The share beside 16 CUBIC flows behind 16 bandwidth-delay products."""
+    return ware_shares(results, "16 CUBIC", "16")
+
+
+def share_64_of_16(results: Results) -> list[float]:
+    """The share beside 16 CUBIC flows behind 64 bandwidth-delay products."""
+    return ware_shares(results, "16 CUBIC", "64")
+
+
+def _over_model(results: Results, depth: str) -> list[float]:
+    return [math.log(share / ware_model(float(depth))) for share in ware_shares(results, "1 CUBIC", depth)]
+
+
+def over_model_8(results: Results) -> list[float]:
+    """The share beside one CUBIC flow behind 8 bandwidth-delay products, over that of the model."""
+    return _over_model(results, "8")
+
+
+def over_model_16(results: Results) -> list[float]:
+    """The same behind 16."""
+    return _over_model(results, "16")
+
+
+def over_model_32(results: Results) -> list[float]:
+    """The same behind 32."""
+    return _over_model(results, "32")
+
+
+def over_model_64(results: Results) -> list[float]:
+    """The same behind 64."""
+    return _over_model(results, "64")
+
+
+def kernel_shares() -> dict[str, float]:
+    """The shares of BBR beside CUBIC in Linux 6.18, both flows of the kernel (reference/how.md), by depth."""
+    with open(HERE / "reference" / "kernel.csv", newline="", encoding="utf-8") as file:
+        return {row["buffer_bdp"]: float(row["share"]) for row in csv.DictReader(file)}
+
+
+def shares(results: Results) -> list[Cell]:
+    """The table of shares by depth: beside one and beside 16 CUBIC flows, and in the kernel."""
+    kernel, cells = kernel_shares(), []
+    for depth in results.study("ware").axes["buffer"]:
+        row = f"{depth} BDP"
+        for others in results.study("ware").axes["others"]:
+            where = {"others": others, "buffer": depth}
+            cells.append(Cell(row, "share", others, ware_shares(results, others, depth), study="ware", where=where))
+        if depth in kernel:
+            cells.append(Cell(row, "share", "Linux 6.18, 1 CUBIC", [kernel[depth]]))
+    return cells

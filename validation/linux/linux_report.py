@@ -20,6 +20,7 @@ from agreement import (
     exchanges,
     receivers,
 )
+from bbr_codel import section
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation-linux.md"
 
@@ -162,6 +163,7 @@ def main() -> int:
     text += "| case | exact on the kernel | goodput MB | retransmitted | timeouts | loss events | windows |\n"
     text += "|---|---|---|---|---|---|---|\n" + "".join(map(row, bbr))
     text += gains(list(bbr_gains()))
+    text += "\n" + section()
     text += receiver_section(list(receivers()))
     text += "\n## Exceptions of the sender\n\n" + exceptions([line for lines in sets.values() for line in lines], found)
     PAGE.write_text(text)

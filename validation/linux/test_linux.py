@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -23,6 +24,7 @@ from agreement import (
     exchanges,
     receivers,
 )
+from bbr_codel import networks, ours, recorded
 from linux_report import PAGE, receiver_summary, summary
 
 from ackclock.replay.comparison import difference
@@ -104,6 +106,16 @@ def test_bbr_spends_its_time_at_the_pacing_gains_of_the_kernel() -> None:
     found = list(bbr_gains(seeds=5))
     assert len(found) == 12
     assert {case.name for case in found if not case.agree} <= BBR_CAUSES.keys()
+
+
+@pytest.mark.parametrize("number", [3, 8, 9, 18])
+def test_bbr_behind_codel_has_the_goodput_and_the_drops_of_a_live_kernel(number: int) -> None:
+    """With a receive buffer that does not limit the kernel in its Startup, where the round-trip time is long."""
+    live, model = recorded(number, "large") or recorded(number), ours(networks()[number])
+    goodput = mean(row["goodput_mbps"] for row in recorded(number))
+    assert mean(row["goodput_mbps"] for row in model) == pytest.approx(goodput, rel=0.005)
+    drops = mean(row["dropped"] for row in live)
+    assert mean(row["dropped"] for row in model) == pytest.approx(drops, rel=0.2)
 
 
 def test_a_changed_recording_is_named_with_its_first_difference() -> None:

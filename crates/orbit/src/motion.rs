@@ -1,7 +1,7 @@
 //! The motion of a satellite: a circular orbit, with or without a drift of its node, or a table.
 
+use crate::earth::EarthModel;
 use crate::vector::Vector;
-use crate::{EARTH_KM, MU};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl Motion {
     }
 }
 
-/// A circular orbit about a spherical Earth.
+/// A circular orbit, as about a spherical Earth.
 #[derive(Clone, Copy, Debug)]
 pub struct Circular {
     radius: f64,
@@ -42,13 +42,20 @@ pub struct Circular {
 const J2: f64 = 1.082_63e-3;
 
 impl Circular {
-    /// An orbit `altitude` km above the ground. Angles in degrees: inclination, longitude of the ascending node, and
+    /// An orbit `altitude` km above the equator. Angles in degrees: inclination, longitude of the ascending node, and
     /// angle from that node at time 0. With `j2` the node drifts.
-    pub fn new(altitude: f64, inclination: f64, node: f64, phase: f64, j2: bool) -> Circular {
-        let radius = EARTH_KM + altitude;
-        let period = TAU * (radius * radius * radius / MU).sqrt();
+    pub fn new(
+        earth: EarthModel,
+        altitude: f64,
+        inclination: f64,
+        node: f64,
+        phase: f64,
+        j2: bool,
+    ) -> Circular {
+        let radius = earth.equatorial_radius() + altitude;
+        let period = TAU * (radius * radius * radius / earth.mu()).sqrt();
         let (sin_inclination, cos_inclination) = libm::sincos(inclination.to_radians());
-        let flattening = (EARTH_KM / radius) * (EARTH_KM / radius);
+        let flattening = (earth.equatorial_radius() / radius) * (earth.equatorial_radius() / radius);
         let drift = -1.5 * (TAU / period) * J2 * flattening * cos_inclination;
         Circular {
             radius,
@@ -115,19 +122,19 @@ mod tests {
     #[test]
     fn published_positions() {
         let close = |v: Vector, x, y, z| v.distance(Vector::new(x, y, z)) < 0.005;
-        let first = Circular::new(780.0, 86.4, 0.0, 0.0, false);
+        let first = Circular::new(EarthModel::Ns2, 780.0, 86.4, 0.0, 0.0, false);
         assert!((first.period() - 6026.957).abs() < 0.001);
         assert!(close(first.at(0.0), 7158.0, 0.0, 0.0));
         assert!(close(first.at(600.0), 5802.745, 263.160, 4182.806));
-        let second = Circular::new(780.0, 86.4, 31.6, 16.36, false);
+        let second = Circular::new(EarthModel::Ns2, 780.0, 86.4, 31.6, 16.36, false);
         assert!(close(second.at(0.0), 5783.477, 3706.656, 2012.227));
         assert!((first.at(0.0).distance(second.at(0.0)) - 4435.952).abs() < 0.001);
     }
 
     #[test]
     fn the_node_drifts_by_j2() {
-        let still = Circular::new(780.0, 86.4, 0.0, 0.0, false);
-        let drifting = Circular::new(780.0, 86.4, 0.0, 0.0, true);
+        let still = Circular::new(EarthModel::Ns2, 780.0, 86.4, 0.0, 0.0, false);
+        let drifting = Circular::new(EarthModel::Ns2, 780.0, 86.4, 0.0, 0.0, true);
         // The orbital plane's normal turns about z; after a day by about -0.42 degrees.
         let period = still.period();
         let days = (86_400.0 / period).floor() * period;
@@ -138,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_table_follows_what_it_was_made_from() {
-        let circle = Circular::new(550.0, 53.0, 10.0, 20.0, false);
+        let circle = Circular::new(EarthModel::Wgs84, 550.0, 53.0, 10.0, 20.0, false);
         let step = 10.0;
         let velocity = |t: f64| (circle.at(t + 1e-3) - circle.at(t - 1e-3)) * 500.0;
         let from = 1000.0;

@@ -54,7 +54,8 @@ impl Graph {
         let (t, satellites) = (at.seconds(), system.constellation.len());
         let mut graph = Graph { incoming: vec![Vec::new(); system.nodes()] };
         let positions: Vec<_> = (0..system.nodes()).map(|node| system.position(node, t)).collect();
-        let delay = |a: usize, b: usize| positions[a].distance(positions[b]) / crate::LIGHT_KM_S;
+        let delay =
+            |a: usize, b: usize| positions[a].distance(positions[b]) / system.constellation.earth.light();
         let isls = &system.constellation.isls;
         for (number, (isl, far)) in isls.iter().zip(line.isls_at(at, isls.len())).enumerate() {
             if let Some(far) = far {
@@ -121,7 +122,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Constellation, Rule, Rules, Terminal, Walker};
+    use crate::{Constellation, EarthModel, Rule, Rules, Terminal, Walker};
     use units::Span;
 
     #[test]
@@ -164,6 +165,7 @@ mod tests {
     fn transatlantic(rule: Rule) -> Vec<f64> {
         let terminal = |lat, lon| Terminal { name: String::new(), lat, lon };
         let walker = Walker {
+            earth: EarthModel::Wgs84,
             altitude: 550.0,
             inclination: 53.0,
             planes: 72,

@@ -1,16 +1,15 @@
 //! Satellites and terminals with their positions and the links that the geometry permits.
 
-use crate::constellation::{Constellation, clear};
+use crate::constellation::Constellation;
+use crate::earth::{Horizon, Place};
 use crate::vector::Vector;
-use crate::{EARTH_KM, LIGHT_KM_S, SIDEREAL_DAY_S};
-use std::f64::consts::TAU;
 
 /// A terminal on the ground.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Terminal {
     /// Its name.
     pub name: String,
-    /// Degrees north.
+    /// Degrees north; geodetic on the ellipsoid.
     pub lat: f64,
     /// Degrees east.
     pub lon: f64,
@@ -25,17 +24,6 @@ pub struct SatelliteSystem {
     pub terminals: Vec<Terminal>,
     /// Constellation time at the start of the run, s.
     pub epoch: f64,
-}
-
-/// A position relative to the rotating Earth.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
-    /// Degrees north.
-    pub lat: f64,
-    /// Degrees east, -180 to 180.
-    pub lon: f64,
-    /// Above the ground, km.
-    pub altitude: f64,
 }
 
 impl SatelliteSystem {
@@ -56,58 +44,37 @@ impl SatelliteSystem {
 
     /// Position of a node `t` seconds after the start, km, in the inertial frame.
     pub fn position(&self, node: usize, t: f64) -> Vector {
-        let t = self.epoch + t;
-        let Some(terminal) = node.checked_sub(self.constellation.len()) else {
-            return self.constellation.position(node, t);
-        };
-        let Terminal { lat, lon, .. } = &self.terminals[terminal];
-        let (sin_lat, cos_lat) = libm::sincos(lat.to_radians());
-        let (sin_lon, cos_lon) = libm::sincos(lon.to_radians() + turn(t));
-        Vector::new(cos_lat * cos_lon, cos_lat * sin_lon, sin_lat) * EARTH_KM
+        match node.checked_sub(self.constellation.len()) {
+            Some(terminal) => self.horizon(terminal, t).position,
+            None => self.constellation.position(node, self.epoch + t),
+        }
+    }
+
+    /// The horizon of a terminal `t` seconds after the start, in the inertial frame.
+    pub(crate) fn horizon(&self, terminal: usize, t: f64) -> Horizon {
+        let (Terminal { lat, lon, .. }, earth) = (&self.terminals[terminal], self.constellation.earth);
+        earth.horizon(*lat, lon.to_radians() + earth.turn(self.epoch + t))
     }
 
     /// Position of a node relative to the rotating Earth, `t` seconds after the start.
     pub fn place(&self, node: usize, t: f64) -> Place {
-        let position = self.position(node, t).turned(-turn(self.epoch + t));
-        let radius = position.norm();
-        Place {
-            lat: libm::asin(position.z / radius).to_degrees(),
-            lon: libm::atan2(position.y, position.x).to_degrees(),
-            altitude: radius - EARTH_KM,
-        }
+        let earth = self.constellation.earth;
+        let position = self.position(node, t).turned(-earth.turn(self.epoch + t));
+        let (lat, altitude) = earth.latitude_and_altitude(position);
+        Place { lat, lon: libm::atan2(position.y, position.x).to_degrees(), altitude }
     }
 
     /// Propagation delay between two nodes, s.
     pub fn delay(&self, a: usize, b: usize, t: f64) -> f64 {
-        self.position(a, t).distance(self.position(b, t)) / LIGHT_KM_S
+        self.position(a, t).distance(self.position(b, t)) / self.constellation.earth.light()
     }
 
     /// Whether a link between two satellites is possible: both are within `limit` degrees of the equator, and the
     /// line is free.
     pub(crate) fn interplane(&self, a: usize, b: usize, limit: f64, t: f64) -> bool {
-        let (a, b) = (self.position(a, t), self.position(b, t));
-        // |lat| <= limit, without the arc sine.
-        let bound = libm::sin(limit.to_radians());
-        a.z.abs() <= bound * a.norm() && b.z.abs() <= bound * b.norm() && clear(a, b)
+        let (a, b, earth) = (self.position(a, t), self.position(b, t), self.constellation.earth);
+        earth.within_latitude(a, limit) && earth.within_latitude(b, limit) && earth.clear(a, b)
     }
-}
-
-/// The sine of a satellite's elevation above the horizon of a terminal.
-pub(crate) fn sin_elevation(satellite: Vector, terminal: Vector) -> f64 {
-    let ray = satellite - terminal;
-    ray.dot(terminal) / (ray.norm() * terminal.norm())
-}
-
-/// Angle at the Earth's centre between a satellite at this radius (km) and a point that sees it at an elevation of
-/// `mask` degrees, degrees.
-pub fn footprint(radius: f64, mask: f64) -> f64 {
-    let mask = mask.to_radians();
-    (libm::acos(crate::EARTH_KM / radius * libm::cos(mask)) - mask).to_degrees()
-}
-
-/// Rotation angle of the Earth, rad.
-fn turn(t: f64) -> f64 {
-    TAU * (t % SIDEREAL_DAY_S) / SIDEREAL_DAY_S
 }
 
 #[cfg(test)]
@@ -135,16 +102,11 @@ mod tests {
     }
 
     #[test]
-    fn published_footprint() {
-        assert!((footprint(7158.0, 8.2) - 19.925).abs() < 1e-3);
-    }
-
-    #[test]
     fn published_elevations_and_delays() {
         let system = system();
-        let elevation = |satellite, terminal| {
-            libm::asin(sin_elevation(system.position(satellite, 0.0), system.position(terminal, 0.0)))
-                .to_degrees()
+        let elevation = |satellite: usize, terminal: usize| {
+            let horizon = system.horizon(terminal - 66, 0.0);
+            libm::asin(horizon.sin_elevation(system.position(satellite, 0.0))).to_degrees()
         };
         assert!((elevation(26, 66) - 25.110875).abs() < 1e-4);
         assert!((elevation(48, 67) - 24.180321).abs() < 1e-4);

@@ -1,9 +1,9 @@
 //! The links of a satellite system over time. They do not depend on packets, so they are computed in advance for a
 //! whole run.
 
-use crate::constellation::{IslKind, clear};
-use crate::system::{SatelliteSystem, sin_elevation};
-use crate::vector::Vector;
+use crate::constellation::IslKind;
+use crate::earth::Horizon;
+use crate::system::SatelliteSystem;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Span, Time};
@@ -347,7 +347,10 @@ impl State<'_> {
         let isl = self.system.constellation.isls[number];
         let (mut far, limit) = (self.isls[number].0, self.rules.isl_latitude);
         match isl.kind {
-            IslKind::Intraplane => (far, clear(self.system.position(isl.a, t), self.system.position(far, t))),
+            IslKind::Intraplane => {
+                let (here, there) = (self.system.position(isl.a, t), self.system.position(far, t));
+                (far, self.system.constellation.earth.clear(here, there))
+            }
             IslKind::Interplane => (far, self.system.interplane(isl.a, far, limit, t)),
             IslKind::CrossSeam => {
                 let near = self.system.position(isl.a, t);
@@ -373,15 +376,15 @@ impl State<'_> {
         plane.min_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap_or(far)
     }
 
-    fn usable(&self, satellite: usize, ground: Vector, t: f64) -> bool {
-        sin_elevation(self.system.position(satellite, t), ground) > self.sin_mask
+    fn usable(&self, satellite: usize, horizon: &Horizon, t: f64) -> bool {
+        horizon.sin_elevation(self.system.position(satellite, t)) > self.sin_mask
     }
 
     /// The satellites above the mask of a terminal.
     fn visible(&self, terminal: usize, t: f64) -> Vec<usize> {
         let satellites = self.system.constellation.len();
-        let ground = self.system.position(satellites + terminal, t);
-        (0..satellites).filter(|satellite| self.usable(*satellite, ground, t)).collect()
+        let horizon = self.system.horizon(terminal, t);
+        (0..satellites).filter(|satellite| self.usable(*satellite, &horizon, t)).collect()
     }
 
     /// Whether the satellite of a terminal would change at `t`.
@@ -389,8 +392,7 @@ impl State<'_> {
         if self.rules.rule == Rule::Ns2
             && let Some(present) = self.attached[terminal]
         {
-            let ground = self.system.position(self.system.constellation.len() + terminal, t);
-            return !self.usable(present, ground, t);
+            return !self.usable(present, &self.system.horizon(terminal, t), t);
         }
         self.choose(terminal, t) != self.attached[terminal]
     }
@@ -398,18 +400,18 @@ impl State<'_> {
     /// The satellite of a terminal after a check at `t`.
     fn choose(&self, terminal: usize, t: f64) -> Option<usize> {
         let satellites = self.system.constellation.len();
-        let ground = self.system.position(satellites + terminal, t);
+        let horizon = self.system.horizon(terminal, t);
         if self.rules.rule == Rule::Ns2
             && let Some(present) = self.attached[terminal]
         {
             let behind = self.system.constellation.behind(present);
             for satellite in [present, behind] {
-                if self.usable(satellite, ground, t) {
+                if self.usable(satellite, &horizon, t) {
                     return Some(satellite);
                 }
             }
         }
-        let heights = (0..satellites).map(|s| (sin_elevation(self.system.position(s, t), ground), s));
+        let heights = (0..satellites).map(|s| (horizon.sin_elevation(self.system.position(s, t)), s));
         let best = heights.max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
         (best.0 > self.sin_mask).then_some(best.1)
     }
@@ -491,10 +493,9 @@ mod tests {
             assert_eq!((a.terminal, a.from, a.to), (b.terminal, b.from, b.to));
             assert!(a.at <= b.at && b.at.since(a.at) <= Span::from_ms(10_000), "{a:?} {b:?}");
             // At that moment the old one is at the mask.
-            let node = 66 + a.terminal;
             let old = system.position(a.from.unwrap(), a.at.seconds());
-            let elevation =
-                libm::asin(sin_elevation(old, system.position(node, a.at.seconds()))).to_degrees();
+            let horizon = system.horizon(a.terminal, a.at.seconds());
+            let elevation = libm::asin(horizon.sin_elevation(old)).to_degrees();
             assert!((elevation - 8.2).abs() < 1e-4, "{elevation}");
         }
     }
@@ -507,8 +508,8 @@ mod tests {
         assert!(line.handoffs().len() >= 2);
         for t in 0..1200 {
             let at = Time::ZERO + Span::from_ms(1000 * t + 500);
-            let ground = system.position(66, at.seconds());
-            let height = |s| sin_elevation(system.position(s, at.seconds()), ground);
+            let horizon = system.horizon(0, at.seconds());
+            let height = |s| horizon.sin_elevation(system.position(s, at.seconds()));
             let best = (0..66).map(height).fold(f64::MIN, f64::max);
             assert_eq!(line.attached(0, at).map(height), Some(best));
         }

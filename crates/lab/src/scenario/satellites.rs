@@ -10,7 +10,7 @@ use super::tle;
 use crate::error::ScenarioError;
 use net::HandoffLoss;
 use net::qdisc::Queue;
-use orbit::{Constellation, Rule, Rules, SatelliteSystem, Terminal, Walker};
+use orbit::{Constellation, EarthModel, Rule, Rules, SatelliteSystem, Terminal, Walker};
 use params::Form::{
     self, Integer, LinkRate, Losses, Number, Quantity, QuantityOr, Queue as QueueForm, Range, Switch, Text,
     Word,
@@ -154,7 +154,7 @@ pub(super) static TERMINAL: Table = Table::new(
     "`[[terminal]]`",
     &[&[
         key("name", Text, "", "name of the node"),
-        key("lat", Number(-90.0, 90.0), "", "latitude, degrees north"),
+        key("lat", Number(-90.0, 90.0), "", "latitude, degrees north; geodetic with `walker` and `tle`"),
         key("lon", Number(-360.0, 360.0), "", "longitude, degrees east"),
     ]],
 );
@@ -243,8 +243,14 @@ fn read_walker(table: &TableReader<'_>, values: &Values, iridium: bool) -> Resul
     let inclination = table.need("inclination", inclination, "such as inclination = \"53deg\"")?;
     let phasing: Option<f64> = values.optional("phasing");
     let spacing = degrees("plane_spacing").or(preset.as_ref().map(|k| k.plane_spacing));
-    let defaults = preset.unwrap_or(Walker { alternate: false, rounded: false, ..Walker::iridium() });
+    let defaults = preset.unwrap_or(Walker {
+        earth: EarthModel::Wgs84,
+        alternate: false,
+        rounded: false,
+        ..Walker::iridium()
+    });
     Ok(Walker {
+        earth: defaults.earth,
         altitude,
         inclination,
         planes,
@@ -269,7 +275,7 @@ fn read_tle(table: &TableReader<'_>, values: &Values, until: Span) -> Result<Con
     let motions = tle::read(&text, epoch, until).map_err(|message| table.error("file", message))?;
     let count = motions.len();
     let Some(per_plane) = values.optional::<usize>("per_plane") else {
-        let mut apart = Constellation::grid(motions, count, None, false);
+        let mut apart = Constellation::grid(EarthModel::Wgs84, motions, count, None, false);
         apart.isls.clear(); // the file does not define neighbours
         return Ok(apart);
     };
@@ -277,7 +283,7 @@ fn read_tle(table: &TableReader<'_>, values: &Values, until: Span) -> Result<Con
         let message = format!("{count} satellites are not a multiple of {per_plane}");
         return Err(table.error("per_plane", message));
     }
-    Ok(Constellation::grid(motions, per_plane, None, values.read("cross_seam")))
+    Ok(Constellation::grid(EarthModel::Wgs84, motions, per_plane, None, values.read("cross_seam")))
 }
 
 fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64>) -> Result<Direction> {

@@ -61,7 +61,8 @@ fn table(
     steps: usize,
 ) -> Result<Motion, String> {
     let refuse = |error: &dyn std::fmt::Display| format!("satellite {}: {error}", e.norad_id);
-    let model = sgp4::Constants::from_elements(e).map_err(|error| refuse(&error))?;
+    // Elements are fitted with WGS 72, so they are propagated with its constants.
+    let model = sgp4::Constants::from_elements_afspc_compatibility_mode(e).map_err(|error| refuse(&error))?;
     let late = e.datetime_to_minutes_since_epoch(&start.datetime).map_err(|error| refuse(&error))?;
     let states = (0..=steps).map(|i| {
         let at = sgp4::MinutesSinceEpoch(late.0 + (from + i as f64 * STEP_S) / 60.0);
@@ -93,8 +94,8 @@ mod tests {
             (21_600.0, [-7154.03120202, -3783.17682504, -3536.19412294]),
         ] {
             let (state, published) = (motions[0].at(t), Vector::new(x, y, z));
-            assert!((state.norm() - published.norm()).abs() < 0.05, "{t}");
-            assert!((state.z - published.z).abs() < 0.05, "{t}");
+            assert!((state.norm() - published.norm()).abs() < 1e-3, "{t}");
+            assert!((state.z - published.z).abs() < 1e-3, "{t}");
         }
     }
 

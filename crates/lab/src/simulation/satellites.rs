@@ -215,18 +215,20 @@ impl SatelliteLayout<'_> {
             };
         }
         let (low, high) = *self.radii.get_or_init(|| self.radii(until));
-        let flight = |km: f64| Span::from_seconds(km / orbit::LIGHT_KM_S);
-        let reach = |radius: f64, earth: f64| 1.05 * (radius * radius - earth * earth).max(0.0).sqrt();
+        let earth = system.constellation.earth;
+        let flight = |km: f64| Span::from_seconds(km / earth.light());
+        let reach = |radius: f64, above: f64| 1.05 * (radius * radius - above * above).max(0.0).sqrt();
         let either = |node: NodeId, all: &Range<u32>| {
             if (node.0 as usize) < self.network.nodes { one(node) } else { all.clone() }
         };
         let (to, delay) = match ends {
             Ends::Down { .. } | Ends::Up { .. } => {
-                let delay = (flight(0.95 * (low - orbit::EARTH_KM)), flight(reach(high, orbit::EARTH_KM)));
+                let least = flight(0.95 * (low - earth.equatorial_radius()));
+                let delay = (least, flight(reach(high, earth.polar_radius())));
                 (if matches!(ends, Ends::Down { .. }) { terminals } else { satellites.clone() }, delay)
             }
             _ => {
-                let longest = 2.0 * reach(high, orbit::EARTH_KM + orbit::ATMOSPHERE_KM);
+                let longest = 2.0 * reach(high, earth.polar_radius() + orbit::ATMOSPHERE_KM);
                 (either(to, &satellites), (Span::ZERO, flight(longest)))
             }
         };

@@ -125,7 +125,8 @@ impl SatelliteView {
             }
         }
         let path = ends.and_then(|(from, to)| Graph::new(system, &self.line, at, 0).path(from, to));
-        let footprint = orbit::footprint(system.position(0, t).norm(), self.satellites.rules.mask);
+        let radius = system.position(0, t).norm();
+        let footprint = system.constellation.earth.footprint(radius, self.satellites.rules.mask);
         SatelliteSnapshot {
             time_s: t,
             satellites,

@@ -1,0 +1,36 @@
+"""Reno of the running kernel beside our Prague, for docs/validation-l4s.md: in real time (three minutes; root).
+
+`python validation/l4s/kernel_reno.py` writes kernel_reno.json.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from networks import HERE, cells
+
+from ackclock import Scenario
+from ackclock.substrates import substrate
+
+QUEUES = ("fq_codel(1q)", "pie", "red(400000b)")
+
+
+def main() -> None:
+    """Run the kernel's Reno once behind each discipline and write its goodput."""
+    rows = []
+    for cell in cells():
+        if cell.table != "rfc3168" or cell.controls[1] != "reno-ecn" or cell.queue not in QUEUES:
+            continue
+        swapped = replace(cell, controls=cell.controls[::-1])  # the kernel has the first flow
+        outcome = substrate("linux:reno").run(Scenario.parse(swapped.scenario()), 1).outcome
+        reno, prague = (round(flow["goodput_bps"] / 1e6, 2) for flow in outcome["flows"])
+        validity = outcome["validity"]
+        row = {"queue": cell.queue, "reno_mbps": reno, "prague_mbps": prague, "valid": validity["valid"]}
+        rows.append(row | {"kernel": validity["kernel"].split("-")[0]})
+        print(rows[-1], flush=True)
+    (HERE / "kernel_reno.json").write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+
+
+if __name__ == "__main__":
+    main()
