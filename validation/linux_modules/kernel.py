@@ -15,6 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PACKAGE = "linux-source-6.12"
+INSTALLED = Path("/usr/src") / f"{PACKAGE}.tar.xz"
+"""Where the package puts its archive."""
 VERSION = "6.12"
 """The version of the kernel that `kshim.h` is written for."""
 HZ = 1000
@@ -88,8 +90,7 @@ def unpack(to: Path, package: Path | None = None) -> Path:
     """
     if package is not None and package.is_dir():
         return checked(package)
-    installed = Path("/usr/src") / f"{PACKAGE}.tar.xz"
-    archive = package or (installed if installed.exists() else download(to))
+    archive = package or (INSTALLED if INSTALLED.exists() else download(to))
     if not archive.exists():
         raise KernelError(f"{archive}: no such file")
     if archive.suffix == ".deb":

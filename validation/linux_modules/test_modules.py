@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import kernel
 from compare import pairs
 from modules_report import CAUSES, PAGE, summaries
-from networks import OURS, QUIC, networks_of, seeds
-from record_modules import recorded, runs
+from networks import OURS, QUIC, Run, networks_of, seeds
+from record_modules import recorded, run_module, runs
 
 EQUAL = tuple(name for name in OURS if name not in CAUSES)
 """Modules whose window traces ours equal row by row."""
@@ -85,3 +85,12 @@ def test_sources_that_do_not_compile_are_one_line(tmp_path: Path) -> None:
         kernel.KernelError, match=r"^tcp_cong.c does not compile: .*A_NAME_THAT_THE_HEADER_LACKS.* \(see kshim.h\)$"
     ):
         kernel.build(tmp_path, tmp_path)
+
+
+@pytest.mark.skipif(not kernel.INSTALLED.exists(), reason="the sources of Linux 6.12 are not installed")
+def test_the_modules_do_what_was_recorded(tmp_path: Path) -> None:
+    library = kernel.build(kernel.unpack(tmp_path), tmp_path)
+    recordings = recorded()["runs"]
+    for name in ("cubic", "illinois"):
+        for network in ("clean 20M/40ms/1bdp", "QUIC clean 20M/40ms/1bdp"):
+            assert Run(**recordings[f"{name}/{network}/1"]) == run_module(library, name, network, 1)

@@ -12,7 +12,9 @@ use crate::estimators::Smoothed;
 use crate::parameters::{Params, choice, number, switch};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
-use crate::{Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Growth, Sample, Signals, Timeout, TransmitStart};
+use crate::{
+    Ack, Algorithm, Cause, Congestion, Controller, FlowInfo, Growth, Sample, Signals, Timeout, TransmitStart,
+};
 use units::{Segments, Time};
 
 /// RFC 8511: the part of the window that remains after an ECN echo, in 1/1024.

@@ -176,7 +176,8 @@ mod tests {
 
     fn veno(variant: &str, flow: &FlowInfo) -> Formulas {
         let values = [("variant", ParamValue::Word(variant.into()))];
-        let Veno::Paper(formulas) = Veno::new(&Params::new(Veno::DESCRIPTOR.params, values).unwrap(), flow) else {
+        let Veno::Paper(formulas) = Veno::new(&Params::new(Veno::DESCRIPTOR.params, values).unwrap(), flow)
+        else {
             panic!("the module of Linux has its own tests");
         };
         formulas

@@ -15,8 +15,7 @@ use crate::pacing_rate::pacing_rate;
 use crate::parameters::{Params, choice, number};
 use crate::{
     Ack, Algorithm, Congestion, Controller, FlowInfo, Lost, Phase, RateSample, Restart, Sample, Signals,
-    Timeout,
-    TransmitStart,
+    Timeout, TransmitStart,
 };
 use model::{Constants, Model};
 use rand_core::{Rng, SeedableRng};
