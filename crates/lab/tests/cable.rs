@@ -54,8 +54,8 @@ fn a_warm_up_and_a_copy() {
     assert!(copied(CABLE).links[0].grants.as_ref().unwrap().requests > 100);
 }
 
-/// A transfer over a Wi-Fi link of 80 MHz by a sender that paces, whose receive window of `window` segments is below the capacity of the path: packets
-/// in an A-MPDU, airtime for each Mbit, and ACKs for each segment.
+/// A transfer over a Wi-Fi link of 80 MHz by a sender that paces, whose receive window of `window` segments is below the
+/// capacity of the path: packets in an A-MPDU, airtime for each Mbit, and ACKs for each segment.
 fn over_wifi([from, to]: [&str; 2], window: u32, options: &str) -> (f64, f64, f64) {
     let text = format!(
         r#"

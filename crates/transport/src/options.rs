@@ -308,7 +308,7 @@ params::options! {
         small_queues: bool = Switch, ["false"],
             "a sender has at most 2 bursts of `tso` or the bytes of 2^-`pacing_shift` s at its rate in the queue and the device of its host (TCP small queues)";
         gro: bool = Switch, ["false"],
-            "the receiver acknowledges segments in order that arrive at one instant once, up to 64 kB";
+            "the receiver acknowledges adjacent segments that arrive at one instant once, up to 64 kB";
         quick_start: Rate = AtLeast(Unit::Rate, "1Mbps", "80kbps"), ["none"],
             "rate that the SYN requests from the routers of its path (RFC 4782)", else Rate::from_bps(0);
         quick_start_window: f64 = Number(1.0, 1e9), ["from the approved rate"],
