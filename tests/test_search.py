@@ -86,13 +86,10 @@ def test_starvation_is_a_difference_of_delays(tmp_path: Path) -> None:
     assert changed & {"link.access1.delay", "link.access2.delay"}
 
 
-def test_a_scar_of_vegas_is_one_burst(tmp_path: Path) -> None:
-    """The variant `ns2` with the receiver of Linux (docs/specs/vegas-veno.md): one disturbance, no recovery."""
+def test_vegas_recovers_with_the_delayed_acks_of_a_recorded_receiver(tmp_path: Path) -> None:
+    """The variant `ns2` stayed below two segments after one burst, with ACKs that waited up to 200 ms."""
     search = run("@scar", tmp_path / "v", budget=400, control='{ kind = "vegas", variant = "ns2" }')
-    first = search.failures[0]
-    assert sum(map(len, first.genome.events)) <= 2
-    assert first.signature.limit == "window"
-    assert any(not one.fails and one.name.startswith(("recovery", "delayed_ack")) for one in first.ablations)
+    assert search.failures == []
 
 
 def test_an_exception_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

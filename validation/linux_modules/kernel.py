@@ -45,6 +45,8 @@ SOURCES = (
     "lib/math/int_sqrt.c",
     "lib/win_minmax.c",
 )
+OWN_HEADERS = ("net/ipv4/tcp_dctcp.h", "net/ipv4/tcp_vegas.h")
+"""Headers that modules have beside them."""
 HEADERS = (
     *(
         f"linux/{name}.h"
@@ -96,7 +98,7 @@ def unpack(to: Path, package: Path | None = None) -> Path:
     if archive.suffix == ".deb":
         subprocess.run(["dpkg-deb", "-x", archive, to], check=True)
         archive = to / "usr" / "src" / f"{PACKAGE}.tar.xz"
-    wanted = [f"{PACKAGE}/{name}" for name in ("Makefile", *SOURCES)]
+    wanted = [f"{PACKAGE}/{name}" for name in ("Makefile", *SOURCES, *OWN_HEADERS)]
     done = subprocess.run(["tar", "-C", to, "-xf", archive, *wanted], capture_output=True, text=True, check=False)
     if done.returncode:
         raise KernelError(f"{archive}: {done.stderr.strip().splitlines()[0]}")
@@ -128,7 +130,7 @@ def checked(folder: Path) -> Path:
     """The folder, if its sources are those of the version of `kshim.h`. Raises `KernelError`."""
     if not version(folder).startswith(f"{VERSION}."):
         raise KernelError(f"{folder}: sources of Linux {version(folder)}; kshim.h is written for {VERSION}")
-    missing = [name for name in SOURCES if not (folder / name).exists()]
+    missing = [name for name in (*SOURCES, *OWN_HEADERS) if not (folder / name).exists()]
     if missing:
         raise KernelError(f"{folder}: {missing[0]} is missing")
     return folder

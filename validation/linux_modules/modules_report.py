@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from compare import Pair, pairs
-from networks import DURATION_S, NETWORKS, OURS, QUIC
+from module_networks import DURATION_S, NETWORKS, OURS, QUIC
+from module_pairs import Pair, pairs
 from record_modules import recorded
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation-modules.md"
@@ -113,6 +113,7 @@ def page() -> str:
             f"{p.network} (seed {p.seed}, from {p.equal_until} s)" for p in tcp.runs if p.equal_until is not None
         )
         text += f"- **{tcp.name}**: {unequal}; goodput within {abs(tcp.largest(lambda p: p.goodput)):.2%}.\n"
+    text += "\nBBR version 3 (google/bbr, branch v3) and Prague (L4STeam) are not in the package: their repositories are whole kernels of 2 GB, and the script fetches nothing but the package. Beside them stand ngtcp2's BBR ([validation-queues.md](validation-queues.md)) and the published measurements of the L4STeam kernel ([validation-l4s.md](validation-l4s.md)).\n"
     text += "\n## QUIC\n\nThe same modules on the QUIC of this project, in five of the networks.\n\n"
     text += "| module | equal | goodput, largest difference | distance, mean |\n|---|---|---|---|\n"
     for _, quic in both:

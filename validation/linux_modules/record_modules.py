@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from adapter import load, module
 from kernel import HZ, MODULES, KernelError, build, unpack, version
-from networks import Run, document, networks_of, play, seeds
+from module_networks import Run, document, networks_of, play, seeds
 
 RECORDED = Path(__file__).with_name("recorded.json.gz")
 

@@ -11,9 +11,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import kernel
-from compare import pairs
+from module_networks import OURS, QUIC, Run, networks_of, seeds
+from module_pairs import pairs
 from modules_report import CAUSES, PAGE, summaries
-from networks import OURS, QUIC, Run, networks_of, seeds
 from record_modules import recorded, run_module, runs
 
 EQUAL = tuple(name for name in OURS if name not in CAUSES)
@@ -78,7 +78,7 @@ def test_sources_that_do_not_serve_are_one_line(tmp_path: Path, content: dict[st
 
 def test_sources_that_do_not_compile_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\n")
-    for name in kernel.SOURCES:
+    for name in (*kernel.SOURCES, *kernel.OWN_HEADERS):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("#include <net/tcp.h>\nint lacking = A_NAME_THAT_THE_HEADER_LACKS;\n")
     with pytest.raises(

@@ -29,7 +29,7 @@ use crate::pacing_rate::pacing_rate;
 use crate::parameters::{ParamError, Params};
 use crate::{
     Ack, Algorithm, AnyController, Congestion, Controller, Delivered, EcnResponse, FlowInfo, Growth,
-    Handshake, Lost, PathHint, Phase, Restart, Sent, Signals, Timeout, TransmitStart,
+    Handshake, Lost, PathHint, Phase, Restart, Sample, Sent, Signals, Timeout, TransmitStart,
 };
 use params::{Form, key};
 use std::collections::VecDeque;
@@ -328,6 +328,9 @@ impl Controller for Policy {
             self.begin(event.now, rtt);
         }
     }
+    fn on_sample(&mut self, sample: &Sample) {
+        self.forward(|inner| inner.on_sample(sample));
+    }
     fn on_ack(&mut self, ack: &Ack) {
         self.cwnd = self.target;
         self.in_flight = ack.in_flight;
@@ -421,6 +424,9 @@ impl Controller for Policy {
     }
     fn set_ssthresh(&mut self, ssthresh: Segments) {
         self.forward(|inner| inner.set_ssthresh(ssthresh));
+    }
+    fn reduce_now(&self) -> bool {
+        self.inner.as_ref().is_some_and(|inner| inner.reduce_now())
     }
     fn owns_window(&self) -> bool {
         self.inner.as_ref().is_none_or(|inner| inner.owns_window())

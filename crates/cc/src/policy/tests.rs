@@ -188,3 +188,22 @@ fn the_fraction_of_a_window_is_not_lost() {
     policy.on_timer(at(3100));
     assert_eq!(policy.cwnd(), 7.0);
 }
+
+/// The names of the answers in Rust.
+macro_rules! answer_names {
+    ([] { $($(#[$must_doc:meta])+ $must:ident: $must_type:ty = $first:expr => $must_name:ident needs $must_signal:ident,)+ }
+        { $($(#[$doc:meta])+ $answer:ident: $type:ty = $default:expr => $name:ident needs $signal:ident,)+ }
+    ) => {
+        [$(stringify!($must),)+ $(stringify!($answer),)+]
+    };
+}
+
+/// A new event or answer must not be forgotten here.
+#[test]
+fn every_event_reaches_the_controller_inside_and_every_answer_comes_from_it() {
+    let source = include_str!("mod.rs");
+    let events = crate::Event::METHODS.iter().map(|method| method.name);
+    for name in events.chain(controller_answers!(answer_names)) {
+        assert!(source.contains(&format!("inner.{name}(")), "{name}");
+    }
+}

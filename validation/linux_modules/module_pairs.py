@@ -1,4 +1,4 @@
-"""Ours beside the recorded modules: `python validation/linux_modules/compare.py [MODULE...]` prints each run."""
+"""Ours beside the recorded modules: `python validation/linux_modules/module_pairs.py [MODULE...]` prints each run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from networks import OURS, Run, document, networks_of, play, seeds
+from module_networks import OURS, Run, document, networks_of, play, seeds
 from record_modules import recorded
 
 
