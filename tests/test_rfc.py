@@ -218,6 +218,21 @@ def test_cubic_does_not_count_idle_times(kind: str) -> None:
     assert window == pytest.approx(without, rel=0.1)
 
 
+@pytest.mark.parametrize("kind", ["tcp", "quic"])
+def test_cubic_continues_its_curve_after_bursts_with_pauses(kind: str) -> None:
+    """4.2, 5.8: a time is either idle or limited, so it moves the curve once."""
+    flow = transport(kind, cubic())
+    bursts = portions(5, 25, 0.25, 20)
+
+    def windows(writes: list[list[str]], start: float) -> list[float]:
+        rows = trace(scenario(start + 8, **LONG, loss=lost(400), writes=writes, **flow))
+        return [at(rows, start + after) for after in (2, 4, 7)]
+
+    first = ["0s", f"{7000 * MSS}B"]
+    without = windows([first, ["5s", "300MB"]], 5)
+    assert windows([first, *bursts, ["25s", "300MB"]], 25) == pytest.approx(without, rel=0.1)
+
+
 @pytest.mark.parametrize(("kind", "limit"), [("tcp", "application"), ("tcp", "receiver"), ("quic", "application")])
 def test_cubic_does_not_count_the_time_in_which_it_is_limited(kind: str, limit: str) -> None:
     """4.2: the curve continues where it was."""
@@ -248,8 +263,11 @@ def test_cubic_falls_to_one_segment_and_then_slower_under_marks() -> None:
     rows = trace(scenario(20, "10Mbps", "50ms", tcp=tcp, loss=marks))
     late = between(rows, 10, 20)
     assert late["cwnd"].max() == 1
-    segments = late["ack"][-1] - late["ack"][0]
-    assert segments < 10 / 0.1  # less than a segment in a round trip of 100 ms
+    # The next segment waits for a timeout, which doubles with each echo in a row.
+    times = rows.filter(pl.col("cwnd") == 1)["time_s"].unique().sort().to_list()[1:]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert len(gaps) >= 4
+    assert all(later > 1.7 * earlier for earlier, later in itertools.pairwise(gaps))
 
 
 def test_cubic_after_a_timeout_starts_its_curve_at_its_own_window() -> None:

@@ -68,6 +68,7 @@ def module(lib: ctypes.CDLL, name: str) -> type[ackclock.Controller]:
             io = self.io
             self.cwnd = float(io[0])
             self.ssthresh = math.inf if io[1] < 0 else float(max(1, io[1]))
+            self.reduce_now = bool(io[6])
             if paced:
                 self.pacing_bps = float(io[2]) if io[2] else None
                 self.send_quantum = int(io[3])
@@ -129,7 +130,7 @@ def module(lib: ctypes.CDLL, name: str) -> type[ackclock.Controller]:
             self.take()
 
         def on_congestion(self, event: Any) -> None:
-            lib.kflow_congestion(self.flow, event.now_ps, event.cause == "ecn")
+            lib.kflow_congestion(self.flow, event.now_ps, event.cause != "fast_retransmit")
             self.take()
 
         def on_rto(self, event: Any) -> None:

@@ -52,7 +52,6 @@ typedef struct kflow {
   u64 random[4];
   s64 io[40];
   bool opened;
-  u64 cwr_until; bool inner_cwr;
   u64 una, top;
   u32 mark;
 } kflow;
@@ -89,16 +88,10 @@ static void reduction(kflow *f) {
   tp->snd_ssthresh = OPS(f)->ssthresh(SK(f));
 }
 
+/* The module asks for a reduction: the transport begins it after this ACK (kflow_congestion). */
 void tcp_enter_cwr(struct sock *sk) {
   kflow *f = (kflow *)sk;
-  if (f->tp.inet_conn.icsk_ca_state < TCP_CA_CWR) {
-    f->tp.undo_marker = 0;
-    reduction(f);
-    tcp_set_ca_state(sk, TCP_CA_CWR);
-    f->inner_cwr = true; /* the simulator does not know of it: the window falls at once, and until next the module sees CWR */
-    f->cwr_until = f->top;
-    if (f->tp.snd_cwnd > f->tp.snd_ssthresh) f->tp.snd_cwnd = f->tp.snd_ssthresh;
-  }
+  f->io[6] = f->tp.inet_conn.icsk_ca_state < TCP_CA_CWR;
 }
 
 static void state(kflow *f, u8 to) { if (f->tp.inet_conn.icsk_ca_state != to) tcp_set_ca_state(SK(f), to); }
@@ -114,15 +107,27 @@ static void rtt_sample(kflow *f, s64 us) {
   minmax_running_min(&f->tp.rtt_min, 300 * HZ, tcp_jiffies32, us ? us : 1);
 }
 
+/* The pacing rate of a flow without one of its module, bytes a second: twice the window a round trip in the first half of slow
+   start, then 1.2 times. HyStart reads it. */
 static void update_pacing(kflow *f) {
-  struct tcp_sock *tp = &f->tp;
-  u64 rate = (u64)tp->mss_cache * ((USEC_PER_SEC / 100) << 3) * (tp->snd_cwnd < tp->snd_ssthresh / 2 ? 200 : 120);
-  rate *= max(tp->snd_cwnd, tp->packets_out);
-  if (tp->srtt_us) rate /= tp->srtt_us;
-  SK(f)->sk_pacing_rate = rate;
+  const struct tcp_sock *tp = &f->tp;
+  if (!tp->srtt_us) return;
+  u64 percent = 2 * tp->snd_cwnd < tp->snd_ssthresh ? 200 : 120;
+  u64 bytes = (u64)max(tp->snd_cwnd, tp->packets_out) * tp->mss_cache;
+  SK(f)->sk_pacing_rate = bytes * percent * (8 * USEC_PER_SEC / 100) / tp->srtt_us;
 }
 
-/* io: answers 0 cwnd, 1 ssthresh (-1 infinite), 2 pacing bits/s (0 none), 3 send_quantum, 4 owns_window, 5 limits_application */
+/* Segments that leave at once: those of a millisecond, and 64 kB less a half for each 512 us of the smallest round-trip time. */
+static u64 burst(kflow *f) {
+  const struct tcp_sock *tp = &f->tp;
+  u32 halvings = tcp_min_rtt(tp) / 512;
+  u64 bytes = SK(f)->sk_pacing_rate / 1024 + (halvings < 17 ? 65536 >> halvings : 0);
+  u32 least = OPS(f)->min_tso_segs && f->opened ? OPS(f)->min_tso_segs(SK(f)) : 2;
+  return max_t(u64, min_t(u64, bytes, 65535 - MAX_TCP_HEADER) / tp->mss_cache, least);
+}
+
+/* io: answers 0 cwnd, 1 ssthresh (-1 infinite), 2 pacing bits/s (0 none), 3 send_quantum, 4 owns_window, 5 limits_application,
+   6 reduce_now */
 static void answer(kflow *f) {
   struct tcp_sock *tp = &f->tp;
   struct sock *sk = SK(f);
@@ -130,12 +135,7 @@ static void answer(kflow *f) {
   f->io[1] = tp->snd_ssthresh >= TCP_INFINITE_SSTHRESH ? -1 : (s64)tp->snd_ssthresh;
   bool paced = sk->sk_pacing_status != SK_PACING_NONE && sk->sk_pacing_rate != ~0UL;
   f->io[2] = paced ? (s64)(sk->sk_pacing_rate * 8) : 0;
-  u32 least = OPS(f)->min_tso_segs && f->opened ? OPS(f)->min_tso_segs(sk) : 2;
-  u64 bytes = sk->sk_pacing_rate >> sk->sk_pacing_shift;
-  u32 r = tcp_min_rtt(tp) >> 9;
-  if (r < 32) bytes += 65536u >> r;
-  u64 segs = min_t(u64, bytes, 65536 - 1 - MAX_TCP_HEADER) / tp->mss_cache;
-  f->io[3] = max_t(u64, segs, least);
+  f->io[3] = burst(f);
   f->io[4] = OPS(f)->cong_control != NULL;
   f->io[5] = tp->app_limited != 0;
 }
@@ -197,8 +197,8 @@ void kflow_sample(kflow *f) {
 
 void kflow_congestion(kflow *f, s64 now, int ecn) {
   struct tcp_sock *tp = &f->tp;
+  f->io[6] = 0;
   at(f, now); open_module(f);
-  f->inner_cwr = false;
   reduction(f);
   tcp_set_ca_state(SK(f), ecn ? TCP_CA_CWR : TCP_CA_Recovery);
   /* A transport that reduces over a round trip sets the window back, and then for each ACK. */
@@ -209,12 +209,11 @@ void kflow_congestion(kflow *f, s64 now, int ecn) {
 void kflow_rto(kflow *f, s64 now, int repeated) {
   struct tcp_sock *tp = &f->tp;
   at(f, now); open_module(f);
-  if (tp->inet_conn.icsk_ca_state <= TCP_CA_Disorder || f->inner_cwr || (f->mark && f->una >= f->mark) || (tp->inet_conn.icsk_ca_state == TCP_CA_Loss && !repeated)) {
+  if (tp->inet_conn.icsk_ca_state <= TCP_CA_Disorder || (f->mark && f->una >= f->mark) || (tp->inet_conn.icsk_ca_state == TCP_CA_Loss && !repeated)) {
     tp->prior_cwnd = tp->snd_cwnd;
     tp->snd_ssthresh = OPS(f)->ssthresh(SK(f));
     event(f, CA_EVENT_LOSS);
   }
-  f->inner_cwr = false;
   tp->snd_cwnd_cnt = 0;
   tcp_set_ca_state(SK(f), TCP_CA_Loss);
   f->mark = f->top;
@@ -246,6 +245,7 @@ void kflow_set(kflow *f, s64 cwnd, s64 ssthresh) {
 void kflow_ack(kflow *f) {
   struct tcp_sock *tp = &f->tp;
   s64 *a = f->io;
+  a[6] = 0;
   at(f, a[8]);
   open_module(f);
   s64 rtt = a[18] < 0 ? -1 : a[18] / 1000000;
@@ -267,9 +267,8 @@ void kflow_ack(kflow *f) {
     tp->rx_opt.rcv_tsval = a[27] / 1000000000 + 7777;
     tp->rx_opt.rcv_tsecr = (u32)((tp->tcp_mstamp - (rtt < 0 ? (tp->srtt_us >> 3) : rtt)) / 1000);
   }
-  if (f->inner_cwr && f->una >= f->cwr_until) { f->inner_cwr = false; event(f, CA_EVENT_COMPLETE_CWR); state(f, TCP_CA_Open); }
   u8 to = a[20] == 0 ? (a[28] ? TCP_CA_Disorder : TCP_CA_Open) : a[20] + 1;
-  if (!f->inner_cwr) state(f, to);
+  state(f, to);
   if (OPS(f)->cong_control) {
     struct rate_sample rs = {
       .prior_delivered = a[25], .delivered = a[23], .interval_us = a[24] < 0 ? -1 : a[24] / 1000000, .rtt_us = rtt, .losses = a[11],
@@ -277,7 +276,7 @@ void kflow_ack(kflow *f) {
     };
     OPS(f)->cong_control(SK(f), tp->snd_una, 0, &rs);
   } else {
-    if (a[21] && !f->inner_cwr) {
+    if (a[21]) {
       OPS(f)->cong_avoid(SK(f), tp->snd_una, a[10]);
       tp->snd_cwnd_stamp = tcp_jiffies32;
     }

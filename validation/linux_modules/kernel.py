@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -94,15 +95,23 @@ def unpack(to: Path, package: Path | None = None) -> Path:
         return checked(package)
     archive = package or (INSTALLED if INSTALLED.exists() else download(to))
     if not archive.exists():
-        raise KernelError(f"{archive}: no such file")
+        raise KernelError(f"{archive}: no such file (--kernel takes a folder, a .deb or a .tar.xz)")
     if archive.suffix == ".deb":
-        subprocess.run(["dpkg-deb", "-x", archive, to], check=True)
+        run(["dpkg-deb", "-x", str(archive), str(to)], f"{archive}: no Debian package (download it again)")
         archive = to / "usr" / "src" / f"{PACKAGE}.tar.xz"
     wanted = [f"{PACKAGE}/{name}" for name in ("Makefile", *SOURCES, *OWN_HEADERS)]
-    done = subprocess.run(["tar", "-C", to, "-xf", archive, *wanted], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise KernelError(f"{archive}: {done.stderr.strip().splitlines()[0]}")
+    run(["tar", "-C", str(to), "-xf", str(archive), *wanted], f"{archive}: no archive of {PACKAGE} (--kernel FOLDER)")
     return checked(to / PACKAGE)
+
+
+def run(command: list[str], refused: str) -> None:
+    """Runs a program. Raises `KernelError`: the program is missing, or `refused` with the first line that it wrote."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise KernelError(f"{command[0]}: {error.strerror} (install it, or --kernel FOLDER)") from None
+    if done.returncode:
+        raise KernelError(f"{refused}: {(done.stderr.strip().splitlines() or ['no message'])[0]}")
 
 
 def download(to: Path) -> Path:
@@ -122,7 +131,8 @@ def version(folder: Path) -> str:
     makefile = folder / "Makefile"
     if not makefile.exists():
         raise KernelError(f"{folder}: no sources of Linux (no Makefile)")
-    numbers = re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)", makefile.read_text(), re.MULTILINE)
+    text = makefile.read_text(errors="replace")
+    numbers = re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)", text, re.MULTILINE)
     return ".".join(numbers)
 
 
@@ -138,7 +148,7 @@ def checked(folder: Path) -> Path:
 
 def build(folder: Path, to: Path) -> Path:
     """Compiles the modules with the driver. Returns the library. Raises `KernelError`."""
-    compiler = os.environ.get("CC", "cc")
+    compiler = shlex.split(os.environ.get("CC", "cc"))
     library = to / "modules.so"
     with tempfile.TemporaryDirectory() as temporary:
         for header in HEADERS:
@@ -156,12 +166,12 @@ def build(folder: Path, to: Path) -> Path:
     return library
 
 
-def compile_(compiler: str, arguments: list[str], what: Path) -> None:
+def compile_(compiler: list[str], arguments: list[str], what: Path) -> None:
     """Runs the compiler. Raises `KernelError` with its first error."""
     try:
-        done = subprocess.run([compiler, *arguments], capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        raise KernelError(f"no C compiler: {compiler} (set CC)") from None
+        done = subprocess.run([*compiler, *arguments], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise KernelError(f"no C compiler: {' '.join(compiler)}: {error.strerror} (set CC)") from None
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
         raise KernelError(f"{what.name} does not compile: {(lines or done.stderr.splitlines())[0]} (see kshim.h)")

@@ -76,6 +76,20 @@ def test_sources_that_do_not_serve_are_one_line(tmp_path: Path, content: dict[st
     assert done.stderr == f"record_modules.py: {tmp_path}: {message}\n"
 
 
+@pytest.mark.parametrize("name", ["no.deb", "no.tar.xz"])
+def test_a_broken_archive_is_one_line(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"neither")
+    with pytest.raises(kernel.KernelError, match=r"(no Debian package|no archive|No such file).*") as raised:
+        kernel.unpack(tmp_path, tmp_path / name)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_compiler_that_does_not_run_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", str(tmp_path))
+    with pytest.raises(kernel.KernelError, match=r"^no C compiler: .*: Permission denied \(set CC\)$"):
+        kernel.build(tmp_path, tmp_path)
+
+
 def test_sources_that_do_not_compile_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\n")
     for name in (*kernel.SOURCES, *kernel.OWN_HEADERS):

@@ -8,7 +8,7 @@
 //!   31/16 instead of 1 if every packet is acknowledged, so the window grows nearly twice as fast as specified.
 //! - `paper`: the real-number algorithm of the 2004 paper.
 //!
-//! Status: checked (`counting = "current"`, equal to the module of Linux 6.12).
+//! Status: draft; with `counting = "current"` it equals the module of Linux 6.12.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::parameters::{Params, choice};
@@ -53,7 +53,7 @@ pub(crate) const SEARCH_PARAMS: [Key; 3] = [
     choice!(
         "counting",
         ["ns2", "current"],
-        "what a step counts: one ACK more than the count (Linux 2.6.22), or segments, also in slow start, as in later kernels"
+        "what a step counts: one ACK more than the count (Linux 2.6.22), or segments as in later kernels (of bic also in slow start)"
     ),
     choice!(
         "update",
@@ -278,7 +278,7 @@ impl Algorithm for Bic {
         summary: "binary search for the window at which the last loss happened",
         source: "Xu, Harfoush and Rhee, INFOCOM 2004; Linux 2.6.22",
         family: Family::Loss,
-        status: Status::Checked,
+        status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
             choice!(

@@ -158,8 +158,8 @@ impl Cdg {
 
 impl Controller for Cdg {
     fn on_ack(&mut self, ack: &Ack) {
-        if std::mem::take(&mut self.asked) {
-            // The transport does not begin reductions by itself.
+        if std::mem::take(&mut self.asked) && ack.phase == Phase::Open {
+            // The transport does not begin reductions for a controller.
             self.window.reduce(self.window.cwnd, BACKOFF[1]);
         }
         if let Some(rtt) = ack.rtt {

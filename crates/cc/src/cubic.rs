@@ -39,7 +39,7 @@ pub struct Cubic {
     linux: Option<Box<CubicLinux>>,
     /// The round-trip sample of this ACK does not count: it came too soon after a loss (Linux).
     discarded: bool,
-    /// When the last ACK arrived.
+    /// When the last ACK that permits growth arrived.
     last_ack: Option<Time>,
 }
 
@@ -224,10 +224,10 @@ impl Controller for Cubic {
             self.srtt.update(rtt.seconds());
         }
         let counts = !std::mem::take(&mut self.discarded);
-        let last = self.last_ack.replace(ack.now);
+        let last = if ack.may_grow { self.last_ack.replace(ack.now) } else { None };
         if !self.window.on_ack_with(ack, counts) {
             // Section 4.2: the time in which application or receiver limit the sender is not on the curve.
-            if let (true, Some(last), Some(epoch)) = (ack.may_grow, last, &mut self.epoch) {
+            if let (Some(last), Some(epoch)) = (last, &mut self.epoch) {
                 epoch.start = (epoch.start + ack.now.since(last)).min(ack.now);
             }
             return;
@@ -256,9 +256,8 @@ impl Controller for Cubic {
         // RFC 8511: beta is 0.85 for an ECN echo, if enabled.
         let keep = if self.abe && event.cause == Cause::Ecn { 0.85 } else { self.beta };
         self.window.reduce(event.window, keep);
-        if event.cause == Cause::Ecn {
-            // Section 4.6: echoes reduce the window to one segment, losses to two.
-            self.window.cwnd = (event.window * keep).floor().max(1.0);
+        if event.cause == Cause::Ecn && event.window * keep < 2.0 && self.window.cwnd == 2.0 {
+            self.window.set(1.0); // section 4.6: echoes reduce the window to one segment, losses to two
         }
     }
     fn on_rto(&mut self, event: &Timeout) {
@@ -284,7 +283,10 @@ impl Controller for Cubic {
             linux.on_transmit_start(event.now, event.idle);
         } else if let Some(epoch) = &mut self.epoch {
             // Section 5.8: the curve continues where it was before the idle time.
-            epoch.start = (epoch.start + event.idle).min(event.now);
+            let sent = Time::from_ps(event.now.ps().saturating_sub(event.idle.ps()));
+            // The ACKs of a limited time have moved the start already.
+            let since = self.last_ack.map_or(sent, |last| last.max(sent));
+            epoch.start = (epoch.start + event.now.since(since)).min(event.now);
             self.last_ack = Some(event.now);
         }
     }

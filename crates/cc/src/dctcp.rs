@@ -1,7 +1,7 @@
 //! DCTCP (RFC 8257): Reno that reduces its window in proportion to the fraction of marked segments.
 //!
 //! Variants: `rfc8257` (default) reduces the window at once; `linux` counts alpha in 1/1024 and lets the transport reduce the
-//! window ACK by ACK (linux/dctcp.rs). Status: checked (`linux`, equal to the module of Linux).
+//! window ACK by ACK (linux/dctcp.rs). Status: draft; the variant `linux` equals the module of Linux.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::MarkFraction;
@@ -47,7 +47,7 @@ impl Algorithm for Dctcp {
         summary: "data center TCP: reduces the window by half of the fraction of marked segments",
         source: "RFC 8257 (2017); variant of Linux",
         family: Family::DataCentre,
-        status: Status::Checked,
+        status: Status::Draft,
         params: &[
             GAIN,
             crate::slow_start::PARAM,

@@ -8,7 +8,7 @@
 //!
 //! Variants: `netdev` (default) in real numbers: the smallest round-trip time is renewed first after the drawn time, not after 2 s, the
 //! smallest window of a decision is four segments, and growth goes on after a timeout; `linux` in the integers of the module
-//! (linux/nv.rs). docs/specs/controllers-2.md section 12. Status: checked (`linux`, equal to the module of Linux).
+//! (linux/nv.rs). docs/specs/controllers-2.md section 12. Status: draft; the variant `linux` equals the module of Linux.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::Round;
@@ -80,7 +80,7 @@ impl Algorithm for Nv {
         summary: "the window is what the largest rate of a round trip needs without a queue, and a few segments",
         source: "Brakmo, netdev 2.0, 2016; constants of Linux",
         family: Family::DataCentre,
-        status: Status::Checked,
+        status: Status::Draft,
         params: &[
             number(
                 "pad",

@@ -176,6 +176,9 @@ macro_rules! controller_variants {
                 fn needs(&self) -> Signals {
                     $crate::registry::each!([$name $($variant)+] self, controller => controller.needs())
                 }
+                fn initial_window(&self) -> Option<Segments> {
+                    $crate::registry::each!([$name $($variant)+] self, controller => controller.initial_window())
+                }
                 controller_events!(forward_events, $name $($variant)+);
                 controller_answers!(forward_answers, $name $($variant)+);
                 fn probe(&self, out: &mut [f64]) {

@@ -10,8 +10,8 @@
 //!   Above beta one segment in every other round. A timeout uses the backlog too. Transmission that starts with nothing in
 //!   flight resets the base (linux/veno.rs).
 //!
-//! Slow start is Reno's; in `paper` and `seed` the timeout is Reno's too. Status: checked (`linux`, equal to the module of
-//! Linux).
+//! Slow start is Reno's; in `paper` and `seed` the timeout is Reno's too. Status: draft; the variant `linux` equals the module of
+//! Linux.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{MinRtt, Smoothed};
@@ -51,7 +51,7 @@ impl Algorithm for Veno {
         summary: "Reno that keeps four fifths of the window at a loss without backlog",
         source: "Fu and Liew, IEEE JSAC 21(2), 2003; variants of Linux and of JATIT 66(1), 2014",
         family: Family::LossAndDelay,
-        status: Status::Checked,
+        status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
             number(

@@ -11,7 +11,7 @@
 //!   recovery. A loss halves the threshold and sets the window to `B RTTmin`; the window after recovery is at least the
 //!   threshold.
 //!
-//! Status: checked (`linux`, equal to the module of Linux).
+//! Status: draft; the variant `linux` equals the module of Linux.
 
 use crate::descriptor::{Descriptor, Family, Status};
 use crate::estimators::{DupAckAccounting, MinRtt, Round, Smoothed};
@@ -64,7 +64,7 @@ impl Algorithm for WestwoodPlus {
         summary: "Westwood with one bandwidth sample per round trip",
         source: "Grieco and Mascolo, ACM CCR 34(2), 2004; variant of Linux",
         family: Family::Loss,
-        status: Status::Checked,
+        status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
             choice!(

@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use cc::{
-    Ack, AnyController, Cause, Congestion, Controller, EcnResponse, Phase, RateSample, Sample, SenderState,
-    Signals, Timeout,
+    Ack, AnyController, Cause, Congestion, Controller, EcnResponse, Handshake, Phase, RateSample, Sample,
+    SenderState, Signals, Timeout,
 };
 use libbpf_rs::{Link, MapCore, MapFlags, MapType, Object, ObjectBuilder, RingBufferBuilder};
 use messages::{ACK, CLOSE, Decision, Event, OPEN, SSTHRESH, STATE, UNDO};
@@ -157,7 +157,11 @@ impl BridgedFlow {
         self.notify_sent(event, now);
         let mut cause = None;
         match event.kind {
-            OPEN => self.controller.on_open(now),
+            OPEN => {
+                // The kernel opens an algorithm at the end of the handshake.
+                self.controller.on_open(now);
+                self.controller.on_handshake(&Handshake { now, rtt: None });
+            }
             ACK => {
                 let ack = self.ack(event, now);
                 if self.controller.needs().has(Signals::SAMPLES) {

@@ -57,7 +57,8 @@ impl Module for Hybla {
     }
 
     fn avoid(&mut self, window: &mut Window, ack: &Ack, limited: bool) {
-        if let Some(srtt) = ack.sender.srtt {
+        // A transport that does not tell its estimate gives samples.
+        if let Some(srtt) = ack.sender.srtt.or(ack.rtt) {
             let srtt8 = srtt.ps() / 125_000;
             if srtt8 < self.least8 || self.least8 == 0 {
                 self.measure(srtt8);

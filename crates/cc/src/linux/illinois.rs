@@ -83,8 +83,8 @@ impl Illinois {
     fn decide(&mut self, cwnd: f64, next: u64) {
         if cwnd < LOW_WINDOW {
             (self.alpha, self.beta) = (ALPHA[1], BETA[1]);
-        } else if self.count > 0 {
-            let (da, dm) = (self.sum / self.count - self.base, self.longest - self.base);
+        } else if let Some(mean) = self.sum.checked_div(self.count) {
+            let (da, dm) = (mean - self.base, self.longest - self.base);
             (self.alpha, self.beta) = (self.alpha(da, dm), beta(da, dm));
         }
         self.begin(next);

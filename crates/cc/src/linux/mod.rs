@@ -109,7 +109,7 @@ pub struct Linux<M> {
     window: Window,
     module: M,
     state: State,
-    /// The next segment to send and the first unacknowledged one, as the last ACK told them.
+    /// The next segment to send and the first unacknowledged one, after the last ACK.
     next: u64,
     una: u64,
 }

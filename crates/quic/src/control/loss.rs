@@ -66,7 +66,7 @@ impl ControllerState {
         }
     }
 
-    /// Reduces the window, once per window of data. `prior`: bytes in flight before.
+    /// Reduces the window, once per window of data.
     pub(super) fn reduce(&mut self, now: Time, cause: Cause, newest: Option<u64>, sent: Option<Time>) {
         if self.reduced_for(newest) {
             if self.phase == Phase::Cwr && cause == Cause::FastRetransmit {

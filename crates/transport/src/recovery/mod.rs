@@ -125,6 +125,8 @@ impl Connection {
     ) {
         if self.reports.has(Signals::SAMPLES)
             && packet.seq == self.una
+            && self.opened
+            && self.next > self.una
             && !matches!(self.recovery_state, RecoveryState::Rack(_))
         {
             self.notify_sample(context.now(), packet, 0);

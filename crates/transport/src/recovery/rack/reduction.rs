@@ -96,7 +96,8 @@ impl Rack {
             self.echoes_at_one = 0;
             return;
         }
-        self.held_until = now + s.rtt.rto() * (1 << self.echoes_at_one.min(MOST_DOUBLINGS));
+        let wait = s.rtt.rto() * (1 << self.echoes_at_one.min(MOST_DOUBLINGS));
+        self.held_until = now + wait.min(s.options.max_rto);
         self.echoes_at_one += 1;
     }
 

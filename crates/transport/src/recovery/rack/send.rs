@@ -61,7 +61,10 @@ impl Rack {
             return;
         }
         if self.held_until > context.now() {
-            context.set_timer(FlowTimer::Pace, self.held_until);
+            // A retransmission that waits for the pacer has set the timer.
+            if self.board.segments.lost_out <= self.board.segments.retrans_out {
+                context.set_timer(FlowTimer::Pace, self.held_until);
+            }
             return;
         }
         let none_outstanding = self.board.segments.packets_out() == 0;
