@@ -161,6 +161,8 @@ def test_a_class_can_own_its_window_and_limit_rate_samples() -> None:
     assert Owner.windows == [10.0], "only the initial window: neither recovery nor its end sets one"
     assert not any(Owner.limited)
     [handshake] = Owner.handshakes
+    assert handshake.rtt_s is not None
+    assert handshake.rtt_ps is not None
     assert 0.02 < handshake.rtt_s < 0.021
     assert handshake.rtt_ps / 1e12 == handshake.rtt_s
     Scenario.parse(text, controllers={"f": Limited}).run()

@@ -28,6 +28,7 @@ from bbr_codel import networks, ours, recorded
 from linux_report import PAGE, receiver_summary, summary
 
 from ackclock import Scenario
+from ackclock.files import BadInput
 from ackclock.replay.comparison import difference
 from ackclock.replay.form import read
 from ackclock.replay.player import play
@@ -139,3 +140,16 @@ def test_a_changed_recording_is_named_with_its_first_difference() -> None:
 
 def test_the_page_has_these_figures(found: list[Case]) -> None:
     assert summary(found) in PAGE.read_text()
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        ({"seq": -1000}, "byte -1000 begins no segment"),
+        ({"seq": 0, "ecn": "zz"}, "unknown ecn 'zz'; known: not, ect, ce"),
+    ],
+)
+def test_a_segment_that_is_none_is_refused(event: dict[str, object], message: str) -> None:
+    line = {"id": "x", "role": "receiver", "options": {"mss": 1000}, "events": [{"t": 1, "do": "data"} | event]}
+    with pytest.raises(BadInput, match=f"^x, event at 1: {message}$"):
+        play(line)

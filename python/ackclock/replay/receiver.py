@@ -11,6 +11,8 @@ from ackclock.replay.form import Line, identity, scenario_text, tcp_options
 
 EARLY_US = 300
 """How much earlier than ours a recorded timer may expire: our timers are exact, and its clock has an error."""
+ECN = ("not", "ect", "ce")
+"""The marks of a segment."""
 LATE_US = 9000
 """How much later it may expire: the timer wheel of a kernel with 250 Hz."""
 
@@ -51,9 +53,13 @@ class ReceiverScript:
     def arrive(self, event: Line) -> None:
         """Let the segments of an event arrive."""
         first, rest = divmod(event["seq"], self.mss)
-        if rest:
+        if rest or first < 0:
             raise BadInput(f"{identity(self.line)}, event at {event['t']}: byte {event['seq']} begins no segment")
         ecn = event.get("ecn", "ect" if self.line["options"].get("ecn", 0) else "not")
+        if ecn not in ECN:
+            raise BadInput(
+                f"{identity(self.line)}, event at {event['t']}: unknown ecn {ecn!r}; known: {', '.join(ECN)}"
+            )
         sent = event["sent_ms"] * 1000.0 if "sent_ms" in event else event["t"]
         for segment in range(first, first + event.get("segments", 1)):
             self.receiver.data(event["t"], segment + 1, sent, ecn != "not", ecn == "ce", bool(event.get("cwr")))
