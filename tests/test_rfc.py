@@ -116,8 +116,8 @@ def test_cubic_window_follows_its_curve(after_losses: pl.DataFrame) -> None:
         assert k == pytest.approx(((w_max - first) / C) ** (1 / 3), rel=0.01)
         # The window approaches the curve's value one round trip later within a round trip of 100 ms and a delayed ACK.
         for time_s, cwnd in stage.select("time_s", "cwnd").rows():
-            least, most = (C * (time_s - start + shift - k) ** 3 + w_max for shift in (-0.1, 0.15))
-            assert least - 1 <= cwnd <= most + 1, time_s
+            low, high = (C * (time_s - start + shift - k) ** 3 + w_max for shift in (-0.1, 0.15))
+            assert low - 1 <= cwnd <= high + 1, time_s
     # Both regions occur: below and above the window of the last loss.
     last = stages[0]
     assert (last["cwnd"] < last["w_max"]).any()

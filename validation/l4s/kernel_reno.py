@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
-from networks import HERE, cells
+from networks import cells, write_rows
 
 from ackclock import Scenario
 from ackclock.substrates import substrate
@@ -29,7 +28,7 @@ def main() -> None:
         row = {"queue": cell.queue, "reno_mbps": reno, "prague_mbps": prague, "valid": validity["valid"]}
         rows.append(row | {"kernel": validity["kernel"].split("-")[0]})
         print(rows[-1], flush=True)
-    (HERE / "kernel_reno.json").write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
+    write_rows("kernel_reno.json", rows)
 
 
 if __name__ == "__main__":

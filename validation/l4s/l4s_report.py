@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import mean, median
 
 from matplotlib.figure import Figure
-from networks import CONTROLS, HERE, QUEUES, Pair, factor, pairs, ratio, run
+from networks import CONTROLS, HERE, QUEUES, Pair, factor, pairs, ratio, run, write_rows
 
 from ackclock.plot.style import COLOURS
 
@@ -218,7 +218,7 @@ def main() -> None:
         for group in [*groups, issue]
         for pair, value, goodputs in zip(group.pairs, group.ratios, group.goodputs, strict=True)
     ]
-    (HERE / "results.json").write_text("[\n" + ",\n".join(json.dumps(row) for row in results) + "\n]\n")
+    write_rows("results.json", results)
 
 
 if __name__ == "__main__":

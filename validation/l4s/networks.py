@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import exp, log
@@ -166,6 +167,11 @@ def run(text: str, seeds: Iterable[int] = SEEDS) -> list[tuple[float, float]]:
 def ratio(goodputs: list[tuple[float, float]]) -> float:
     """The first goodput over the second: geometric mean."""
     return geometric_mean(first / second for first, second in goodputs)
+
+
+def write_rows(name: str, rows: list[dict[str, object]]) -> None:
+    """Write a file beside this one: a list in JSON, one row in a line."""
+    (HERE / name).write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 
 
 def factor(measured: float, ours: float) -> float:

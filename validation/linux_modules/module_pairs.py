@@ -9,8 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from module_networks import OURS, Run, document, networks_of, play, seeds
-from record_modules import recorded
+from module_networks import OURS, Run, document, play
+from record_modules import recorded, runs
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,11 @@ class Pair:
 
 def pairs(names: tuple[str, ...] = tuple(OURS)) -> Iterator[Pair]:
     """Runs ours in each network of each module."""
-    runs = recorded()["runs"]
-    for name in names:
-        for network in networks_of(name):
-            for seed in seeds(network):
-                linux = Run(**runs[f"{name}/{network}/{seed}"])
-                ours = play(document(name, network), seed, control=OURS[name])
-                yield Pair(name, network, seed, linux, ours)
+    by_key = recorded()["runs"]
+    for name, network, seed in runs(names):
+        linux = Run(**by_key[f"{name}/{network}/{seed}"])
+        ours = play(document(name, network), seed, control=OURS[name])
+        yield Pair(name, network, seed, linux, ours)
 
 
 if __name__ == "__main__":

@@ -39,9 +39,9 @@ def command(*targets: Path, time_limit: TimeLimit = None, allow_code: AllowCode 
     changed = 0
     for file in files(targets):
         states = check(file, allow_code=allow_code)
-        while (one := _next(states, time_limit)) is not None:
-            say(f"{one.state}: {one.scenario}: {one.text}")
-            changed += one.state != "as known"
+        while (state := _next(states, time_limit)) is not None:
+            say(f"{state.state}: {state.scenario}: {state.text}")
+            changed += state.state != "as known"
     return 1 if changed else 0
 
 

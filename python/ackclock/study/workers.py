@@ -206,13 +206,13 @@ def too_long(limit_s: float) -> str:
     return f"the run took longer than the time limit of {limit_s:g} s (--time-limit)"
 
 
-def limit_memory(most: int) -> None:
+def limit_memory(limit: int) -> None:
     """Limit the data of this process to so many bytes; 0, and a system without such limits: no limit."""
-    if most:
+    if limit:
         with suppress(ImportError):
             import resource
 
-            resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
 
 def memory_limit(workers: int) -> int:
