@@ -173,8 +173,14 @@ def bound(n: int) -> float:
     return 1.96 / math.sqrt(n)
 
 
-def identify(x: Sequence[float] | Vector, d: int = 1, method: Method = "css", lags: int = 30) -> Identification:
-    """Identify a model of a series (seconds).
+def identify(
+    x: Sequence[float] | Vector,
+    d: int = 1,
+    method: Method = "css",
+    lags: int = 30,
+    orders: Sequence[tuple[int, int]] = ORDERS,
+) -> Identification:
+    """Identify a model of a series (seconds) among candidates of the given orders (p, q).
 
     Raises ValueError if the differences do not vary or are fewer than 30.
     """
@@ -186,7 +192,7 @@ def identify(x: Sequence[float] | Vector, d: int = 1, method: Method = "css", la
         raise ValueError("the differences do not vary")
     rho = acf(y, min(lags, len(y) // 4))
     fit = _fit_css if method == "css" else _fit_mle
-    return Identification(levels, y, d, method, rho, pacf(rho), [fit(y, p, d, q) for p, q in ORDERS])
+    return Identification(levels, y, d, method, rho, pacf(rho), [fit(y, p, d, q) for p, q in orders])
 
 
 def _residuals(y: Vector, ar: Vector, ma: Vector) -> Vector:

@@ -21,7 +21,7 @@ BLUE, ORANGE, GREY = COLOURS[0], COLOURS[1], COLOURS[7]
 
 def run_sequence(axes: Axes, identification: Identification) -> None:
     """The series itself."""
-    axes.plot(identification.x * 1e3, linewidth=0.6, color=BLUE)
+    axes.plot(identification.x * 1e3, linewidth=0.6, color=BLUE, rasterized=True)  # thousands of points
     axes.set_xlabel("sample")
     axes.set_ylabel("RTT (ms)")
     axes.set_title("run sequence")
@@ -81,7 +81,8 @@ def probability_plot(axes: Axes, identification: Identification, model: Candidat
     """Ordered residuals against normal quantiles: a line if they are normal."""
     quantiles, ordered, correlation = probability_points((model or identification.chosen).residuals(identification.y))
     step = max(1, len(quantiles) // 2000)
-    axes.plot(quantiles[::step], ordered[::step] * 1e3, ".", markersize=2.5, color=BLUE)
+    # As an image: thousands of points would make a vector figure large.
+    axes.plot(quantiles[::step], ordered[::step] * 1e3, ".", markersize=2.5, color=BLUE, rasterized=True)
     axes.axline((0, 0), slope=float(ordered.std()) * 1e3, color=ORANGE, linewidth=1, label="normal")
     axes.set_xlabel("normal quantile")
     axes.set_ylabel("residual (ms)")
