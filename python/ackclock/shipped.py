@@ -63,11 +63,15 @@ def locate(text: str) -> str:
     if not text.startswith("@"):
         return text
     files, name = scenarios(), text[1:].removesuffix(".toml")
-    groups = {"failures": failures(), "studies": folder("examples") / "studies"}
+    groups = {
+        "failures": failures(),
+        "studies": folder("examples") / "studies",
+        "papers": folder("papers") / "comparison",
+    }
     group = name.partition("/")[0]
     if "/" in name and group in groups:
         paths = sorted(groups[group].glob("*.toml"))
-        files = {f"{group}/{path.stem}": path for path in paths if path.stem != "regression"}
+        files = {f"{group}/{path.stem}": path for path in paths if path.stem not in {"regression", "suite"}}
     if name in files:
         return str(short(files[name]))
     near = difflib.get_close_matches(name, files, 1)

@@ -12,7 +12,6 @@ from ackclock import shipped
 from ackclock.cli.console import named_progress, papers_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
 from ackclock.files import BadInput
-from ackclock.si import digits_of
 from ackclock.text import fail, say
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from ackclock.papers.folder import Paper
     from ackclock.papers.parallel import Options
-    from ackclock.papers.reproduce import Reproduction
+    from ackclock.papers.reproduction import Reproduction
 
 EXAMPLE = "ackclock paper ca-artt --out out --quick"
 
@@ -58,7 +57,7 @@ def command(
     engine
         Executor: this machine, or a Ray cluster.
     readme
-        Also write the verdicts into the README of the paper's folder.
+        Also write the verdicts into the README of the paper's folder, and the stored full form (full.json) beside it.
     allow_code
         Allow papers that did not come with this program to run their Python files.
 
@@ -81,7 +80,7 @@ def command(
             )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {out / one.key}; repeat the command to resume", 130)
-    reproduction(reproduction_of_paper)
+    print_verdicts(reproduction_of_paper)
     if readme:
         write_readme(one, reproduction_of_paper)
     return 1 if reproduction_of_paper.failed else 0
@@ -100,7 +99,6 @@ def _check_code(wanted: Sequence[Paper], *, allow_code: bool) -> None:
 def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
     """Reproduce every paper and write the index page."""
     from ackclock import papers
-    from ackclock.papers.findings import most_interesting, sentence
     from ackclock.papers.parallel import reproduce_all
     from ackclock.papers.reproduce import readme as write_readme
 
@@ -115,49 +113,78 @@ def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
             ended = reproduce_all(wanted, folder, options, progress)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {options.out}; repeat the command to resume", 130)
-    for one_paper in ended.papers:
-        _one_line(one_paper, max(len(one.key) for one in wanted))
-        if readme:
+    if readme:
+        for one_paper in ended.papers:
             write_readme(one_paper.paper, one_paper)
-    papers.index(options.out, ended.papers, ended.comparison, quick=options.quick)
-    findings = most_interesting(ended.papers)
-    if findings:
-        say("The claims that differ most from our measurements:")
-        for number, finding in enumerate(findings, 1):
-            say(f"{number}. {sentence(finding)}")
-    say(f"written: {(options.out / 'index.html').resolve()}")
+    papers.index(options.out, ended.papers, ended.comparison)
+    _print_overview(ended.papers, options)
     for error in ended.errors:
         fail(error, 1)
     return 1 if ended.failed else 0
 
 
-def _one_line(result: Reproduction, width: int) -> None:
-    """Print the number of verdicts of each direction, the time, and the failed runs."""
-    counts = Counter(v.counted for v in result.verdicts)
-    verdicts = ", ".join(f"{count} {direction}" for direction, count in counts.most_common())
-    cost = f"{result.runs:,} runs, {result.seconds:.0f} s"
-    say(f"{result.paper.key:{width}}  {len(result.verdicts)} claims: {verdicts} ({cost})")
+def _print_overview(results: Sequence[Reproduction], options: Options) -> None:
+    """Print the number of verdicts of each kind, a line for each paper, and where to go on."""
+    from ackclock.papers.page import plain_sentence
+    from ackclock.papers.verdict import WORDS
+
+    total: Counter[str] = sum((result.counts for result in results), Counter())
+    form = "quick form" if options.quick else "full form"
+    counts = ", ".join(f"{total[word.name]} {word.name}" for word in WORDS)
+    say(f"{len(results)} papers, {sum(total.values())} statements ({form}): {counts}")
+    width = max((len(result.paper.key) for result in results), default=0)
+    for result in results:
+        numbers = "".join(f"{result.counts[word.name]:3} {word.sign}" for word in WORDS)
+        say(f"  {result.paper.key:{width}} {numbers}   {plain_sentence(result, result.paper.page.answers)}")
+    for result in results:
+        _print_failures(result)
+        _print_differing(result)
+    folder = options.out.resolve()
+    say(f"results      {(folder / 'index.html').as_uri()}")
+    if (folder / "lab.html").is_file():
+        say(f"laboratory   {(folder / 'lab.html').as_uri()}")
+    say("your own     ackclock new mine --python")
+
+
+def _print_failures(result: Reproduction) -> None:
     for run_id, error in result.failed[:5]:
         say(f"failed: run {run_id}: {error}")
 
 
-def reproduction(result: Reproduction) -> None:
+def _print_differing(result: Reproduction) -> None:
+    """Name the claims whose value is not one that a run of the stored full form can have."""
+    from ackclock.papers.numbers import with_unit
+
+    for v in result.differing():
+        stored = result.stored(v.claim.id)
+        if stored is not None and stored.single_run is not None:
+            low, high = (with_unit(v.claim, x) for x in stored.single_run)
+            say(
+                f"differs from the stored full form: {result.paper.key} {v.claim.id}: "
+                f"{with_unit(v.claim, v.taken.value)} here, single runs there {low} to {high}"
+            )
+
+
+def print_verdicts(result: Reproduction) -> None:
     """Print the verdicts of a paper and the path of its page."""
+    from ackclock.papers.numbers import certainty, with_unit
+
     console = wide_console()
     table = Table(title=result.paper.title, title_justify="left", box=None, pad_edge=False)
-    for head in ("claim", "direction", "size", "what", "value", "95 % interval", "n", "interpretations"):
-        table.add_column(head, justify="right" if head in {"value", "95 % interval", "n"} else "left")
+    for head in ("claim", "verdict", "statement", "value", "95 % interval", "printed", "full form"):
+        table.add_column(head, justify="right" if head in {"value", "95 % interval", "printed"} else "left")
     for v in result.verdicts:
-        j = v.taken
-        shown = "" if j.low is None or j.high is None else f"{digits_of(j.low)} to {digits_of(j.high)}"
-        value = "" if j.value is None else digits_of(j.value)
-        mark = " (weak)" if v.weak else ""
-        table.add_row(v.claim.id, v.direction + mark, v.size or "", v.claim.metric, value, shown, str(j.n), v.strip)
-    console.print(f"calibrated: {result.calibration.chosen.label}")
+        c, j = v.claim, v.taken
+        verdict = f"{v.word}: {v.detail}" if v.detail else v.word
+        value = "" if j.value is None else with_unit(c, j.value)
+        sure = "" if j.value is None else certainty(c, j)
+        stored = result.stored(c.id)
+        printed = "" if c.expected is None else with_unit(c, c.expected)
+        table.add_row(c.id, verdict, c.short, value, sure, printed, stored.verdict if stored else "")
+    if result.calibration.cells:
+        console.print(f"calibrated: {result.calibration.chosen.label}")
     console.print(table)
-    if any(v.weak for v in result.verdicts):
-        console.print("weak: not significant after Holm's correction over all claims")
     console.print(f"{result.runs:,} runs, {result.seconds:.0f} s")
-    for run_id, error in result.failed[:5]:
-        console.print(f"failed: run {run_id}: {error}")
+    _print_failures(result)
+    _print_differing(result)
     console.print(f"written: {result.folder / 'index.html'}", soft_wrap=True)

@@ -12,7 +12,7 @@ from ackclock.agree.controls import check_controls
 from ackclock.cli.compare import changes_table
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
-from ackclock.files import BadInput
+from ackclock.files import BadInput, write_text
 from ackclock.suite.measures import SUITE_METRICS
 from ackclock.text import fail
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ackclock.suite.result import SuiteResult
     from ackclock.text import PlainConsole
 
+COMPARISON = "comparison"
+"""The name of the suite of the papers' networks, which is in their folder."""
 EXAMPLE = "ackclock suite tcpeval --control mine.py:Mine --quick"
 
 
@@ -43,11 +45,12 @@ def command(
     Parameters
     ----------
     name
-        Name of the suite (tcpeval), or a folder with a suite.toml.
+        Name of the suite (tcpeval; comparison: the networks of the papers), or a folder with a suite.toml.
     control
         A controller's name, FILE.py:CLASS, or a table such as '{ kind = "vegas", alpha = 1 }'.
     out
-        Folder for page, measures and runs. Default: out/suites/NAME/CONTROL.
+        Folder for page, measures and runs. Default: out/suites/NAME/CONTROL; out/comparison/CONTROL for the suite
+        comparison, whose page out/comparison/index.html then has the controller too.
     quick
         Fewer seeds; the page says so.
     jobs
@@ -66,13 +69,21 @@ def command(
         Allow the suite's scenarios to name code, and base files (`extends`) outside the suite's folder.
 
     """
+    from ackclock.papers.comparison_page import comparison_page
+    from ackclock.papers.controller_comparison import read_comparison
+    from ackclock.papers.folder import comparison_folder
+    from ackclock.shipped import is_shipped
     from ackclock.study.executors import ENGINES
     from ackclock.suite.folder import find
     from ackclock.suite.run import folder_name, run
 
     check_controls([control])
-    suite = find(name)
-    target = out or Path("out") / "suites" / suite.key / folder_name(control)
+    networks = comparison_folder() if name == COMPARISON else None
+    suite = find(name if networks is None else str(networks))
+    compared = networks is not None and is_shipped(networks)
+    base = Path("out") / COMPARISON if compared else Path("out") / "suites" / suite.key
+    target = out or base / folder_name(control)
+    allow_code = allow_code or compared  # its scenarios extend networks in the folders of the papers
     earlier = _earlier(suite, target, control) if gate else None
     # The earlier results stay as they are, so that a gate that fails does so again.
     folder = target.with_name(f"{target.name}-gate") if gate else target
@@ -93,6 +104,10 @@ def command(
         console.print(f"failed: run {run_id}: {error}")
     console.print(f"{result.metadata.runs:,} runs")
     console.print(f"written: {result.folder / 'index.html'}", soft_wrap=True)
+    if compared and out is None and not gate:
+        page = base / "index.html"
+        write_text(page, comparison_page(read_comparison(suite, base)))
+        console.print(f"written: {page}", soft_wrap=True)
     worse = _worse(earlier, result) if earlier is not None else []
     for reason in worse:
         fail(f"--gate: {reason}", 1)

@@ -1,15 +1,15 @@
 """Calibration: fits the unstated properties of a paper's network to its published numbers of known algorithms.
 
-Every combination of candidates (an interpretation) is run at the points of the control cells. The distance of an
-interpretation is the mean of |ln((obtained + offset) / (published + offset))| over the cells; the interpretation with
-the least distance is taken. An interpretation is not distinguished from it if their distances differ by less than the
-uncertainty, at the 95 % level. The uncertainty has two sources: the printed numbers, which are of one run each (the
-spread of our own runs over the seeds), and the choice of networks (the standard error of the difference). The cells of
-one network are one observation: their deviations are summed before the spread over the networks is taken. Claims are
-also judged under the nearest of these interpretations. Two values show how sharp the optimum is: the distance of the
-best interpretation with another candidate of one parameter, and the fraction of bootstrap resamples of the networks in
-which a candidate belongs to the best interpretation. If even the best interpretation deviates by a factor of more than
-1.5, no interpretation fits, and sizes are not judged.
+Every combination of candidates (an interpretation) is run at the points of the control cells. The deviation of a cell
+is |ln((obtained + offset) / (published + offset))|. The cells of one network are one observation: the distance of an
+interpretation is the mean over the networks of the mean over their cells. The interpretation with the least distance is
+taken. An interpretation is not distinguished from it if their distances differ by less than the uncertainty, at the 95
+% level. The uncertainty has two sources: the printed numbers, which are of one run each (the spread of our own runs
+over the seeds), and the choice of networks (the standard error of the difference). Claims are also judged under the
+nearest of these interpretations. Two values show how sharp the optimum is: the distance of the best interpretation with
+another candidate of one parameter, and the fraction of bootstrap resamples of the networks in which a candidate belongs
+to the best interpretation. If even the best interpretation deviates by a factor of more than 1.5 (with three networks
+or more: from a network that the fit leaves out), no interpretation fits, and sizes are not judged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ import numpy as np
 from ackclock import stats
 from ackclock.files import BadInput
 from ackclock.papers.folder import Candidate, ControlCells, Paper, Part, Table, call
-from ackclock.papers.readings import Reading, combination, inline
+from ackclock.papers.readings import Reading, combination, inline, meanings
 from ackclock.papers.tables import cells_of
 
 if TYPE_CHECKING:
@@ -71,19 +71,20 @@ class ControlCell:
 
 @dataclass(frozen=True)
 class Fit:
-    """Distances of all interpretations from the control cells: rows: interpretations, columns: cells."""
+    """Distances of all interpretations from the control cells: rows: interpretations, columns: networks."""
 
     paper: Paper
     readings: list[Reading]
     cells: list[ControlCell]
     distances: np.ndarray
-    variances: np.ndarray
-    """An array of the same shape: the variance of each cell's logarithm over the seeds."""
+    """The mean deviation of each interpretation over the cells of each network."""
+    noise: float = 0.0
+    """The standard error of the least distance, because each printed number is of one run."""
 
     @cached_property
     def means(self) -> list[float]:
         """The distance of each interpretation; 0 if no published number takes part."""
-        return [float(x) for x in self.distances.sum(axis=1) / max(1, len(self.cells))]
+        return [float(x) for x in self.distances.sum(axis=1) / max(1, len(self.networks))]
 
     @property
     def best(self) -> int:
@@ -97,8 +98,12 @@ class Fit:
 
     @property
     def fits(self) -> bool:
-        """Whether the calibrated interpretation is near enough to the published numbers for verdicts on sizes."""
-        return not self.cells or self.factor(self.best) <= MOST_DEVIATION
+        """Whether the calibrated interpretation is near enough to the published numbers for verdicts on sizes.
+
+        With three networks or more, a network's numbers are those that a fit to the other networks predicts: of many
+        interpretations the nearest is near by chance too.
+        """
+        return not self.cells or (self.predicted or self.factor(self.best)) <= MOST_DEVIATION
 
     @property
     def unidentified(self) -> list[str]:
@@ -106,26 +111,10 @@ class Fit:
         decided = {row["parameter"].id for row in self.profile() if not row["open"]}
         return [p.what for p in self.paper.calibration.parameter if p.id not in decided]
 
-    @cached_property
+    @property
     def networks(self) -> list[str]:
         """The networks of the cells, in order."""
-        return list(dict.fromkeys(cell.network for cell in self.cells))
-
-    @cached_property
-    def _members(self) -> np.ndarray:
-        """One row for each cell, one column for each network: 1 if the cell is of the network."""
-        places = [self.networks.index(cell.network) for cell in self.cells]
-        return np.eye(len(self.networks))[places]
-
-    @cached_property
-    def noise(self) -> float:
-        """The standard error of the least distance, because each printed number is of one run.
-
-        Cells of one network, which can be of one run, count as fully correlated.
-        """
-        if not self.cells:
-            return 0.0
-        return float(np.linalg.norm(np.sqrt(self.variances[self.best]) @ self._members)) / len(self.cells)
+        return networks_of(self.cells)
 
     @cached_property
     def equivalent(self) -> list[int]:
@@ -133,15 +122,12 @@ class Fit:
 
         Where the best one fits, they fit too.
         """
-        count, networks = len(self.cells), len(self.networks)
+        networks = len(self.networks)
         farther = self.distances - self.distances[self.best]
-        differences = farther.sum(axis=1) / max(1, count)
+        differences = farther.sum(axis=1) / max(1, networks)
         spread = np.zeros(len(self.readings))
         if networks > 1:
-            sizes = self._members.sum(axis=0)
-            sums = farther @ self._members - np.outer(differences, sizes)
-            error = np.sqrt((sums**2).sum(axis=1) * networks / (networks - 1)) / count
-            spread = stats.student(networks) * error
+            spread = stats.student(networks) * farther.std(axis=1, ddof=1) / math.sqrt(networks)
         limits = np.hypot(NORMAL * self.noise, spread)
         near = [i for i in self.nearest(len(self.readings)) if differences[i] <= limits[i]]
         return [i for i in near if not self.fits or self.factor(i) <= MOST_DEVIATION]
@@ -166,7 +152,7 @@ class Fit:
         if not count:
             return [1 / len(self.readings)] * len(self.readings)
         drawn = np.random.default_rng(0).multinomial(count, [1 / count] * count, size=RESAMPLES)
-        sums = drawn @ (self.distances @ self._members).T / (drawn @ self._members.sum(axis=0))[:, None]
+        sums = drawn @ self.distances.T / count
         best = np.isclose(sums, sums.min(axis=1, keepdims=True), rtol=0, atol=1e-9)
         return [float(x) for x in (best / best.sum(axis=1, keepdims=True)).mean(axis=0)]
 
@@ -175,9 +161,8 @@ class Fit:
         """The mean factor of deviation of a network under the interpretation fitted to the others; None below three."""
         if len(self.networks) < 3:
             return None
-        sums = self.distances @ self._members
-        best = np.argmin(sums.sum(axis=1, keepdims=True) - sums, axis=0)
-        return math.exp(float(np.mean(sums[best, np.arange(len(self.networks))] / self._members.sum(axis=0))))
+        best = np.argmin(self.distances.sum(axis=1, keepdims=True) - self.distances, axis=0)
+        return math.exp(float(np.mean(self.distances[best, np.arange(len(self.networks))])))
 
     def profile(self) -> list[dict[str, Any]]:
         """Of each candidate of a parameter: the least distance of an interpretation with it, its share of resamples."""
@@ -225,6 +210,27 @@ class Fit:
         }
 
 
+def networks_of(cells: Sequence[ControlCell]) -> list[str]:
+    """The networks of the cells, in order."""
+    return list(dict.fromkeys(cell.network for cell in cells))
+
+
+def weights_of(cells: Sequence[ControlCell]) -> np.ndarray:
+    """The weight of each cell (row) in the mean of its network (column)."""
+    networks = networks_of(cells)
+    members: np.ndarray = np.eye(len(networks))[[networks.index(cell.network) for cell in cells]]
+    return np.asarray(members / members.sum(axis=0))
+
+
+def noise(variances: np.ndarray, weights: np.ndarray) -> float:
+    """The standard error of a distance from the variances of its cells, because each printed number is of one run.
+
+    Cells of one network, which can be of one run, count as fully correlated.
+    """
+    networks = int(weights.shape[1])
+    return float(np.linalg.norm(np.sqrt(variances) @ weights)) / max(1, networks)
+
+
 def in_order(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Candidates as a table lists them: by their number if each begins with one, or else as the file does."""
     numbers = [re.match(r"\d+(\.\d+)?", candidate.label) for candidate in candidates]
@@ -257,13 +263,12 @@ def fit(results: Results) -> Fit:
         raise BadInput(f"{paper.folder / 'calibration.toml'}: the parameters have no [[cells]] that decide them")
     readings = combinations(paper)
     seeds = paper.calibration.seeds
-    parts = [np.zeros((len(readings), 0))]
-    spreads = [np.zeros((len(readings), 0))]
+    parts, spreads = [np.zeros((len(readings), 0))], [np.zeros((len(readings), 0))]
     cells: list[ControlCell] = []
     for name in dict.fromkeys(group.study for group in paper.calibration.cells):
         groups = [group for group in paper.calibration.cells if group.study == name]
         # Interpretations with the same assignments in this study share one variant of it.
-        written = [inline(reading.assignments(paper.folder, name)) for reading in readings]
+        written = [(inline(reading.assignments(paper.folder, name)), meanings(paper, reading)) for reading in readings]
         variants = dict(zip(reversed(written), reversed(readings), strict=True))
         measured = _measure(results, name, groups, variants, 1)
         cells_of_first = [cell for cell, _ in measured[written[0]]]
@@ -276,7 +281,11 @@ def fit(results: Results) -> Fit:
         parts.append(np.array([distances[text] for text in written]))
         spreads.append(np.array([variances[text] for text in written]))
         cells += cells_of_first
-    return Fit(paper, readings, cells, np.concatenate(parts, axis=1), np.concatenate(spreads, axis=1))
+    weights = weights_of(cells)
+    distances = np.concatenate(parts, axis=1) @ weights
+    fitted = Fit(paper, readings, cells, distances)
+    variances = np.concatenate(spreads, axis=1)[fitted.best]
+    return replace(fitted, noise=noise(variances, weights))
 
 
 def held_out(results: Results) -> list[tuple[ControlCell, Sequence[float]]]:
@@ -284,7 +293,9 @@ def held_out(results: Results) -> list[tuple[ControlCell, Sequence[float]]]:
     return [pair for group in results.paper.calibration.held_out for pair in _measured(results, group)]
 
 
-Measured = dict[str, list[tuple[ControlCell, Sequence[float]]]]
+Variant = tuple[str, tuple[str | None, ...]]
+"""What an interpretation assigns in a study, and what printed numbers count under it."""
+Measured = dict[Variant, list[tuple[ControlCell, Sequence[float]]]]
 """The control cells of each variant of a study with the obtained values, one for each seed."""
 
 
@@ -292,17 +303,18 @@ def _measure(
     results: Results,
     name: str,
     groups: list[ControlCells],
-    variants: Mapping[str, Reading],
+    variants: Mapping[Variant, Reading],
     seeds: int,
     counted: int = 0,
 ) -> Measured:
     """Run variants of a study at the control cells; the runs of the first `counted` seeds are in the count already."""
-    ran = results.run_variants(name, list(variants.values()), seeds, [group.keep for group in groups], counted)
+    simulated = {assigned: reading for (assigned, _), reading in variants.items()}
+    ran = results.run_variants(name, list(simulated.values()), seeds, [group.keep for group in groups], counted)
     _refuse_proposed(results.paper, name, ran.tables)
     measured = {}
-    for text, reading in variants.items():
-        view = results.at_points(reading, {name: ran}, seeds)
-        measured[text] = [pair for group in groups for pair in _measured(view, group)]
+    for variant, reading in variants.items():
+        view = results.at_points(replace(reading, label=simulated[variant[0]].label), {name: ran}, seeds)
+        measured[variant] = [pair for group in groups for pair in _measured(view, group)]
     return measured
 
 
@@ -310,7 +322,7 @@ def _distances(cells: Sequence[tuple[ControlCell, Sequence[float]]]) -> list[flo
     return [cell.distance(float(np.mean(values))) for cell, values in cells]
 
 
-def _near(measured: Measured) -> set[str]:
+def _near(measured: Measured) -> set[Variant]:
     """The variants that a seed leaves near enough to the best one to be run with the others."""
     means = {text: float(np.mean(_distances(cells))) for text, cells in measured.items()}
     return {text for text, mean in means.items() if mean <= min(means.values()) + math.log(NEAR)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import importlib.util
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -135,10 +136,13 @@ class Claim:
     ratios), `share` (from 0 to 1). `also` names studies that the function needs in addition to `study`. `swept`
     names unstated points that influence an absolute number: the claim is not testable if some of their candidates
     give values above the reference and others give values below it. `averaged`: the function's values are means of
-    several runs; with `each_run=True` it gives one for each run, for the comparison with a printed number.
+    several runs; with `each_run=True` it gives one for each run, for the comparison with a printed number. `short` is
+    the claim as a statement that can be true or false. `impossible`, `contradiction` and `untestable` say why no run
+    can decide it.
     """
 
     id: str
+    short: str
     quote: str
     place: str
     metric: str
@@ -157,6 +161,7 @@ class Claim:
     where: Where = field(default_factory=dict)
     impossible: str = ""
     contradiction: str = ""
+    untestable: str = ""
     remark: str = ""
     scale: str = "linear"
     n_unit: str = "seeds"
@@ -167,9 +172,12 @@ class Claim:
     @property
     def settled(self) -> tuple[str, str] | None:
         """The direction of a claim that no run can decide, and why; None for the others."""
-        if self.contradiction:
-            return "contradicts itself", self.contradiction
-        return ("impossible", self.impossible) if self.impossible else None
+        reasons = {
+            "contradicts itself": self.contradiction,
+            "impossible": self.impossible,
+            "not testable": self.untestable,
+        }
+        return next(((word, reason) for word, reason in reasons.items() if reason), None)
 
     @property
     def is_ratio(self) -> bool:
@@ -177,11 +185,77 @@ class Claim:
         return self.measure == "ratio" or self.scale == "log"
 
     @property
+    def kind(self) -> str:
+        """What its value is: `ratio`, `share` (from 0 to 1), `difference` or `mean`."""
+        if self.is_ratio:
+            return "ratio"
+        return "share" if self.scale == "share" else "difference" if self.measure == "difference" else "mean"
+
+    @property
     def region(self) -> float:
         """The region of equivalence around the reference: by default 2 % for ratios."""
         if self.equivalence is not None:
             return self.equivalence
         return 0.02 if self.is_ratio else 0.0
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The number of a paper in the index: a claim, and what its value is."""
+
+    claim: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The first figure of a page: claims on one axis of ratios. `of` says which ratio, `rows` are claims with words.
+
+    `beside` are [value] tables with words, for comparison.
+    """
+
+    of: str
+    axis: list[float]
+    rows: list[list[str]]
+    beside: list[list[str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class PageText:
+    """What the first screen of a paper's page and its row in the index say.
+
+    In `came_out`, `why`, `caution` and `answers`, {NAME} is the value of a claim or of a [value] table with its
+    interval, and {CLAIM?} the answer that the verdict on a claim gives: yes, no, undecided or not testable. `main` is
+    the figure of the paper that is shown first. `network` names a network for a reader's own controller; without one it
+    is the first study.
+    """
+
+    name: str
+    who: str
+    question: str
+    claimed: str
+    came_out: str
+    why: str
+    answers: str
+    headline: Headline
+    figure: Comparison
+    main: str = ""
+    network: str = ""
+    caution: str = ""
+    contradictions: list[str] = field(default_factory=list)
+
+    def names(self) -> dict[str, set[str]]:
+        """The names of claims and values in each text; answers have a question mark."""
+        texts = {key: getattr(self, key) for key in ("came_out", "why", "caution", "answers")}
+        return {key: set(NAMED.findall(text)) for key, text in texts.items()}
+
+
+NAMED = re.compile(r"\{([\w-]+\??)\}")
+"""A name in a text of a page."""
+NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*")
+"""A number in a text of a page."""
+WORDS = {"question": 20, "claimed": 30, "came_out": 40, "why": 40, "caution": 50, "answers": 30}
+"""Maximum numbers of words of the texts of a page."""
 
 
 @dataclass(frozen=True)
@@ -203,12 +277,23 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Count:
+    """What a published quantity counts: `factor` times the number `of` of the outcome of a flow."""
+
+    quantity: str
+    of: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A possible value of an unstated point, as assignments to the studies.
 
     `set` applies to every study that claims use, or to those in `studies`; `study.NAME` applies to one study only.
     `axes` replaces an axis by that of another study's file; {folder} in a text is the paper's folder. A key
-    `sweep.AXIS` or `sweep.AXIS.LABEL` is ignored for a study without such an axis or label.
+    `sweep.AXIS` or `sweep.AXIS.LABEL` is ignored for a study without such an axis or label. `count` says what numbers
+    of a flow's outcome count; it changes no run. `row`: every claim is judged under this candidate too, with all seeds,
+    and holds only if it holds under both.
     """
 
     label: str
@@ -216,6 +301,8 @@ class Candidate:
     axes: dict[str, str] = field(default_factory=dict)
     studies: list[str] = field(default_factory=list)
     study: dict[str, dict[str, Any]] = field(default_factory=dict)
+    count: list[Count] = field(default_factory=list)
+    row: bool = False
 
     def assignments(self, folder: Path, study: str) -> dict[str, Any]:
         """What it assigns in the study of this name; `folder` is the paper's."""
@@ -247,12 +334,17 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A property of the network that the paper does not state; the first candidate is what the studies' files have."""
+    """A property of the network that the paper does not state; the first candidate is what the studies' files have.
+
+    `meaning`: it is of what printed numbers count, and changes no run. Candidates have `count`, or functions of
+    measures.py use `results.reading.parameters`.
+    """
 
     id: str
     what: str
     place: str
     why: str
+    meaning: bool = False
     candidate: list[Candidate] = field(default_factory=list)
 
 
@@ -321,9 +413,13 @@ NESTED: dict[str, type[Any]] = {
     "cells": ControlCells,
     "held_out": ControlCells,
     "candidate": Candidate,
+    "count": Count,
 }
 """Keys whose lists hold tables."""
 
+_PAGE_PARTS: dict[str, type[Any]] = {"headline": Headline, "figure": Comparison}
+LONGEST_SHORT = 55
+"""Maximum number of characters of a claim's short form."""
 SCALES = ("linear", "log", "share")
 
 T = TypeVar("T")
@@ -337,7 +433,7 @@ class Paper:
         self.key = folder.name
         self._modules: dict[str, ModuleType] = {}
         about = read_toml(folder / "paper.toml")
-        keys = {"title", "authors", "venue", "intro", "summary", "controllers", "proposed", "status", "value"}
+        keys = {"title", "authors", "venue", "intro", "summary", "controllers", "proposed", "status", "value", "page"}
         lists: dict[str, type[Any]] = {
             "study": StudySpec,
             "table": Table,
@@ -365,6 +461,7 @@ class Paper:
             name: read_record(Value, table, f"{folder / 'paper.toml'}: value.{name}")
             for name, table in about.get("value", {}).items()
         }
+        self.page = self._page_text(about.get("page"))
         entries = {key: self._list(about, key, kind, "paper.toml") for key, kind in lists.items()}
         self.studies: list[StudySpec] = entries["study"]
         self.tables: list[Table] = entries["table"]
@@ -387,6 +484,13 @@ class Paper:
             if name != key:
                 raise BadInput(f"{self.folder / file}: {name}: unknown key; the file holds [[{key}]] tables")
         return self._list(table, key, kind, file)
+
+    def _page_text(self, table: Any) -> PageText:
+        place = f"{self.folder / 'paper.toml'}: page"
+        if not isinstance(table, dict):
+            raise BadInput(f"{place} is missing; docs/papers.md describes its keys")
+        parts = {key: read_record(kind, table.get(key), f"{place}.{key}") for key, kind in _PAGE_PARTS.items()}
+        return read_record(PageText, table | parts, place)
 
     def _list(self, table: dict[str, Any], key: str, kind: type[T], file: str) -> list[T]:
         place = f"{self.folder / file}: {key}"
@@ -430,6 +534,47 @@ class Paper:
         for figure in self.figures:
             if not (self.folder / f"{figure.module}.py").is_file():
                 raise BadInput(f"{self.folder}: figure {figure.id} has no {figure.module}.py")
+        self._check_page()
+
+    def _check_page(self) -> None:
+        """Raise BadInput for a name that is no claim, a number of unknown origin, and a text that is too long."""
+        place = f"{self.folder / 'paper.toml'}: page"
+        page, ids = self.page, {claim.id for claim in self.claims}
+        named = page.names() | {
+            "headline": {page.headline.claim + "?"},
+            "figure.rows": {f"{row[0]}?" for row in page.figure.rows},
+            "figure.beside": {row[0] for row in page.figure.beside},
+        }
+        for key, names in named.items():
+            for name in sorted(names):
+                known_names = ids if name.endswith("?") else ids | set(self.values)
+                if name.removesuffix("?") not in known_names:
+                    raise BadInput(f"{place}.{key}: {name} is neither a claim nor a [value] table")
+        printed = " ".join(
+            [
+                *(row["value"] for row in self.published),
+                *(setting.taken for setting in self.settings),
+                *(f"{c.quote} {c.metric} {c.short} {c.expected} {c.reference}" for c in self.claims),
+                self.title,
+                self.intro,
+            ]
+        )
+        numbers = set(NUMBER.findall(printed))
+        for key in ("came_out", "why", "caution"):
+            for number in NUMBER.findall(NAMED.sub("", getattr(page, key))):
+                if number not in numbers:
+                    what = "is neither printed by the paper nor a setting; use {NAME} for a measured value"
+                    raise BadInput(f"{place}.{key}: the number {number} {what}")
+        for key, most in WORDS.items():
+            count = len(getattr(page, key).split())
+            if count > most:
+                raise BadInput(f"{place}.{key}: has {count} words; at most {most}")
+        if page.main and page.main not in {figure.id for figure in self.figures}:
+            raise BadInput(f"{place}.main: there is no figure {page.main}")
+        for claim in self.claims:
+            if len(claim.short) > LONGEST_SHORT:
+                what = f"has {len(claim.short)} characters; at most {LONGEST_SHORT}"
+                raise BadInput(f"{self.folder / 'claims.toml'}: {claim.id}: short: {what}")
 
     def candidates(self) -> list[tuple[str, Candidate]]:
         """Every candidate of the calibration and every alternative of a deviation, with its place in the folder."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,11 +12,10 @@ from ackclock.files import BadInput
 from ackclock.papers.folder import Claim, call
 from ackclock.papers.readings import Reading
 from ackclock.papers.results import Results, UndefinedRatio
+from ackclock.papers.verdict import verdict, verdict_over_rows
 
-DIRECTIONS = ("confirmed", "no difference", "opposite", "undecided", "not testable", "impossible", "contradicts itself")
 MAX_RATIO_DEVIATION = 0.1
 """Maximum relative deviation at which a ratio reproduces the printed one, however large the effect."""
-SIZES = ("reproduced", "consistent", "smaller", "larger", "excluded")
 
 
 @dataclass(frozen=True)
@@ -42,96 +40,96 @@ class ClaimResult:
     """Whether the interpretation changes an outcome of the claim's studies; if not, this is the calibrated one."""
 
     @property
-    def few(self) -> bool:
-        """Whether there are too few seeds for an interval."""
+    def is_one_run(self) -> bool:
+        """Whether it is of one run and so without interval. (A value that is equal in every run has n = 1 too.)"""
         return self.direction == "undecided" and self.n == 1
 
     def to_dict(self) -> dict[str, Any]:
-        """The entry of one interpretation in a claim's part of verdicts.json."""
-        keys = ("reading", "direction", "size", "value", "low", "high", "n", "affected", "equivalent")
+        """What verdicts.json has of it."""
         single = None if self.single is None else list(self.single)
-        return {key: getattr(self, key) for key in keys} | {"single_run": single}
+        return {"value": self.value, "low": self.low, "high": self.high, "n": self.n, "single_run": single}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim with its judgement under the calibrated interpretation (`taken`) and under the others."""
+    """A claim with its judgement under the calibrated interpretation (`taken`) and under the others.
+
+    `rows` are the interpretations under which the claim is judged with all seeds too: it holds only if it holds under
+    all of them.
+    """
 
     claim: Claim
     taken: ClaimResult
-    readings: list[ClaimResult] = field(default_factory=list)
+    rows: list[ClaimResult] = field(default_factory=list)
+    choices: list[ClaimResult] = field(default_factory=list)
+    """The judgements under the other interpretations that change a run of the claim; the rows are not among them."""
     p_holm: float | None = None
-    reason: str = ""
-
-    @property
-    def direction(self) -> str:
-        """The direction under the calibrated interpretation."""
-        return self.taken.direction
-
-    @property
-    def size(self) -> str | None:
-        """The size under the calibrated interpretation; None where it is not judged (docs/papers.md)."""
-        return self.taken.size
 
     @property
     def weak(self) -> bool:
         """Whether the claim's interval decides it, but not after the correction for the number of claims."""
-        return self.direction in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
+        return self.taken.direction in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
 
     @property
-    def counted(self) -> str:
-        """The direction as counts of verdicts have it: undecided where Holm's correction leaves nothing."""
-        return "undecided" if self.weak else self.direction
+    def p(self) -> float | None:
+        """The p-value of the claim: the largest of its rows."""
+        return max((j.p for j in (self.taken, *self.rows) if j.p is not None), default=None)
 
     @property
-    def affected(self) -> list[ClaimResult]:
-        """The judgements of the interpretations that change a run of the claim."""
-        return [j for j in self.readings if j.affected]
+    def _judged(self) -> tuple[str, str]:
+        """The verdict with the rows and after the correction."""
+        return verdict_over_rows([(j.direction, j.size) for j in (self.taken, *self.rows)], weak=self.weak)
 
     @property
-    def strip(self) -> str:
-        """How many interpretations confirm the claim, of those that change its outcomes; empty if none does."""
-        if not self.affected:
-            return ""
-        every = [self.taken, *self.affected]
-        count = Counter(j.direction for j in every)
-        few = sum(j.few for j in every)
-        against = f", opposite in {count['opposite']}" if count["opposite"] else ""
-        left = f", too few seeds in {few}" if few else ""
-        return f"confirmed in {count['confirmed']} of {len(every)} interpretations{against}{left}"
+    def word(self) -> str:
+        """The verdict: confirmed, refuted, undecided or not testable."""
+        return self._judged[0]
 
     @property
-    def spread(self) -> str:
-        """The range of values over the interpretations that the control cells do not distinguish; empty without any."""
-        values = [j.value for j in self.affected if j.equivalent and j.value is not None]
-        if not values or self.taken.value is None:
-            return ""
-        low, high = min(*values, self.taken.value), max(*values, self.taken.value)
-        return f"{low:.3g} to {high:.3g} over interpretations that the calibration does not distinguish"
+    def detail(self) -> str:
+        """What the word leaves out; may be empty."""
+        return self._judged[1]
+
+    @property
+    def alone(self) -> str:
+        """The verdict without the correction for the number of claims."""
+        return replace(self, p_holm=None).word
+
+    def on_claimed_side(self, value: float) -> bool:
+        """Whether a value lies where the paper says."""
+        claim = self.claim
+        if claim.direction == 0:
+            return abs(value - claim.reference) <= claim.tolerance
+        return (value - claim.reference) * claim.direction > 0
 
     def to_dict(self) -> dict[str, Any]:
-        """The claim's entry in verdicts.json, with p-values: t test, after Holm's correction, Wilcoxon's test."""
+        """The claim's entry in verdicts.json, with p-values: t test, after Holm's correction, Wilcoxon's."""
         c = self.claim
         return {
             "id": c.id,
+            "short": c.short,
             "quote": c.quote,
+            "place": c.place,
             "metric": c.metric,
+            "kind": c.kind,
             "unit": c.unit,
-            "expected": c.expected,
+            "verdict": self.word,
+            "detail": self.detail,
             **self.taken.to_dict(),
             "n_unit": c.n_unit,
+            "printed": c.expected,
+            "claimed": {"side": c.direction, "reference": c.reference, "tolerance": c.tolerance},
             "equivalence": _region(c),
             "size_tolerance": None if c.expected is None else list(_around(c, c.expected)),
-            "reason": self.reason,
-            "claimed": {"side": c.direction, "reference": c.reference, "tolerance": c.tolerance},
+            "note": self.taken.note,
             "scenarios": [f"studies/{c.study}.toml"] if c.study else [],
-            "counted": self.counted,
-            "p": self.taken.p,
+            "p": self.p,
             "p_holm": self.p_holm,
             "wilcoxon": self.taken.wilcoxon,
-            "readings_run": len(self.readings),
-            "readings_near": sum(j.equivalent for j in self.readings),
-            "readings": [j.to_dict() for j in self.affected],
+            "alone": self.alone,
+            "evidence": {"direction": self.taken.direction, "size": self.taken.size},
+            "rows": [{"what": j.reading, "verdict": verdict(j.direction, j.size)[0], **j.to_dict()} for j in self.rows],
+            "choices": [{"what": j.reading, "fits": j.equivalent, **j.to_dict()} for j in self.choices],
         }
 
 
@@ -206,21 +204,26 @@ def judge(
 
     Without `sizes` there is no verdict on a size: no interpretation of the network fits.
     """
-    views = [results.under(reading) for reading in readings]
+    rows = [results.under(reading) for reading in readings if reading.row]
+    others = [results.under(reading) for reading in readings if not reading.row]
     verdicts = []
     for claim in claims:
         taken = evaluate_claim(results, claim)
-        others = [] if claim.settled else [_other(view, claim, taken) for view in views]
+        held = [] if claim.settled else [_other(view, claim, taken) for view in rows]
+        choices = [] if claim.settled else [_other(view, claim, taken) for view in others]
         if claim.swept:
-            taken = _swept(claim, taken, others, readings)
-        if not sizes:
-            taken, others = replace(taken, size=None), [replace(j, size=None) for j in others]
-        elif taken.size is not None and not _one_size(claim, taken, others):
-            taken = replace(taken, size=None, note="the size differs between interpretations that the fit leaves open")
-        verdicts.append(Verdict(claim, taken, others, reason=_reason(claim, taken)))
-    tested = [v for v in verdicts if v.taken.p is not None]
-    adjusted = dict(zip([v.claim.id for v in tested], stats.holm([v.taken.p or 0.0 for v in tested]), strict=True))
+            taken, *held = (_swept(claim, j, choices, readings) for j in (taken, *held))
+        if not sizes or (taken.size is not None and not _one_size(claim, taken, [*held, *choices])):
+            taken, *held = (replace(j, size=None) for j in (taken, *held))
+        verdicts.append(Verdict(claim, taken, _affected(held), _affected(choices)))
+    tested = [v for v in verdicts if v.p is not None]
+    adjusted = dict(zip([v.claim.id for v in tested], stats.holm([v.p or 0.0 for v in tested]), strict=True))
     return [replace(v, p_holm=adjusted.get(v.claim.id)) for v in verdicts]
+
+
+def _affected(results: Sequence[ClaimResult]) -> list[ClaimResult]:
+    """Those of interpretations that change an outcome of the claim."""
+    return [j for j in results if j.affected]
 
 
 def _one_size(claim: Claim, taken: ClaimResult, others: Sequence[ClaimResult]) -> bool:
@@ -322,31 +325,17 @@ def _measure(results: Results, claim: Claim) -> list[float]:
     return [float(x) for x in call(results.paper, "measures", claim.measure, results)]
 
 
-def _swept(claim: Claim, taken: ClaimResult, others: Sequence[ClaimResult], readings: Sequence[Reading]) -> ClaimResult:
-    """Judge a claim on an absolute number: it is not testable if unstated parameters decide the side of the value."""
-    over = [j for j, r in zip(others, readings, strict=True) if r.changes in claim.swept]
-    values = [j.value for j in (taken, *over) if j.value is not None]
+def _swept(claim: Claim, j: ClaimResult, choices: Sequence[ClaimResult], readings: Sequence[Reading]) -> ClaimResult:
+    """Judge a claim on an absolute number: it is not testable if unstated parameters decide the side of the value.
+
+    The values are those over the candidates of the parameters that the claim names, and of the interpretations that
+    fit equally well.
+    """
+    swept = {reading.label for reading in readings if reading.changes in claim.swept or reading.equivalent}
+    values = [x.value for x in (j, *(c for c in choices if c.reading in swept)) if x.value is not None]
     least, most = _region(claim) if claim.direction == 0 else (claim.reference, claim.reference)
     if all(x > most for x in values) or all(x < least for x in values) or all(least < x < most for x in values):
-        return taken
+        return j
     spread = f"{min(values):.3g} to {max(values):.3g}" if values else "nothing"
     note = f"depends on what the paper does not state ({', '.join(claim.swept)}): {spread} {claim.unit}".strip()
-    return replace(taken, direction="not testable", size=None, note=note)
-
-
-def _reason(claim: Claim, j: ClaimResult) -> str:
-    """A text with the measured value and the claimed one."""
-    if j.value is None:
-        return j.note
-    unit = f" {claim.unit}" if claim.unit else ""
-    measured = f"{j.value:.4g}{unit}"
-    if j.low is None or j.high is None:
-        measured += " (the same under every seed)"
-    else:
-        measured += f" [{j.low:.4g}, {j.high:.4g}] over {j.n} {claim.n_unit}"
-    side = {1: "above", -1: "below", 0: f"within {claim.tolerance:g} of"}[claim.direction]
-    parts = [f"{measured}; claimed {side} {claim.reference:g}{unit}"]
-    if claim.expected is not None:
-        runs = f" (single runs: {j.single[0]:.4g} to {j.single[1]:.4g})" if j.single else ""
-        parts.append(f"printed {claim.expected:.4g}{runs}")
-    return "; ".join([*parts, *([j.note] if j.note else [])]) + (f". {claim.remark}" if claim.remark else "")
+    return replace(j, direction="not testable", size=None, note=note)

@@ -19,7 +19,8 @@ from ackclock.files import BadInput
 from ackclock.models import models
 from ackclock.papers.controller_comparison import ControllerComparison, compare_controllers
 from ackclock.papers.folder import Paper
-from ackclock.papers.reproduce import Reproduction, reproduce
+from ackclock.papers.reproduce import reproduce
+from ackclock.papers.reproduction import Reproduction
 from ackclock.study.executors import ENGINES
 from ackclock.study.sweep import Progress
 

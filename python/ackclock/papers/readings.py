@@ -38,6 +38,13 @@ class Reading:
     """The parameter or the deviation in which it differs from the calibrated interpretation."""
     equivalent: bool = False
     """The control cells do not distinguish it from the calibrated one."""
+    row: bool = False
+    """Every claim is judged under it with all seeds, beside the calibrated interpretation."""
+
+    @property
+    def counts(self) -> dict[str, tuple[str, float]]:
+        """What numbers of a flow count: for each, the number of the outcome and the factor."""
+        return {count.quantity: (count.of, count.factor) for c in self.chosen for count in c.count}
 
     def assignments(self, folder: Path, study: str) -> dict[str, Any]:
         """What it assigns in a study of the paper in this folder, by key."""
@@ -45,6 +52,11 @@ class Reading:
         for candidate in self.chosen:
             values |= candidate.assignments(folder, study)
         return values
+
+
+def meanings(paper: Paper, reading: Reading) -> tuple[str | None, ...]:
+    """What printed numbers count under an interpretation: two that differ in this alone have the same runs."""
+    return tuple(reading.parameters.get(p.id) for p in paper.calibration.parameter if p.meaning)
 
 
 def combination(paper: Paper, labels: Mapping[str, str], name: str = "") -> Reading:
@@ -75,7 +87,7 @@ def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = ()
                 continue
             labels = {**calibrated.parameters, parameter.id: candidate.label}
             changed = combination(paper, labels, f"{parameter.what}: {candidate.label}")
-            readings.append(replace(changed, changes=parameter.id, equivalent=labels in alike))
+            readings.append(replace(changed, changes=parameter.id, equivalent=labels in alike, row=candidate.row))
     parameters = [dict(calibrated.parameters), *(dict(reading.parameters) for reading in readings)]
     for reading in equivalent[:most]:
         if dict(reading.parameters) not in parameters:
@@ -84,7 +96,7 @@ def others(paper: Paper, calibrated: Reading, equivalent: Sequence[Reading] = ()
         for candidate in deviation.alternative:
             label = f"{deviation.id}: {candidate.label}"
             chosen = (*calibrated.chosen, candidate)
-            readings.append(Reading(label, calibrated.parameters, chosen, deviation.id))
+            readings.append(Reading(label, calibrated.parameters, chosen, deviation.id, row=candidate.row))
     return readings
 
 

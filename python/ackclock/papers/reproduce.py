@@ -6,16 +6,16 @@ import json
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import stats, topology, view
 from ackclock.files import BadInput, check_folder, own_folder, save_figure, write_text
-from ackclock.papers import page
-from ackclock.papers.calibration import Fit, fit, held_out
+from ackclock.papers import numbers, page
+from ackclock.papers.calibration import fit, held_out
 from ackclock.papers.folder import AxisComparison, Extra, Figure, Network, Paper, Where, call
-from ackclock.papers.judge import Verdict, judge
+from ackclock.papers.full_form import load, save, stored_calibration
+from ackclock.papers.judge import judge
 from ackclock.papers.readings import (
     ALL_PARAMETERS,
     AS_FILED,
@@ -25,6 +25,7 @@ from ackclock.papers.readings import (
     check,
     others,
 )
+from ackclock.papers.reproduction import Reproduction, Row
 from ackclock.papers.results import Results
 from ackclock.papers.runs import PaperRuns, RunsUsed
 from ackclock.papers.tables import Entry, as_csv, entries, uncovered
@@ -36,25 +37,8 @@ if TYPE_CHECKING:
     from ackclock.papers.controller_comparison import ControllerComparison
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """The result of the reproduction of a paper."""
-
-    paper: Paper
-    folder: Path
-    verdicts: list[Verdict]
-    calibration: Fit
-    runs: int
-    failed: list[tuple[str, str]]
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of a comparison: a label, and an estimate for each effect of the paper."""
-
-    label: str
-    estimates: list[stats.Estimate]
+DECIMALS = re.compile(r"(?<![\d.])([1-9]\d*\.\d\d)\d+")
+"""Coordinates in a figure, with two decimals and the others: a hundredth of a point is not seen."""
 
 
 def reproduce(
@@ -75,7 +59,7 @@ def reproduce(
     began = time.monotonic()
     first = Results(paper, folder, executor, quick=quick, progress=progress)
     check(paper, first.axes_in_file)
-    calibration = fit(first)
+    calibration = (stored_calibration(paper) if quick else None) or fit(first)
     calibrated = calibration.chosen
     most = MOST_EQUIVALENT_QUICK if quick else MOST_EQUIVALENT
     equivalent = [calibration.readings[i] for i in calibration.equivalent[1:]]
@@ -83,7 +67,9 @@ def reproduce(
     if quick:
         decisive = {point for claim in paper.claims for point in claim.swept} | {EQUIVALENT, ALL_PARAMETERS}
         near = [dict(reading.parameters) for reading in equivalent[:most]]
-        readings = [r for r in readings if r.changes in decisive or (r.equivalent and dict(r.parameters) in near)]
+        readings = [
+            r for r in readings if r.row or r.changes in decisive or (r.equivalent and dict(r.parameters) in near)
+        ]
     results = first.with_reading(calibrated, readings)
     filed = next((results.under(r) for r in readings if r.label == AS_FILED), None)
     tables = {table.id: entries(results, table, filed) for table in paper.tables}
@@ -97,7 +83,8 @@ def reproduce(
     left_out = [part for part in parts if quick and part.full_only]
     comparisons = [(c, _compare(results, c)) for c in paper.comparisons if c not in left_out]
     extras = [(e, call(paper, "measures", e.code, results)) for e in paper.extras if e not in left_out]
-    said = {name: results.say(value) for name, value in paper.values.items()} | {"calibrated": calibrated.label}
+    values = {name: results.estimate(value) for name, value in paper.values.items()}
+    said = {name: sentence_of(e) for name, e in values.items()} | {"calibrated": calibrated.label}
     try:
         summary = paper.summary.format_map(said)
     except (KeyError, ValueError) as error:
@@ -105,31 +92,47 @@ def reproduce(
     opened = PaperRuns(results, filed, "../" if view.is_built() else None)
     figures = [(figure, *_draw(results, figure, folder, opened)) for figure in paper.figures]
     networks = [(network, topology.svg(*_network(results, network))) for network in paper.networks]
-    whole = page.render(
+    engine = results.study(paper.studies[0].name).engine if paper.studies else ""
+    seconds = time.monotonic() - began
+    full = load(paper, calibrated) if quick else None
+    headline = next(claim for claim in paper.claims if claim.id == paper.page.headline.claim)
+    reproduction = Reproduction(
+        *(paper, folder, quick, engine, verdicts, calibration, full, values),
+        opened.claim(headline) if opened.known else None,
+        *(results.runs, results.failed, seconds),
+    )
+    shown = page.PaperPage(
         results,
-        calibration=calibration,
-        held_out=held_out(results),
-        readings=readings,
-        tables=[(table, tables[table.id]) for table in paper.tables],
-        verdicts=verdicts,
-        sized=sizes,
-        comparisons=comparisons,
-        extras=extras,
-        left_out=[part.title for part in left_out],
-        figures=figures,
-        opened=opened,
-        networks=networks,
-        summary=summary,
-        seconds=time.monotonic() - began,
+        held_out(results),
+        readings,
+        [(table, tables[table.id]) for table in paper.tables],
+        comparisons,
+        extras,
+        [part.title for part in left_out],
+        figures,
+        opened,
+        networks,
+        summary,
+    )
+    pages = {"index.html": page.paper(reproduction, shown)} | (
+        {"runs.html": page.runs(reproduction, shown)} if opened.known else {}
     )
     write_text(folder / "tables.csv", as_csv(paper, flat))
-    write_text(folder / "verdicts.json", json.dumps([v.to_dict() for v in verdicts], indent=1, allow_nan=False) + "\n")
+    write_text(folder / "verdicts.json", json.dumps(reproduction.to_dict(), indent=1, allow_nan=False) + "\n")
     write_text(folder / "calibration.json", json.dumps(calibration.to_dict(), indent=1) + "\n")
-    write_text(folder / "index.html", whole)
+    for name, text in pages.items():
+        write_text(folder / name, text)
     if opened.known:
         view.place(out)
-    seconds = time.monotonic() - began
-    return Reproduction(paper, folder, verdicts, calibration, results.runs, results.failed, seconds)
+    return reproduction
+
+
+def sentence_of(e: stats.Estimate) -> str:
+    """A number for a sentence, with its 95 % interval."""
+    centre, low, high = (
+        "-" if x is None else f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}" for x in (e.value, e.low, e.high)
+    )
+    return centre if low == high else f"{centre} ({low} to {high})"
 
 
 def _network(results: Results, network: Network) -> tuple[Scenario, str]:
@@ -162,42 +165,38 @@ def _draw(results: Results, wanted: Figure, folder: Path, opened: PaperRuns) -> 
     save_figure(figure, target, name=wanted.id)
     text = target.read_text(encoding="utf-8")
     used = opened.of_figure(wanted, results.studies_used[before:])
-    return re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S), used
+    whole = re.sub(r"^.*?(?=<svg)", "", text, count=1, flags=re.S)
+    return DECIMALS.sub(r"\1", whole), used
 
 
 def readme(paper: Paper, result: Reproduction) -> None:
-    """Write the verdicts into the paper's README, between its markers."""
+    """Write the verdicts of the full form into the paper's README, between its markers, and into full.json."""
+    save(paper, result.calibration, result.verdicts, result.engine)
     source, begin, end = paper.folder / "README.md", "<!-- verdicts -->", "<!-- end of verdicts -->"
     text = source.read_text(encoding="utf-8")
     if begin not in text or end not in text:
         raise BadInput(f"{source}: has no {begin} ... {end}")
-    lines = [
-        "| claim | direction | size | measured (95 %) | claimed | printed | interpretations |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    lines = ["| claim | verdict | measured (95 %) | claimed | printed | other choices |", "|---|---|---|---|---|---|"]
     for v in result.verdicts:
         c, j = v.claim, v.taken
-        value_text = "-" if j.value is None else f"{j.value:.3g} {c.unit}".strip()
-        if j.low is not None and j.high is not None:
-            value_text += f" [{j.low:.3g}, {j.high:.3g}]"
-        side = {1: ">", -1: "<", 0: f"±{c.tolerance:g} of"}[c.direction]
-        printed = "-" if c.expected is None else f"{c.expected:.3g}"
-        mark = ", not significant after Holm's correction" if v.weak else ""
-        cells = [
-            f"{c.id}: {c.metric}",
-            f"**{v.direction}**{mark}",
-            v.size or "-",
-            value_text,
-            f"{side} {c.reference:g}",
-        ]
-        lines.append(f"| {' | '.join([*cells, printed, v.strip or '-'])} |")
+        detail = f": {v.detail}" if v.detail else ""
+        values = [f"{numbers.with_unit(c, one.value)} {numbers.certainty(c, one)}" for one in (j, *v.rows)]
+        measured = "-" if j.value is None else "; ".join(values)
+        printed = "-" if c.expected is None else numbers.with_unit(c, c.expected)
+        moved = [one for one in v.choices if one.value is not None]
+        inside = sum(v.on_claimed_side(one.value) for one in moved if one.value is not None)
+        choices = f"{inside} of {len(moved)} as claimed" if moved else "-"
+        cells = [f"{c.id}: {c.short}", f"**{v.word}**{detail}", measured, numbers.claimed(c), printed, choices]
+        lines.append(f"| {' | '.join(cells)} |")
     before, rest = text.split(begin, 1)
     after = rest.split(end, 1)[1]
     write_text(source, before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
 
 
-def index(
-    out: Path, reproductions: list[Reproduction], comparison: ControllerComparison | None, *, quick: bool
-) -> None:
-    """Write `out`/index.html: every claim of the papers with its verdict, and the comparison of all controllers."""
-    write_text(out / "index.html", page.index(reproductions, comparison, quick=quick))
+def index(out: Path, reproductions: list[Reproduction], comparison: ControllerComparison | None) -> None:
+    """Write `out`/index.html, and `out`/comparison/index.html if the controllers were compared."""
+    from ackclock.papers.comparison_page import comparison_page
+
+    if comparison is not None:
+        write_text(out / "comparison" / "index.html", comparison_page(comparison))
+    write_text(out / "index.html", page.index(reproductions, comparison))

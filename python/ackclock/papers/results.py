@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ackclock import ScenarioError, stats
 from ackclock.files import BadInput, own_folder
 from ackclock.papers.folder import Paper, StudySpec, Value, Where, call
-from ackclock.papers.readings import AS_FILED, Reading, kept, overrides, said
+from ackclock.papers.readings import AS_FILED, Reading, kept, meanings, overrides, said
 from ackclock.result import Result, Trace
 from ackclock.study import Store, Study, sweep, sweep_variants
 from ackclock.study.executors import Executor
@@ -159,14 +159,11 @@ class Results:
 
     def at_points(self, reading: Reading, ran: Mapping[str, Variants], seeds: int) -> Results:
         """The results under an interpretation, of variants of studies that have been run with this number of seeds."""
-        import polars as pl
-
         results = self.under(reading)
         results._own_seeds = seeds
         for name, variants in ran.items():
-            label = reading.label
-            results._tables[name] = {k: f.filter(pl.col(READING) == label) for k, f in variants.tables.items()}
-            results._studies[name] = variants.studies[label]
+            results._tables[name] = results._counted(variants.tables, reading.label)
+            results._studies[name] = variants.studies[reading.label]
         return results
 
     @property
@@ -206,7 +203,7 @@ class Results:
         spec = self.spec(name)
         if self._own_seeds is not None:
             return self._own_seeds
-        if self.is_calibrated:
+        if self.is_calibrated or self.reading.row:
             return spec.quick if self.quick else spec.seeds
         return spec.quick_readings if self.quick else spec.readings
 
@@ -259,10 +256,18 @@ class Results:
 
     def differs(self, name: str) -> bool:
         """Whether the interpretation sets something else in this study; False if the study is run for no other one."""
-        return bool(name) and bool(self.spec(name).readings) and self._differs(name, self.reading)
+        return (
+            bool(name)
+            and bool(self.spec(name).readings)
+            and bool(self.seeds(name))
+            and self._differs(name, self.reading)
+        )
 
     def _differs(self, name: str, reading: Reading) -> bool:
-        return self._overrides(name, reading) != self._overrides(name, self._calibrated.reading)
+        calibrated = self._calibrated.reading
+        return meanings(self.paper, reading) != meanings(self.paper, calibrated) or (
+            self._overrides(name, reading) != self._overrides(name, calibrated)
+        )
 
     def changes(self, name: str) -> bool:
         """Whether the interpretation changes an outcome of this study at the points and seeds that both have."""
@@ -281,8 +286,6 @@ class Results:
         return self.links(name) if "->" in owner else self.flows(name)
 
     def _frames(self, name: str) -> dict[str, pl.DataFrame]:
-        import polars as pl
-
         self._shared.studies_used.append(StudyUse(name))
         if name in self._tables:
             return self._tables[name]
@@ -291,24 +294,32 @@ class Results:
             with Store.create(self._store(name)) as store:
                 summary = sweep(study, store, self._shared.executor, progress=self._advance(name), replace=True)
                 self._shared.failed += store.failures()
-                frames = _tables(store.outcomes())
+                frames = self._counted(_tables(store.outcomes()))
             self._shared.runs += summary.runs
         else:
             if not self.differs(name):
                 return self._calibrated._frames(name)
-            if name not in self._shared.variants:
-                self._shared.variants[name] = self._run_others(name)
-            label = self.reading.label
-            frames = {k: f.filter(pl.col(READING) == label) for k, f in self._shared.variants[name].tables.items()}
+            kind = f"{name}.rows" if self.reading.row else f"{name}.readings"
+            if kind not in self._shared.variants:
+                self._shared.variants[kind] = self._run_others(name)
+            frames = self._counted(self._shared.variants[kind].tables, self.reading.label)
         self._tables[name] = frames
         return frames
 
+    def _counted(self, tables: Mapping[str, pl.DataFrame], label: str | None = None) -> dict[str, pl.DataFrame]:
+        """Tables of outcomes as the interpretation counts them; of several interpretations, the rows of `label`."""
+        import polars as pl
+
+        frames = {k: f if label is None else f.filter(pl.col(READING) == label) for k, f in tables.items()}
+        counts = [(factor * pl.col(of)).alias(name) for name, (of, factor) in self.reading.counts.items()]
+        return frames | {"flows": frames["flows"].with_columns(counts)}
+
     def _run_others(self, name: str) -> Variants:
-        """Run a study under every interpretation but the calibrated one."""
+        """Run a study under the other interpretations that have as many seeds as this one."""
         spec, seeds = self.spec(name), self.seeds(name)
         if not seeds:
             raise BadInput(f"{self.paper.folder}: study {name} has no other interpretations; give it `readings`")
-        changed = [r for r in self._shared.others if self._differs(name, r)]
+        changed = [r for r in self._shared.others if r.row == self.reading.row and self._differs(name, r)]
         return self.run_variants(name, changed, seeds, [spec.keep])
 
     def run_variants(
@@ -323,7 +334,7 @@ class Results:
             label: (study, sorted({point for one in keep for point in kept(study, one)}))
             for label, study in studies.items()
         }
-        purpose = "calibration" if self.is_calibrated else "readings"
+        purpose = "calibration" if self.is_calibrated else "rows" if self.reading.row else "readings"
         with Store.create(self._store(f"{name}.{purpose}")) as store:
             advance = self._advance(f"{name}.{purpose}")
             summary = sweep_variants(variants, store, self._shared.executor, axis=READING, progress=advance)
@@ -408,8 +419,8 @@ class Results:
             return self.ratio(name, metric, of, to, where)
         return stats.mean(self.differences(name, metric, of, to, where))
 
-    def say(self, value: Value) -> str:
-        """A number for a sentence, with its 95 % interval."""
+    def estimate(self, value: Value) -> stats.Estimate:
+        """A number of a sentence with its 95 % interval."""
         if value.code:
             values: list[float] = call(self.paper, "measures", value.code, self)
             e = stats.within(values, 0.0, 1.0) if value.kind == "share" else stats.geometric(values)
@@ -417,11 +428,7 @@ class Results:
             e = stats.mean(self.means(value.study, value.metric, {**value.where, **value.of}))
         else:
             e = self.effect(value.kind, value.study, value.metric, value.of, value.to, value.where)
-        e = e.scaled(value.factor)
-        centre, low, high = (
-            "-" if x is None else f"{x:.3g}" if abs(x) < 1000 else f"{x:.0f}" for x in (e.value, e.low, e.high)
-        )
-        return centre if low == high else f"{centre} ({low} to {high})"
+        return e.scaled(value.factor)
 
     def points(self, name: str, where: Where) -> list[int]:
         """The points of a study at which the axes have these labels."""

@@ -28,6 +28,8 @@ class RunLink:
     label: str
     href: str | None
     command: str
+    anchor: str = ""
+    """Its name in the list of runs: the study and the point."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ class Runs:
             study = self.results.study(name)
             labels = study.labels(point)
             words = ", ".join(f"{axis} {label}" for axis, label in labels.items()) or study.title
-            self._links[key] = RunLink(f"{words}; seed {seed}", self._href(study, point, seed), _command(study, point))
+            href = self._href(study, point, seed)
+            self._links[key] = RunLink(f"{words}; seed {seed}", href, _command(study, point), f"{name}.{point}")
         return self._links[key]
 
     def _href(self, study: Study, point: int, seed: int) -> str | None:
@@ -105,22 +108,28 @@ class Runs:
         return self.at(use.study, points[0], use.seed or FIRST_SEED) if len(points) == 1 else None
 
 
-def studies(paper: Paper, module: str, function: str = "") -> list[str]:
-    """The studies that a module of the paper's folder names, or one of its functions, and the functions of measures.py
-    that it uses.
+def functions_used(paper: Paper, function: str, module: str = "measures") -> dict[str, str]:
+    """The sources of a function of the paper's folder and of the functions of measures.py that it uses, by name.
+
+    Without a name of a function, those that the module uses.
     """
-    text = _source(paper, module)
     measures = _functions(_source(paper, "measures"))
-    if function:
-        text = _functions(text).get(function, "")
-    used: dict[str, str] = {}
-    open_ = [text]
+    text = _source(paper, module)
+    used = {"": text} if not function else {function: _functions(text).get(function, "")}
+    open_ = list(used.values())
     while open_:
         for name in re.findall(r"\b(\w+)\b", open_.pop()):
             if name in measures and name not in used:
                 used[name] = measures[name]
                 open_.append(measures[name])
-    whole = "\n".join([text, *used.values()])
+    return used
+
+
+def studies(paper: Paper, module: str, function: str = "") -> list[str]:
+    """The studies that a module of the paper's folder names, or one of its functions, and the functions of measures.py
+    that it uses.
+    """
+    whole = "\n".join(functions_used(paper, function, module).values())
     return [spec.name for spec in paper.studies if f'"{spec.name}"' in whole]
 
 
@@ -130,10 +139,17 @@ def _source(paper: Paper, module: str) -> str:
 
 
 def _functions(text: str) -> dict[str, str]:
-    """The source of each function of a module."""
+    """The source of each function and each constant of a module."""
     lines = text.splitlines()
-    functions = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    return {node.name: "\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in functions}
+    sources = {}
+    for node in ast.parse(text).body:
+        source = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        if isinstance(node, ast.FunctionDef):
+            sources[node.name] = source
+        elif isinstance(node, ast.Assign):
+            targets = [name for target in node.targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+            sources |= dict.fromkeys((name.id for name in targets), source)
+    return sources
 
 
 class PaperRuns:
@@ -172,11 +188,6 @@ class PaperRuns:
         wanted = {axis: label for axis, label in {**claim.where, **claim.of}.items() if axis in axes}
         points = calibrated.results.points(claim.study, wanted)
         return calibrated.at(claim.study, points[0]) if points else None
-
-    def commands(self, table: Table, entries: Sequence[Entry]) -> list[RunLink]:
-        """The runs behind the cells of a table on the page that a link cannot hold, each once."""
-        runs = [self.cell(entry) for entry in entries if not table.main or entry.reading in table.main]
-        return list(dict.fromkeys(run for run in runs if run is not None and run.href is None))
 
     def points(self, name: str) -> list[RunLink]:
         """A run of each point of a study, under the calibrated interpretation."""

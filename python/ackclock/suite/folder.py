@@ -31,12 +31,14 @@ class Suite:
         about = read_toml(file)
         texts = ("title", "source", "summary", "standard")
         for key in about:
-            if key not in {*texts, "situation", "omitted"}:
+            if key not in {*texts, "came_out", "situation", "omitted"}:
                 raise BadInput(f"{file}: {key}: unknown key")
         for key in texts:
             if not isinstance(about.get(key), str):
                 raise BadInput(f"{file}: {key} is missing")
         self.title, self.source, self.summary = about["title"], about["source"], about["summary"].strip()
+        self.came_out: str = about.get("came_out", "")
+        """The result in words; `{SITUATION.METRIC.CONTROLLER}` is a value."""
         self.standard: str = about["standard"]
         """The controller that `rivals_kept` is measured against."""
         for key in ("situation", "omitted"):
