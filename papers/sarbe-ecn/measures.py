@@ -121,11 +121,20 @@ def compression_gap(results: Results) -> list[float]:
     return [(x - y) / 1e6 for x, y in zip(a, b, strict=True)]
 
 
-def lossy_reno(results: Results) -> list[float]:
-    """Of each seed the mean logarithm of SARBE's goodput over Reno's, loss rates from 0.1 %."""
-    of, to = {"control": "sarbe"}, {"control": "reno"}
+def _lossy(results: Results, other: str) -> list[float]:
+    of, to = {"control": "sarbe"}, {"control": other}
     logs = [results.log_ratios("goodput", "fwd.goodput_bps", of, to, {"loss": rate}) for rate in LOSSY]
     return [float(x) for x in np.mean(logs, axis=0)]
+
+
+def lossy_reno(results: Results) -> list[float]:
+    """Of each seed the mean logarithm of SARBE's goodput over Reno's, loss rates from 0.1 %."""
+    return _lossy(results, "reno")
+
+
+def lossy_westwood(results: Results) -> list[float]:
+    """The same over Westwood's."""
+    return _lossy(results, "westwood")
 
 
 def ten(results: Results, study: str) -> pl.DataFrame:
