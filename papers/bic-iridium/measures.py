@@ -23,25 +23,23 @@ PACKET_SEEDS = 5
 
 
 @cache
-def arrivals(results: Results, place: str, control: str, seed: int, study: str = "pairs") -> tuple[pl.DataFrame, int]:
-    """Arrivals of the first flow's data at its terminal (time_s, delay_s), and how many of them queues dropped."""
+def arrivals(results: Results, place: str, control: str, seed: int, study: str = "pairs") -> pl.DataFrame:
+    """Arrivals of the first flow's data at its terminal (time_s, delay_s)."""
     where = {"place": place, "control": control}
     events = results.trace(study, seed, where, packets=True).packets_of(FLOW).filter(pl.col("kind") == "data")
-    dropped = events.filter((pl.col("event") == "drop") & (pl.col("reason") == "queue")).height
     uplink = pl.col("link") == "a->*"
     sent = events.filter((pl.col("event") == "enqueue") & uplink)
     got = events.filter((pl.col("event") == "deliver") & pl.col("link").str.ends_with("->*") & ~uplink)
     # The k-th arrival of a number is that of its k-th sending: links keep their order.
     copies = [frame.with_columns(pl.col("seq").cum_count().over("seq").alias("copy")) for frame in (sent, got)]
     joined = copies[1].join(copies[0].select("seq", "copy", pl.col("time_s").alias("sent_s")), on=["seq", "copy"])
-    delays = joined.sort("time_s").select("time_s", (pl.col("time_s") - pl.col("sent_s")).alias("delay_s"))
-    return delays, dropped
+    return joined.sort("time_s").select("time_s", (pl.col("time_s") - pl.col("sent_s")).alias("delay_s"))
 
 
 @cache
 def gap_change(results: Results, place: str, control: str, seed: int, study: str = "pairs") -> float:
     """Mean change of the time between arrivals of the first flow, s."""
-    return float(np.abs(np.diff(arrivals(results, place, control, seed, study)[0]["time_s"].to_numpy(), 2)).mean())
+    return float(np.abs(np.diff(arrivals(results, place, control, seed, study)["time_s"].to_numpy(), 2)).mean())
 
 
 def _packet_seeds(results: Results) -> range:
@@ -69,25 +67,42 @@ def metrics(results: Results) -> list[Cell]:
                 "bytes received": [bps * DURATION_S / 8 + SYN for bps in received],
                 "average throughput": [bps / 1e3 for bps in rate],
                 "packet delivery ratio": [100 * x for x in ratio],
-                "dropped packets": [float(arrivals(results, place, control, seed)[1]) for seed in seeds],
+                "dropped packets": _dropped(results, "pairs", where),
                 "average inter-packet delay": [1e3 * s for s in gap],
                 "average EED": [1e3 * s for s in delay],
                 "average jitter1": [1e3 * abs(s) for s in signed],
                 "average jitter2": bends,
             }
-            cells += [Cell(row, column, place, found, study="pairs", where=where) for column, found in columns.items()]
-            cells.append(
-                Cell(row, "average jitter1", f"{place}, size of the change of delay", [1e3 * s for s in change])
-            )
+            cells += [
+                Cell(row, column, place, values, least=0.0, study="pairs", where=where)
+                for column, values in columns.items()
+            ]
+            sizes = [1e3 * s for s in change]
+            cells.append(Cell(row, "average jitter1", f"{place}, size of the change of delay", sizes, least=0.0))
     return cells
+
+
+def counted_flows(results: Results) -> tuple[str, ...]:
+    """The flows whose dropped packets the printed number counts: the first, or all three."""
+    return FLOWS if results.reading.parameters.get("drops") == "those of all three flows" else (FLOW,)
+
+
+def _dropped(results: Results, study: str, where: dict[str, str]) -> list[float]:
+    """Of each seed the lost packets of the flows that the printed number counts."""
+    each = [
+        [n * (1 - r) for n, r in zip(*(results.means(study, f"{flow}.{c}", where) for c in columns), strict=True)]
+        for flow in counted_flows(results)
+        for columns in (("sent_packets", "delivery_ratio"),)
+    ]
+    return [float(sum(one)) for one in zip(*each, strict=True)]
 
 
 def control_column(results: Results) -> list[Cell]:
     """The printed column of BIC, from the first of three flows: what the calibration is fitted on."""
     printed = {column: float(v) for (row, column), (v, _) in results.paper.printed("text").items() if row == "BIC"}
-    numbers = ("sent_packets", "throughput_bps", "delivery_ratio", "mean_delay_s")
-    sent, rate, ratio, delay = (results.means("control", f"{FLOW}.{name}", {}) for name in numbers)
-    lost = [n * (1 - r) for n, r in zip(sent, ratio, strict=True)]
+    numbers = ("throughput_bps", "delivery_ratio", "mean_delay_s")
+    rate, ratio, delay = (results.means("control", f"{FLOW}.{name}", {}) for name in numbers)
+    lost = _dropped(results, "control", {})
     cells = [
         ("average throughput", [1e-3 * x for x in rate], printed["average throughput"]),
         ("packet delivery ratio", [100 * (1 - r) for r in ratio], 100 - printed["packet delivery ratio"]),

@@ -27,7 +27,7 @@ def draw(results, what: str, label: str) -> Figure:
     edges = np.arange(SKIP_S, measures.DURATION_S + BIN_S, BIN_S)
     lines = {}
     for i, (control, name) in enumerate(measures.KINDS.items()):
-        frame, _ = measures.arrivals(results, "Berkeley-Boston", control, 1)
+        frame = measures.arrivals(results, "Berkeley-Boston", control, 1)
         at, values = _series(frame, what)
         counts = np.histogram(at, edges)[0]
         sums = np.histogram(at, edges, weights=1e3 * values)[0]
