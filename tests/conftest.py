@@ -6,14 +6,17 @@ import contextlib
 import fcntl
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from ackclock import view
 from security import Place
@@ -174,3 +177,41 @@ def _skips(config: pytest.Config) -> Skips:
     reports = reporter.stats.get("skipped", []) if isinstance(reporter, pytest.TerminalReporter) else []
     reasons = [(report.nodeid, str(report.longrepr[2]).removeprefix("Skipped: ")) for report in reports]
     return Skips.load(ROOT / "tests" / "skips.toml", reasons)
+
+
+def reduce(folder: Path) -> None:
+    """Make a paper quick to reproduce: few seeds, two candidates of two unknown parameters, short runs."""
+    text = (folder / "paper.toml").read_text()
+    for key, most in (("quick", 3), ("quick_readings", 1)):
+        text = re.sub(rf"^({key} *=) *(\d+)", lambda match: f"{match[1]} {min(int(match[2]), most)}", text, flags=re.M)  # noqa: B023
+    (folder / "paper.toml").write_text(text)
+    if (calibration := folder / "calibration.toml").exists():
+        document = tomllib.loads(calibration.read_text()) | {"seeds": 1}
+        for number, parameter in enumerate(document["parameter"]):
+            parameter["candidate"] = parameter["candidate"][: 2 if number < 2 else 1]
+        calibration.write_text(tomli_w.dumps(document))
+    network = folder / "studies" / "network.toml"
+    if network.exists():
+        network.write_text(re.sub(r'^(duration *=) "[235]00s"', r'\1 "100s"', network.read_text(), flags=re.M))
+
+
+@pytest.fixture
+def small(root: Path, once: Once) -> Path:
+    """A folder `papers` with few seeds, and the pages made from it in `out`: enough for everything but verdicts."""
+
+    def make(folder: Path) -> None:
+        shutil.copytree(root / "papers", folder / "papers")
+        (folder / "validation").symlink_to(root / "validation")
+        for paper in folder.glob("papers/*/paper.toml"):
+            reduce(paper.parent)
+        command = [sys.executable, "-m", "ackclock.cli", "paper", "all", "--quick", "--allow-code", "--out", "out"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    return once("papers", make)
+
+
+@pytest.fixture
+def pages(small: Path) -> Path:
+    """The pages of all papers, with few seeds."""
+    return small / "out"

@@ -182,4 +182,4 @@ def test_paper(guide: dict[str, str], tmp_path: Path) -> None:
     assert (tmp_path / "out" / "mine" / "index.html").is_file()
     (verdict,) = made.verdicts
     assert verdict.claim.id == "C1"
-    assert verdict.direction == "confirmed"
+    assert verdict.word == "confirmed"

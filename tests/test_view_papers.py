@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from markupsafe import escape
 
-from ackclock.html import environment
 from ackclock.papers import find
 from ackclock.papers.results import Results, StudyUse
 from ackclock.papers.runs import PaperRuns
@@ -41,24 +38,24 @@ def test_the_studies_behind_computed_cells_are_those_that_were_used(
     assert runs.behind(table) == [other] != named
 
 
-def test_a_number_whose_run_no_link_holds_leads_to_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_no_link_holds_has_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number leads to its run in the list of runs, which has a link or the command."""
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("ackclock.papers.runs.LONGEST", 100)
     paper = find("ca-artt")
+    linked = PaperRuns(Results(paper, tmp_path, Local()), None, "../").points("symmetric")
+    monkeypatch.setattr("ackclock.papers.runs.LONGEST", 100)
     runs = PaperRuns(Results(paper, tmp_path, Local()), None, "../")
-    [table] = [table for table in paper.tables if table.id == "T3"]
     cells = [
-        Entry("T3", row, column, "", reading, "", Estimate(1.5, None, None, 1))
-        for row, column, reading in runs.of_table("T3")
-        if not table.main or reading in table.main
+        Entry("T5", row, column, "", reading, "", Estimate(1.5, None, None, 1))
+        for row, column, reading in runs.of_table("T5")
     ]
-    commands = runs.commands(table, [*cells, *cells])
-    assert len(commands) == len(set(commands)) > 10
-    macros: Any = environment("ackclock.papers").get_template("cell.html").module
-    text = macros.obtained(cells[-1], 3, runs.cell(cells[-1]), "T3", commands)
-    found = re.search(r'<a class="run" href="#(T3-command-\d+)">1.5</a>', text)
-    assert found is not None
-    run = runs.cell(cells[-1])
-    assert run is not None
-    listed = macros.commands_of(commands, "T3")
-    assert f'<li id="{found[1]}">{escape(run.label)}: <code>{escape(run.command)}</code></li>' in str(listed)
+    assert cells
+    points = runs.points("symmetric")
+    assert all(run.href for run in linked)
+    assert not any(run.href for run in points)
+    assert [run.anchor for run in points] == [run.anchor for run in linked]
+    for cell in cells:
+        run = runs.cell(cell)
+        assert run in points
+        assert run is not None
+        assert run.command.startswith("ackclock view ")
