@@ -19,7 +19,7 @@ from ackclock import stats
 from ackclock.arima import Identification, identify, read_series, simulated, synthetic
 from ackclock.arima.identify import Candidate
 from ackclock.arima.series import PUBLISHED_AR, PUBLISHED_MA
-from ackclock.papers.results import Cell, Results
+from ackclock.papers.results import Cell, Results, each_seed
 
 HERE = Path(__file__).parent
 VALIDATION = HERE.parents[1] / "validation"
@@ -121,15 +121,17 @@ def vegas_retransmitted_t4(results: Results) -> list[Cell]:
     return _vegas_cells(results, "T4", "retransmitted", "retransmitted_packets", "0.01", 1)
 
 
-def _gains(results: Results, study: str, ks: list[str], points: list[dict[str, str]]) -> np.ndarray:
+def _gains(results: Results, study: str, ks: list[str], errors: bool) -> np.ndarray:
     """Of each K (row) and seed (column) the gain of throughput over Vegas, per cent: geometric mean over the points."""
-    logs = [
-        np.mean(
-            [results.log_ratios(study, "fwd.throughput_bps", OF, TO, {**point, "K": k}) for point in points], axis=0
-        )
-        for k in ks
-    ]
-    return 100 * (np.exp(np.array(logs)) - 1)
+    logs = _log_ratios(results, study, errors).group_by("K", "seed").agg(pl.col("r").mean()).sort("seed")
+    return np.array([100 * np.expm1(logs.filter(pl.col("K") == k)["r"].to_numpy()) for k in ks])
+
+
+def _log_ratios(results: Results, study: str, errors: bool) -> pl.DataFrame:
+    """Of each point and seed the logarithm of the throughput ratio `r`, with packet errors or without."""
+    pairs = results.pairs(study, "fwd.throughput_bps", OF, TO, {}).sort("seed", "K", "per")
+    rows = pairs.filter((pl.col("per") != "0") if errors else (pl.col("per") == "0"))
+    return rows.with_columns((pl.col("a") / pl.col("b")).log().alias("r"))
 
 
 def text_results(results: Results) -> list[Cell]:
@@ -143,8 +145,7 @@ def text_results(results: Results) -> list[Cell]:
         Cell("", "residual sd", name, [math.sqrt(c.sigma2) for c in fitted]),
     ]
     ks = results.study("per").axes["K"]
-    clean = _gains(results, "grid", ks, [{"per": "0"}])
-    lossy = _gains(results, "per", ks, [{"per": p} for p in results.study("per").axes["per"] if p != "0"])
+    clean, lossy = _gains(results, "grid", ks, errors=False), _gains(results, "per", ks, errors=True)
     columns = {
         "claim abstract min": clean.min(axis=0),
         "claim abstract max": clean.max(axis=0),
@@ -167,34 +168,25 @@ def text_results(results: Results) -> list[Cell]:
 OF, TO = {"control": "innovation"}, {"control": "vegas"}
 
 
-def _pairs(results: Results) -> list[dict[str, str]]:
-    axes = results.study("per").axes
-    return [{"per": rate, "K": k} for rate in axes["per"] if rate != "0" for k in axes["K"]]
-
-
 def lossy_ratio(results: Results) -> list[float]:
     """Of each seed the mean logarithm of the throughput ratio over all K and the error rates above zero."""
-    logs = [results.log_ratios("per", "fwd.throughput_bps", OF, TO, where) for where in _pairs(results)]
-    return [float(x) for x in np.mean(logs, axis=0)]
+    return each_seed(_log_ratios(results, "per", errors=True), "r")
 
 
-def _share(logs: list[list[float]], low: float, high: float) -> list[float]:
+def _share(logs: pl.DataFrame, low: float, high: float) -> list[float]:
     """Of each seed the part of the points whose ratio lies from `low` to `high`."""
-    inside = (np.array(logs) >= math.log(low)) & (np.array(logs) <= math.log(high))
-    return [float(x) for x in inside.mean(axis=0)]
+    inside = pl.col("r").is_between(math.log(low), math.log(high)).cast(pl.Float64)
+    return each_seed(logs.with_columns(inside.alias("inside")), "inside")
 
 
 def lossy_share(results: Results) -> list[float]:
     """Of each seed the part of the pairs of K and error rate that lie in the claimed range."""
-    logs = [results.log_ratios("per", "fwd.throughput_bps", OF, TO, where) for where in _pairs(results)]
-    return _share(logs, 1.45, 2.65)
+    return _share(_log_ratios(results, "per", errors=True), 1.45, 2.65)
 
 
 def grid_share(results: Results) -> list[float]:
     """Of each seed the part of the 20 cells that lie in the claimed range."""
-    cells = [{"per": "0", "cell": cell} for cell in results.study("grid").axes["cell"]]
-    logs = [results.log_ratios("grid", "fwd.throughput_bps", OF, TO, where) for where in cells]
-    return _share(logs, 1.39, 5.0)
+    return _share(_log_ratios(results, "grid", errors=False), 1.39, 5.0)
 
 
 def slow_start_end(trace: pl.DataFrame) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +63,7 @@ def command(
         Allow papers that did not come with this program to run their Python files.
 
     """
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # thousands of small tables: more threads cost, and gain nothing
     from ackclock import papers
     from ackclock.papers.parallel import Options
     from ackclock.papers.reproduce import readme as write_readme

@@ -81,7 +81,7 @@ class Runs:
         """For each cell of a table that has runs of its own, the one of the first point and the first seed."""
         links: dict[CellKey, RunLink] = {}
         for part in table.part:
-            if part.code:
+            if part.code or not self.results.seeds(part.study):
                 continue
             study = self.results.study(part.study)
             for point in range(study.points):
