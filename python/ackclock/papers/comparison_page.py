@@ -151,10 +151,12 @@ def _row(comparison: ControllerComparison, situation: Situation, added: list[str
         len(cells),
         _dots(goodput, axis, added),
         scale(axis),
-        _extreme(GOODPUT, goodput, added, largest=True),
+        _extreme(comparison, situation, GOODPUT, goodput, added),
         None if delay_axis is None else _dots(delays, delay_axis, added),
         None if delay_axis is None else scale(delay_axis),
-        None if delay_axis is None else _extreme(DELAY, {n: e for n, e in delays.items() if n in able}, added),
+        None
+        if delay_axis is None
+        else _extreme(comparison, situation, DELAY, {n: e for n, e in delays.items() if n in able}, added),
     )
 
 
@@ -172,9 +174,14 @@ def _dots(estimates: Mapping[str, stats.Estimate], axis: Axis, added: list[str])
 
 
 def _extreme(
-    metric: str, estimates: Mapping[str, stats.Estimate], added: list[str], *, largest: bool = False
+    comparison: ControllerComparison,
+    situation: Situation,
+    metric: str,
+    estimates: Mapping[str, stats.Estimate],
+    added: list[str],
 ) -> Extreme:
-    order = sorted(estimates, key=lambda name: estimates[name].value, reverse=largest)
+    """The most goodput or the least delay, and which controllers are within 2 % of it."""
+    order = sorted(estimates, key=lambda name: estimates[name].value, reverse=metric == GOODPUT)
     if not order:
         return Extreme("-", "", "", "")
     best = estimates[order[0]]
@@ -183,7 +190,10 @@ def _extreme(
     unit = SUITE_METRICS[metric].unit
     shown = [name for name in (*HIGHLIGHTED, *added) if name in estimates]
     highlighted = "; ".join(f"{name} {_with_unit(metric, estimates[name])}" for name in shown)
-    return Extreme(f"{si.value(best.value, 2)} {unit}", si.interval(best, 2) or "(1 run)", names, highlighted)
+    values = next(result.values() for result in comparison.results if result.metadata.control == order[0])
+    seeds = len(_at(values, situation.id, metric))
+    sure = si.interval(best, 2) or ("in every run" if seeds > 1 else "(1 run)")
+    return Extreme(f"{si.value(best.value, 2)} {unit}", sure, names, highlighted)
 
 
 def _ratios(comparison: ControllerComparison, name: str, metric: str) -> list[Ratio | None]:
