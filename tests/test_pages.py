@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -21,6 +22,7 @@ from ackclock.papers.folder import Paper
 from ackclock.papers.readings import Reading
 from ackclock.papers.verdict import BY_NAME, WORDS
 
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 JARGON = (
     *(r"\b[A-Z]\d[a-z]?-?[a-z]*\b: ", r"\bp = ", "Holm", "calibrat", "interpretation", "region of equivalence"),
@@ -243,3 +245,40 @@ def test_the_words_have_signs_and_answers() -> None:
         ("undecided", "?", "undecided"),
         ("not testable", "–", "not testable"),
     ]
+
+
+def test_a_reader_s_controller_runs_on_the_network_of_each_page(ackclock: Command, tmp_path: Path) -> None:
+    networks = sorted({papers.find(key).page.network for key in papers.known()})
+    done = ackclock(
+        *(
+            "compare",
+            "--control",
+            "reno,cubic",
+            "--seeds",
+            2,
+            "--set",
+            "duration=3s",
+            "--set",
+            "warmup=0s",
+            "--out",
+            tmp_path,
+        ),
+        *(word for network in networks for word in ("--on", network)),
+    )
+    assert done.returncode == 0, done.stderr
+    assert all(network.rpartition("/")[2].removeprefix("@") in done.stdout for network in networks)
+
+
+def test_a_reader_s_controller_gets_a_dot_on_the_page_of_all_controllers(
+    ackclock: Command, pages: Path, tmp_path: Path
+) -> None:
+    """`ackclock suite comparison` finds the suite by its name, and the results beside it."""
+    shutil.copytree(pages / "comparison", tmp_path / "out" / "comparison")
+    table = '{ kind = "vegas", alpha = 3, beta = 5 }'
+    before = (tmp_path / "out" / "comparison" / "index.html").read_text()
+    done = ackclock("suite", "comparison", "--control", table, "--quick", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "out" / "comparison" / "index.html").read_text()
+    assert "written: out/comparison/index.html" in done.stdout
+    assert text.count('class="cd h4') > before.count('class="cd h4') == 0
+    assert f"Which of {1 + int(re.findall('Which of ([0-9]+)', before)[0])} controllers" in text

@@ -75,7 +75,8 @@ def read_source(path: str | Path, *, allow_code: bool = False) -> Source:
     if is_link(str(path)):
         return Source.of_link(unpack(str(path)))
     file = locate(str(path))
-    return Source(file, read_text(file), "anywhere" if allow_code else "folder")
+    is_shipped = str(path).startswith("@")  # it came with the program, and so did what it extends
+    return Source(file, read_text(file), "anywhere" if allow_code or is_shipped else "folder")
 
 
 MOST_CAUSES = 100_000

@@ -166,7 +166,7 @@ def _networks(
     allow_code: bool,
 ) -> int:
     """Compare controllers on networks."""
-    from ackclock import comparison, shipped
+    from ackclock import comparison
     from ackclock.files import check_folder
     from ackclock.plot.style import fitted
     from ackclock.suite.run import folder_name
@@ -178,7 +178,7 @@ def _networks(
     try:
         with counted_progress("network", len(files)) as progress:
             result = comparison.compare(
-                [shipped.locate(name) for name in files],
+                files,
                 named,
                 target,
                 executor,
