@@ -91,9 +91,12 @@ def test_code_is_allowed_for_one_scenario(place: Place, capsys: pytest.CaptureFi
 
 PAPER = {
     "paper.toml": 'title = "t"\nauthors = "a"\nvenue = "v"\nintro = "i"\nsummary = "s"\nstatus = "draft"\n'
+    '[page]\nname = "n"\nwho = "w"\nquestion = "q"\nclaimed = "c"\ncame_out = "{C1}"\nwhy = "w"\nanswers = "{C1?}"\n'
+    '[page.headline]\nclaim = "C1"\nlabel = "l"\n[page.figure]\nof = "o"\naxis = [0.5, 2.0]\nrows = [["C1", "l"]]\n'
     '[[study]]\nname = "one"\nseeds = 2\nquick = 2\n[[extra]]\nid = "e"\ntitle = "e"\ncode = "extra"\n',
     "studies/one.toml": NETWORK + "[sweep]\nseed = [1, 2]\n",
-    "claims.toml": "",
+    "claims.toml": '[[claim]]\nid = "C1"\nshort = "s"\nplace = "p"\nquote = "q"\nmetric = "m"\ndirection = 1\n'
+    'reference = 0.0\nmeasure = "mean"\nstudy = "one"\ncolumn = "f.goodput_bps"\n',
 }
 
 

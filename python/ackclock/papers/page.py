@@ -325,7 +325,7 @@ def cells_figure(tables: Sequence[tuple[Any, list[Entry]]]) -> tuple[list[CellsR
     return (rows, scale(axis)) if rows else None
 
 
-LEAST_CELLS = 2
+LEAST_CELLS = 3
 """Number of cells of a quantity below which it has no row."""
 
 
