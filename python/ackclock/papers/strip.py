@@ -52,11 +52,12 @@ def ratio_text(x: float) -> str:
 
 
 def ratio_axis(low: float, high: float, ticks: Sequence[float] = ()) -> Axis:
-    """A logarithmic axis of ratios, with powers of two as ticks if none are named: at most five."""
+    """A logarithmic axis of ratios, with powers of two as ticks if none are named: at most five; or with its ends."""
     if not ticks:
         first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
         step = max(1, -(-(last - first) // 4))
         ticks = [2.0**k for k in range(first, last + 1) if k % step == 0]
+        ticks = [low, *ticks, high] if len(ticks) < 2 else ticks
     return Axis(low, high, True, tuple(ticks), ratio_text)
 
 
