@@ -476,7 +476,7 @@ def test_what_holds_of_westwood_and_sarbe_whatever_the_seeds(quick_pages: Path) 
     found = verdicts_of(quick_pages, "westwood", "sarbe-ecn")
     for name in ("S2a-sack", "S2b", "S2c", "S2e", "S5a", "S5a-westwood"):
         assert found[name]["verdict"] == "confirmed", name
-    assert found["S5e"]["verdict"] != "confirmed"
+    assert found["S5e"]["verdict"] == "refuted"
 
 
 @pytest.mark.nightly

@@ -116,11 +116,6 @@ def vegas_throughput_t4(results: Results) -> list[Cell]:
     return _vegas_cells(results, "T4", "throughput", "throughput_bps", "0.01", 1e-3)
 
 
-def vegas_retransmitted_t4(results: Results) -> list[Cell]:
-    """Packets that Vegas retransmits in Table 4."""
-    return _vegas_cells(results, "T4", "retransmitted", "retransmitted_packets", "0.01", 1)
-
-
 def _gains(results: Results, study: str, ks: list[str], errors: bool) -> np.ndarray:
     """Of each K (row) and seed (column) the gain of throughput over Vegas, per cent: geometric mean over the points."""
     logs = _log_ratios(results, study, errors).group_by("K", "seed").agg(pl.col("r").mean()).sort("seed")

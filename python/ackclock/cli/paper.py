@@ -159,12 +159,15 @@ def _print_differing(result: Reproduction) -> None:
 
     for v in result.differing():
         stored = result.stored(v.claim.id)
-        if stored is not None and stored.single_run is not None:
+        if stored is None:
+            continue
+        here = f"{result.paper.key} {v.claim.id}: {with_unit(v.claim, v.taken.value)} here"
+        if stored.single_run is None:
+            there = f"{with_unit(v.claim, stored.value)} in every run there"
+        else:
             low, high = (with_unit(v.claim, x) for x in stored.single_run)
-            say(
-                f"differs from the stored full form: {result.paper.key} {v.claim.id}: "
-                f"{with_unit(v.claim, v.taken.value)} here, single runs there {low} to {high}"
-            )
+            there = f"single runs there {low} to {high}"
+        say(f"differs from the stored full form: {here}, {there}")
 
 
 def print_verdicts(result: Reproduction) -> None:

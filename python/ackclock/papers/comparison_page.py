@@ -203,8 +203,13 @@ def _ratios(comparison: ControllerComparison, name: str, metric: str) -> list[Ra
     for situation in comparison.suite.situations:
         of = _at(values[name], situation.id, metric)
         to = _at(values.get(REFERENCE, {}), situation.id, metric)
-        logs = [math.log(of[seed] / to[seed]) for seed in of if to.get(seed, 0.0) > 0 and of[seed] > 0]
-        ratios.append(_ratio(name, stats.geometric(logs)) if logs else None)
+        pairs = [(of[seed], to[seed]) for seed in of if seed in to]
+        if not pairs:
+            ratios.append(None)
+        elif all(a > 0 and b > 0 for a, b in pairs):
+            ratios.append(_ratio(name, stats.geometric([math.log(a / b) for a, b in pairs])))
+        else:
+            ratios.append(Ratio("0", f"{name}: a value of zero has no ratio", False, ""))
     return ratios
 
 

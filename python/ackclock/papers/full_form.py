@@ -20,7 +20,7 @@ from ackclock.files import write_text
 from ackclock.papers.calibration import ControlCell, Fit, combinations
 from ackclock.papers.folder import Claim, Paper
 from ackclock.papers.judge import Verdict
-from ackclock.papers.readings import Reading, inline
+from ackclock.papers.readings import Reading, inline, meanings
 from ackclock.papers.runs import functions_used
 from ackclock.records import read_toml
 
@@ -123,7 +123,18 @@ def claim_hash(paper: Paper, claim: Claim, reading: Reading) -> str:
     definition = {key: value for key, value in asdict(claim).items() if key not in _NO_EVIDENCE}
     studies = [(_study(paper, name), inline(reading.assignments(paper.folder, name))) for name in names]
     seeds = [spec.seeds for spec in paper.studies if spec.name in names]
-    return _digest([definition, studies, seeds, functions_used(paper, claim.measure)])
+    counted = [meanings(paper, reading), sorted(reading.counts.items())]
+    swept = calibration_hash(paper) if claim.swept and paper.calibration.cells else ""
+    return _digest(
+        [definition, studies, seeds, functions_used(paper, claim.measure), counted, _choices(paper, claim), swept]
+    )
+
+
+def _choices(paper: Paper, claim: Claim) -> list[Any]:
+    """The candidates that decide a claim: those of a second row, and those over which it is swept."""
+    named = [(p.id, c) for p in paper.calibration.parameter for c in p.candidate]
+    named += [(d.id, c) for d in paper.deviations for c in d.alternative]
+    return [(name, asdict(c)) for name, c in named if c.row or name in claim.swept]
 
 
 def calibration_hash(paper: Paper) -> str:

@@ -38,11 +38,8 @@ class ClaimResult:
     """Whether the control cells do not distinguish the interpretation from the calibrated one."""
     affected: bool = True
     """Whether the interpretation changes an outcome of the claim's studies; if not, this is the calibrated one."""
-
-    @property
-    def is_one_run(self) -> bool:
-        """Whether it is of one run and so without interval. (A value that is equal in every run has n = 1 too.)"""
-        return self.direction == "undecided" and self.n == 1
+    is_one_run: bool = False
+    """Whether it is of one run and so without interval. (A value that is equal in every run has n = 1 too.)"""
 
     def to_dict(self) -> dict[str, Any]:
         """What verdicts.json has of it."""
@@ -274,9 +271,10 @@ def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
     if not values:
         raise BadInput(f"{results.paper.folder}: claim {claim.id}: no values under the interpretation {label}")
     if claim.settled:
-        return ClaimResult(label, claim.settled[0], None, e.value, e.low, e.high, e.n, note=claim.settled[1])
+        settled = ClaimResult(label, claim.settled[0], None, e.value, e.low, e.high, e.n, note=claim.settled[1])
+        return replace(settled, is_one_run=len(values) == 1)
     if len(values) == 1:
-        return ClaimResult(label, "undecided", value=e.value, n=1, note="one run gives no interval")
+        return ClaimResult(label, "undecided", value=e.value, n=1, note="one run gives no interval", is_one_run=True)
     if stats.same(values):  # all seeds give the same value: there is no interval
         e = stats.Estimate(e.value, None, None, 1)
     low, high = (e.value if x is None else x for x in (e.low, e.high))

@@ -288,7 +288,10 @@ def choices_sentence(v: Verdict) -> str:
     spread = f"{numbers.with_unit(v.claim, min(values))} to {numbers.with_unit(v.claim, max(values))}"
     verb = "is" if inside in {0, 1} else "are"
     others = f"{len(v.choices)} other choices change" if len(v.choices) > 1 else "1 other choice changes"
-    return f"{others} this value ({runs_each}): {spread}. {share}, ours included, {verb} where the paper says."
+    ours = "ours included" if v.on_claimed_side(v.taken.value) else "ours not among them"
+    if not inside:
+        return f"{others} this value ({runs_each}): {spread}. {share} is where the paper says."
+    return f"{others} this value ({runs_each}): {spread}. {share}, {ours}, {verb} where the paper says."
 
 
 @dataclass(frozen=True)
@@ -312,7 +315,7 @@ def cells_figure(tables: Sequence[tuple[Any, list[Entry]]]) -> tuple[list[CellsR
             if len(members) < LEAST_CELLS:
                 continue
             printed = [float(entry.published) for entry in members]
-            offset = 1.0 if 0.0 in printed else 0.0
+            offset = 1.0 if 0.0 in (*printed, *(e.obtained.value for e in members)) else 0.0
             pairs = [(e.obtained.value + offset, x + offset) for e, x in zip(members, printed, strict=True)]
             ratios = sorted(a / b for a, b in pairs if b != 0 and math.isfinite(a) and a / b > 0)
             if not ratios:

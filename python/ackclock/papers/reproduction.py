@@ -15,6 +15,9 @@ from ackclock.papers.judge import Verdict
 from ackclock.papers.runs import RunLink
 from ackclock.papers.verdict import WORDS
 
+SAME = 1e-9
+"""Relative difference below which two values are equal."""
+
 
 @dataclass(frozen=True)
 class Reproduction:
@@ -66,10 +69,16 @@ class Reproduction:
         claims = []
         for v in self.verdicts:
             stored = self.stored(v.claim.id)
-            if stored is not None and stored.single_run is not None and v.taken.value is not None:
+            if stored is None or v.taken.value is None or stored.value is None:
+                continue
+            if stored.single_run is not None:
                 low, high = stored.single_run
-                if not low <= v.taken.value <= high:
-                    claims.append(v)
+            elif v.taken.low is None and not v.taken.is_one_run:  # equal in every run, here and there
+                low, high = (stored.value + sign * SAME * abs(stored.value) for sign in (-1, 1))
+            else:
+                continue
+            if not low <= v.taken.value <= high:
+                claims.append(v)
         return claims
 
     def to_dict(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Axis:
 
 def ratio_text(x: float) -> str:
     """A ratio as a tick: 2×, 1/16."""
-    return f"{x:g}×" if x >= 0.1 else f"1/{round(1 / x)}"
+    return f"{x:g}×" if x >= 0.25 else f"1/{round(1 / x)}"
 
 
 def ratio_axis(low: float, high: float, ticks: Sequence[float] = ()) -> Axis:
