@@ -199,7 +199,7 @@ def _extreme(
 def _ratios(comparison: ControllerComparison, name: str, metric: str) -> list[Ratio | None]:
     """For each network the controller's values over Reno's on the same seeds; None where it was not run."""
     values = {result.metadata.control: result.values() for result in comparison.results}
-    ratios = []
+    ratios: list[Ratio | None] = []
     for situation in comparison.suite.situations:
         of = _at(values[name], situation.id, metric)
         to = _at(values.get(REFERENCE, {}), situation.id, metric)

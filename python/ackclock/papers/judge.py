@@ -295,7 +295,12 @@ def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
 
 
 def _tests(claim: Claim, values: list[float], direction_word: str) -> tuple[float | None, float | None]:
-    """p-values of the t test and of Wilcoxon's against the reference; for similarity, of two one-sided tests."""
+    """p-values of the t test and of Wilcoxon's against the reference; for similarity, of two one-sided tests.
+
+    None for no difference: it is not decided by a test against the reference.
+    """
+    if direction_word == "no difference":
+        return None, None
     forward = math.log if claim.is_ratio else float
     if claim.direction:
         reference = forward(claim.reference)
@@ -336,4 +341,4 @@ def _swept(claim: Claim, j: ClaimResult, choices: Sequence[ClaimResult], reading
         return j
     spread = f"{min(values):.3g} to {max(values):.3g}" if values else "nothing"
     note = f"depends on what the paper does not state ({', '.join(claim.swept)}): {spread} {claim.unit}".strip()
-    return replace(j, direction="not testable", size=None, note=note)
+    return replace(j, direction="not testable", size=None, p=None, wilcoxon=None, note=note)
