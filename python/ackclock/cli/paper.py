@@ -163,11 +163,11 @@ def _print_differing(result: Reproduction) -> None:
             continue
         here = f"{result.paper.key} {v.claim.id}: {with_unit(v.claim, v.taken.value)} here"
         if stored.single_run is None:
-            there = f"{with_unit(v.claim, stored.value)} in every run there"
+            in_full_form = f"{with_unit(v.claim, stored.value)} in every run of the full form"
         else:
             low, high = (with_unit(v.claim, x) for x in stored.single_run)
-            there = f"single runs there {low} to {high}"
-        say(f"differs from the stored full form: {here}, {there}")
+            in_full_form = f"single runs of the full form {low} to {high}"
+        say(f"differs from the stored full form: {here}, {in_full_form}")
 
 
 def print_verdicts(result: Reproduction) -> None:
