@@ -127,6 +127,7 @@ def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
 
 def _print_overview(results: Sequence[Reproduction], options: Options) -> None:
     """Print the number of verdicts of each kind, a line for each paper, and where to go on."""
+    from ackclock.link import PAGE
     from ackclock.papers.page import plain_sentence
     from ackclock.papers.verdict import WORDS
 
@@ -143,8 +144,8 @@ def _print_overview(results: Sequence[Reproduction], options: Options) -> None:
         _print_differing(result)
     folder = options.out.resolve()
     say(f"results      {(folder / 'index.html').as_uri()}")
-    if (folder / "lab.html").is_file():
-        say(f"laboratory   {(folder / 'lab.html').as_uri()}")
+    if (folder / PAGE).is_file():
+        say(f"laboratory   {(folder / PAGE).as_uri()}")
     say("your own     ackclock new mine --python")
 
 

@@ -254,7 +254,7 @@ NAMED = re.compile(r"\{([\w-]+\??)\}")
 """A name in a text of a page."""
 NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*")
 """A number in a text of a page."""
-WORDS = {"question": 20, "claimed": 30, "came_out": 40, "why": 40, "caution": 50, "answers": 30}
+LONGEST_TEXTS = {"question": 20, "claimed": 30, "came_out": 40, "why": 40, "caution": 50, "answers": 30}
 """Maximum numbers of words of the texts of a page."""
 
 
@@ -565,10 +565,10 @@ class Paper:
                 if number not in numbers:
                     what = "is neither printed by the paper nor a setting; use {NAME} for a measured value"
                     raise BadInput(f"{place}.{key}: the number {number} {what}")
-        for key, most in WORDS.items():
+        for key, limit in LONGEST_TEXTS.items():
             count = len(getattr(page, key).split())
-            if count > most:
-                raise BadInput(f"{place}.{key}: has {count} words; at most {most}")
+            if count > limit:
+                raise BadInput(f"{place}.{key}: has {count} words; at most {limit}")
         if page.main and page.main not in {figure.id for figure in self.figures}:
             raise BadInput(f"{place}.main: there is no figure {page.main}")
         for claim in self.claims:

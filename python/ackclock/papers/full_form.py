@@ -94,12 +94,12 @@ def load(paper: Paper, chosen: Reading) -> FullForm | None:
         return None
     hashes = {claim.id: claim_hash(paper, claim, chosen) for claim in paper.claims}
     names = [f.name for f in fields(StoredVerdict)]
-    kept = {
+    verdicts = {
         entry["id"]: StoredVerdict(**{name: entry[name] for name in names})
         for entry in document["claims"]
         if entry["hash"] == hashes.get(entry["id"])
     }
-    return FullForm(document["date"], document["engine"], document["commit"], kept)
+    return FullForm(document["date"], document["engine"], document["commit"], verdicts)
 
 
 def stored_calibration(paper: Paper) -> Fit | None:

@@ -271,8 +271,8 @@ def evaluate_claim(results: Results, claim: Claim) -> ClaimResult:
     if not values:
         raise BadInput(f"{results.paper.folder}: claim {claim.id}: no values under the interpretation {label}")
     if claim.settled:
-        settled = ClaimResult(label, claim.settled[0], None, e.value, e.low, e.high, e.n, note=claim.settled[1])
-        return replace(settled, is_one_run=len(values) == 1)
+        word, note = claim.settled
+        return ClaimResult(label, word, None, e.value, e.low, e.high, e.n, note=note, is_one_run=len(values) == 1)
     if len(values) == 1:
         return ClaimResult(label, "undecided", value=e.value, n=1, note="one run gives no interval", is_one_run=True)
     if stats.same(values):  # all seeds give the same value: there is no interval

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from ackclock import si, stats
+from ackclock import link, si, stats
 from ackclock.html import environment
 from ackclock.papers import numbers
 from ackclock.papers.calibration import MOST_DEVIATION, ControlCell, Fit
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ackclock.papers.full_form import StoredVerdict
     from ackclock.papers.reproduction import Reproduction, Row
 
-LABORATORY = "lab.html"
 NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 """Numbers of papers as words."""
 
@@ -138,7 +137,7 @@ def results_environment(up: str) -> Environment:
     }
     templates.globals |= {
         "up": up,
-        "laboratory": f"{up}{LABORATORY}" if view.is_built() else None,
+        "laboratory": f"{up}{link.PAGE}" if view.is_built() else None,
         "words": WORDS,
         "by_name": BY_NAME,
         "sentence": sentence,
@@ -180,7 +179,7 @@ def plain_sentence(reproduction: Reproduction, text: str) -> str:
 
     def put(match: re.Match[str]) -> str:
         name = match[1]
-        return answer_text(reproduction, name[:-1]) if name.endswith("?") else _in_sentence(reproduction, name)
+        return answer(reproduction, name[:-1]).striptags() if name.endswith("?") else _in_sentence(reproduction, name)
 
     return NAMED.sub(put, text)
 
@@ -196,17 +195,8 @@ def _in_sentence(reproduction: Reproduction, name: str) -> str:
     )
 
 
-def answer_text(reproduction: Reproduction, name: str) -> str:
-    """The answer that the verdict on a claim gives; with that of the stored full form if only that is decided."""
-    [word] = [v.word for v in reproduction.verdicts if v.claim.id == name]
-    stored = reproduction.stored(name)
-    if stored is None or not _is_decided_by(word, stored):
-        return BY_NAME[word].answer
-    return f"{BY_NAME[word].answer} (full form: {BY_NAME[stored.verdict].answer})"
-
-
 def answer(reproduction: Reproduction, name: str) -> Markup:
-    """The answer in the colour of its verdict."""
+    """The answer of the verdict on a claim in its colour; with that of the stored full form if only that is decided."""
     [word] = [v.word for v in reproduction.verdicts if v.claim.id == name]
     stored = reproduction.stored(name)
     text = Markup('<b class="a {}">{}</b>').format(BY_NAME[word].css, BY_NAME[word].answer)
@@ -283,8 +273,8 @@ def choices_sentence(v: Verdict) -> str:
     inside = sum(v.on_claimed_side(x) for x in values)
     count = len(values)
     share = f"All {count} values" if inside == count else f"{inside} of {count} values" if inside else "No value"
-    most = max(j.n for j in v.choices) or 1
-    runs_each = "1 run each" if most == 1 else f"up to {most} runs each"
+    largest_n = max(j.n for j in v.choices) or 1
+    runs_each = "1 run each" if largest_n == 1 else f"up to {largest_n} runs each"
     spread = f"{numbers.with_unit(v.claim, min(values))} to {numbers.with_unit(v.claim, max(values))}"
     verb = "is" if inside in {0, 1} else "are"
     others = f"{len(v.choices)} other choices change" if len(v.choices) > 1 else "1 other choice changes"
@@ -321,8 +311,8 @@ def cells_figure(tables: Sequence[tuple[Any, list[Entry]]]) -> tuple[list[CellsR
             if not ratios:
                 continue
             mean = stats.geometric([math.log(x) for x in ratios]).value
-            least, most, middle = (f"{si.value(x, 2)}×" for x in (ratios[0], ratios[-1], mean))
-            text = f"{len(ratios)} cells: {least} to {most}, mean {middle}"
+            smallest, largest, average = (f"{si.value(x, 2)}×" for x in (ratios[0], ratios[-1], mean))
+            text = f"{len(ratios)} cells: {smallest} to {largest}, mean {average}"
             drawn = strip([mark("ref", axis, 1.0), *(mark("cd", axis, x) for x in ratios)])
             rows.append(CellsRow(f"{table.title.split(':')[0]}: {label}", drawn, text))
     return (rows, scale(axis)) if rows else None
