@@ -28,7 +28,7 @@ class Skips:
     @classmethod
     def load(cls, file: Path, skipped: list[tuple[str, str]]) -> Skips:
         """Read the list of reasons. Raises TypeError if an entry has other keys than `Allowed` has fields."""
-        return cls([Allowed(**entry) for entry in tomllib.loads(file.read_text())["skip"]], skipped)
+        return cls([Allowed(**entry) for entry in tomllib.loads(file.read_text(encoding="utf-8"))["skip"]], skipped)
 
     def entry(self, reason: str) -> Allowed | None:
         """The entry of the list that allows a reason."""

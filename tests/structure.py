@@ -73,7 +73,7 @@ def methods(crate: Path) -> dict[str, int]:
 
 
 def read_module(file: Path, parent: Module | None, folder: Path) -> Module:
-    text = TESTS.split(file.read_text())[0]
+    text = TESTS.split(file.read_text(encoding="utf-8"))[0]
     module = Module(file, parent, set(ITEM.findall(text)))
     for name in re.findall(r"^(?:pub(?:\([^)]*\))? )?mod (\w+);", text, re.M):
         for path in (folder / f"{name}.rs", folder / name / "mod.rs"):

@@ -26,7 +26,7 @@ from ackclock.files import BadInput
 from ackclock.flow_parameters import tcp_options
 from ackclock.reach.runs import kernel_name
 from ackclock.refusal import refused
-from ackclock.study.workers import Stop
+from ackclock.workers import Stop
 from conftest import ONE_FLOW
 
 UTILISATION, CUTS = NUMBERS["utilisation"], NUMBERS["cuts"]
@@ -93,7 +93,7 @@ def run(
 
 
 def test_a_seed_changes_starts_and_delays_and_nothing_else() -> None:
-    text = Path("scenarios/dumbbell.toml").read_text()
+    text = Path("scenarios/dumbbell.toml").read_text(encoding="utf-8")
     plain = Scenario.parse(text)
     found = [perturb.overrides(plain.resolved, seed) for seed in (1, 1, 2)]
     assert found[0] == found[1] != found[2]

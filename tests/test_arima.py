@@ -71,7 +71,7 @@ def test_more_parameters_never_fit_worse() -> None:
 
 def test_forecast_is_that_of_the_controller() -> None:
     """The estimator in Rust, fed with samples of a run, against the same recursion on the trace."""
-    text = Path("papers/ca-artt/studies/network.toml").read_text()
+    text = Path("papers/ca-artt/studies/network.toml").read_text(encoding="utf-8")
     control = 'flow.fwd.tcp.congestion_control={ kind = "ca_artt", phi1 = -0.2, phi2 = 0.1, theta1 = -0.7 }'
     trace = Scenario.parse(text, [control, "duration=60s"]).run(trace="ack").trace
     rows = trace.filter((pl.col("flow") == "fwd") & pl.col("rtt_s").is_not_null() & (pl.col("event") == "ack"))
@@ -126,7 +126,7 @@ def test_short_intervals_are_told(ackclock: Command, root: Path) -> None:
 
 def test_a_fit_runs_in_a_scenario(ackclock: Command, tmp_path: Path) -> None:
     scenario = tmp_path / "s.toml"
-    scenario.write_text(Path("papers/ca-artt/studies/network.toml").read_text())
+    scenario.write_text(Path("papers/ca-artt/studies/network.toml").read_text(encoding="utf-8"))
     trace = tmp_path / "t.parquet"
     assert ackclock("run", scenario, "--trace", trace, "--trace-every", "ack", "--set", "duration=60s").returncode == 0
     assert "several flows" in ackclock("identify", trace).stderr

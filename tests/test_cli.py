@@ -272,19 +272,21 @@ def test_numbers_without_a_unit_are_taken_with_advice(ackclock: Run, small: Path
         else:
             assert not advice
     assert outcomes[0] == outcomes[1]
-    text = small.read_text().replace('control = "reno"', 'control = { kind = "rcp_plus", capacity = 2000000 }')
-    small.write_text(text)
+    text = small.read_text(encoding="utf-8").replace(
+        'control = "reno"', 'control = { kind = "rcp_plus", capacity = 2000000 }'
+    )
+    small.write_text(text, encoding="utf-8")
     for command, *more in (("check",), ("sweep", "--out", small.parent / "out"), ("why", "--at", "1s")):
         said = ackclock(command, small, *more).stderr
         assert f"{small}:{len(text.splitlines())}: flow.f.tcp.congestion_control.capacity: 2000000 has no unit" in said
         assert 'write "2Mbps"' in said
     # The advice spells each number so that it is parsed back exactly; a number without such a text is unchanged.
     for number, better in (("1.5", None), ("1234567", '"1234567bps"'), ("2000000000", '"2Gbps"')):
-        small.write_text(text.replace("2000000", number))
+        small.write_text(text.replace("2000000", number), encoding="utf-8")
         said = ackclock("check", small).stderr
         assert (better is None and not said) or f"write {better}" in said
     many = "".join(f'[[flow]]\nfrom = "a"\nto = "b"\n{TAU}\n' for _ in range(150))
-    small.write_text(small.read_text().replace("[[flow]]", many + "[[flow]]", 1))
+    small.write_text(small.read_text(encoding="utf-8").replace("[[flow]]", many + "[[flow]]", 1), encoding="utf-8")
     assert "(150 more places)" in ackclock("check", small).stderr
 
 
@@ -389,7 +391,7 @@ def test_interrupt_while_satellites_are_worked_out(root: Path, tmp_path: Path) -
 
 
 def cpu_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -70,7 +70,7 @@ def test_a_link_has_the_files_of_values_that_are_set(traced: Path) -> None:
 
 def test_a_link_has_the_files_of_assignments_too(traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(traced.parent)
-    Path("other.txt").write_text("5\n20\n")
+    Path("other.txt").write_text("5\n20\n", encoding="utf-8")
     for assignment in ("link.a->b.rate={ kind = 'trace', file = 'other.txt' }", "link.a->b.rate.file=other.txt"):
         scenario = Scenario.load(traced, [assignment])
         again = Scenario.load(scenario.link())
@@ -81,7 +81,7 @@ def test_a_link_has_the_files_of_assignments_too(traced: Path, monkeypatch: pyte
     (traced.parent / "sub").mkdir()
     monkeypatch.chdir("sub")
     Path("traces").mkdir()
-    Path("traces/slow.txt").write_text("1\n")
+    Path("traces/slow.txt").write_text("1\n", encoding="utf-8")
     (traced.parent / "first").rename(traced.parent / "traces")
     with pytest.raises(BadInput, match=r"--set names another traces/slow\.txt than the scenario"):
         Scenario.load(traced, ["link.a->b.rate.file=traces/slow.txt"]).link()
@@ -128,7 +128,7 @@ def test_a_link_is_not_inflated_without_bound() -> None:
 
 
 def test_files_outside_the_folder_and_python_are_refused(traced: Path) -> None:
-    text = traced.read_text().replace("traces/slow.txt", "../slow.txt")
+    text = traced.read_text(encoding="utf-8").replace("traces/slow.txt", "../slow.txt")
     with pytest.raises(BadInput, match="outside"):
         link.share(traced, text)
     with pytest.raises(BadInput, match="Python"):

@@ -339,12 +339,12 @@ def test_readings_that_are_as_near_are_known_by_what_they_take(root: Path) -> No
 
 
 def test_ca_artt_tables_hold_every_published_number(page: Path, root: Path) -> None:
-    with open(page / "tables.csv", newline="") as file:
+    with open(page / "tables.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["table", "row", "column", "unit", "reading", "published", "obtained", "low", "high", "n"]
     keys = [(r["table"], r["row"], r["column"], r["reading"]) for r in rows]
     assert len(set(keys)) == len(keys)
-    with open(root / "papers" / "ca-artt" / "published.csv", newline="") as file:
+    with open(root / "papers" / "ca-artt" / "published.csv", encoding="utf-8", newline="") as file:
         printed = {(r["table"], r["row"], r["column"]): r["value"] for r in csv.DictReader(file)}
     shown = {(r["table"], r["row"], r["column"]): r["published"] for r in rows if r["published"]}
     assert shown == printed
@@ -450,7 +450,7 @@ def test_the_pages_are_whole(pages: Path, key: str) -> None:
     assert text.count("<svg") == len(paper.figures) + len(paper.networks)
     found = check_verdicts(folder)
     assert all(f'id="{name}"' in text for name in found)
-    with open(folder / "tables.csv", newline="") as file:
+    with open(folder / "tables.csv", encoding="utf-8", newline="") as file:
         shown = {(r["table"], r["row"], r["column"]) for r in csv.DictReader(file) if r["published"]}
     assert shown == {(r["table"], r["row"], r["column"]) for r in paper.published}
 
@@ -459,7 +459,7 @@ def test_every_published_cell_stands_on_a_page(pages: Path) -> None:
     """All 428 published cells have an obtained result or, for settings, the value used."""
     rows = []
     for key in KEYS:
-        with open(pages / key / "tables.csv", newline="") as file:
+        with open(pages / key / "tables.csv", encoding="utf-8", newline="") as file:
             rows += [
                 (key, r["table"], r["row"], r["column"], r["obtained"]) for r in csv.DictReader(file) if r["published"]
             ]

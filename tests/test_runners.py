@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
+from ackclock import workers
 from ackclock.cli.app import main
-from ackclock.study import Store, Study, results, sweep, workers
+from ackclock.study import Store, Study, results, sweep
 from ackclock.study.executors import Local
 from ackclock.study.runners import Processes, results_of
-from ackclock.study.workers import Stop, Work
+from ackclock.workers import Stop, Work
 from conftest import ONE_FLOW
 
 ENDED = "the process of the run ended with exit status 3"
@@ -33,7 +34,8 @@ def scenario(tmp_path: Path) -> Path:
 
 def python_control(folder: Path, name: str, when: str) -> str:
     """A controller in Python that does something on each ACK after two seconds, as a value of --control."""
-    code = f"import os\n{Path('examples/reno.py').read_text()}\n\nclass {name}(Reno):\n    def on_ack(self, ack):\n"
+    reno = Path("examples/reno.py").read_text(encoding="utf-8")
+    code = f"import os\n{reno}\n\nclass {name}(Reno):\n    def on_ack(self, ack):\n"
     code += f"        if ack.now_s > 2:\n            {when}\n        super().on_ack(ack)\n"
     (folder / f"{name}.py").write_text(code)
     return f"{folder / name}.py:{name}"
@@ -146,7 +148,7 @@ def test_workers_end_with_the_process_that_started_them(scenario: Path, tmp_path
 
 def runs(pid: int) -> bool:
     try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     except OSError:
         return False
 

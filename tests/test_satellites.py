@@ -226,7 +226,11 @@ def test_the_trace_has_a_row_for_each_change(ackclock: Run, tmp_path: Path) -> N
 
 
 def test_orbit_and_run_draw_the_same_jitter(ackclock: Run, tmp_path: Path) -> None:
-    text = Path(IRIDIUM).read_text().replace('kind = "iridium"', 'kind = "iridium"\nhandoff = { jitter = "5s" }')
+    text = (
+        Path(IRIDIUM)
+        .read_text(encoding="utf-8")
+        .replace('kind = "iridium"', 'kind = "iridium"\nhandoff = { jitter = "5s" }')
+    )
     path = tmp_path / "jitter.toml"
     path.write_text("seed = 7\n" + text.replace("300s", "600s"))
     table = ackclock("orbit", path, *ENDS, "--every", "100s").stdout

@@ -25,7 +25,7 @@ def of_scenarios() -> jsonschema.Draft202012Validator:
 @pytest.mark.parametrize("name", FILES)
 def test_files_are_those_that_the_descriptions_give(root: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(root)
-    assert Path(name).read_text() == FILES[name](), "write it again: make reference"
+    assert Path(name).read_text(encoding="utf-8") == FILES[name](), "write it again: make reference"
 
 
 def _files(root: Path) -> list[Path]:

@@ -205,7 +205,7 @@ def test_one_situation_of_the_package_end_to_end(tmp_path: Path) -> None:
     reno = run(deep, "reno", tmp_path / "reno", Local(2), quick=True).estimates()
     # The buffer is 4 BDP of a 44 ms path. Reno fills it, and this standing queue counts despite the warm-up.
     assert 0.8 * 160 < reno["bufferbloat", "droptail limit=4bdp", "p95_queueing"].value < 1.1 * 176
-    with open(tmp_path / "vegas" / "measures.csv", newline="") as file:
+    with open(tmp_path / "vegas" / "measures.csv", encoding="utf-8", newline="") as file:
         assert len(list(csv.DictReader(file))) == len(made.measures)
     assert json.loads((tmp_path / "vegas" / "suite.json").read_text())["suite"] == "tcpeval"
 

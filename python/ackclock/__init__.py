@@ -5,8 +5,9 @@
 >>> result.flows.select("name", "goodput_bps")  # doctest: +SKIP
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from ackclock.lazy import on_first_use
 
 if TYPE_CHECKING:
     from ackclock._core import ControllerError, ScenarioError, __version__
@@ -17,21 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "Study", "__version__"]
 
-_MODULES = {
-    "Controller": "controller",
-    "ControllerError": "_core",
-    "Result": "result",
-    "Scenario": "experiment",
-    "ScenarioError": "_core",
-    "Study": "study",
-    "__version__": "_core",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name on first use, so that `ackclock --version` and commands start quickly."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'ackclock' has no attribute {name!r}")
-    value: object = getattr(import_module(f"ackclock.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = on_first_use(
+    __name__,
+    {
+        "Controller": "ackclock.controller",
+        "ControllerError": "ackclock._core",
+        "Result": "ackclock.result",
+        "Scenario": "ackclock.experiment",
+        "ScenarioError": "ackclock._core",
+        "Study": "ackclock.study",
+        "__version__": "ackclock._core",
+    },
+)

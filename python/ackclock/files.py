@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ackclock import _core
+from ackclock.operating_system import OPEN_ONCE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,7 +73,9 @@ def open_regular(path: Path) -> int:
     Raises BadInput if it is a link, a named pipe or another thing that is no regular file.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+        if not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        descriptor = os.open(path, OPEN_ONCE, 0o644)
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ackclock.study.plan import document_of
-
 if TYPE_CHECKING:
     from ackclock.experiment import Scenario
 
@@ -19,6 +17,8 @@ def tcp_options(scenario: Scenario, flow: str) -> Table:
     The options of the flow replace those of the table `[tcp]`, and later ones replace earlier ones. The controller is a
     table with `kind` or `python` and its parameters. Options that are not given are missing.
     """
+    from ackclock.study.plan import document_of
+
     document = document_of(scenario)
     options: Table = {}
     _merge(options, document.get("tcp"))

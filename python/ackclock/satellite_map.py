@@ -28,7 +28,7 @@ def coastlines() -> Lines:
 
     A polygon that crosses longitude 180 degrees is returned once for each side of the map and extends beyond it.
     """
-    topology = json.loads((files("ackclock") / "data" / "land-110m.json").read_text())
+    topology = json.loads((files("ackclock") / "data" / "land-110m.json").read_text(encoding="utf-8"))
     scale, shift = (np.array(topology["transform"][key]) for key in ("scale", "translate"))
     arcs = [np.cumsum(arc, axis=0) * scale + shift for arc in topology["arcs"]]
     rings = []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ackclock.reach.results import Substrate as Kind
-    from ackclock.study.workers import Stop
+    from ackclock.workers import Stop
 
 
 class Refused(Exception):

@@ -59,6 +59,6 @@ def write(name: str, times: list[int]) -> None:
 
 if __name__ == "__main__":
     write("two-steps.down", opportunities(two_steps, 4))
-    Path("steps.csv").write_text("time_s,bps\n0,12e6\n2,3e6\n")
+    Path("steps.csv").write_text("time_s,bps\n0,12e6\n2,3e6\n", encoding="utf-8")
     write("cellular.down.gz", opportunities(cellular(), 60))
     write("starlink.down.gz", opportunities(starlink(), 60))

@@ -24,8 +24,8 @@ SEND = "4096 65536 67108864"
 
 def enlarge_buffers(receive: str) -> None:
     """Set the limits of the socket buffers of this network namespace."""
-    Path("/proc/sys/net/ipv4/tcp_rmem").write_text(RECEIVE[receive])
-    Path("/proc/sys/net/ipv4/tcp_wmem").write_text(SEND)
+    Path("/proc/sys/net/ipv4/tcp_rmem").write_text(RECEIVE[receive], encoding="utf-8")
+    Path("/proc/sys/net/ipv4/tcp_wmem").write_text(SEND, encoding="utf-8")
 
 
 def count(listener: socket.socket, begin_s: float, end_s: float, goodputs: dict[str, float], name: str) -> None:
@@ -58,7 +58,7 @@ def serve(report: str, receive: str, begin_s: float, end_s: float, controls: lis
             for listener, control in flows
         ]
     )
-    Path(report).write_text(json.dumps(goodputs))
+    Path(report).write_text(json.dumps(goodputs), encoding="utf-8")
 
 
 def send(remote: str, port: int, control: str, until: float) -> None:
@@ -92,7 +92,7 @@ def emulate(
     """Goodputs by controller, Mb/s, and the outcome of the emulation; one flow for each controller of the kernel."""
     with tempfile.TemporaryDirectory() as folder:
         file, report = Path(folder, "scenario.toml"), Path(folder, "report.json")
-        file.write_text(scenario)
+        file.write_text(scenario, encoding="utf-8")
         program = [sys.executable, __file__]
         ends = [receive, str(begin_s), str(end_s), *controls]
         command = [str(Path(sys.executable).with_name("ackclock")), "emulate", str(file), "--json"]
@@ -101,7 +101,7 @@ def emulate(
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not report.exists():
             raise SystemExit(f"no result: status {done.returncode}: {done.stderr.strip()[-300:]}")
-        return json.loads(report.read_text()), json.loads(done.stdout)
+        return json.loads(report.read_text(encoding="utf-8")), json.loads(done.stdout)
 
 
 def main() -> None:

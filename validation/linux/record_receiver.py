@@ -47,7 +47,7 @@ class Device:
         self.fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
         fcntl.ioctl(self.fd, TUNSETIFF, struct.pack("16sH", b"tun0", IFF_TUN | IFF_NO_PI | IFF_VNET_HDR))
         for name in ("net/ipv6/conf/default/disable_ipv6", "net/ipv4/tcp_no_metrics_save"):
-            with open(f"/proc/sys/{name}", "w") as setting:
+            with open(f"/proc/sys/{name}", "w", encoding="utf-8") as setting:
                 setting.write("1")
         subprocess.run(f"ip addr add {KERNEL}/24 dev tun0".split(), check=True)
         self.port, self.mtu = 20000, 0

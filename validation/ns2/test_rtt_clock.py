@@ -21,7 +21,7 @@ Key = tuple[float, bool]
 def recorded() -> dict[Key, Counter[int]]:
     """Distribution of ns-2's tick counts for each round-trip time, without and with timestamps; five seeds."""
     found: dict[Key, Counter[int]] = defaultdict(Counter)
-    with open(Path(__file__).parent / "rtt_clock.csv", newline="") as file:
+    with open(Path(__file__).parent / "rtt_clock.csv", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             found[float(row["rtt_ms"]), row["timestamps"] == "1"][int(row["ticks"])] += int(row["count"])
     return found

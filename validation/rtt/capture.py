@@ -6,7 +6,6 @@ import collections
 import contextlib
 import dataclasses
 import multiprocessing
-import multiprocessing.process
 import os
 import select
 import socket

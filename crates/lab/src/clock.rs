@@ -1,6 +1,6 @@
 //! The clocks that measure the cost of a run. No result depends on them.
 
-/// CPU time of this thread, ns; zero on a system without this clock, such as a browser.
+/// CPU time of this thread, ns; zero on a system without this clock, such as Windows or a browser.
 pub(crate) fn cpu_time() -> u64 {
     #[cfg(unix)]
     return clock(rustix::time::ClockId::ThreadCPUTime);
@@ -8,11 +8,15 @@ pub(crate) fn cpu_time() -> u64 {
     0
 }
 
-/// Elapsed time (monotonic clock), ns; zero on a system without this clock.
+/// Elapsed time since the first call (monotonic clock), ns; zero on a system without this clock, such as a browser.
 pub(crate) fn wall_time() -> u64 {
-    #[cfg(unix)]
-    return clock(rustix::time::ClockId::Monotonic);
-    #[cfg(not(unix))]
+    #[cfg(not(target_family = "wasm"))]
+    {
+        static FIRST: std::sync::LazyLock<std::time::Instant> =
+            std::sync::LazyLock::new(std::time::Instant::now);
+        u64::try_from(FIRST.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+    #[cfg(target_family = "wasm")]
     0
 }
 

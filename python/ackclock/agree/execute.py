@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -16,12 +15,13 @@ from ackclock.agree.sample import Sample, from_outcome
 from ackclock.assignment import Override
 from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput, own_folder
+from ackclock.operating_system import cores
 from ackclock.study.executors import portable
 from ackclock.study.plan import StudyPlan, identity_on
 from ackclock.study.runners import Cluster, Runner, Threads, for_python
 from ackclock.study.store import Finished, Store
-from ackclock.study.workers import TIME_LIMIT_S, Stop, Work
 from ackclock.substrates import Refused, Substrate
+from ackclock.workers import TIME_LIMIT_S, Stop, Work
 
 LAYOUT = 2
 """Version of the samples in a store."""
@@ -194,10 +194,10 @@ def _runner(
     """The runner of tasks in virtual time."""
     if engine == "ray" and planned:
         return Cluster(WORK, jobs, time_limit_s)
-    cores = jobs or len(os.sched_getaffinity(0))
+    count = jobs or cores()
     python = any(task.python for task in planned)
     limit_s = TIME_LIMIT_S if time_limit_s is None else time_limit_s
-    return for_python(WORK, cores, len(planned), limit_s) if python else Threads(WORK, cores)
+    return for_python(WORK, count, len(planned), limit_s) if python else Threads(WORK, count)
 
 
 def _stored(store: Store, planned: Sequence[Task]) -> dict[int, Sample]:

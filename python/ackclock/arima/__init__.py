@@ -1,5 +1,12 @@
 """ARIMA models of round-trip times (docs/specs/ca-artt.md section 5): series, candidates, diagnostics, plots."""
 
+from importlib.util import find_spec
+
+from ackclock.files import BadInput
+
+if find_spec("statsmodels") is None:
+    raise BadInput('ackclock.arima needs statsmodels; install it with: pip install "ackclock[arima]"')
+
 from ackclock.arima.identify import Candidate, Identification, identify
 from ackclock.arima.series import read_series, simulated, synthetic
 

@@ -67,6 +67,7 @@ def command(
     """
     from ackclock.reach import runs
 
+    runs.need_linux()
     scenario = Scenario.load(file, set_ or (), allow_code=allow_code)
     advise([*scenario.advice, *runs.advice(scenario)])
     if scenario.is_study:

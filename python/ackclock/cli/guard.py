@@ -3,7 +3,7 @@
 A controller is code of the user, which can end its process, sleep for ever, or allocate without end. Before the first
 one is loaded, the command goes on in a copy of its process. The first process waits for the copy, ends it at the time
 limit of a run, and says how it has ended. Studies, suites, searches and agreements have processes of their own for
-runs (`ackclock.study.workers`), with the same limits.
+runs (`ackclock.workers`), with the same limits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ackclock import control
-from ackclock.study.workers import (
+from ackclock.operating_system import COPIES
+from ackclock.text import fail, say
+from ackclock.workers import (
     MARK,
     POLL_S,
     TIME_LIMIT_S,
@@ -30,7 +32,6 @@ from ackclock.study.workers import (
     memory_limit,
     too_long,
 )
-from ackclock.text import fail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +56,7 @@ def begin() -> None:
     cannot copy a process or wait for signals (Windows, macOS).
     """
     global _copy
-    able = hasattr(os, "fork") and hasattr(signal, "sigtimedwait")
-    if _copy is not None or not able or threading.active_count() > 1:
+    if _copy is not None or not COPIES or threading.active_count() > 1:
         return
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
@@ -98,6 +98,8 @@ def done() -> None:
 def time_limit(seconds: float | None) -> Iterator[None]:
     """A run, which the first process ends after so many seconds; None for the default, 0 for no limit."""
     global _limit_s
+    if seconds and not COPIES:
+        say("ackclock: --time-limit has no effect on this operating system: it needs Linux", error=True)
     _limit_s = TIME_LIMIT_S if seconds is None else seconds
     _say(BEGIN, _limit_s)
     try:

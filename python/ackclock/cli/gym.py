@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from ackclock.files import BadInput
+from ackclock.operating_system import cores
 
 EXAMPLE = "ackclock gym bench aurora --envs 64 --threads 1 2"
 
@@ -48,7 +48,7 @@ def command(
     from ackclock.gym.speed import measure
 
     del action  # there is one
-    numbers = threads or sorted({1, min(len(os.sched_getaffinity(0)), max(envs, 1))})
+    numbers = threads or sorted({1, min(cores(), max(envs, 1))})
     if decisions < 1 or any(n < 1 for n in numbers):
         raise BadInput("--decisions and --threads: must be whole numbers of at least 1")
     if (most := max(numbers)) > max(envs, 1):

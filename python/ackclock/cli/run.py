@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.cli.summary import summary
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_picture, check_targets, save_figure, write_bytes
+from ackclock.operating_system import cores
 from ackclock.result import Result, Trace
 from ackclock.si import quantity
 from ackclock.table_files import check_table, write_frame
@@ -206,7 +206,7 @@ def _run(
 
 def _explain_threads(scenario: Scenario, threads: int, seed: int | None, *, recorded: bool) -> int:
     """Print how the network is divided among threads, or why it is not."""
-    most = threads if threads > 1 else len(os.sched_getaffinity(0))
+    most = threads if threads > 1 else cores()
     if recorded:
         say("one thread: a recording needs one thread")
         return 0

@@ -62,11 +62,12 @@ def _is_of(flow: str, source: str) -> bool:
 
 def _cost(console: PlainConsole, outcome: dict[str, Any]) -> None:
     cost = outcome["engine"]
-    speed = cost["packet_hops"] / cost["cpu_s"] / 1e6 if cost["cpu_s"] > 0 else 0.0
+    time_s, clock = (cost["cpu_s"], "s of CPU") if cost["cpu_s"] > 0 else (cost["wall_s"], "s")  # no CPU time: Windows
+    speed = cost["packet_hops"] / time_s / 1e6 if time_s > 0 else 0.0
     jain = outcome["fairness"]["jain"]
     fairness = f"Jain {jain:.3f}   " if jain is not None and len(outcome["flows"]) > 1 else ""
     console.print(
-        f"{fairness}{cost['packet_hops']:,} packet-hops in {cost['cpu_s']:.2f} s of CPU ({speed:.1f} million a second)",
+        f"{fairness}{cost['packet_hops']:,} packet-hops in {time_s:.2f} {clock} ({speed:.1f} million a second)",
         highlight=False,
     )
 

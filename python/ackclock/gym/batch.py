@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import random
 import tomllib
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from ackclock import _core
 from ackclock.assignment import Assignment, control_table
 from ackclock.experiment import Scenario, Source, read_source
 from ackclock.files import BadInput
+from ackclock.operating_system import cores
 from ackclock.policy.conventions import MEASURED, PACKET_BYTES, Columns, Convention, columns
 from ackclock.search.explore import decode
 from ackclock.search.space import Genome, Space, read_space
@@ -167,7 +167,7 @@ class Batch:
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise BadInput(f"threads: {threads!r} is not a positive number")
         # A thread pays for itself with a few networks.
-        threads = threads or max(1, min(count // 8, len(os.sched_getaffinity(0))))
+        threads = threads or max(1, min(count // 8, cores()))
         try:
             self._core = _core.Environments(convention.text, self.agents, count, threads)
         except ValueError as error:

@@ -91,7 +91,7 @@ def _plain(numbers: NDArray[np.float32], layer: int) -> str:
 def read_policy(path: str | Path) -> tuple[Convention, dict[str, Any]]:
     """The convention of a policy file, and the file as a table. Raises BadInput with the place."""
     try:
-        text = Path(path).read_text()
+        text = Path(path).read_text(encoding="utf-8")
         _core.check_policy(text)
     except (UnicodeDecodeError, ValueError) as error:
         raise BadInput(f"{path}: {error}") from None
@@ -125,7 +125,7 @@ def evaluate(path: str | Path, observations: NDArray[np.float32]) -> NDArray[np.
     if not table.get("layer"):
         raise BadInput(f"{path}: has no [[layer]]; an environment chooses its actions")
     try:
-        return outputs_of(Path(path).read_text(), observations)
+        return outputs_of(Path(path).read_text(encoding="utf-8"), observations)
     except ValueError as error:
         raise BadInput(f"{path}: {error}") from None
 

@@ -39,7 +39,7 @@ def run(
     was not valid.
     Raises Unavailable, BadInput, ScenarioError.
     """
-    _need_linux()
+    need_linux()
     if scenario.is_study:
         raise BadInput(f"{scenario.file}: sweep: the file is a study; a run in real time takes one of its runs")
     for attempt in range(1, ATTEMPTS + 1):
@@ -99,7 +99,7 @@ def emulate(
     Returns `status` (None if the time was over), `ends`, `links`, `validity`.
     Raises Unavailable, BadInput, ScenarioError.
     """
-    _need_linux()
+    need_linux()
     if limit_s is None and not bounded(scenario):
         limit_s = FOREVER_S
     try:
@@ -167,7 +167,8 @@ def advice(scenario: Scenario) -> list[str]:
     return lines
 
 
-def _need_linux() -> None:
+def need_linux() -> None:
+    """Raise Unavailable on another system."""
     if not hasattr(_core, "emulate"):
         raise Unavailable("runs in real time need Linux")
 

@@ -25,7 +25,7 @@ def read(path: Path) -> Iterator[Line]:
     if path.suffix != ".gz" and (why := foreign(path, "a script, vector or case", json=True)):
         raise BadInput(f"{path}: {why}")
     try:
-        text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+        text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise BadInput(f"{path}: {error}") from None
     try:

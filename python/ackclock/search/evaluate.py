@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -16,12 +15,13 @@ from ackclock import ControllerError, ScenarioError
 from ackclock.assignment import Assignment, Override
 from ackclock.experiment import Scenario, Source
 from ackclock.link import texts
+from ackclock.operating_system import cores
 from ackclock.search.objective import NEEDS_RATE, Objective, Role, measure
 from ackclock.search.space import Genome, Space
 from ackclock.study.plan import ENGINE
 from ackclock.study.runners import Cluster, Processes, Runner, Threads, results_of
 from ackclock.study.store import Finished, Store
-from ackclock.study.workers import TIME_LIMIT_S, Stop, Work
+from ackclock.workers import TIME_LIMIT_S, Stop, Work
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def runner(engine: str, jobs: int | None, time_limit_s: float | None = None, *, 
     """The runner of an engine, "local" or "ray"."""
     if engine == "ray":
         return Cluster(WORK, jobs, time_limit_s)
-    count = jobs or len(os.sched_getaffinity(0))
+    count = jobs or cores()
     limit_s = TIME_LIMIT_S if time_limit_s is None else time_limit_s
     return Processes(WORK, count, limit_s) if python else Threads(WORK, count)
 

@@ -6,7 +6,6 @@ runs that were yielded, and all other runs are run again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -18,10 +17,11 @@ from ackclock._core import ControllerError, ScenarioError
 from ackclock.assignment import Override
 from ackclock.experiment import Source
 from ackclock.files import BadInput
+from ackclock.operating_system import cores
 from ackclock.study.plan import Run, StudyPlan
 from ackclock.study.runners import Cluster, Runner, for_python
 from ackclock.study.store import Finished
-from ackclock.study.workers import TIME_LIMIT_S, Stop, Work
+from ackclock.workers import TIME_LIMIT_S, Stop, Work
 
 Batch = list[Finished]
 
@@ -45,7 +45,7 @@ class Local:
 
     def __init__(self, jobs: int | None = None, time_limit_s: float | None = None) -> None:
         """`time_limit_s`: of a run with a controller in Python; 0 for none."""
-        self.jobs = jobs or len(os.sched_getaffinity(0))
+        self.jobs = jobs or cores()
         self.time_limit_s = TIME_LIMIT_S if time_limit_s is None else time_limit_s
 
     def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any, Generic, Protocol
 
 from ackclock.files import BadInput
-from ackclock.study.workers import TIME_LIMIT_S, R, T, Work, Worker, WorkerEnded, memory_limit
+from ackclock.workers import TIME_LIMIT_S, R, T, Work, Worker, WorkerEnded, memory_limit
 
 
 class Runner(Protocol[T, R]):

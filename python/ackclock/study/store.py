@@ -6,7 +6,6 @@ run counts as missing, and the next sweep runs only the missing runs.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ackclock import operating_system
 from ackclock.files import BadInput, check_folder, check_regular, open_regular
 from ackclock.link import pack
 from ackclock.study import repair
@@ -166,11 +166,9 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         _check_files(folder)
         lock = open_regular(folder / ".lock")  # held as long as the store is open
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not operating_system.lock(lock):
             os.close(lock)
-            raise BadInput(f"{folder}: another process is running a sweep in this folder") from None
+            raise BadInput(f"{folder}: another process is running a sweep in this folder")
         store = cls(folder, writes=True)
         store._lock = lock
         try:

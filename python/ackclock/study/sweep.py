@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ackclock import stats
 from ackclock.files import BadInput
 from ackclock.metrics import metric_of, numbers
 from ackclock.study.executors import Executor
@@ -167,6 +166,8 @@ def _run(
 
 def _extend(store: Store, runs: Sequence[Run], seeds: dict[int, list[int]], until: Until) -> bool:
     """Add seeds to the points whose interval is too wide. Returns whether there are such points."""
+    from ackclock import stats
+
     frame = store.outcomes()
     values = defaultdict(list)
     points = {position: run.point for position, run in enumerate(runs)}

@@ -13,7 +13,6 @@ import ctypes
 import json
 import os
 import pickle
-import select
 import signal
 import struct
 import subprocess
@@ -29,10 +28,11 @@ from types import ModuleType
 from typing import Any, BinaryIO, Generic, TypeVar
 
 from ackclock import control
+from ackclock._core import ENGINE
 from ackclock.controller import Controller
-from ackclock.study.plan import ENGINE
+from ackclock.operating_system import OWN_GROUP, end_group, readable
 
-COMMAND = "from ackclock.study.workers import serve; serve()"
+COMMAND = "from ackclock.workers import serve; serve()"
 TIME_LIMIT_S = 600.0
 """Default time limit of a task, seconds."""
 LEAST_MEMORY = 2 << 30
@@ -102,8 +102,7 @@ class Worker(Generic[T, R]):
     def __init__(self, work: Work[T, R], time_limit_s: float = TIME_LIMIT_S, memory: int = 0) -> None:
         """`time_limit_s` for each task, 0 for none; `memory`: limit of the process, bytes, 0 for none."""
         command = [sys.executable, "-P", "-c", COMMAND]
-        # A group of its own: an interrupt of the terminal reaches the process that has started it only.
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0)
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **OWN_GROUP)
         assert self._process.stdout is not None
         self._answers = self._process.stdout.fileno()
         self._time_limit_s = time_limit_s
@@ -122,10 +121,10 @@ class Worker(Generic[T, R]):
         """
         data = bytearray()
         while len(data) < count:
-            if not select.select([self._answers], [], [], POLL_S)[0]:
+            if not readable(self._answers, POLL_S):
                 if time.monotonic() > deadline:
                     raise TimeoutError
-                if self._process.poll() is None or select.select([self._answers], [], [], 0)[0]:
+                if self._process.poll() is None or readable(self._answers, 0):
                     continue
                 raise EOFError
             part = os.read(self._answers, count - len(data))
@@ -181,10 +180,7 @@ class Worker(Generic[T, R]):
 
     def end(self) -> None:
         """End the process and those that it has started, also in the middle of a run."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()
-        self._process.wait()
+        end_group(self._process)
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):
                 if pipe is not None:
@@ -280,7 +276,8 @@ def serve() -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    os.register_at_fork(after_in_child=answers.in_copy)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=answers.in_copy)
     try:
         _, (work, announces, memory) = pickle.load(requests)
     except EOFError:
