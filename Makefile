@@ -43,11 +43,11 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.installed
 
 # Pins newer versions; needs uv.
 locks:
-	uv pip compile --quiet --upgrade pyproject.toml --group dev --python-version 3.11 --generate-hashes \
+	uv pip compile --quiet --upgrade pyproject.toml --extra arima --group dev --python-version 3.11 --generate-hashes \
 	    --custom-compile-command "make locks" -o requirements-dev.lock
-	uv pip compile --quiet pyproject.toml --group build --python-version 3.11 --generate-hashes \
+	uv pip compile --quiet pyproject.toml --extra arima --group build --python-version 3.11 --generate-hashes \
 	    --custom-compile-command "make locks" --constraint requirements-dev.lock -o requirements.lock
-	echo ziglang | uv pip compile --quiet --upgrade - --python-version 3.11 --generate-hashes --no-annotate \
+	uv pip compile --quiet --upgrade --group wheel --python-version 3.11 --generate-hashes --no-annotate --constraint requirements-dev.lock \
 	    --custom-compile-command "make locks" -o requirements-wheel.lock
 
 $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.toml $(wildcard $(PGO))
@@ -56,7 +56,7 @@ $(VENV)/.built: $(VENV)/.installed $(CRATES) Cargo.toml Cargo.lock pyproject.tom
 	    $(BIN)/python -m pip install -q --no-deps --no-build-isolation --editable .
 	@{ $(USED_PGO); } >$@
 
-# The core with the kernel bridge (ackclock kernel --control CONTROLLER), after its headers were installed.
+# The core with the kernel bridge (ackclock run FILE --on kernel), after its headers were installed.
 kernel:
 	@test -n "$(KERNEL)" || { echo "error: no headers of libelf and zlib; install libelf-dev and zlib1g-dev" >&2; exit 2; }
 	@rm -f $(VENV)/.built

@@ -160,7 +160,7 @@ def test_a_link_has_no_code(place: Place, capsys: pytest.CaptureFixture[str], wa
     carried = {"mine.py": {"text": CODE.format(mark=str(place.mark))}}
     content = {**WAYS[way], "files": {**WAYS[way].get("files", {}), **carried}}
     address = packed(**content)
-    commands = [[name, address] for name in ("run", "check", "plot", "link", "live", "kernel", "emulate")]
+    commands = [[name, address] for name in ("run", "check", "plot", "link", "emulate")]
     commands += [["why", address, "--at", "0.1s"], ["sweep", address, "--out", "out"], ["agree", address]]
     commands += [["view", address, "--no-open"], ["orbit", address, "--plot", "map.svg"]]
     commands += [["radio", address, "--plot", "map.svg"]]

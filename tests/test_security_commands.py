@@ -27,9 +27,7 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "link": ("plain.toml", set(), False),
     "list": ("scenarios", set(), False),
     "schema": ("scenario", set(), False),
-    "live": ("plain.toml --trace t.csv", {"t.csv"}, False),
     "emulate": ("plain.toml -- bash -c echo>/dev/udp/10.77.0.2/9;sleep${IFS}1", set(), False),
-    "kernel": ("plain.toml --control linux:reno --trace t.csv", {"t.csv"}, False),
     "sweep": ("s.toml --out study", {"study"}, True),
     "results": ("done --export e.csv --plot f.svg", {"e.csv", "f.svg"}, False),
     "plot": ("s.toml", {"plot.svg"}, True),
@@ -95,7 +93,7 @@ def test_a_command(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    if command in {"live", "emulate", "kernel"} and not hasattr(_core, "emulate"):
+    if command == "emulate" and not hasattr(_core, "emulate"):
         pytest.skip("runs in real time need Linux")
     if command == "view":
         request.getfixturevalue("blank")
@@ -107,7 +105,7 @@ def test_a_command(
     said = capsys.readouterr().err
     if status == 3:
         pytest.skip(said)
-    assert status == 0 or (status == 4 and command in {"live", "emulate", "kernel"}), said
+    assert status == 0 or (status == 4 and command == "emulate"), said
     assert {Path(name).parts[0] for name in place.files()} == written
     assert place.executed() == executes
 

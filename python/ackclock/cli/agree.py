@@ -43,9 +43,10 @@ def command(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Compare one scenario and its controllers on several substrates: tests of equivalence, one page. Resumable.
+    """Compare a scenario on several substrates.
 
-    The exit status is 0 whatever the verdicts, and 3 if a substrate is not available.
+    Substrates are simulated TCP, QUIC, and real-time stacks. Tests of equivalence, on one page. It can be repeated
+    after an interruption. The exit status is 0 whatever the verdicts, and 3 if a substrate is not available.
 
     Parameters
     ----------

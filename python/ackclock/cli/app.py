@@ -13,7 +13,7 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from ackclock import control
 from ackclock._core import ENGINE, ControllerError, ScenarioError
@@ -26,39 +26,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-COMMANDS = (
-    "new",
-    "run",
-    "check",
-    "why",
-    "what-if",
-    "view",
-    "link",
-    "list",
-    "schema",
-    "live",
-    "emulate",
-    "kernel",
-    "sweep",
-    "results",
-    "plot",
-    "suite",
-    "compare",
-    "agree",
-    "search",
-    "expect",
-    "paper",
-    "policy",
-    "gym",
-    "identify",
-    "replay",
-    "orbit",
-    "radio",
-    "bench",
-    "completion",
-)
+GROUPS = {
+    "Run": ("new", "check", "run", "view", "plot"),
+    "Compare": ("compare", "suite", "sweep", "results", "paper", "expect"),
+    "Understand": ("why", "what-if", "search", "agree"),
+    "Real programs": ("emulate",),
+    "Tools": (
+        *("list", "link", "schema", "completion", "bench", "gym", "policy"),
+        *("orbit", "radio", "identify", "replay"),
+    ),
+}
+"""The commands in the groups of `ackclock --help`."""
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 """Names of the commands. Each is the function `command` in the module of the same name, with the text `EXAMPLE`."""
-EXAMPLE = "ackclock new mine; ackclock check mine.toml; ackclock run mine.toml --plot run.svg"
+START = "Start: ackclock new mine --python\nLessons: ackclock view"
+"""The last lines of the help."""
 
 
 def _module(name: str) -> str:
@@ -71,7 +53,7 @@ def application(arguments: Sequence[str]) -> App:
     app = App(
         name="ackclock",
         help="A laboratory for congestion control.",
-        help_epilogue=f"Example: {EXAMPLE}",
+        help_epilogue=START,
         version=ENGINE,
         version_flags=["--version"],
         help_format="plaintext",
@@ -79,9 +61,17 @@ def application(arguments: Sequence[str]) -> App:
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
-    for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
-        module = import_module(f"ackclock.cli.{_module(name)}")
-        app.command(module.command, name=name, help_epilogue=f"Example: {module.EXAMPLE}")
+    only = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    for place, (title, names) in enumerate(GROUPS.items()):
+        group = Group(title, sort_key=place)
+        for order, name in enumerate(names):
+            if only in (None, name):
+                module = import_module(f"ackclock.cli.{_module(name)}")
+                example = f"Example: {module.EXAMPLE}"
+                app.command(module.command, name=name, group=group, sort_key=order, help_epilogue=example)
+    options = Group("Options", sort_key=len(GROUPS))
+    for option in ("--help", "--version"):
+        app[option].group = options
     return app
 
 

@@ -18,7 +18,9 @@ def command(
     quick: bool = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Run the speed benchmark. If ns-2 is installed, it runs the same networks for comparison.
+    """Run the speed benchmark.
+
+    If ns-2 is installed, it runs the same networks for comparison.
 
     Parameters
     ----------

@@ -42,9 +42,10 @@ def command(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Validate scenarios, show derived values, and warn of probable mistakes. Nothing is simulated.
+    """Validate scenarios, and show derived values.
 
-    The code of Python controllers is not executed. Of one file the paths, fair shares and queue limits are shown.
+    Probable mistakes have warnings. Nothing is simulated, and the code of Python controllers is not executed. Of one
+    file the paths, fair shares and queue limits are shown.
 
     Parameters
     ----------

@@ -57,10 +57,11 @@ def command(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Compare controllers on several networks, or two result folders of `ackclock suite`.
+    """Compare controllers on several networks.
 
     With --control, the first controller is compared with each other one on every network, by runs with the same seeds.
-    With two folders, the largest differences come first; the exit status is 1 if one is worse.
+    With two result folders of `ackclock suite`, the largest differences come first; the exit status is 1 if one is
+    worse.
 
     Parameters
     ----------

@@ -11,7 +11,9 @@ EXAMPLE = "ackclock completion bash --install"
 
 
 def command(shell: Literal["bash", "zsh", "fish"], /, *, install: bool = False) -> None:
-    """Print the completion script of a shell, or install it: commands, options, values and file names.
+    """Print or install the completion script of a shell.
+
+    Commands, options, values and file names are completed.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def command(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Run programs at the two ends of a scenario's network, which works in real time between them.
+    """Run programs behind a simulated network, in real time.
 
     Two network namespaces stand for the nodes `from` and `to` of the first flow: 10.77.0.1 and 10.77.0.2. Every packet
     between them crosses the simulated network: rates, delays, queues, losses, satellites, and the other flows of the

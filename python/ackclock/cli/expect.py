@@ -19,7 +19,9 @@ EXAMPLE = "ackclock expect out/search/shrew-reno"
 
 
 def command(*targets: Path, time_limit: TimeLimit = None, allow_code: AllowCode = False) -> int:
-    """Run known failures again. The exit status is 1 if one has changed: if it is fixed, milder or worse.
+    """Run known failures again.
+
+    The exit status is 1 if one has changed: if it is fixed, milder or worse.
 
     Parameters
     ----------

@@ -24,7 +24,9 @@ def command(
     decisions: int = 50_000,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> None:
-    """Measure a learning environment (`ackclock.gym`): decisions a second.
+    """Measure the speed of learning environments.
+
+    Decisions a second of the environments of `ackclock.gym`.
 
     Parameters
     ----------

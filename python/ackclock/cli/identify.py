@@ -32,7 +32,9 @@ def command(
     fit: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Identify an ARIMA model of round-trip times: correlations, eight candidates, residuals.
+    """Identify an ARIMA model of round-trip times.
+
+    It shows correlations, eight candidates and residuals. Needs the extra: pip install "ackclock[arima]".
 
     Parameters
     ----------

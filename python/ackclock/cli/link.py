@@ -20,7 +20,9 @@ def command(
     set_: Overrides = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Print a link that opens a scenario in the laboratory's page. `ackclock run` and `ackclock why` take it too.
+    """Print a link that opens a scenario in the laboratory.
+
+    `ackclock run` and `ackclock why` take the link too.
 
     Parameters
     ----------

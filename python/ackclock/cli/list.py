@@ -28,7 +28,9 @@ Kind = Literal["controllers", "recoveries", "queues", "losses", "keys", "scenari
 
 
 def command(kind: Kind | None = None, /, *, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
-    """List models, scenarios, papers or suites, with parameters, units, defaults and sources.
+    """List scenarios, controllers, queues, keys and others.
+
+    Each has its parameters, units, defaults and sources.
 
     Parameters
     ----------

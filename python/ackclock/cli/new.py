@@ -24,7 +24,9 @@ def command(
     python: bool = False,
     force: bool = False,
 ) -> None:
-    """Write a scenario to start from: two flows on one link, with a comment on every table.
+    """Write a scenario to start from, and a controller.
+
+    Two flows share one link; every table of the file has a comment.
 
     Parameters
     ----------
@@ -49,9 +51,8 @@ def command(
     scenario = (texts / "scenario.toml").read_text(encoding="utf-8")
     if python:
         write_text(code, (texts / "controller.txt").read_text(encoding="utf-8"))
-        scenario = scenario.replace(
-            BUILT_IN, f'tcp   = {{ congestion_control = {{ python = "{code.name}:Mine", gain = 2 }} }}'
-        )
+        own = f'tcp   = {{ congestion_control = {{ python = "{code.name}:Mine" }} }}'
+        scenario = scenario.replace(BUILT_IN, f"{own}  # and parameters: gain = 2")
     write_text(path, scenario)
     for target in targets[::-1]:
         say(f"written: {target}")

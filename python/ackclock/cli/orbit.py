@@ -36,9 +36,9 @@ def command(
     seed: Seed = None,
     allow_code: AllowCode = False,
 ) -> int:
-    """Show the satellite paths of a scenario without traffic: path, propagation delay and hand-offs over time.
+    """Show the satellite paths of a scenario over time.
 
-    `ackclock view FILE` plays the movement on a globe.
+    Path, propagation delay and hand-offs, without traffic. `ackclock view FILE` plays the movement on a globe.
 
     Parameters
     ----------

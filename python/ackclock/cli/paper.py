@@ -37,9 +37,10 @@ def command(
     readme: bool = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Reproduce a paper: run its studies and write a page with tables, figures and verdicts on claims. Resumable.
+    """Reproduce a paper: tables, figures, verdicts on claims.
 
-    The Python files of the paper's folder are run.
+    Its studies run, and a page is written. It can be repeated after an interruption. The Python files of the paper's
+    folder are run.
 
     Parameters
     ----------

@@ -48,7 +48,9 @@ def command(
     time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> int:
-    """Draw the results of a study (a folder of `ackclock sweep`), or a run over time: recorded traces, or a scenario.
+    """Draw a study, recorded traces, or a scenario.
+
+    A study is a folder of `ackclock sweep`; traces and a scenario are drawn over time.
 
     Parameters
     ----------

@@ -19,7 +19,9 @@ def command(
     like: str | None = None,
     out: Path | None = None,
 ) -> None:
-    """Check a policy file, or write one from an ONNX model. A policy is a controller: `kind = "policy"` with `file`.
+    """Check a policy file, or write one from an ONNX model.
+
+    A policy is a controller: `kind = "policy"` with `file`.
 
     Parameters
     ----------

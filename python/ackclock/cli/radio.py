@@ -23,9 +23,10 @@ def command(
     seed: Seed = None,
     allow_code: AllowCode = False,
 ) -> int:
-    """Draw the radio network of a scenario: node positions, links in range, packets by kind, drops.
+    """Draw the radio network of a scenario.
 
-    `ackclock view FILE` plays the movement and the packets in the laboratory.
+    Node positions, links in range, packets by kind, drops. `ackclock view FILE` plays the movement and the packets in
+    the laboratory.
 
     Parameters
     ----------

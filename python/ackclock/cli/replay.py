@@ -22,7 +22,9 @@ def command(
     against: Path | None = None,
     guided: bool = False,
 ) -> int:
-    """Play recorded exchanges against the TCP sender of this simulator and print its answers.
+    """Play recorded exchanges against the TCP sender.
+
+    The answers of the sender of this simulator are printed.
 
     Parameters
     ----------

@@ -27,7 +27,9 @@ def command(
     where: list[str] | None = None,
     plot: Path | None = None,
 ) -> int:
-    """Show the results of a study: mean and 95 % interval over the seeds for each point. Works during a sweep.
+    """Show the results of a study: means and 95 % intervals.
+
+    It works during a sweep too.
 
     Parameters
     ----------

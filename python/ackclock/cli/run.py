@@ -14,9 +14,9 @@ from ackclock import ScenarioError, scenario_check
 from ackclock.agree.controls import check_controls, controls
 from ackclock.cli import guard
 from ackclock.cli.console import progress
-from ackclock.cli.live import real_time
 from ackclock.cli.options import AllowCode, File, Overrides, Seed, TimeLimit, at_most
 from ackclock.cli.printed import NO_CHOICE, Print
+from ackclock.cli.real_time import real_time
 from ackclock.cli.summary import summary
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput, check_picture, check_targets, save_figure, write_bytes

@@ -12,7 +12,9 @@ EXAMPLE = "ackclock schema scenario > scenario.schema.json"
 
 
 def command(of: Literal["scenario", "outcome"] = "scenario", /, *, markdown: bool = False, types: bool = False) -> None:
-    """Print the JSON Schema of scenario files or of outcomes: for editors, checks and other programs.
+    """Print the JSON Schema of scenarios or of outcomes.
+
+    Editors, checks and other programs read it.
 
     Parameters
     ----------

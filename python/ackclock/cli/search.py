@@ -46,9 +46,10 @@ def command(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Search for a network that breaks a controller, make it small, and say why. Resumable.
+    """Search for a network that breaks a controller.
 
-    The exit status is 0 if a failure was found, 1 if none was.
+    The network is made small, and the cause is named. The search can be repeated after an interruption. The exit
+    status is 0 if a failure was found, 1 if none was.
 
     Parameters
     ----------

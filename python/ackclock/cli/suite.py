@@ -40,7 +40,9 @@ def command(
     every: Annotated[bool, Parameter(name="--all")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Run a controller in every situation of a suite and write one page. Resumable.
+    """Run a controller in the situations of a suite: a page.
+
+    It can be repeated after an interruption: finished runs are kept.
 
     Parameters
     ----------

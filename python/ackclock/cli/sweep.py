@@ -37,7 +37,9 @@ def command(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Run a study: every combination of its axis values with every seed. Resumable: finished runs are kept.
+    """Run a study: every combination of values and seeds.
+
+    It can be repeated after an interruption: finished runs are kept.
 
     Parameters
     ----------

@@ -37,7 +37,9 @@ def command(
     time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Write the laboratory as one HTML page, with a scenario or a recorded run inside, and open it in the browser.
+    """Open the laboratory: one HTML page, with 16 lessons.
+
+    The page has a scenario or a recorded run inside, and needs no server.
 
     Parameters
     ----------

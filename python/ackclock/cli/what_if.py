@@ -45,7 +45,7 @@ def command(
     time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> int:
-    """Run a scenario without and with a change at one time, and show where the runs differ.
+    """Run a scenario without and with a change, and compare.
 
     The run up to the change is made once and copied. The run with the change is that of the scenario with the same
     [[change]]: a link to it, or a file, reproduces it.

@@ -36,9 +36,10 @@ def command(
     time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> int:
-    """Explain the last change of a window before a time: the event, the ACK or loss, the packet, the rule, the queue.
+    """Explain the last change of a window before a time.
 
-    If the window has not changed for longer than a round trip, the command also says what limits the flow.
+    It shows the event, the ACK or loss, the packet, the rule and the queue. If the window has not changed for longer
+    than a round trip, it says what limits the flow.
 
     Parameters
     ----------

@@ -1,58 +1,19 @@
-"""`ackclock live`."""
+"""Runs in real time of `ackclock run --on`."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any
 
 from ackclock.cli.console import progress
-from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.cli.validity import INVALID, validity_lines
-from ackclock.experiment import Scenario
 from ackclock.files import check_targets
 from ackclock.table_files import check_table, write_frame
 from ackclock.text import advise, lost_connections, say
 
-EXAMPLE = "ackclock live @dumbbell --set duration=10s"
-
-
-def command(
-    file: File,
-    /,
-    *,
-    seed: Seed = None,
-    set_: Overrides = None,
-    as_json: Annotated[bool, Parameter(name="--json")] = False,
-    trace: Path | None = None,
-    allow_code: AllowCode = False,
-) -> int:
-    """Run the first flow as QUIC over UDP sockets on loopback, with the scenario's network in real time between them.
-
-    A TCP flow becomes a QUIC flow with the same controller. A run that did not follow the wall clock is repeated, at
-    most three times. Linux only. Exit status: 0; 4 if no attempt was valid; 3 if this machine cannot do it.
-
-    Parameters
-    ----------
-    file
-        Scenario file (TOML), or @NAME for a shipped scenario.
-    seed
-        Seed of losses and random queues, instead of the file's.
-    set_
-        Replace one value first: KEY=VALUE. May be repeated.
-    as_json
-        Print the outcome with `validity` as one JSON object and nothing else.
-    trace
-        Write the window trace of the flow to this file (.parquet or .csv); `ackclock plot` draws it.
-    allow_code
-        Allow scenario files to name code and base files (`extends`) outside their own folder.
-
-    """
-    scenario = Scenario.load(file, set_ or (), allow_code=allow_code)
-    say("ackclock: advice: ackclock run FILE --on udp does the same", error=True)
-    return real_time("udp", scenario, seed, as_json, trace)
+if TYPE_CHECKING:
+    from ackclock.experiment import Scenario
 
 
 def real_time(on: str, scenario: Scenario, seed: int | None, as_json: bool, trace: Path | None) -> int:
