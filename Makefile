@@ -64,19 +64,21 @@ kernel:
 
 # The core with profile-guided optimisation: a run over many networks counts how often each branch is taken, and the core is
 # compiled for these counts. 1.2 times as fast, with equal results. Needs rustup. To go back: rm -r target/pgo; make build.
-# Wheels are without it: linked by Zig, the functions have other names, and a profile applies by name.
 pgo: $(PGO)
 	@$(MAKE) --no-print-directory build
 	@$(BIN)/python benches/pgo.py $(PGO) python/ackclock/_core.abi3.so
 
 SOURCES := $(filter-out $(wildcard crates/*/tests/*.rs crates/*/benches/*.rs),$(CRATES))
-$(PGO): $(SOURCES) $(wildcard scenarios/*.toml scenarios/traces/* crates/lab/tests/fingerprints/*.toml)
+$(PGO): $(VENV)/.installed $(SOURCES) benches/train.py $(wildcard scenarios/*.toml scenarios/traces/* crates/lab/tests/fingerprints/*.toml)
 	@command -v rustup >/dev/null || { echo "error: no rustup, which installs llvm-profdata; see https://rustup.rs" >&2; exit 2; }
 	@echo "building the core with counters, and counting: four minutes on two cores"
 	@rustup --quiet component add llvm-tools
 	@rm -rf $(@D)/build $(@D)/counts && mkdir -p $(@D)
-	@$(call FLAGS,-Cprofile-generate=$(CURDIR)/$(@D)/counts); cargo run --locked --quiet --release --target $(HOST) \
-	    --target-dir $(@D)/build -p ackclock-py $(KERNEL) --example train
+	@$(call FLAGS,-Cprofile-generate=$(CURDIR)/$(@D)/counts); export PYO3_BUILD_EXTENSION_MODULE=1; \
+	    cargo build --locked --quiet --release --target $(HOST) --target-dir $(@D)/build -p ackclock-py $(KERNEL)
+	@mkdir $(@D)/build/package && cp -r python/ackclock $(@D)/build/package && \
+	    cp $(@D)/build/$(HOST)/release/lib_core.so $(@D)/build/package/ackclock/_core.abi3.so
+	@PYTHONPATH=$(@D)/build/package $(BIN)/python benches/train.py
 	@$(shell rustc --print target-libdir)/../bin/llvm-profdata merge -o $@ $(@D)/counts
 	@rm -rf $(@D)/build $(@D)/counts
 
@@ -87,8 +89,9 @@ bpf:
 	llvm-strip -g $(BPF_OBJECT)
 
 # The main job, the quick form: the laboratory's page, all papers, every controller over their networks, one index.
-run: build
-	@$(MAKE) --no-print-directory page || echo "the laboratory's page could not be built (see above): papers have no links to runs"
+run:
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going build page || { $(MAKE) --no-print-directory build && \
+	    echo "the laboratory's page could not be built (see above): papers have no links to runs"; }
 	@echo "reproducing the papers, quick form, into out: two to three minutes on two cores; can be interrupted and repeated"
 	@$(BIN)/ackclock paper all --out out --quick
 
@@ -200,18 +203,15 @@ reference: build
 baselines: build
 	$(BIN)/python -m ackclock.suite.ship
 
-# Wheels for Python 3.11 and later (abi3), x86-64 and aarch64, glibc 2.28 and later, into out/wheels. Zig links them. The one
-# of this machine is tried in an empty environment without a compiler. Needs rustup, for the targets.
-WHEELS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+# Wheels for Python 3.11 and later (abi3) and every system of tools/wheels.py, into out/wheels; TARGET chooses one. The one
+# of this machine is tried in an empty environment without a compiler, with each Python in PYTHONS.
+TARGET  ?=
+PYTHONS ?= $(foreach version,3.11 3.12 3.13 3.14 3.15,$(shell command -v python$(version)))
 wheel: build $(PAGE) $(VENV)/.wheel
 	rm -rf out/wheels
-	for target in $(WHEELS); do \
-	    rustup --quiet target add $$target && \
-	    PATH="$(abspath $(BIN)):$$PATH" $(BIN)/maturin build --release --locked --quiet --zig --target $$target \
-	        --compatibility manylinux_2_28 --out out/wheels || exit 1; \
-	done
-	@ls -l out/wheels
-	validation/wheel.sh out/wheels/ackclock-*_$(shell uname -m).whl
+	$(BIN)/python tools/wheels.py out/wheels $(TARGET)
+	@wheel=$$(ls out/wheels/ackclock-*manylinux*_$(shell uname -m).whl 2>/dev/null) && \
+	    validation/wheel.sh $$wheel $(PYTHONS) || [ -n "$(TARGET)" ]
 
 # The linker of the wheels.
 $(VENV)/.wheel: requirements-wheel.lock $(VENV)/.installed

@@ -4,6 +4,10 @@
 set -euo pipefail
 wheel=$(realpath "$1"); shift
 for python in "${@:-python3}"; do
+    if ! "$python" -c 'import venv' 2>/dev/null; then
+        echo "$python does not run here: the wheel is not tried with it"
+        continue
+    fi
     work=$(mktemp -d)
     "$python" -m venv "$work/venv"
     "$work/venv/bin/python" -m pip install --quiet --only-binary :all: "$wheel"
@@ -13,15 +17,23 @@ for python in "${@:-python3}"; do
         cd "$work"
         export PATH="$work/venv/bin" # no compiler, no Rust
         if type cargo rustc gcc cc >/dev/null 2>&1; then echo "a compiler is on the path" >&2; exit 1; fi
-        ackclock run first.toml --plot first.png
-        ackclock new mine --python
-        ackclock check mine.toml @dumbbell @cellular
-        ackclock run mine.toml
-        ackclock run @dumbbell
-        ackclock list examples
-        ackclock list suites
-        ackclock why first.toml --at 2s
+        step() { # its time, and the command
+            local began=$EPOCHREALTIME
+            "$@" >out.txt
+            printf '%6.1f s  %s\n' "$(python -c "print($EPOCHREALTIME - $began)")" "$*"
+        }
         python -c 'import ackclock, sys; print("ackclock", ackclock.__version__, "on Python", sys.version.split()[0])'
+        step ackclock run first.toml --plot first.png
+        step ackclock run @dumbbell --plot run.svg
+        step ackclock new mine --python
+        step ackclock check mine.toml @dumbbell @cellular
+        step ackclock compare --control mine.py:Mine,cubic --on @cellular,@bufferbloat
+        step ackclock view @dumbbell --no-open
+        step ackclock sweep @studies/random_loss --set duration=2s --set 'sweep.seed=[1,2]' --out study
+        step ackclock results study
+        step ackclock search @shrew --budget 150 --out search
+        step ackclock why first.toml --at 2s
+        step ackclock list suites
     )
     rm -rf "$work"
 done
