@@ -62,7 +62,7 @@ def over_wifi(network: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("network", ["one download", "ten downloads"])
 def test_downloads_over_wifi_agree(network: str) -> None:
-    """Rates, round-trip times and aggregation. ns-3 counts packets in transmission in its queue (docs/wifi.md)."""
+    """Rates, round-trip times, aggregation. ns-3 counts packets in transmission in its queue (docs/specs/wifi.md)."""
     for name, ratio in over_wifi(network).items():
         assert ratio == pytest.approx(1, abs=0.12), name
 

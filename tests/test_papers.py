@@ -532,7 +532,7 @@ def test_list_and_unknown_paper(ackclock: Command, tmp_path: Path) -> None:
         ),
         ("paper.toml", "{S1b} times", "very " * 40, "words; at most 40"),
         ("paper.toml", 'main     = "fig06"', 'main     = "fig66"', "page.main: there is no figure fig66"),
-        ("paper.toml", "[page]", "[[page]]", "page is missing; docs/papers.md describes its keys"),
+        ("paper.toml", "[page]", "[[page]]", "page is missing; docs/paper-format.md describes its keys"),
         (
             "claims.toml",
             'short     = "Without',

@@ -1,4 +1,6 @@
-"""Every command and snippet of README, docs/index and docs/learn runs in an empty folder, from an installed wheel.
+"""Every command and snippet of the first pages runs in an empty folder, from an installed wheel.
+
+The first pages are README, docs/index, docs/learn and the pages of the four paths.
 
 The wheel is that of `make test-wheel`; its dependencies are those of this environment. A command that runs for long is
 started, and interrupted once it has begun; `make nightly` runs it to its end.
@@ -20,7 +22,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/index.md", "docs/learn.md")
+FIRST = ("README.md", "docs/index.md", "docs/learn.md")
+PAGES = (*FIRST, "docs/research.md", "docs/stack.md", "docs/network.md", "docs/teach.md")
 WHEELS = ROOT / "out" / "test" / "wheel"
 BEGIN_S = 6.0
 """After so long a command that was not refused has begun."""
@@ -81,6 +84,13 @@ def commands(page: str) -> list[Command]:
     candidates = [line.removeprefix(".venv/bin/") for line in [*lines, *spans]]
     every = dict.fromkeys(one for one in candidates if one == "ackclock" or one.startswith("ackclock "))
     return [Command(page, one) for one in every]
+
+
+def outputs(page: str) -> list[tuple[str, list[str]]]:
+    """The outputs that a page shows: the last command of a block, and the lines of the block after it."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```sh\n(.*?)```\n+```text\n(.*?)```", text, re.DOTALL)
+    return [(block.strip().splitlines()[-1], shown.splitlines()) for block, shown in blocks]
 
 
 def snippets(page: str) -> list[str]:
@@ -202,6 +212,17 @@ def test_snippets(installed: Path, place: Path) -> None:
         done = run(installed, place, "ackclock", "run", "@dumbbell", "--set", "duration=3s", "--control", control)
         assert done.returncode == 0, f"{page}: {done.stderr}"
         assert "goodput_bps" not in done.stdout
+
+
+def test_what_the_pages_show_is_what_the_commands_print(installed: Path, place: Path) -> None:
+    every = [(page, *output) for page in PAGES for output in outputs(page)]
+    assert every
+    for page, command, lines in every:
+        done = run(installed, place, *in_words(command))
+        assert done.returncode == 0, done.stderr
+        printed = [" ".join(line.split()) for line in done.stdout.splitlines()]
+        for line in lines:
+            assert " ".join(line.split()) in printed, f"{page}: {command}: {line}"
 
 
 def test_tutorials_run_where_learn_says(installed: Path, place: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -52,6 +53,14 @@ def test_ratios() -> None:
     assert e.low is not None
     assert e.high is not None
     assert 0.5 <= e.low < 2.0 < e.high <= 3.5
+
+
+def test_a_ratio_without_an_interval_has_none_and_says_nothing() -> None:
+    """Some samples of the pairs have the mean 0 below the line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        e = stats.ratio([5.0, 5.0, 5.0], [0.0, 0.0, 1.0])
+    assert (e.value, e.low, e.high) == (15.0, None, None)
 
 
 def test_bootstrap_covers() -> None:

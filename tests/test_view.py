@@ -567,3 +567,25 @@ def test_watch_serves_reloads_refuses_and_ends(folder: Path) -> None:
         process.kill()
         process.wait()
     assert not (folder / "out").exists()
+
+
+def test_the_laboratory_leads_to_results_and_documentation_that_are_there(tmp_path: Path) -> None:
+    """Both ways; a page of somebody else in the folder is no page of results."""
+    folder = tmp_path / "out"
+    (folder / "view").mkdir(parents=True)
+    (folder / "index.html").write_text("<title>Mine</title>", encoding="utf-8")
+    assert view.doors_of(folder / "lab.html") == {}
+    page = f"<title>Results · Ackclock</title><nav>{view.DOCUMENTATION}</nav>"
+    (folder / "index.html").write_text(page, encoding="utf-8")
+    view.link_documentation(folder)
+    assert (folder / "index.html").read_text(encoding="utf-8") == page
+    (folder / view.SITE).parent.mkdir()
+    (folder / view.SITE).touch()
+    view.link_documentation(folder)
+    assert f'<a href="{view.SITE}">Documentation</a>' in (folder / "index.html").read_text(encoding="utf-8")
+    assert view.doors_of(folder / "lab.html") == {"Results": "index.html", "Documentation": "site/index.html"}
+    doors = view.doors_of(folder / "view" / "dumbbell.html")
+    assert doors == {"Results": "../index.html", "Documentation": "../site/index.html"}
+    text = view.with_doors('<body><div id="app"></div>', doors)
+    assert '"Results": "../index.html"' in text
+    assert text.endswith('</script><div id="app"></div>')

@@ -16,6 +16,8 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n?", re.S | re.M)
 MEASURE = re.compile(r"^(\w+)(?: @\w+)? = .* -> (\S+)$", re.M)
 LAB = "../lab.html"
 FIGURE = "figure.svg"
+PAGE = "lessons/index.md"
+"""The page that lists the lessons."""
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,28 @@ import tutorials
 from mkdocs.structure.files import File, Files
 from outputs import ROOT, make
 
+from ackclock import view
+
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.pages import Page
 
 DOCS = ROOT / "docs"
 LABORATORY = ROOT / "python" / "ackclock" / "web" / "lab.html"
+OUT = ROOT / "out"
+OF_RESULTS = ("index.html", "*/*.html", "comparison/*/*.html", "*/figures/*", "*/*.csv", "*/*.json")
+"""The files of `make run` that the site has in its folder `results`."""
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the lessons into the navigation, below their page, in the order of their files."""
+    every = {"Lessons": [lessons.PAGE, *({lesson.title: lesson.page} for lesson in lessons.lessons())]}
+    for tab in config.nav or []:
+        for name, pages in tab.items():
+            if isinstance(pages, list):
+                tab[name] = [every if page == {"Lessons": lessons.PAGE} else page for page in pages]
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -46,6 +61,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links out of `docs` lead to their copies in the site; links to folders become plain words."""
     uri = page.file.src_uri
+    if uri == "index.md" and not _has_results():
+        markdown = "\n".join(line for line in markdown.split("\n") if "](../out/index.html)" not in line)
     if uri == "gallery.md":
         return gallery.page(markdown)
     inside = uri.startswith("tree/")
@@ -58,6 +75,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         path = (here / target).resolve()
         if path == LABORATORY:
             return f"]({up}lab.html{anchor})"
+        if path == OUT / "index.html":
+            return f"]({up}results/index.html{anchor})"
         if path in tutorials.sources():
             return f"]({up}{_page_of(path)})"
         if path.is_file() and path.is_relative_to(DOCS):
@@ -98,10 +117,44 @@ def _add_made(files: Files, config: MkDocsConfig) -> list[tuple[str, Path]]:
         files.append(File.generated(config, lesson.page, content=lessons.page(lesson)))
         drawn = outputs[f"lesson-{lesson.name}"] / lessons.FIGURE
         files.append(File.generated(config, f"lessons/{lesson.name}.svg", abs_src_path=str(drawn)))
-    files.append(File.generated(config, "lessons/index.md", content=lessons.overview()))
-    files.append(File.generated(config, "lab.html", abs_src_path=str(LABORATORY)))
+    files.append(File.generated(config, lessons.PAGE, content=lessons.overview()))
+    doors = {"Documentation": "index.html"} | ({"Results": "results/index.html"} if _has_results() else {})
+    files.append(File.generated(config, "lab.html", content=view.with_doors(view.page(), doors)))
+    _add_results(files, config)
     files.append(File.generated(config, "reference/commands.md", content=commands.page()))
     return pages
+
+
+def _has_results() -> bool:
+    """Whether `make run` has written its index."""
+    return "Results" in view.doors_of(OUT / "lab.html")
+
+
+def _add_results(files: Files, config: MkDocsConfig) -> None:
+    """Add the pages of `make run`, with links to the pages of this site."""
+    if not _has_results():
+        return
+    doors = {"Documentation": "../index.html", "Results": "index.html"}
+    files.append(File.generated(config, "results/lab.html", content=view.with_doors(view.page(), doors)))
+    for path in sorted({path for pattern in OF_RESULTS for path in OUT.glob(pattern) if path.is_file()}):
+        name = path.relative_to(OUT)
+        if name.parts[0] in {"site", "site-cache"}:
+            continue
+        if path.suffix != ".html":
+            files.append(File.generated(config, f"results/{name}", abs_src_path=str(path)))
+            continue
+        up = "../" * len(name.parts)
+        link = f'<a href="{up}index.html">Documentation</a>'
+        text = re.sub(rf'<a href="[./]*{re.escape(view.SITE)}">Documentation</a>', view.DOCUMENTATION, path.read_text())
+        files.append(File.generated(config, f"results/{name}", content=text.replace(view.DOCUMENTATION, link)))
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Let the pages of `make run` lead to the site that lies beside them."""
+    if Path(config.site_dir).resolve() == OUT / "site":
+        view.link_documentation(OUT)
+        if _has_results():
+            view.place(OUT)
 
 
 def _outside(text: str, folder: Path) -> list[Path]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from ackclock import interface, reference
+from ackclock import catalog_page, interface, reference
 from ackclock.files import write_text
 from ackclock.metrics import page as metrics_page
 from ackclock.models import schema
@@ -40,6 +40,7 @@ FILES: dict[str, Callable[[], str]] = {
     "web/src/search/spaces.json": page_table,
     "docs/gym.md": _guide_of_policies,
     "docs/metrics.md": metrics_page.page,
+    "docs/models.md": catalog_page.page,
 }
 """Every file by its path in the repository, and the function that gives its text."""
 

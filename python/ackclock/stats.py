@@ -156,18 +156,20 @@ def bootstrap(
     value, n = statistic(*samples), len(samples[0])
     if n < 2 or all(np.ptp(sample) == 0 for sample in samples):
         return Estimate(value, value if n > 1 else None, value if n > 1 else None, n)
-    result = stats.bootstrap(
-        samples,
-        statistic,
-        paired=True,
-        vectorized=False,
-        n_resamples=resamples,
-        confidence_level=level,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    )
-    low, high = result.confidence_interval
-    return Estimate(value, float(low), float(high), n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)  # some resamples have no value: no interval
+        result = stats.bootstrap(
+            samples,
+            statistic,
+            paired=True,
+            vectorized=False,
+            n_resamples=resamples,
+            confidence_level=level,
+            method="percentile",
+            rng=np.random.default_rng(0),
+        )
+    low, high = (None if math.isnan(end) else float(end) for end in result.confidence_interval)
+    return Estimate(value, low, high, n)
 
 
 def p_value(values: Sequence[float], reference: float) -> float | None:

@@ -1,4 +1,4 @@
-//! Cells under TCP: rates, buffers, schedulers, every part at once. docs/cellular.md explains the numbers.
+//! Cells under TCP: rates, buffers, schedulers, every part at once. docs/specs/cellular.md explains the numbers.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Wi-Fi against closed forms, ns-3 and the published measurements of its models. docs/wifi.md explains the numbers.
+//! Wi-Fi against closed forms, ns-3 and the published measurements of its models. docs/specs/wifi.md explains the numbers.
 
 mod common;
 

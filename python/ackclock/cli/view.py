@@ -109,7 +109,7 @@ def _write(page: Page, out: Path | None) -> Path:
     check_targets([out])
     if page.links:
         view.place(out.parent)
-    write_text(out, page.text)
+    write_text(out, view.with_doors(page.text, {} if page.links else view.doors_of(out)))
     say(f"written: {out}", error=True)
     return out
 

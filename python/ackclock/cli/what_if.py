@@ -161,10 +161,11 @@ def _summarise(compared: WhatIf, values: dict[str, Any], plot: Path | None) -> N
         last = row.of
     wide_console().print(table)
     if left_out:
-        say(f"{left_out} small differences, and those of links without a queue, are left out; --json has all.")
+        many = "1 small difference" if left_out == 1 else f"{left_out} small differences"
+        say(f"left out: {many}, and those of links without a queue; --json has all")
     say("Values of the whole run, the time before the change included.")
     if plot is not None:
-        say(f"wrote {plot}")
+        say(f"written: {plot}")
 
 
 def _queued(compared: WhatIf) -> set[str]:

@@ -1,4 +1,4 @@
-"""Reads the folder of a paper: paper.toml, claims.toml, deviations.toml, published.csv (docs/papers.md)."""
+"""Reads the folder of a paper: paper.toml, claims.toml, deviations.toml, published.csv (docs/paper-format.md)."""
 
 from __future__ import annotations
 
@@ -488,7 +488,7 @@ class Paper:
     def _page_text(self, table: Any) -> PageText:
         place = f"{self.folder / 'paper.toml'}: page"
         if not isinstance(table, dict):
-            raise BadInput(f"{place} is missing; docs/papers.md describes its keys")
+            raise BadInput(f"{place} is missing; docs/paper-format.md describes its keys")
         parts = {key: read_record(kind, table.get(key), f"{place}.{key}") for key, kind in _PAGE_PARTS.items()}
         return read_record(PageText, table | parts, place)
 

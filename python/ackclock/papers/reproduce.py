@@ -200,3 +200,6 @@ def index(out: Path, reproductions: list[Reproduction], comparison: ControllerCo
     if comparison is not None:
         write_text(out / "comparison" / "index.html", comparison_page(comparison))
     write_text(out / "index.html", page.index(reproductions, comparison))
+    if view.is_built():
+        view.place(out)
+    view.link_documentation(out)

@@ -13,6 +13,19 @@ export function embedded(): Shared | null {
   return text ? check(JSON.parse(text)) : null;
 }
 
+/** The element with addresses of other pages, by the words of the links; `ackclock view` and the site write it. */
+const DOORS = 'ackclock-doors';
+/** Relative addresses of pages: a page of a stranger leads nowhere else, and to no script. */
+const PLACE = /^(\.\.\/)*[\w-]+(\/[\w-]+)*\.html$/;
+
+/** The pages to which this one leads: results and documentation. */
+export function doors(): [words: string, address: string][] {
+  try {
+    const places: Record<string, unknown> = JSON.parse(document.getElementById(DOORS)?.textContent ?? '{}');
+    return Object.entries(places).filter((door): door is [string, string] => typeof door[1] === 'string' && PLACE.test(door[1]));
+  } catch { return []; }
+}
+
 /** The source of this page before anything ran: what a saved copy starts from. */
 let source = '';
 export function remember(): void {
@@ -21,6 +34,7 @@ export function remember(): void {
   // What `ackclock view` adds: a recorded run, and the channel that reloads a page that is served.
   copy.querySelector('#ackclock-recording')?.remove();
   copy.querySelector('#ackclock-watch')?.remove();
+  copy.querySelector(`#${DOORS}`)?.remove(); // a copy lies elsewhere
   const policy = copy.querySelector('meta[http-equiv="Content-Security-Policy"]');
   policy?.setAttribute('content', (policy.getAttribute('content') ?? '').replace(/connect-src [^;]*/, "connect-src 'none'"));
   copy.querySelector('#running')?.remove();

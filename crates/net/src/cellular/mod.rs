@@ -1,4 +1,4 @@
-//! Cells of mobile networks: LTE and NR. The unit of work is a slot in which somebody has data. docs/cellular.md has the
+//! Cells of mobile networks: LTE and NR. The unit of work is a slot in which somebody has data. docs/specs/cellular.md has the
 //! model and what it leaves out.
 //!
 //! A link whose transmitter is a [`Cell`] keeps its queue, its discipline and its accounts. The cell asks the queue when it

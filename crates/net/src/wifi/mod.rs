@@ -1,5 +1,5 @@
 //! Wi-Fi: 802.11n, ac and ax basic service sets on shared channels. The unit of work is a channel access: one PPDU with all
-//! its packets. docs/wifi.md has the model and what it leaves out.
+//! its packets. docs/specs/wifi.md has the model and what it leaves out.
 //!
 //! A link whose transmitter is a [`Channel`] keeps its queue, its discipline and its accounts. The channel asks the queue
 //! when a transmission begins, so the discipline decides at that time.
