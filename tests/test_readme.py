@@ -214,6 +214,23 @@ def test_snippets(installed: Path, place: Path) -> None:
         assert "goodput_bps" not in done.stdout
 
 
+def test_the_first_controller_is_the_same_everywhere() -> None:
+    pages = ("README.md", "docs/index.md", "docs/python-controllers.md")
+    classes = [
+        re.search(r"class Mine\(Controller\):.*?(?=\n\n\n|```)", (ROOT / page).read_text(), re.S) for page in pages
+    ]
+    assert len({shown[0].rstrip() for shown in classes if shown}) == 1
+    assert None not in classes
+    template = (ROOT / "python/ackclock/templates/controller.txt").read_text()
+    for line in (
+        "if ack.may_grow:",
+        "slow_start = self.cwnd < self.ssthresh",
+        "+= ack.newly_delivered if slow_start else",
+    ):
+        assert line in template
+        assert all(line in shown[0] for shown in classes if shown)
+
+
 def test_what_the_pages_show_is_what_the_commands_print(installed: Path, place: Path) -> None:
     every = [(page, *output) for page in PAGES for output in outputs(page)]
     assert every

@@ -20,7 +20,7 @@ print(scenario.title)
 # ## Ask for the cause
 #
 # `cut=True` asks for the last reduction before the time; without it, the last change in either
-# direction. The same on the command line: `ackclock why scenarios/dumbbell.toml --at 8s --cut`.
+# direction. The same on the command line: `ackclock why @dumbbell_ns2 --at 8s --cut`.
 
 # %%
 cause = explain(scenario, 8.0, cut=True)
@@ -75,5 +75,4 @@ for at, word, side in ((drop.time_s, "drop ", "right"), (cause.time_s, " reducti
 figure
 
 # %% [markdown]
-# [Tutorials](../../docs/learn.md#cause-of-a-window-change) describes the options of `ackclock
-# why`.
+# [Cause of a window change](../../docs/why.md) describes the options of `ackclock why`.

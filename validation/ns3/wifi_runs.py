@@ -5,7 +5,7 @@ r"""TCP over Wi-Fi beside ns-3: a download, several with an upload, uploads of w
 Build BINARY first, with all libraries of ns-3 (Debian: apt-get install libns3-dev):
 g++ -O1 -w -std=c++17 -o wifi validation/ns3/wifi.cc $(ls /usr/lib/*/libns3-*.so | sed 's/.*lib\(ns3-.*\).so/-l\1/')
 
-Appends to wifi.jsonl what is not there yet, and prints the table of docs/wifi.md, as it does without BINARY.
+Appends to wifi.jsonl what is not there yet, and prints the table of docs/specs/wifi.md, as it does without BINARY.
 tests/test_ns3.py compares some of it.
 """
 
@@ -46,7 +46,7 @@ def theirs(network: str) -> list[dict[str, Any]]:
 
 
 def document(network: str, outside: tuple[int, int] = (0, 0)) -> dict[str, Any]:
-    """The same network as a scenario, with the settings of docs/wifi.md and one queue of the access point.
+    """The same network as a scenario, with the settings of docs/specs/wifi.md and one queue of the access point.
 
     The queues of the access point and of a station are shorter by `outside` packets: ns-3 counts those that it sends
     in its queue.
