@@ -9,6 +9,7 @@ pub(crate) fn cpu_time() -> u64 {
 }
 
 /// Elapsed time since the first call (monotonic clock), ns; zero on a system without this clock, such as a browser.
+#[allow(clippy::disallowed_types, reason = "the clock of the cost of a run")]
 pub(crate) fn wall_time() -> u64 {
     #[cfg(not(target_family = "wasm"))]
     {
