@@ -1,5 +1,5 @@
 # Every target works as the first command in a fresh clone of a machine with Rust, Python 3.11, Node and gcc.
-PYTHON ?= python3.11
+PYTHON ?= $(or $(shell command -v python3.11),python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
 CRATES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -path 'crates/*')
@@ -31,7 +31,7 @@ build: $(VENV)/.built
 # What a build and a run need, pinned with hashes.
 $(VENV)/.installed: requirements.lock
 	@echo "installing the pinned Python packages into $(VENV): about a minute"
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -q --require-hashes -r requirements.lock
 	@touch $@
 

@@ -86,9 +86,6 @@ def test_tcp_flows_run_over_quic(tmp_path: Path, ackclock: Command) -> None:
     assert "transport" not in tcp
     assert flow["throughput_bps"] == pytest.approx(tcp["throughput_bps"], rel=0.05)
     assert set(flow) - set(tcp) == {"transport", "persistent_congestion", "ce_marks", "connection_error"}
-    older = ackclock("run", file, "--over", "quic")
-    assert "reno/quic" in older.stdout
-    assert "advice: --over quic is now --on quic" in older.stderr
     with pytest.raises(ValueError, match='the transport is "quic", not "sctp"'):
         Scenario.load(file).over("sctp")
 

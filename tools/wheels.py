@@ -1,13 +1,15 @@
 """Build wheels for every system, check them and print their sizes: `python tools/wheels.py FOLDER [TARGET...]`.
 
-Zig links them, so that this machine needs no other compiler. The wheel of x86-64 Linux has the core with profile-guided
-optimisation: both builds have the same command, because a profile applies to functions of the same name. The other
-targets cannot run here, so they are without it. Needs rustup, for the targets of the compiler.
+Zig links them, so that this machine needs no other compiler; for Windows, whose library Zig does not link, Debian's
+gcc-mingw-w64-x86-64 does. The wheel of x86-64 Linux has the core with profile-guided optimisation: both builds have the
+same command, because a profile applies to functions of the same name. The other targets cannot run here, so they are
+without it. Needs rustup, for the targets of the compiler.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -31,6 +33,8 @@ class Target:
     """The oldest system, as the tag of a wheel; empty where the target says it."""
     profile: bool = False
     """Whether the core that counts can run here."""
+    linker: str = ""
+    """The program that links, in place of Zig."""
 
 
 TARGETS = {
@@ -40,7 +44,7 @@ TARGETS = {
     "aarch64-unknown-linux-musl": Target("musllinux_1_2"),
     "aarch64-apple-darwin": Target(),
     "x86_64-apple-darwin": Target(),
-    "x86_64-pc-windows-gnu": Target(),
+    "x86_64-pc-windows-gnu": Target(linker="x86_64-w64-mingw32-gcc"),
 }
 
 
@@ -48,7 +52,9 @@ def build(name: str, folder: Path) -> None:
     """Build the wheel of a target. Raises CalledProcessError."""
     target = TARGETS[name]
     command = [str(BIN / "maturin"), "build", "--release", "--locked", "--quiet", "--strip", "--compression-level", "9"]
-    command += ["--zig", "--target", name, "--out", str(folder)]
+    command += ["--target", name, "--out", str(folder)]
+    if not target.linker:
+        command.append("--zig")
     if target.compatibility:
         command += ["--compatibility", target.compatibility]
     environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
@@ -83,6 +89,10 @@ def main(folder: Path, names: list[str]) -> int:
     if unknown:
         print(f"error: {unknown[0]}: the targets are {', '.join(TARGETS)}", file=sys.stderr)
         return 2
+    for name in names or list(TARGETS):
+        if (linker := TARGETS[name].linker) and shutil.which(linker) is None:
+            print(f"error: {name}: there is no {linker}; install it (Debian: gcc-mingw-w64-x86-64)", file=sys.stderr)
+            return 2
     failed = []
     for name in names or list(TARGETS):
         print(f"building the wheel of {name}: two to ten minutes on two cores", flush=True)

@@ -94,7 +94,6 @@ def command(
     print_: Print = NO_CHOICE,
     audit: bool = False,
     fingerprint: bool = False,
-    over: Literal["quic"] | None = None,
     all_: Annotated[bool, Parameter(name="--all")] = False,
     division: Division = ONE_THREAD,
     time_limit: TimeLimit = None,
@@ -128,8 +127,6 @@ def command(
         Check the run: conservation, causality, rates, queues, ACKs, windows. A violation fails the run.
     fingerprint
         Print the hash of every packet event and nothing else: equal runs give equal hashes, in a browser too.
-    over
-        Older name of --on quic.
     all_
         Show every flow and link. Default: the first 40, and the flows of a [[traffic]] table as one row.
     division
@@ -141,7 +138,6 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    on = _substrate(on, over)
     if control is not None:
         check_controls([control])
     if on not in {"tcp", "quic"}:
@@ -156,8 +152,6 @@ def command(
     size = None if files.plot is None else print_.size_of(files.plot)
     scenario = _controlled(Scenario.load(file, set_ or (), allow_code=allow_code), control)
     scenario = _checked(scenario, on, needs_quic=files.qlog is not None)
-    if over is not None:
-        say("ackclock: advice: --over quic is now --on quic", error=True)
     if division.explain_threads:
         recorded = files != NO_FILES or audit or fingerprint
         return _explain_threads(scenario, division.threads, seed, recorded=recorded)
@@ -222,13 +216,6 @@ def _explain_threads(scenario: Scenario, threads: int, seed: int | None, *, reco
         say("the run has few flows: after a trial at its begin it goes on without parts if that is faster")
     say(f"least delay between parts: {quantity(parts['lookahead_s'], 's')}, about {parts['hops']:.0f} packet-hops")
     return 0
-
-
-def _substrate(on: str, over: str | None) -> str:
-    """What carries the flows. Raises BadInput for two different substrates."""
-    if over is not None and on not in {"tcp", over}:
-        raise BadInput(f"--over {over} and --on {on}: choose one")
-    return on if over is None else over
 
 
 def _check_real_time(on: str, files: Files, *, audit: bool, fingerprint: bool, threads: bool) -> None:
