@@ -133,16 +133,19 @@ pub(crate) fn set_timer_slack(nanoseconds: u64) -> Option<u64> {
 /// Makes this thread run before all ordinary ones, if this user may: the lowest real-time priority. Threads and processes
 /// that it creates do not inherit it. Returns whether it did.
 pub(crate) fn enter_real_time() -> bool {
-    let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: the parameters live through the call; zero is the calling thread.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &parameters) == 0 }
+    set_scheduler(libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 1)
 }
 
 /// Makes this thread an ordinary one again.
 pub(crate) fn leave_real_time() {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: as above.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &parameters) };
+    set_scheduler(libc::SCHED_OTHER, 0);
+}
+
+/// Sets the policy and the priority of this thread; returns whether this user may. The function of musl does nothing, and
+/// its `sched_param` has more fields than that of the kernel, which is one number.
+fn set_scheduler(policy: libc::c_int, priority: libc::c_int) -> bool {
+    // SAFETY: the priority lives through the call; zero is the calling thread.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) == 0 }
 }
 
 /// A request about the network device `name`.
