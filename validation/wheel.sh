@@ -29,7 +29,7 @@ for python in "${@:-python3}"; do
         step ackclock check mine.toml @dumbbell @cellular
         step ackclock compare --control mine.py:Mine,cubic --on @cellular,@bufferbloat
         step ackclock view @dumbbell --no-open
-        step ackclock sweep @studies/random_loss --set duration=2s --set 'sweep.seed=[1,2]' --out study
+        step ackclock sweep @studies/random_loss --set duration=8s --set 'sweep.seed=[1,2]' --out study
         step ackclock results study
         step ackclock search @shrew --budget 150 --out search
         step ackclock why first.toml --at 2s

