@@ -161,8 +161,8 @@ def test_one_version(root: Path) -> None:
 
 
 def test_links_between_pages_lead_somewhere(root: Path) -> None:
-    """The build of the site checks links to what it makes: the pictures of the gallery, the page of the commands."""
-    made = re.compile(r"docs/gallery/|docs/reference/commands\.md")
+    """The build of the site checks links to what it makes: pictures of the gallery, lessons, commands, results."""
+    made = re.compile(r"docs/gallery/|docs/lessons/|docs/reference/commands\.md|out/index\.html")
     pages = [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("validation/**/*.md")]
     missing = []
     for page in pages:

@@ -23,8 +23,8 @@ def _schema(of: str) -> str:
     return f'{head[:-1]}, "$defs": {{\n{definitions}\n}}}}\n'
 
 
-def _guide_of_policies() -> str:
-    return with_table(Path("docs/gym.md").read_text(encoding="utf-8"))
+def _page_of_policies() -> str:
+    return with_table(Path("docs/policies.md").read_text(encoding="utf-8"))
 
 
 FILES: dict[str, Callable[[], str]] = {
@@ -38,7 +38,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/controller-interface.md": interface.page,
     "web/src/core/interface.json": interface.page_table,
     "web/src/search/spaces.json": page_table,
-    "docs/gym.md": _guide_of_policies,
+    "docs/policies.md": _page_of_policies,
     "docs/metrics.md": metrics_page.page,
     "docs/models.md": catalog_page.page,
 }

@@ -15,31 +15,47 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 INTRODUCTION = """# Prague and DualPI2 beside Linux
 
-`python validation/l4s/l4s_report.py` writes this page; `validation/l4s/test_l4s.py` holds some of its cells within bounds. The measurements are other people's, on kernels with Prague and DualPI2, so they are an outside witness of both:
+Published measurements of two flows on Linux kernels with Prague and DualPI2, and the same networks in Ackclock. The value that is compared is the ratio of the two goodputs.
 
-- [heistp/l4s-tests](https://github.com/heistp/l4s-tests) (P. Heist and J. Morton; tables of the README at commit e21cd91a, measured in November 2020): two flows in network namespaces, HTB with a queueing discipline, `netem` for the delay. Kernel: [L4STeam/linux](https://github.com/L4STeam/linux) at commit b256daed of August 2020. Each cell is one run. *Scenario 1* has every pair of Prague and CUBIC with equal and different round-trip times, mean of 60 s after two minutes; *scenario 6* has Prague beside CUBIC and Reno behind disciplines that do not know L4S, mean of 40 s.
+![Ratios of goodputs: ours against measured](figures/l4s.svg)
+
+Each point is a pair of flows. Dotted lines are a factor of two.
+
+"""
+
+METHOD = """
+A factor is the larger of two ratios over the smaller one. The last column compares two measured runs of the same pair. Ours are geometric means of five seeds.
+
+In a clone of the repository, `python validation/l4s/l4s_report.py` runs all pairs in two minutes and writes this page; `validation/l4s/test_l4s.py` holds some of the ratios within bounds. The published numbers are in `validation/l4s/published.csv`, ours in `validation/l4s/results.json`.
+
+## Measurements
+
+- [heistp/l4s-tests](https://github.com/heistp/l4s-tests) (P. Heist and J. Morton; tables of the README at commit e21cd91a, measured in November 2020): two flows in network namespaces, HTB with a queueing discipline, `netem` for the delay. The kernel is [L4STeam/linux](https://github.com/L4STeam/linux) at commit b256daed of August 2020. Each cell is one run. *Scenario 1* has every pair of Prague and CUBIC with equal and different round-trip times, mean of 60 s after two minutes. *Scenario 6* has Prague beside CUBIC and Reno behind disciplines without L4S, mean of 40 s.
 - [L4STeam/linux, issue 21](https://github.com/L4STeam/linux/issues/21) (a comment of July 2023): Prague and CUBIC through a router with DualPI2.
 
-What is compared is the ratio of the two goodputs, and *factor* is the larger of two ratios over the smaller. Ours are geometric means of five seeds. The numbers as published are in `validation/l4s/published.csv`, ours in `results.json`.
+## Their networks in Ackclock
 
-How their networks are expressed here:
-
-- Prague of August 2020 does not reduce its dependence on the round-trip time (its module has `prague_rtt_scaling` 0, and `prague_ecn_fallback` 0): `virtual_rtt = "1ms"`, the least value. Issue 21 has the default.
-- Every discipline has the options of their `tc` commands with the defaults of `tc`. PIE measures the departure rate, as in Linux before 5.6. CUBIC sends ECT(0) except where the table says "noecn".
-- The step of that DualPI2 marks a packet only if more than one other packet waited when it arrived. RFC 9332 and Ackclock mark it if another one waits when it leaves. At 50 Mb/s this makes no difference. At 10 Mb/s, where a packet takes 1.2 ms, it is a step of 2.4 ms, which these cells have; the last column has a step of 1 ms.
-- A packet is 1500 bytes at the bottleneck, 1514 there. Flows start within one second.
+- Prague of August 2020 does not reduce its dependence on the round-trip time (its module has `prague_rtt_scaling` 0 and `prague_ecn_fallback` 0): `virtual_rtt = "1ms"`, the least value. Issue 21 has the default.
+- Every discipline has the options of the published `tc` commands and the defaults of `tc`. PIE measures the departure rate, as in Linux before 5.6. CUBIC sends ECT(0) except in rows with "noecn".
+- The step of the measured DualPI2 marks a packet only if more than one other packet waited when it arrived. RFC 9332 and Ackclock mark a packet if another one waits when it leaves. At 50 Mb/s this makes no difference. At 10 Mb/s, where a packet takes 1.2 ms, it is a step of 2.4 ms, which the rows of 10 Mb/s have; the last column of that table has a step of 1 ms.
+- A packet is 1500 bytes at our bottleneck and 1514 at theirs. Flows start within one second.
 """
 
-REMARKS = """## What does not agree
+REMARKS = """## Differences
 
-- **Two Prague flows with different round-trip times** behind DualPI2: the longer path gets less here, by a factor of 1.6 to 2.1 at 50 Mb/s. Only the step marks, and on a link without noise it marks all packets of a period or none, for both flows at once: the ratio lies between that of the round-trip times, which marks at random would give, and its square. A jitter of up to 1 ms on the way to the bottleneck brings ours within a factor of 1.25 of the measurement; bursts of 2^-12 s, as that module sends them, bring two of the three pairs nearer:
+- **Two Prague flows with different round-trip times** behind DualPI2: the longer path gets less here, by a factor of 1.6 to 2.1 at 50 Mb/s. Only the step marks. On a link without noise it marks all packets of a period or none, for both flows at once, so the ratio lies between the ratio of the round-trip times, which random marks would give, and its square. A jitter of up to 1 ms before the bottleneck brings ours within a factor of 1.25 of the measurement. Bursts of 2^-12 s, as the module sends them, bring two of the three pairs nearer:
 
 {noise}
-- **Reno beside Prague** behind a classic discipline: {reno}
-- **CUBIC beside Prague** behind a classic discipline: {cubic} The windows of the controllers give one ratio for all disciplines, because each marks both flows with one probability; so it is here. The measured ratios of the disciplines differ by a fifth.
-- **CUBIC with 160 ms behind FQ-CoDel** takes three quarters of its share here and nine tenths there; the other flow takes the rest. CoDel's interval of 100 ms is shorter than the round-trip time. Without ECN ours is nearer (0.63 and 0.83 at 50 and 10 Mb/s for 0.84 and 0.81 measured). The cause is not known.
-- **Prague beside CUBIC behind drop-tail**: with queues of 240 ms few losses decide. Their own two runs of a pair differ by up to a factor of 2.4, ours by up to 3.2 between seeds. One cell of the source (1000 packets, CUBIC 20 ms and Prague 10 ms) has the figures of another cell; it is left out of summary and figure.
+- **Reno beside Prague** behind a discipline without L4S: {reno}
+- **CUBIC beside Prague** behind a discipline without L4S: {cubic} The windows of the controllers give one ratio for all disciplines, because each discipline marks both flows with one probability, and ours has one ratio. The measured ratios of the disciplines differ by a fifth.
+- **CUBIC with 160 ms behind FQ-CoDel** takes three quarters of its share here and nine tenths in the measurement; the other flow takes the rest. CoDel's interval of 100 ms is shorter than the round-trip time. Without ECN ours is nearer (0.63 and 0.83 at 50 and 10 Mb/s; measured: 0.84 and 0.81). The cause is not known.
+- **Prague beside CUBIC behind drop-tail**: with queues of 240 ms a few losses decide. The two measured runs of a pair differ by up to a factor of 2.4, ours by up to 3.2 between seeds. One cell of the source (1000 packets, CUBIC 20 ms and Prague 10 ms) has the values of another cell; the summary and the figure do not count it.
 """
+
+
+def closed(summary: str, table: str) -> str:
+    """A table that the page shows after a click."""
+    return f"<details markdown><summary>{summary}</summary>\n\n{table}\n</details>\n"
 
 
 def header(step: bool = False) -> str:
@@ -86,7 +102,7 @@ def repeated(pair: Pair) -> bool:
 
 def summary(groups: list[Group]) -> str:
     """How far the ratios are from those measured, by table."""
-    text = "## Summary\n\n| table | pairs | median factor | largest factor | of their own two runs, largest |\n"
+    text = "| table | pairs | median factor | largest factor | largest factor of two measured runs |\n"
     text += "|---|---|---|---|---|\n"
     for title in dict.fromkeys(group.title for group in groups):
         same = [group for group in groups if group.title == title]
@@ -160,7 +176,8 @@ def cubic(groups: list[Group]) -> str:
     """CUBIC beside Prague."""
     measured, ours = beside_prague(groups, "cubic")
     return (
-        f"{min(ours):.1f} to {max(ours):.1f} Mb/s here, {min(measured):.1f} to {max(measured):.1f} there, of 48 Mb/s."
+        f"{min(ours):.1f} to {max(ours):.1f} Mb/s here, {min(measured):.1f} to {max(measured):.1f} in the measurement, "
+        "of 48 Mb/s."
     )
 
 
@@ -170,10 +187,10 @@ def reno(groups: list[Group]) -> str:
     live = ", ".join(f"{row['reno_mbps']:.1f} behind {row['queue']}" for row in stored)
     measured, ours = beside_prague(groups, "reno")
     return (
-        f"{min(measured):.1f} to {max(measured):.1f} Mb/s there, {min(ours):.1f} to {max(ours):.1f} here. The Reno of "
-        f"a live kernel (Linux 6.18, `ackclock run --on linux:reno`) beside our Prague in our networks gets {live} "
-        "Mb/s, more than ours. What made Reno slower than CUBIC there is not known; the authors remark that it falls "
-        "to the least window."
+        f"{min(measured):.1f} to {max(measured):.1f} Mb/s in the measurement, {min(ours):.1f} to {max(ours):.1f} here. "
+        "The Reno of a live kernel (Linux 6.18, `ackclock run --on linux:reno`) beside our Prague in our networks gets "
+        f"{live} Mb/s, more than ours. The cause of the slow Reno in the measurement is not known; the authors remark "
+        "that it falls to the least window."
     )
 
 
@@ -190,21 +207,21 @@ def main() -> None:
     issue = Group("issue 21", "issue21", "dualpi2", 100)
     groups = [*dual, *classic, *fair, *tail]
     draw(groups)
-    text = INTRODUCTION + "\n" + summary(groups)
-    text += "\n![Ratios of goodputs: ours against measured](figures/l4s.svg)\n\nDotted lines are a factor of two.\n"
+    text = INTRODUCTION + summary(groups) + METHOD
     text += "\n" + REMARKS.format(noise=noise(), reno=reno(classic), cubic=cubic(classic))
-    text += "\n## DualPI2\n\n50 Mb/s:\n\n" + dual[0].table() + "\n10 Mb/s:\n\n" + dual[1].table(step=True)
-    text += "\nIssue 21, 100 Mb/s. It states 30 ms of delay and one-way delays of 30.7 ms for Prague, 33 to 35 ms for CUBIC.\n\n"
-    text += issue.table()
-    text += "\n## Classic disciplines: Prague beside CUBIC and Reno\n\n50 Mb/s and 20 ms, all flows in one queue.\n"
+    text += "\n## DualPI2\n\n" + closed("DualPI2, 50 Mb/s", dual[0].table()) + "\n"
+    text += closed("DualPI2, 10 Mb/s", dual[1].table(step=True))
+    text += "\nIssue 21 has 100 Mb/s. It states 30 ms of delay and one-way delays of 30.7 ms for Prague, 33 to 35 ms for CUBIC.\n\n"
+    text += closed("DualPI2, 100 Mb/s", issue.table())
+    text += "\n## Prague beside CUBIC and Reno without L4S\n\n50 Mb/s and 20 ms, all flows in one queue.\n"
     for group in classic:
-        text += f"\n`{group.queue}`:\n\n" + group.table()
+        text += "\n" + closed(f"<code>{group.queue}</code>", group.table())
     text += "\n## FQ-CoDel\n\nEach flow has a queue of its own.\n"
     for group in fair:
-        text += f"\n{group.rate_mbps} Mb/s:\n\n" + group.table()
+        text += "\n" + closed(f"FQ-CoDel, {group.rate_mbps} Mb/s", group.table())
     text += "\n## Drop-tail\n"
     for group in tail:
-        text += f"\n{group.rate_mbps} Mb/s, {group.queue[6:-1]} packets:\n\n" + group.table()
+        text += "\n" + closed(f"Drop-tail, {group.rate_mbps} Mb/s, {group.queue[6:-1]} packets", group.table())
     (DOCS / "validation-l4s.md").write_text(text)
     results = [
         {

@@ -20,19 +20,38 @@ from agreement import (
     exchanges,
     receivers,
 )
-from bbr_codel import section
+from bbr_codel import closed, section
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation-linux.md"
 
 INTRODUCTION = """# Agreement with Linux 6.18
 
-A real sender of Linux 6.18.44 was recorded event by event: the receiver and the network were a program that owned the sender's TUN device, so that every ACK was processed at a known time and the state after it could be read (validation/linux/README.md). `ackclock replay` plays the same exchanges against the sender of this simulator, profile `linux`. The tests run these comparisons without root; `make live` records the scripts again on a machine with root and compares.
+The TCP sender and receiver of the profile `linux` beside recordings of Linux 6.18.44: which transmissions, counters, ACKs and loss events are equal, and the cause of each difference.
+
+"""
+
+METHOD = """
+The recordings are in a clone of the repository. This command plays the random networks against our sender, and its last line is `496 of 496 equal`:
+
+```sh
+ackclock replay validation/linux/vectors.jsonl.gz --against validation/linux/vectors.jsonl.gz
+```
+
+## Method
+
+A program owned the TUN device of a real sender and was its network and receiver. The kernel processed every ACK at a known time, and the state after it was read ([details](../validation/linux/README.md)). [`ackclock replay`](replay.md) plays the same exchanges against our sender. The tests run these comparisons without root; `make live` records the scripts again on a machine with root and compares.
 
 - **Random networks**: one window of ten segments with losses, lost retransmissions and swapped arrivals. Every transmission and every counter after each ACK must be equal.
-- **Scripts**: writes and ACKs at given times, one behaviour each. **Flows**: short random transfers, open loop. Timers of the kernel expire late by up to 12 %; the replay holds our timers until then. Only recordings that the kernel itself repeats exactly are counted.
+- **Scripts**: writes and ACKs at given times, one behaviour each.
+- **Flows**: short random transfers, open loop.
 - **Receiver**: segments that arrive at given times, and the ACKs of the kernel.
 - **Closed loop**: link, receiver and sender are simulated for 12 to 60 s; totals and loss events are compared. A loss event is a transition to the states CWR, Recovery or Loss, with the window before and the threshold after it.
+
+Timers of the kernel expire late by up to 12 %; in scripts and flows the replay holds our timers until then. Only recordings that the kernel itself repeats exactly are counted.
 """
+
+CASES = "| case | exact on the kernel | goodput MB | retransmitted | timeouts | loss events | windows |\n|---|---|---|---|---|---|---|\n"
+DIFFERENCES = "| recording | first difference | cause |\n|---|---|---|\n"
 
 
 def line_summary(name: str, lines: list[Exchange]) -> str:
@@ -71,7 +90,8 @@ def row(case: Case) -> str:
 RECEIVER = """
 ## Receiver
 
-The kernel as receiver: a program that owned the TUN device was the sender, and wrote down every ACK. Equal means that every ACK leaves at the same event, or by a timer between the same events, with the same number, SACK and DSACK blocks, ECN echo and timestamp echo. The times of timers may differ as those of the sender do. The window that ACKs advertise is in the recordings and is not compared: ours advertises none.
+The kernel is the receiver: a program that owned its TUN device was the sender and recorded every ACK. Equal means that every ACK leaves at the same event, or by a timer between the same events, with the same number, SACK and DSACK blocks, ECN echo and timestamp echo. The times of timers may differ. The window of the ACKs is recorded and is not compared, because ours advertises none.
+
 """
 
 
@@ -87,34 +107,51 @@ def receiver_summary(lines: list[Exchange]) -> str:
 
 def receiver_section(lines: list[Exchange]) -> str:
     """The part of the page about the receiver."""
-    text = f"{RECEIVER}\n{receiver_summary(lines)}\n\n| category | scripts | exact on the kernel | equal |\n|---|---|---|---|\n"
+    text = "| category | scripts | exact on the kernel | equal |\n|---|---|---|---|\n"
     for category in dict.fromkeys(line.category for line in lines):
         members = [line for line in lines if line.category == category]
         exact = [line for line in members if line.exact]
         text += f"| {category} | {len(members)} | {len(exact)} | {sum(line.first is None for line in exact)} |\n"
-    text += "\n"
-    for line in lines:
-        if line.exact and line.first:
-            text += f"- **{line.name}**: {line.first.place}. Cause: {RECEIVER_CAUSES.get(line.name, 'not found')}.\n"
+    different = [
+        (line.name, line.first.place, RECEIVER_CAUSES.get(line.name, "not found"))
+        for line in lines
+        if line.exact and line.first
+    ]
+    table = closed("Scripts of the receiver by category", text)
+    return RECEIVER + table + "\n" + closed("Differences of the receiver and their causes", differences(different))
+
+
+def differences(rows: list[tuple[str, str, str]]) -> str:
+    """The table of recordings, their first differences and the causes; a cause that comes again names the first."""
+    text = DIFFERENCES
+    first: dict[str, str] = {}
+    for name, difference, cause in rows:
+        again = first.setdefault(cause, name)
+        text += f"| {name} | {difference} | {cause if again == name else f'as {again}'} |\n"
     return text
+
+
+def cause(name: str) -> str:
+    """The cause of a difference of the sender, with the text of a recording that it refers to."""
+    text = CAUSES.get(name, "not found")
+    return CAUSES.get(text.removeprefix("as "), text)
 
 
 def exceptions(lines: list[Exchange], found: list[Case]) -> str:
-    """The list of all differences with their causes."""
-    text = ""
-    for line in lines:
-        if line.exact and line.first:
-            text += f"- **{line.name}**: {line.first}. Cause: {CAUSES.get(line.name, 'not found')}.\n"
+    """The table of all differences of the sender with their causes."""
+    rows = [(line.name, str(line.first), cause(line.name)) for line in lines if line.exact and line.first]
     for case in found:
         if not (case.exactly if case.name.startswith("reno") else case.agrees):
-            text += f"- **{case.name}**: cause: {CAUSES.get(case.name, 'not found')}.\n"
-    return text
+            rows.append((case.name, "", cause(case.name)))
+    return differences(rows)
 
 
 GAINS = """
-Parts of the time at each pacing gain, in percent, kernel / mean of 30 seeds. The kernel's gain was read after the first ACK of data and every eighth one after it; ours is read in the same way. The difference is the largest one over the gains; the column after it counts the seeds within 5 points.
+The parts of the time at each pacing gain are compared with 30 seeds of ours. The kernel's gain was read after the first ACK of data and every eighth one after it, and ours is read in the same way. The difference of a seed is the largest one over the gains.
 
-| case | 0.34 | 0.75 | 1.00 | 1.25 | 2.89 | difference of the median seed, points | seeds within 5 |
+"""
+
+GAINS_TABLE = """| case | 0.34 | 0.75 | 1.00 | 1.25 | 2.89 | difference of the median seed, points | seeds within 5 |
 |---|---|---|---|---|---|---|---|
 """
 
@@ -125,14 +162,15 @@ In ten cases Startup ends at the same recorded ACK as in the kernel. In bbr-loss
 
 def gains(found: list[Gains]) -> str:
     """The table of pacing gains with the causes of differences."""
-    text = GAINS
+    table = GAINS_TABLE
     for case in found:
         columns = []
         for gain in ("0.34", "0.75", "1.00", "1.25", "2.89"):
             ours = sum(seed.get(gain, 0) for seed in case.seeds) / len(case.seeds)
             columns.append(f"{100 * case.kernel.get(gain, 0):.1f} / {100 * ours:.1f}")
         within = sum(difference <= 5 for difference in case.differences)
-        text += f"| {case.name} | {' | '.join(columns)} | {median(case.differences):.1f} | {within} of 30 |\n"
+        table += f"| {case.name} | {' | '.join(columns)} | {median(case.differences):.1f} | {within} of 30 |\n"
+    text = GAINS + closed("Parts of the time at each pacing gain, percent, kernel / mean of 30 seeds", table)
     text += f"\n{sum(case.agree for case in found)} of {len(found)} cases are within 5 points in the median seed.\n"
     for case in found:
         if not case.agree:
@@ -144,28 +182,26 @@ def main() -> int:
     """Compare everything and write the page."""
     sets = {name: list(exchanges(name)) for name in ("vectors", "scripts", "flows")}
     found = list(cases())
+    received = list(receivers())
     names = {"vectors": "random networks", "scripts": "scripts", "flows": "flows"}
-    text = (
-        INTRODUCTION + "\n| recordings | exact on the kernel | equal in all | equal in segments |\n|---|---|---|---|\n"
-    )
+    text = INTRODUCTION + "| recordings | exact on the kernel | equal in all | equal in segments |\n|---|---|---|---|\n"
     text += "".join(line_summary(names[name], lines) for name, lines in sets.items())
-    text += f"\n{summary(found)}\n\n## Scripts by category\n\n| category | scripts | equal |\n|---|---|---|\n"
+    text += f"\n{summary(found)}\n\n{receiver_summary(received)}\n{METHOD}\n## Sender\n\n"
     scripts = [line for line in sets["scripts"] if line.exact]
     equal = Counter(line.category for line in scripts if line.first is None)
+    table = "| category | scripts | equal |\n|---|---|---|\n"
     for category, count in sorted(Counter(line.category for line in scripts).items()):
-        text += f"| {category} | {count} | {equal[category]} |\n"
-    text += "\n## Closed loop, kernel / ours\n\nThe goodput is that of the nearest of three repeats of the kernel.\n\n"
-    text += "| case | exact on the kernel | goodput MB | retransmitted | timeouts | loss events | windows |\n"
-    text += "|---|---|---|---|---|---|---|\n" + "".join(map(row, found))
+        table += f"| {category} | {count} | {equal[category]} |\n"
+    text += closed("Scripts by category", table) + "\n"
+    text += "In the closed loop the goodput is that of the nearest of three repeats of the kernel.\n\n"
+    text += closed("Closed loop with Reno and CUBIC, kernel / ours", CASES + "".join(map(row, found))) + "\n"
+    every = [line for lines in sets.values() for line in lines]
+    text += closed("Differences of the sender and their causes", exceptions(every, found))
     bbr = list(cases(("bbr",)))
-    text += f"\n## BBR version 1, kernel / ours\n\n{sum(map(bbr_agrees, bbr))} of {len(bbr)} cases are within 2 % of "
+    text += f"\n## BBR version 1\n\n{sum(map(bbr_agrees, bbr))} of {len(bbr)} cases are within 2 % of "
     text += "goodput and 20 % of retransmissions. The kernel draws the phases of its cycle at random.\n\n"
-    text += "| case | exact on the kernel | goodput MB | retransmitted | timeouts | loss events | windows |\n"
-    text += "|---|---|---|---|---|---|---|\n" + "".join(map(row, bbr))
-    text += gains(list(bbr_gains()))
-    text += "\n" + section()
-    text += receiver_section(list(receivers()))
-    text += "\n## Exceptions of the sender\n\n" + exceptions([line for lines in sets.values() for line in lines], found)
+    text += closed("Closed loop with BBR version 1, kernel / ours", CASES + "".join(map(row, bbr)))
+    text += gains(list(bbr_gains())) + "\n" + section() + receiver_section(received)
     PAGE.write_text(text)
     print(summary(found))
     return 0

@@ -17,36 +17,21 @@ PAGE = Path(__file__).parents[2] / "docs" / "validation-modules.md"
 
 INTRODUCTION = """# Linux's congestion control modules
 
-Each congestion control module of Linux {kernel} is compiled as it is, from the Debian package linux-source-6.12, against a header of our own that declares the names of the kernel (`validation/linux_modules`). It then drives the sender of this simulator, profile `linux`, through the same interface as a controller in Python; the calls within an ACK are in the order of the kernel's `tcp_ack()`. Of each run the window trace, the totals and a hash of the rows of each second are recorded as numbers. The tests compare our controllers with these numbers, without sources of the kernel; `python validation/linux_modules/record_modules.py` records again.
+The congestion controllers of Ackclock beside the modules of Linux {kernel}. {equal} of {modules} modules and ours have equal windows, row by row, in all networks. This command runs H-TCP as in Linux, in an empty folder:
 
-A run is *equal* if every row of the window trace has the same time and the same window. The distance is the mean difference of both windows every 50 ms, as a part of the mean window of the module. "Before" is the comparison with which this work began; the variants of Linux for `hstcp`, `hybla`, `nv` and `dctcp` did not exist then.
+```sh
+ackclock run @bufferbloat --set 'tcp.congestion_control={{ kind = "htcp", variant = "linux" }}'
+```
+
+Each module of the Debian package linux-source-6.12 is compiled without a change, against a header that declares the names of the kernel (`validation/linux_modules`). It drives the sender of this simulator, profile `linux`, through the interface of a controller in Python; the calls within an ACK have the order of the kernel's `tcp_ack()`. The window trace, the totals and a hash of the rows of each second are recorded as numbers. The tests compare our controllers with these numbers, without sources of the kernel. `python validation/linux_modules/record_modules.py` records again.
+
+A run is *equal* if every row of the window trace has the same time and the same window. The distance is the mean difference of both windows every 50 ms, as a part of the mean window of the module.
 """
 
-BEFORE = {
-    "reno": (17, 17, 0.0, 0.0),
-    "cubic": (16, 17, 0.0, 0.0),
-    "bic": (0, 17, 64.3, 55.9),
-    "westwood": (0, 17, 3.3, 8.6),
-    "veno": (0, 17, 2.5, 10.8),
-    "vegas": (13, 17, 0.5, 0.7),
-    "hybla": (0, 17, 43.9, 86.5),
-    "highspeed": (0, 17, 32.6, 29.0),
-    "htcp": (0, 17, 15.9, 16.0),
-    "illinois": (0, 17, -7.3, 9.6),
-    "scalable": (0, 17, -2.8, 13.9),
-    "yeah": (10, 17, 2.1, 0.9),
-    "cdg": (0, 17, -74.2, 37.8),
-    "nv": (0, 17, 87.4, 11.5),
-    "lp": (0, 17, -99.8, 85.4),
-    "dctcp": (0, 17, -47.7, 13.2),
-    "bbr": (0, 17, -0.6, 4.5),
-}
-"""Runs that were equal, all runs, the largest difference of the goodput and the mean distance (%), before."""
-
 CAUSES = {
-    "bbr": "Rates are real numbers here and whole bytes in the kernel, so the windows differ by parts of a microsecond from the fourth ACK on. Our quantum does not grow below 4 ms of round-trip time, so the queue at 10 ms is longer. Where the window decides which packets are lost (a small buffer, losses of 1 %, ACK compression) the runs part. Goodput agrees within 0.6 %.",
-    "cdg": "The decisions are random, and the module ends slow start by a HyStart of its own (`hystart_detect`). Where a draw decides about the end of slow start, goodputs differ by any amount. No witness.",
-    "lp": "The module is no witness: it estimates the rate of the receiver's clock in integers and divides 1,000 by it; above 1,000 the delay wraps at 2^32, which depends on an offset that a kernel draws at random. Ours does what the paper says.",
+    "bbr": "Rates are real numbers here and whole bytes in the kernel, so the windows differ by parts of a microsecond from the fourth ACK on. Our quantum does not grow below 4 ms of round-trip time, so the queue at 10 ms is longer. If the window decides which packets are lost (a small buffer, losses of 1 %, ACK compression) the runs diverge. Goodput agrees within 0.6 %.",
+    "cdg": "The decisions are random, and the module ends slow start by a HyStart of its own (`hystart_detect`). If a draw decides the end of slow start, goodputs differ by any amount, so a comparison says nothing.",
+    "lp": "A comparison says nothing: the module estimates the rate of the receiver's clock in integers and divides 1,000 by it; above 1,000 the delay wraps at 2^32, which depends on an offset that a kernel draws at random. Ours follows the paper.",
 }
 """Why a module and ours differ."""
 
@@ -74,12 +59,11 @@ class Summary:
 
     def row(self) -> str:
         """A row of the table."""
-        equal, runs, goodput, distance = BEFORE[self.name]
         sums = [
             sum(run.retransmitted for run in side) for side in zip(*((p.linux, p.ours) for p in self.runs), strict=True)
         ]
         return (
-            f"| {self.name} | `{OURS[self.name]}` | {equal} of {runs}; {goodput:+.1f} %; {distance:.1f} % | "
+            f"| {self.name} | `{OURS[self.name]}` | "
             f"**{self.equal} of {len(self.runs)}** | {self.largest(lambda p: p.goodput):+.1%} | "
             f"{self.largest(lambda p: p.rtt):+.1%} | {self.distance:.2%} | {sums[0]} / {sums[1]} |\n"
         )
@@ -96,30 +80,35 @@ def summaries(names: tuple[str, ...] = tuple(OURS)) -> list[tuple[Summary, Summa
     return both
 
 
+def closed(summary: str, table: str) -> str:
+    """A table that the page shows after a click."""
+    return f"<details markdown><summary>{summary}</summary>\n\n{table}\n</details>\n"
+
+
 def page() -> str:
     """The page."""
     both = summaries()
-    text = INTRODUCTION.format(kernel=recorded()["kernel"])
-    text += (
-        f"\n## TCP\n\nThirteen networks of {DURATION_S} s, one of them with four seeds, one with two.\n\n"
-        "| module | ours | before: equal; goodput; distance | equal | goodput, largest difference | mean round-trip time, largest difference | distance, mean | retransmitted, module / ours |\n"
-        "|---|---|---|---|---|---|---|---|\n"
-    )
-    text += "".join(tcp.row() for tcp, _ in both)
-    text += "\nWhere they differ:\n\n" + "".join(f"- **{name}**: {CAUSES[name]}\n" for name in OURS if name in CAUSES)
+    equal = sum(tcp.equal == len(tcp.runs) for tcp, _ in both)
+    text = INTRODUCTION.format(kernel=recorded()["kernel"], equal=equal, modules=len(both))
+    text += f"\n## TCP\n\nThirteen networks of {DURATION_S} s, one of them with four seeds, one with two.\n\n"
+    table = "| module | ours | equal | goodput, largest difference | mean round-trip time, largest difference | distance, mean | retransmitted, module / ours |\n"
+    table += "|---|---|---|---|---|---|---|\n" + "".join(tcp.row() for tcp, _ in both)
+    text += closed("Every module over TCP", table)
+    text += "\nDifferences:\n\n" + "".join(f"- **{name}**: {CAUSES[name]}\n" for name in OURS if name in CAUSES)
     rest = [tcp for tcp, _ in both if tcp.equal < len(tcp.runs) and tcp.name not in CAUSES]
     for tcp in rest:
         unequal = ", ".join(
             f"{p.network} (seed {p.seed}, from {p.equal_until} s)" for p in tcp.runs if p.equal_until is not None
         )
         text += f"- **{tcp.name}**: {unequal}; goodput within {abs(tcp.largest(lambda p: p.goodput)):.2%}.\n"
-    text += "\nBBR version 3 (google/bbr, branch v3) and Prague (L4STeam) are not in the package: their repositories are whole kernels of 2 GB, and the script fetches nothing but the package. Beside them stand ngtcp2's BBR ([validation-queues.md](validation-queues.md)) and the published measurements of the L4STeam kernel ([validation-l4s.md](validation-l4s.md)).\n"
+    text += "\nThe package has neither BBR version 3 (google/bbr, branch v3) nor Prague (L4STeam). They are compared with ngtcp2's BBR ([queues, BBR and L4S](validation-queues.md)) and with published measurements of the L4STeam kernel ([Prague and DualPI2](validation-l4s.md)).\n"
     text += "\n## QUIC\n\nThe same modules on the QUIC of this project, in five of the networks.\n\n"
-    text += "| module | equal | goodput, largest difference | distance, mean |\n|---|---|---|---|\n"
+    table = "| module | equal | goodput, largest difference | distance, mean |\n|---|---|---|---|\n"
     for _, quic in both:
         if quic:
             goodput = quic.largest(lambda p: p.goodput)
-            text += f"| {quic.name} | {quic.equal} of {len(quic.runs)} | {goodput:+.1%} | {quic.distance:.2%} |\n"
+            table += f"| {quic.name} | {quic.equal} of {len(quic.runs)} | {goodput:+.1%} | {quic.distance:.2%} |\n"
+    text += closed("Every module over QUIC", table)
     text += "\n## Networks\n\n" + ", ".join(name for name in NETWORKS if not name.startswith(QUIC)) + ".\n\n"
     text += "`rate steps`: 20 Mb/s, 200 kb/s from 14 to 17 s, 40 Mb/s from 28 s. `outages`: 0.1, 2 and 1 s. `ECN`: CoDel marks. `application limited`: 300 kB every 250 ms. `ACK compression`: ACKs return every 5 ms. With DCTCP each network marks at a threshold of 2 ms.\n"
     return text

@@ -1,7 +1,7 @@
 //! Hybla. Caini and Firrincieli, Int. J. Satell. Commun. Network. 22 (2004): a flow with a long round-trip time grows
 //! its rate as fast as a flow with 25 ms.
 //!
-//! Formulas, interpretations and test vectors: docs/hybla.md. Variants: `paper`; `linux` has rho in eighths, a first window of
+//! Formulas, interpretations and test vectors: docs/specs/controllers-2.md. Variants: `paper`; `linux` has rho in eighths, a first window of
 //! rho segments, growth for each ACK, and is Reno outside the state Open (linux/hybla.rs); `profile`: `linux` in the profile
 //! linux and over QUIC, otherwise `paper`. Status: checked (`linux`, equal to the module of Linux).
 

@@ -51,8 +51,8 @@ def command(
     scenario = (texts / "scenario.toml").read_text(encoding="utf-8")
     if python:
         write_text(code, (texts / "controller.txt").read_text(encoding="utf-8"))
-        own = f'tcp   = {{ congestion_control = {{ python = "{code.name}:Mine" }} }}'
-        scenario = scenario.replace(BUILT_IN, f"{own}  # and parameters: gain = 2")
+        control = f'tcp   = {{ congestion_control = {{ python = "{code.name}:Mine" }} }}'
+        scenario = scenario.replace(BUILT_IN, f"{control}  # and parameters: gain = 2")
     write_text(path, scenario)
     for target in targets[::-1]:
         say(f"written: {target}")

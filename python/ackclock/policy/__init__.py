@@ -1,4 +1,4 @@
-"""Policies: what they observe and do (`Convention`), and their files. docs/gym.md."""
+"""Policies: what they observe and do (`Convention`), and their files. docs/policies.md."""
 
 from ackclock.policy.conventions import AURORA, CONVENTIONS, MVFST, ORCA, REWARDS, Columns, Convention
 from ackclock.policy.files import Gru, Layer, Normalisation, described, evaluate, write_policy
