@@ -21,6 +21,7 @@ from ackclock.files import BadInput
 from ackclock.study import Run, Store, Study, Until, results, sweep
 from ackclock.study.executors import Local
 from ackclock.study.store import FILE
+from ackclock.table_files import write_frame
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -445,3 +446,10 @@ def test_seeds_that_decide_nothing_are_said(tmp_path: Path) -> None:
         expected = (1, None) if deterministic else (5, 5)
         goodput = rows[0]["means"]["f.goodput_bps"]
         assert (goodput.n, goodput.low and goodput.n) == expected
+
+
+def test_csv_has_lists_and_structures_as_json(tmp_path: Path) -> None:
+    """The outcome of a Wi-Fi link has rows of access categories."""
+    path = tmp_path / "x.csv"
+    write_frame(pl.DataFrame({"n": [1, 2], "wifi": [{"rows": [1, 2]}, None]}), path)
+    assert path.read_text(encoding="utf-8").splitlines() == ["n,wifi", '1,"{""rows"": [1, 2]}"', "2,"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,11 +44,14 @@ def write_frame(frame: pl.DataFrame, path: Path, metadata: Mapping[str, str] | N
 
 
 def _as_text(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with its texts and heads as `cell` has them."""
+    """The table with its texts and heads as `cell` has them, and with lists and structures as JSON."""
     import polars as pl
 
-    changed = []
+    changed: list[pl.Expr | pl.Series] = []
     for name, kind in frame.schema.items():
+        if kind.is_nested():
+            values = [None if value is None else json.dumps(value) for value in frame[name].to_list()]
+            changed.append(pl.Series(name, values, dtype=pl.String))
         if kind in {pl.String, pl.Categorical, pl.Enum}:
             texts = pl.col(name).cast(pl.String)
             formula = texts.str.contains(r"^[=+\-@\t\r]")
