@@ -3,7 +3,7 @@
     python validation/search/defects.py build       a copy of the project with the defective controllers, 5 minutes
     python validation/search/defects.py run         find them in three ways at equal CPU time, 15 minutes on two cores
 
-Everything is written to out/search-defects. docs/search.md has the results and describes the three ways.
+Everything is written to out/search-defects. docs/search.md has the results, methods.py the three ways.
 """
 
 from __future__ import annotations

@@ -2,6 +2,14 @@
 
     python validation/search/methods.py DEFECT ORIGINAL
 
+- search: the explorer of `ackclock search` on the space defects.toml, with the objective
+  `regret(utilisation, ORIGINAL) >= 0.2`;
+- random: the same space and objective, networks drawn at random;
+- traces: a form of CC-Fuzz (HotNets 2022): 50 to 1,000 single packets of cross traffic at free times on one link of
+  20 Mb/s and 40 ms, a genetic search, absolute utilisation.
+
+Each has the CPU time that 500 networks take the search.
+
 Prints a JSON object: for each way the evaluations until the first network in which the defect costs a fifth of the
 utilisation, and a half, compared with the original controller and for three seeds; and the largest loss.
 """
