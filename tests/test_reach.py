@@ -245,18 +245,18 @@ def test_without_privileges(scenario: Callable[..., Path]) -> None:
 
 def test_what_cannot_be_run_says_why(scenario: Callable[..., Path], ackclock: Command) -> None:
     path = scenario()
-    done = ackclock("kernel", path, "--control", "linux:nonsense")
+    done = ackclock("run", path, "--on", "linux:nonsense")
     assert done.returncode == 3
     assert "nonsense" in done.stderr or "network namespaces" in done.stderr
     if not _core.KERNEL_BRIDGE:
-        done = ackclock("kernel", path, "--control", "reno")
+        done = ackclock("run", path, "--on", "kernel", "--control", "reno")
         assert (done.returncode, "make kernel" in done.stderr) == (3, True)
     for arguments, text in {
-        ("kernel", path, "--control", "linux:"): "there is no such substrate",
-        ("kernel", path, "--trace", "x.txt"): "must end in .parquet or .csv",
+        ("run", path, "--on", "linux:"): "there is no such substrate",
+        ("run", path, "--on", "linux", "--trace", "x.txt"): "must end in .parquet or .csv",
         ("emulate", path, "--for", "0s", "--", "true"): "--for",
         ("emulate", path, "--set", "flow.f.tcp.mss=40", "--set", "flow.f.tcp.header=40", "--", "true"): "128",
-        ("live", path, "--set", "flow.f.tcp.congestion_control=xcp"): "xcp",
+        ("run", path, "--on", "udp", "--set", "flow.f.tcp.congestion_control=xcp"): "xcp",
     }.items():
         done = ackclock(*arguments)
         assert done.returncode == 2, arguments
@@ -283,7 +283,7 @@ def test_the_commands_write_traces(scenario: Callable[..., Path], tmp_path: Path
     import polars as pl
 
     path = scenario(1)
-    done = ackclock("live", path, "--trace", tmp_path / "t.parquet", "--json")
+    done = ackclock("run", path, "--on", "udp", "--trace", tmp_path / "t.parquet", "--json")
     assert done.returncode in {0, 4}, done.stderr
     outcome = json.loads(done.stdout)
     assert outcome["substrate"] == "udp"
@@ -297,7 +297,9 @@ def test_the_session_and_the_size_of_datagrams_are_those_of_the_scenario(
 ) -> None:
     path = scenario(1)
     for tls, session in (("true", "session: TLS 1.3"), ("false", "session: without encryption")):
-        done = ackclock("live", path, "--set", f"quic.tls={tls}", "--set", "flow.f.tcp.mss=9000", "--json")
+        done = ackclock(
+            "run", path, "--on", "udp", "--set", f"quic.tls={tls}", "--set", "flow.f.tcp.mss=9000", "--json"
+        )
         assert done.returncode in {0, 4}, done.stderr
         outcome = json.loads(done.stdout)
         assert session in outcome["validity"]["degraded"]

@@ -46,10 +46,7 @@ PLACEHOLDERS = {
 }
 """Words in capitals of the pages, and what stands for them."""
 SHOWN = {
-    "compare BEFORE AFTER": "two folders of ackclock suite, which takes minutes; tests/test_suite.py runs it",
-    "policy export model.onnx --like aurora --out mine.policy": "needs a trained network; see tests/test_policies.py",
     "new mine --python": "PREPARED runs it",
-    "paper KEY": "stands for the commands with a paper's name",
 }
 """Commands that are not run here, and why."""
 NAMES_ONLY = re.compile(r"^ackclock( [a-z-]+)?( --[a-z-]+)?$")
