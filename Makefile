@@ -210,8 +210,8 @@ PYTHONS ?= $(foreach version,3.11 3.12 3.13 3.14 3.15,$(shell command -v python$
 wheel: build $(PAGE) $(VENV)/.wheel
 	rm -rf out/wheels
 	$(BIN)/python tools/wheels.py out/wheels $(TARGET)
-	@wheel=$$(ls out/wheels/ackclock-*manylinux*_$(shell uname -m).whl 2>/dev/null) && \
-	    validation/wheel.sh $$wheel $(PYTHONS) || [ -n "$(TARGET)" ]
+	@for wheel in out/wheels/ackclock-*manylinux*_$(shell uname -m).whl; do \
+	    [ ! -f $$wheel ] || validation/wheel.sh $$wheel $(PYTHONS) || exit 1; done
 
 # The linker of the wheels.
 $(VENV)/.wheel: requirements-wheel.lock $(VENV)/.installed
