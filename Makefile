@@ -151,7 +151,6 @@ web/ackclock.wasm: $(CRATES) Cargo.toml Cargo.lock web/wasm.sh
 
 lint: build $(VENV)/.dev
 	cargo fmt --all --check
-	rustfmt --edition 2024 --check $(shell find crates/cc/src -name '*.rs')
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -161,7 +160,6 @@ clippy:
 
 format: build $(VENV)/.dev
 	cargo fmt --all
-	rustfmt --edition 2024 $(shell find crates/cc/src -name '*.rs')
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
@@ -195,9 +193,13 @@ site: docs
 	@echo "next: copy $(abspath out/site) to a web server; links: $(BIN)/ackclock link @dumbbell --at https://SERVER/FOLDER"
 
 # The files that are made from descriptions in the code: schemas, types, tables of the page, reference pages.
-reference: build
+reference: interface build
 	$(BIN)/python -m ackclock.generated
 	$(BIN)/python validation/rfc/standards_page.py
+
+# The interface of controllers outside Rust, from the trait `Controller`.
+interface:
+	ACKCLOCK_INTERFACE=write cargo test --locked --quiet --package ackclock-cc --test interface
 
 # The results of well-known controllers in the quick suite, with which pages of suites compare: six minutes.
 baselines: build

@@ -116,21 +116,13 @@ def _mutants(crate: str, part: int, count: int) -> list[str]:
 
 @cache
 def prepare_mutants() -> None:
-    """Copy the crates anew, and declare the modules of controllers that a macro declares in the original."""
+    """Copy the crates anew."""
     MUTANTS.mkdir(parents=True, exist_ok=True)
     for name in ("Cargo.toml", "Cargo.lock", "clippy.toml", "rustfmt.toml"):
         shutil.copy(ROOT / name, MUTANTS)
     for name in ("crates", "scenarios", "examples"):
         shutil.rmtree(MUTANTS / name, ignore_errors=True)
         shutil.copytree(ROOT / name, MUTANTS / name)
-    registry = MUTANTS / "crates" / "cc" / "src" / "registry.rs"
-    declaration = "        $(mod $module;)*\n"
-    if declaration not in registry.read_text():
-        raise SystemExit(f"error: {registry}: no line {declaration.strip()}; adapt tests/nightly.py")
-    registry.write_text(registry.read_text().replace(declaration, ""))
-    library = MUTANTS / "crates" / "cc" / "src" / "lib.rs"
-    modules = re.findall(r"^    (\w+): \w+(?: in Box)?,$", library.read_text(), flags=re.M)
-    library.write_text(library.read_text() + "".join(f"mod {module};\n" for module in modules))
 
 
 def prepare(job: Job) -> None:

@@ -114,25 +114,27 @@ def test_controllers_event_queue_and_recovery(root: Path, guide: dict[str, str],
         shutil.copy2(root / name, tmp_path)
     shutil.copytree(root / "crates", tmp_path / "crates", ignore=shutil.ignore_patterns("target"))
     crates = tmp_path / "crates"
-    library = (crates / "cc" / "src" / "lib.rs").read_text()
-    (crates / "cc" / "src" / "lib.rs").write_text(
-        library.replace("    reno: Reno,", "    reno: Reno,\n    mine: Mine,\n    paced: Paced,", 1)
-    )
     new = {
-        "Add a controller": "cc/src/mine.rs",
+        "Add a controller": "cc/src/controllers/mine.rs",
         "Add a queue discipline or an impairment": "net/src/qdisc/mine.rs",
         "Add a loss recovery": "transport/src/recovery/mine.rs",
     }
     for heading, file in new.items():
         (crates / file).write_text(_blocks(guide[heading], "rust")[0])
-    (crates / "cc/src/paced.rs").write_text(_blocks(guide["Add a controller"], "rust")[1])
+    controllers = crates / "cc/src/controllers"
+    (controllers / "paced.rs").write_text(_blocks(guide["Add a controller"], "rust")[1])
     for heading in (*new, "Add an event of controllers"):
         for diff in _blocks(guide[heading], "diff"):
             _apply(tmp_path, diff)
+    registration = _blocks(guide["Add a controller"], "diff")[0].replace("mine", "paced").replace("Mine", "Paced")
+    _apply(tmp_path, registration)
     (crates / "lab" / "tests" / "mine.rs").write_text(RUN)
     folder = root / "target" / "contributing" / "source"
     _update(tmp_path, folder)
     _copy_libraries(root / "target" / "debug", folder.parent / "target" / "debug")
+    with pytest.MonkeyPatch.context() as patch:  # `make reference` writes the tables of the interface
+        patch.setenv("ACKCLOCK_INTERFACE", "write")
+        _cargo_test(folder, "interface")
     _cargo_test(folder, "conformance", "mine")
 
 

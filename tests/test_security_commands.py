@@ -65,7 +65,7 @@ def inputs(place: Place, command: str) -> None:
         rival = "[[flow]]\nname = 'r'\nfrom = 'a'\nto = 'b'\ntcp = { congestion_control = { python = 'mine.py:X' } }\n"
         place.write("env.toml", NETWORK.replace('recovery = "newreno"', 'congestion_control = "policy"') + rival)
     if command == "policy":
-        place.write("mine.policy", (ROOT / "crates/cc/src/policy/trained.policy").read_text())
+        place.write("mine.policy", (ROOT / "crates/policy/src/trained.policy").read_text())
     if command == "search":
         place.write("space.toml", NETWORK.replace("0.5s", "1s") + SPACE)
     if command == "expect":

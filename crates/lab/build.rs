@@ -12,7 +12,7 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
         let path = entry.unwrap_or_else(|e| panic!("{}: {e}", folder.display())).path();
         if path.is_dir() {
             collect(&path, into);
-        } else if path.extension().is_some_and(|e| e == "rs") {
+        } else {
             into.push(path);
         }
     }

@@ -4,9 +4,9 @@
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
-use cc::{
+use ackclock_cc::{
     Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, Delivered, FlowInfo, Growth,
-    Params, Phase, RateSample, Sample, SenderState, Sent, Signals,
+    Params, Phase, RateSample, Registration, Sample, SenderState, Sent, Signals,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -31,7 +31,7 @@ fn run(controller: &mut AnyController, acks: u64) {
         let ack = Ack {
             now,
             newly_acked: 1,
-            delivered: 1,
+            newly_delivered: 1,
             newly_lost: 0,
             delivered_total: i,
             lost_total: 0,
@@ -106,20 +106,20 @@ fn main() {
     };
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, name, acks, ..] = arguments.as_slice()
-        && let Some(d) = CONTROLLERS.iter().find(|d| d.name == name)
+        && let Some(registration) = Registration::find(name)
     {
-        let params = Params::new(d.params, []).expect("the defaults are valid");
-        let mut controller = AnyController::new(d.name, &params, &flow).expect("a registered name");
+        let params = Params::new(registration.descriptor.params, []).expect("the defaults are valid");
+        let mut controller = registration.create(&params, &flow);
         return run(&mut controller, acks.parse().expect("a number of ACKs"));
     }
     println!("Window algorithms, ns per ACK (median of 5)");
-    for d in CONTROLLERS {
-        let Ok(params) = Params::new(d.params, []) else { continue };
+    for registration in CONTROLLERS {
+        let name = registration.descriptor.name;
         let mut times: Vec<f64> = (0..5)
-            .filter_map(|_| AnyController::new(d.name, &params, &flow))
+            .filter_map(|_| AnyController::with_defaults(name, &flow))
             .map(|mut c| nanoseconds(&mut c))
             .collect();
         times.sort_by(f64::total_cmp);
-        println!("{:>16} {:>6.1}", d.name, times[2]);
+        println!("{name:>16} {:>6.1}", times[2]);
     }
 }

@@ -1,24 +1,208 @@
-//! The structs of the events of a flow, made from the table [`crate::event_structs`], and the types of their fields.
+//! The structs of the events of a flow, and the types of their fields.
+//!
+//! Controllers outside Rust have the same fields, a time in seconds (`now_s`) and in picoseconds (`now_ps`), a rate in bits per
+//! second (`_bps`). `outside/tables.rs` is made from these structs.
 
-use crate::Arithmetic;
 use units::{Rate, Segments, Span, Time};
 
-/// Defines the structs. `FlowInfo` is one of them.
-macro_rules! define_structs {
-    ($($(#[doc = $about:literal])+ $struct:ident {
-        $($(#[doc = $doc:literal])+ $field:ident: $type:ty => $name:ident $($exact:ident)?,)+
-    } {
-        $($(#[doc = $inner_doc:literal])+ $inner:ident: $inner_type:ty,)*
-    } { $($derived:tt)* })+) => {$(
-        $(#[doc = $about])+
-        #[derive(Clone, Copy, Debug)]
-        pub struct $struct {
-            $($(#[doc = $doc])+ pub $field: $type,)+
-            $($(#[doc = $inner_doc])+ pub $inner: $inner_type,)*
-        }
-    )+};
+/// The end of the handshake.
+#[derive(Clone, Copy, Debug)]
+pub struct Handshake {
+    /// When.
+    pub now: Time,
+    /// Its round-trip time, none if its packets were sent again; for a controller that takes over, the smallest one of
+    /// the connection.
+    pub rtt: Option<Span>,
 }
-event_structs!(define_structs);
+
+/// The measurements of one acknowledgement, before the sender draws conclusions from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// When the ACK arrived.
+    pub now: Time,
+    /// Segments that the cumulative ACK newly acknowledges; zero for a duplicate ACK.
+    pub newly_acked: u32,
+    /// Segments that it newly reports as delivered, cumulatively or by SACK.
+    pub newly_delivered: u32,
+    /// Its round-trip sample; none if it gives none.
+    pub rtt: Option<Span>,
+    /// It carries an ECN echo.
+    pub ece: bool,
+    /// Number of the highest segment acknowledged.
+    pub acked_through: u64,
+    /// Number of the next segment to send.
+    pub next: u64,
+    /// Segments in flight, before this ACK marks segments as lost.
+    pub in_flight: Segments,
+    /// The same before this ACK.
+    pub prior_in_flight: Segments,
+    /// Segments delivered since the newest segment that this ACK delivers was sent (only with [`Signals::RATE`]; recovery
+    /// `rack`, QUIC).
+    pub since_sent: Option<u64>,
+    /// Segments outstanding that were reported by SACK, with those of this ACK (recovery `rack`).
+    pub sacked: u32,
+    /// The recovery phase before this ACK.
+    pub phase: Phase,
+    /// Segments were reported or repeated before this ACK, without a reduction: the state Disorder of Linux
+    /// (recovery `rack`).
+    pub disorder: bool,
+}
+
+/// One acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// When it arrived.
+    pub now: Time,
+    /// Number of segments that the cumulative ACK newly acknowledges; zero for a duplicate ACK.
+    pub newly_acked: u32,
+    /// Number of segments that this ACK newly reports as delivered, cumulatively or by SACK. Recoveries without a
+    /// scoreboard of segments (all but `rack`) count cumulative ACKs only.
+    pub newly_delivered: u32,
+    /// Number of segments that the sender marked as lost while it processed this ACK (recovery `rack`, QUIC).
+    pub newly_lost: u32,
+    /// Number of segments delivered since the start, with this ACK (recovery `rack`, QUIC).
+    pub delivered_total: u64,
+    /// Number of segments marked as lost since the start; a lost retransmission counts again (recovery `rack`, QUIC).
+    pub lost_total: u64,
+    /// Number of duplicate ACKs in a row: with this one, or before this one if it acknowledges new data.
+    pub dupacks: u32,
+    /// Number of the highest segment acknowledged.
+    pub acked_through: u64,
+    /// Number of the next segment to send.
+    pub next: u64,
+    /// Segments in flight after this ACK, before the sender transmits in response: with a recovery that uses SACK
+    /// the estimate of RFC 6675 ("pipe"), otherwise the segments outstanding.
+    pub in_flight: Segments,
+    /// The same before this ACK.
+    pub prior_in_flight: Segments,
+    /// Round-trip sample from the newest segment acknowledged, without ambiguity from retransmissions (Karn's
+    /// algorithm); none if this ACK gives no sample.
+    pub rtt: Option<Span>,
+    /// The receiver's timestamp of this ACK (only with [`Signals::RECEIVER_TIME`]).
+    pub receiver_time: Option<Time>,
+    /// The ACK carries an ECN echo (RFC 3168).
+    pub ece: bool,
+    /// The recovery phase before or after this ACK; `recovery` if the window must not grow.
+    pub phase: Phase,
+    /// Whether the transport permits the window to grow on this ACK.
+    pub may_grow: bool,
+    /// Whether the transport paces the packets of this flow.
+    pub paced: bool,
+    /// Time until the pacer permits the next packet.
+    pub pacing_wait: Span,
+    /// Whether the window limited what the sender had in flight.
+    pub window_limited: bool,
+    /// Delivery rate (only with [`Signals::RATE`]).
+    pub rate: Option<RateSample>,
+    /// What the sender counts and estimates, after this ACK (recovery `rack`, QUIC).
+    pub sender: SenderState,
+}
+
+/// A congestion event: at most one per window of data and cause.
+#[derive(Clone, Copy, Debug)]
+pub struct Congestion {
+    /// When.
+    pub now: Time,
+    /// Why.
+    pub cause: Cause,
+    /// The window to be reduced, segments; the profile defines how it is counted.
+    pub window: Segments,
+    /// Segments in flight, counted as in [`Ack::in_flight`].
+    pub in_flight: Segments,
+    /// When the lost segment was last sent.
+    pub segment_sent: Option<Time>,
+    /// Whether the lost segment had been retransmitted before.
+    pub retransmitted: bool,
+    /// Duplicate ACKs so far.
+    pub dupacks: u32,
+}
+
+/// A segment that the sender has given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost {
+    /// When.
+    pub now: Time,
+    /// Number of the segment.
+    pub seq: u64,
+    /// Segments in flight when it was last sent, with it.
+    pub tx_in_flight: u32,
+    /// Segments marked as lost since it was last sent, with it.
+    pub lost: u64,
+    /// Segments delivered since the start.
+    pub delivered_total: u64,
+    /// The application had too little data when it was last sent.
+    pub app_limited: bool,
+    /// The segment before it was not marked at the same time: it starts a run of lost segments.
+    pub starts_range: bool,
+}
+
+/// A segment that an ACK newly reports as delivered, cumulatively or by SACK.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivered {
+    /// When its ACK arrived.
+    pub now: Time,
+    /// Number of the segment; of QUIC of the packet.
+    pub seq: u64,
+    /// When it was last sent.
+    pub sent: Time,
+    /// The time since then. If the segment was sent again, the ACK can be that of an earlier transmission.
+    pub rtt: Span,
+}
+
+/// A data segment that the sender has transmitted.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// When.
+    pub now: Time,
+    /// Number of the segment.
+    pub seq: u64,
+    /// Segments in flight, with it, counted as in [`Ack::in_flight`] (which leaves out tail loss probes).
+    pub in_flight: u32,
+    /// Whether it was sent before.
+    pub retransmission: bool,
+}
+
+/// A retransmission timeout with data outstanding.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeout {
+    /// When.
+    pub now: Time,
+    /// The window that was in use, segments.
+    pub window: Segments,
+    /// The same segment timed out before, and nothing was acknowledged since.
+    pub repeated: bool,
+}
+
+/// The first transmission after an idle period.
+#[derive(Clone, Copy, Debug)]
+pub struct Restart {
+    /// When.
+    pub now: Time,
+    /// Time since the last transmission.
+    pub idle: Span,
+    /// The window that the transport profile sets, segments.
+    pub window: Segments,
+}
+
+/// The first transmission after all data in flight was acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct TransmitStart {
+    /// When.
+    pub now: Time,
+    /// Time since the last transmission.
+    pub idle: Span,
+    /// Whether the application had too little to send before it.
+    pub app_limited: bool,
+}
+
+/// Information from lower layers.
+#[derive(Clone, Copy, Debug)]
+pub struct PathHint {
+    /// When.
+    pub now: Time,
+    /// What.
+    pub kind: Hint,
+}
 
 /// The recovery phase of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +238,7 @@ impl Sample {
         Sample {
             now: ack.now,
             newly_acked: ack.newly_acked,
-            delivered: ack.delivered,
+            newly_delivered: ack.newly_delivered,
             rtt: ack.rtt,
             ece: ack.ece,
             acked_through: ack.acked_through,

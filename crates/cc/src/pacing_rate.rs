@@ -3,6 +3,6 @@
 use units::Rate;
 
 /// `bps` bits a second in whole bits; none below one.
-pub(crate) fn pacing_rate(bps: f64) -> Option<Rate> {
+pub fn pacing_rate(bps: f64) -> Option<Rate> {
     (bps >= 1.0).then(|| Rate::from_bps(bps as u64))
 }

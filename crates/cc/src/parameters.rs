@@ -1,12 +1,12 @@
 //! Parameters of controllers: keys as those of tables, declared once with values, unit, default and source.
 
-use crate::policy::Plan;
-use params::{Form, Key, Raw, Values};
+use params::{Raw, Values};
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 /// A number from `min` to `max`, in `unit`; `default` as it would be written.
-pub(crate) const fn number(
+pub const fn number(
     name: &'static str,
     default: &'static str,
     [min, max]: [f64; 2],
@@ -17,22 +17,27 @@ pub(crate) const fn number(
 }
 
 /// On or off.
-pub(crate) const fn switch(name: &'static str, default: bool, doc: &'static str) -> Key {
+pub const fn switch(name: &'static str, default: bool, doc: &'static str) -> Key {
     params::key(name, Form::Switch, if default { "true" } else { "false" }, doc)
 }
 
 /// One of several words; the first is the default.
+#[macro_export]
 macro_rules! choice {
     ($name:literal, [$first:literal $(, $word:literal)* $(,)?], $doc:expr $(,)?) => {
-        params::key(
+        $crate::parameters::key(
             $name,
-            params::Form::Word(&[$first $(, $word)*]),
+            $crate::parameters::Form::Word(&[$first $(, $word)*]),
             concat!("\"", $first, "\""),
             $doc,
         )
     };
 }
-pub(crate) use choice;
+pub use choice;
+pub use params::{Form, Key};
+
+#[doc(hidden)]
+pub use params::key;
 
 /// A value for a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,8 +48,8 @@ pub enum ParamValue {
     Switch(bool),
     /// A word.
     Word(String),
-    /// What a policy file says.
-    Policy(Arc<Plan>),
+    /// The content of a file.
+    File(FileContent),
 }
 
 impl fmt::Display for ParamValue {
@@ -53,8 +58,41 @@ impl fmt::Display for ParamValue {
             ParamValue::Number(n) => write!(f, "{n}"),
             ParamValue::Switch(b) => write!(f, "{b}"),
             ParamValue::Word(w) => write!(f, "\"{w}\""),
-            ParamValue::Policy(_) => f.write_str("a policy"),
+            ParamValue::File(_) => f.write_str("a file"),
         }
+    }
+}
+
+/// The content of a file that a parameter names, in the form in which its controller uses it. Files of the same text are
+/// equal.
+#[derive(Clone)]
+pub struct FileContent {
+    text: Arc<str>,
+    content: Arc<dyn Any + Send + Sync>,
+}
+
+impl FileContent {
+    /// What `content` was read from is `text`.
+    pub fn new<T: Send + Sync + 'static>(text: &str, content: T) -> FileContent {
+        FileContent { text: text.into(), content: Arc::new(content) }
+    }
+
+    /// The content, if it is of type `T`.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.content.clone().downcast().ok()
+    }
+}
+
+impl PartialEq for FileContent {
+    fn eq(&self, other: &FileContent) -> bool {
+        self.text == other.text
+    }
+}
+
+/// The text, which is part of the identity of a run.
+impl fmt::Debug for FileContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 
@@ -71,8 +109,8 @@ pub struct ParamError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
     values: Values,
-    /// That of the one parameter that is a file.
-    policy: Option<Arc<Plan>>,
+    /// That of the parameter that is a file, if there is one and it has a value.
+    file: Option<FileContent>,
 }
 
 impl Params {
@@ -82,9 +120,7 @@ impl Params {
         declared: &'static [Key],
         values: impl IntoIterator<Item = (&'a str, ParamValue)>,
     ) -> Result<Params, ParamError> {
-        let has_policy = declared.iter().any(|key| key.form == Form::File);
-        let mut params =
-            Params { values: Values::defaults(declared, 0), policy: has_policy.then(crate::policy::trained) };
+        let mut params = Params { values: Values::defaults(declared, 0), file: None };
         for (name, value) in values {
             let refuse = |reason| ParamError { name: name.into(), reason };
             let key = declared.iter().find(|key| key.name == name).ok_or_else(|| refuse(None))?;
@@ -92,11 +128,11 @@ impl Params {
                 ParamValue::Number(n) => Raw::Float(*n),
                 ParamValue::Switch(on) => Raw::Switch(*on),
                 ParamValue::Word(word) => Raw::Text(word),
-                ParamValue::Policy(plan) if key.form == Form::File => {
-                    params.policy = Some(plan.clone());
+                ParamValue::File(content) if key.form == Form::File => {
+                    params.file = Some(content.clone());
                     continue;
                 }
-                ParamValue::Policy(_) => Raw::Table,
+                ParamValue::File(_) => Raw::Table,
             };
             match key.form.value(&raw) {
                 Ok(_) if key.form == Form::File => {
@@ -127,9 +163,9 @@ impl Params {
         self.values.read(name)
     }
 
-    /// The policy of a controller that has one.
-    pub fn policy(&self) -> Arc<Plan> {
-        self.policy.clone().unwrap_or_else(|| panic!("no parameter is a policy file"))
+    /// The content of the parameter that is a file; `None` without a value.
+    pub fn file<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.file.as_ref().and_then(FileContent::get)
     }
 }
 
@@ -159,8 +195,9 @@ mod tests {
     #[test]
     fn every_default_is_a_value() {
         for controller in crate::CONTROLLERS {
-            for key in controller.params.iter().filter(|key| key.form != Form::File) {
-                assert!(key.default(0).is_some(), "{}: {}", controller.name, key.name);
+            let descriptor = &controller.descriptor;
+            for key in descriptor.params.iter().filter(|key| key.form != Form::File) {
+                assert!(key.default(0).is_some(), "{}: {}", descriptor.name, key.name);
             }
         }
     }

@@ -1,6 +1,83 @@
 //! The list of controllers. The command line, the Python interface, the documentation and the tests use it.
 
-/// Defines [`crate::Algorithm::tune`] for parameters that are fields.
+use crate::controller::{Algorithm, Controller};
+use crate::descriptor::Descriptor;
+use crate::flow::FlowInfo;
+use crate::outside::Failure;
+use crate::parameters::{FileContent, ParamError, Params};
+use crate::{AnyController, CONTROLLERS};
+
+/// A registered controller: its description, and how it is created.
+#[derive(Clone, Copy, Debug)]
+pub struct Registration {
+    /// Its description.
+    pub descriptor: Descriptor,
+    /// The parameters that [`AnyController::tune`] can change.
+    pub tunable: &'static [&'static str],
+    check: fn(&Params) -> Result<(), ParamError>,
+    read_file: fn(&str) -> Result<FileContent, String>,
+    new: fn(&Params, &FlowInfo) -> AnyController,
+}
+
+impl Registration {
+    /// The registration of an algorithm.
+    pub const fn of<C: Algorithm + Into<AnyController>>() -> Registration {
+        Registration {
+            descriptor: C::DESCRIPTOR,
+            tunable: C::TUNABLE,
+            check: C::check,
+            read_file: C::read_file,
+            new: |params, flow| C::new(params, flow).into(),
+        }
+    }
+
+    /// The controller `name` of this crate; `None` if no controller has this name.
+    pub fn find(name: &str) -> Option<&'static Registration> {
+        CONTROLLERS.iter().find(|registration| registration.descriptor.name == name)
+    }
+
+    /// Checks that the controller accepts the combination of values in `params`.
+    pub fn check(&self, params: &Params) -> Result<(), ParamError> {
+        (self.check)(params)
+    }
+
+    /// Reads the text of the file that a parameter names. Fails with what is wrong.
+    pub fn read_file(&self, text: &str) -> Result<FileContent, String> {
+        (self.read_file)(text)
+    }
+
+    /// Creates the controller of a flow with `params`, which were checked ([`Params::new`], [`Registration::check`]).
+    pub fn create(&self, params: &Params, flow: &FlowInfo) -> AnyController {
+        (self.new)(params, flow)
+    }
+}
+
+impl AnyController {
+    /// The controller `name` of this crate with the defaults of its parameters; `None` if no controller has this name.
+    pub fn with_defaults(name: &str, flow: &FlowInfo) -> Option<AnyController> {
+        let registration = Registration::find(name)?;
+        let params = Params::new(registration.descriptor.params, []).ok()?;
+        Some(registration.create(&params, flow))
+    }
+
+    /// The error that stopped the controller; only controllers in other languages have one.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            AnyController::ExternalController(cached) => cached.failure(),
+            _ => None,
+        }
+    }
+
+    /// The controller, if it is one of another crate of type `C`.
+    pub fn downcast_mut<C: Controller + 'static>(&mut self) -> Option<&mut C> {
+        match self {
+            AnyController::Boxed(boxed) => boxed.downcast_mut(),
+            _ => None,
+        }
+    }
+}
+
+/// Defines [`Algorithm::tune`] for parameters that are fields.
 macro_rules! tunable {
     ($($name:literal => $field:ident),+) => {
         const TUNABLE: &'static [&'static str] = &[$($name),+];
@@ -12,124 +89,72 @@ macro_rules! tunable {
         }
     };
 }
-/// What a variant of [`crate::AnyController`] holds.
+
+/// What a variant of [`AnyController`] holds.
 macro_rules! variant {
     ($algorithm:ident) => { $algorithm };
     ($algorithm:ident Box) => { Box<$algorithm> };
 }
 pub(crate) use variant;
 
-/// Defines the modules, the enum with static dispatch, and the list of descriptors. Each sender has room for the largest
-/// variant, so large controllers are in a box: `module: Type in Box`.
-macro_rules! controllers {
-    ($($module:ident: $algorithm:ident $(in $place:ident)?),* $(,)?) => {
-        $(mod $module;)*
-        $(pub use $module::$algorithm;)*
-
-        /// Any controller, dispatched by a `match`: a registered one, or an external one as a trait object.
+/// Defines the enum with static dispatch and the list of controllers. Each sender has room for the largest variant, so a large
+/// controller is in a box: `Type in Box`.
+macro_rules! register {
+    ($($algorithm:ident $(in $place:ident)?),* $(,)?) => {
+        /// Any controller, dispatched by a `match`: one of this crate, or another behind a pointer.
         #[derive(Clone, Debug)]
         pub enum AnyController {
             $(#[doc = stringify!($algorithm)] $algorithm($crate::registry::variant!($algorithm $($place)?)),)*
-            /// A controller outside the registry.
+            /// A controller in Rust of another crate.
+            Boxed($crate::BoxedController),
+            /// A controller in another language.
             ExternalController($crate::CachedExternal),
         }
 
-        const _: () = assert!(size_of::<AnyController>() <= 208, "a large controller is not in a box");
+        $(impl From<$algorithm> for AnyController {
+            fn from(controller: $algorithm) -> AnyController {
+                AnyController::$algorithm(controller.into())
+            }
+        })*
 
-        /// Every registered controller, in the order of the list.
-        pub const CONTROLLERS: &[$crate::Descriptor] = &[$(<$algorithm as $crate::Algorithm>::DESCRIPTOR),*];
+        /// Every controller of this crate, in the order of the list.
+        pub const CONTROLLERS: &[$crate::Registration] = &[$($crate::Registration::of::<$algorithm>()),*];
 
         impl AnyController {
-            /// The description of the controller `name`; `None` if no controller has this name.
-            pub fn descriptor(name: &str) -> Option<&'static $crate::Descriptor> {
-                CONTROLLERS.iter().find(|descriptor| descriptor.name == name)
-            }
-            /// Its name in scenarios.
+            /// Its name in scenarios and outcomes.
             pub fn name(&self) -> &str {
                 match self {
                     $(AnyController::$algorithm(_) => <$algorithm as $crate::Algorithm>::DESCRIPTOR.name,)*
+                    AnyController::Boxed(boxed) => boxed.name(),
                     AnyController::ExternalController(cached) => cached.name(),
-                }
-            }
-            /// The policy that the controller is, if it is one.
-            pub fn as_policy_mut(&mut self) -> Option<&mut $crate::Policy> {
-                match self {
-                    AnyController::Policy(policy) => Some(policy),
-                    _ => None,
-                }
-            }
-            /// The error that stopped the controller; only external controllers have one.
-            pub fn failure(&self) -> Option<&$crate::Failure> {
-                match self {
-                    AnyController::ExternalController(cached) => cached.failure(),
-                    _ => None,
                 }
             }
             /// The window and the threshold, segments, after a reduction for a loss or an echo now; the controller itself does
             /// not change. `None` for an external controller, which cannot be copied.
             pub fn predict_reduction(&self, event: &$crate::Congestion) -> Option<(units::Segments, units::Segments)> {
                 use $crate::Controller;
-                match self {
-                    $(AnyController::$algorithm(controller) => {
-                        let mut controller = controller.clone();
-                        controller.on_congestion(event);
-                        Some((controller.cwnd(), controller.ssthresh()))
-                    })*
-                    AnyController::ExternalController(_) => None,
+                if let AnyController::ExternalController(_) = self {
+                    return None;
                 }
+                $crate::registry::each!([AnyController $($algorithm)* Boxed ExternalController] self, controller => {
+                    let mut controller = controller.clone();
+                    controller.on_congestion(event);
+                    Some((controller.cwnd(), controller.ssthresh()))
+                })
             }
-            /// The parameters of the controller `name` that [`AnyController::tune`] can change; `None` if no controller has
-            /// this name.
-            pub fn tunable(name: &str) -> Option<&'static [&'static str]> {
-                $(if name == <$algorithm as $crate::Algorithm>::DESCRIPTOR.name {
-                    return Some(<$algorithm as $crate::Algorithm>::TUNABLE);
-                })*
-                None
-            }
-            /// Sets a tunable parameter to a value within its bounds.
+            /// Sets a tunable parameter ([`crate::Registration::tunable`]) to a value within its bounds.
             pub fn tune(&mut self, name: &str, value: f64) {
                 match self {
                     $(AnyController::$algorithm(controller) => <$algorithm as $crate::Algorithm>::tune(controller, name, value),)*
-                    AnyController::ExternalController(_) => {}
+                    AnyController::Boxed(_) | AnyController::ExternalController(_) => {}
                 }
-            }
-            /// Checks that the controller `name` accepts the combination of values in `params`.
-            pub fn check(name: &str, params: &$crate::Params) -> Result<(), $crate::ParamError> {
-                $(if name == <$algorithm as $crate::Algorithm>::DESCRIPTOR.name {
-                    return <$algorithm as $crate::Algorithm>::check(params);
-                })*
-                Ok(())
-            }
-            /// Creates the controller `name` with `params` (see [`Params::new`]); `None` if no controller has this
-            /// name.
-            pub fn new(name: &str, params: &$crate::Params, flow: &$crate::FlowInfo) -> Option<AnyController> {
-                $(if name == <$algorithm as $crate::Algorithm>::DESCRIPTOR.name {
-                    let controller = <$algorithm as $crate::Algorithm>::new(params, flow);
-                    return Some(AnyController::$algorithm(controller.into()));
-                })*
-                None
             }
         }
 
-        impl $crate::Controller for AnyController {
-            #[inline]
-            fn needs(&self) -> $crate::Signals {
-                $crate::registry::each!([AnyController $($algorithm)* ExternalController] self, controller => controller.needs())
-            }
-            #[inline]
-            fn initial_window(&self) -> Option<units::Segments> {
-                $crate::registry::each!([AnyController $($algorithm)* ExternalController] self, controller => controller.initial_window())
-            }
-            controller_events!(forward_events, AnyController $($algorithm)* ExternalController);
-            controller_answers!(forward_answers, AnyController $($algorithm)* ExternalController);
-            #[inline]
-            fn probe(&self, out: &mut [f64]) {
-                $crate::registry::each!([AnyController $($algorithm)* ExternalController] self, controller => controller.probe(out))
-            }
-        }
+        $crate::registry::forward_controller!(AnyController $($algorithm)* Boxed ExternalController);
     };
 }
-pub(crate) use controllers;
+pub(crate) use register;
 
 /// Calls a method of the controller that an enum of controllers is; the list has the enum and its variants.
 macro_rules! each {
@@ -143,7 +168,7 @@ pub(crate) use each;
 macro_rules! forward_events {
     ($variants:tt $($(#[$doc:meta])+ $event:ident: fn $method:ident(
         &mut $self:ident, $argument:ident: $($copied:ident)? $(&$borrowed:ident)?
-    ) $($default:block)?;)+) => {$(
+    ) $(-> $required:ident)?;)+) => {$(
         #[inline]
         fn $method(&mut $self, $argument: $($copied)? $(&$borrowed)?) {
             $crate::registry::each!($variants $self, controller => controller.$method($argument))
@@ -153,13 +178,45 @@ macro_rules! forward_events {
 
 /// Forwards each answer of the controller.
 macro_rules! forward_answers {
-    ($variants:tt { $($(#[$must_doc:meta])+ $must:ident: $must_type:ty = $first:expr => $must_name:ident needs $must_signal:ident,)+ }
-        { $($(#[$doc:meta])+ $answer:ident: $type:ty = $default:expr => $name:ident needs $signal:ident,)+ }
+    ($variants:tt { $($(#[$required_doc:meta])+ $required:ident: $required_type:ty => $required_name:ident,)+ }
+        { $($(#[$doc:meta])+ $answer:ident: $type:ty = $default:expr => $name:ident,)+ }
     ) => {
-        $(#[inline] fn $must(&self) -> $must_type { $crate::registry::each!($variants self, controller => controller.$must()) })+
-        $(#[inline] fn $answer(&self) -> $type { $crate::registry::each!($variants self, controller => controller.$answer()) })+
+        $(#[inline] fn $required(&self) -> $required_type {
+            $crate::registry::each!($variants self, controller => controller.$required())
+        })+
+        $(#[inline] fn $answer(&self) -> $type {
+            $crate::registry::each!($variants self, controller => controller.$answer())
+        })+
     };
 }
+
+/// Implements [`crate::Controller`] for an enum of controllers.
+macro_rules! forward_controller {
+    ($any_controller:ident $($variant:ident)+) => {
+        const _: () = {
+            use $crate::*;
+            use units::{Rate, Segments, Span, Time};
+
+            impl Controller for $any_controller {
+                #[inline]
+                fn needs(&self) -> Signals {
+                    $crate::registry::each!([$any_controller $($variant)+] self, controller => controller.needs())
+                }
+                #[inline]
+                fn initial_window(&self) -> Option<Segments> {
+                    $crate::registry::each!([$any_controller $($variant)+] self, controller => controller.initial_window())
+                }
+                $crate::controller_events!(forward_events, $any_controller $($variant)+);
+                $crate::controller_answers!(forward_answers, $any_controller $($variant)+);
+                #[inline]
+                fn probe(&self, out: &mut [f64]) {
+                    $crate::registry::each!([$any_controller $($variant)+] self, controller => controller.probe(out))
+                }
+            }
+        };
+    };
+}
+pub(crate) use forward_controller;
 
 /// Defines a controller with variants that are controllers themselves.
 macro_rules! controller_variants {
@@ -168,23 +225,6 @@ macro_rules! controller_variants {
         #[derive(Clone, Debug)]
         pub enum $name { $($(#[$doc])+ $variant($type),)+ }
 
-        const _: () = {
-            use $crate::*;
-            use units::{Rate, Segments, Span, Time};
-
-            impl Controller for $name {
-                fn needs(&self) -> Signals {
-                    $crate::registry::each!([$name $($variant)+] self, controller => controller.needs())
-                }
-                fn initial_window(&self) -> Option<Segments> {
-                    $crate::registry::each!([$name $($variant)+] self, controller => controller.initial_window())
-                }
-                controller_events!(forward_events, $name $($variant)+);
-                controller_answers!(forward_answers, $name $($variant)+);
-                fn probe(&self, out: &mut [f64]) {
-                    $crate::registry::each!([$name $($variant)+] self, controller => controller.probe(out))
-                }
-            }
-        };
+        $crate::registry::forward_controller!($name $($variant)+);
     };
 }

@@ -1,8 +1,9 @@
-//! Events for the tests of this crate.
+//! Flows and events for tests of controllers.
 
 use crate::{Ack, Arithmetic, Cause, Congestion, FlowInfo, Growth, Phase, SenderState, Timeout};
 use units::{Segments, Span, Time};
 
+/// A flow of the profile ns2 with its first window and threshold, segments.
 pub fn ns2_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
     let arithmetic = Arithmetic {
         growth: Growth::PerAck,
@@ -23,6 +24,7 @@ pub fn ns2_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
     }
 }
 
+/// A flow of the profile linux.
 pub fn linux_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
     let arithmetic = Arithmetic {
         growth: Growth::Counted,
@@ -33,11 +35,12 @@ pub fn linux_flow(cwnd: Segments, ssthresh: Segments) -> FlowInfo {
     FlowInfo { arithmetic, ..ns2_flow(cwnd, ssthresh) }
 }
 
+/// An ACK of so many new segments, without a round-trip sample.
 pub fn ack(newly_acked: u32) -> Ack {
     Ack {
         now: Time::from_ps(1),
         newly_acked,
-        delivered: newly_acked,
+        newly_delivered: newly_acked,
         newly_lost: 0,
         delivered_total: 0,
         lost_total: 0,
@@ -59,6 +62,7 @@ pub fn ack(newly_acked: u32) -> Ack {
     }
 }
 
+/// A loss, with the window that must be reduced, segments.
 pub fn congestion(window: Segments) -> Congestion {
     Congestion {
         now: Time::from_ps(2),
@@ -71,10 +75,12 @@ pub fn congestion(window: Segments) -> Congestion {
     }
 }
 
+/// A retransmission timeout; `repeated`: of the same segment as the last one.
 pub fn timeout(window: Segments, repeated: bool) -> Timeout {
     Timeout { now: Time::from_ps(3), window, repeated }
 }
 
+/// A time span of seconds.
 pub fn seconds(s: f64) -> Span {
     Span::from_seconds(s)
 }

@@ -41,25 +41,26 @@ pub struct Window {
 }
 
 /// The window accessors of a controller that keeps a [`Window`] in a field.
+#[macro_export]
 macro_rules! impl_window_accessors {
     ($($field:tt).+) => {
-        fn set_window(&mut self, cwnd: units::Segments) {
+        fn set_window(&mut self, cwnd: $crate::Segments) {
             self.$($field).+.set(cwnd);
         }
-        fn set_ssthresh(&mut self, ssthresh: units::Segments) {
+        fn set_ssthresh(&mut self, ssthresh: $crate::Segments) {
             self.$($field).+.ssthresh = ssthresh;
         }
         #[inline]
-        fn cwnd(&self) -> units::Segments {
+        fn cwnd(&self) -> $crate::Segments {
             self.$($field).+.cwnd
         }
         #[inline]
-        fn ssthresh(&self) -> units::Segments {
+        fn ssthresh(&self) -> $crate::Segments {
             self.$($field).+.ssthresh
         }
     };
 }
-pub(crate) use impl_window_accessors;
+pub use impl_window_accessors;
 
 /// The window of a controller that sets it also in recovery: a real number in a field, with an upper bound in another. Its
 /// threshold is a third field, or there is none.
@@ -149,7 +150,7 @@ impl Window {
     pub fn counts(&self, ack: &Ack) -> f64 {
         match self.arithmetic.growth {
             Growth::PerAck => 1.0,
-            Growth::Counted => ack.delivered as f64,
+            Growth::Counted => ack.newly_delivered as f64,
         }
     }
 
@@ -182,7 +183,7 @@ impl Window {
             }
             Growth::PerAck => 1.0,
             Growth::Counted => {
-                let acked = ack.delivered as f64;
+                let acked = ack.newly_delivered as f64;
                 if !self.slow_start() {
                     return acked;
                 }

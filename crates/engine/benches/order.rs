@@ -7,7 +7,7 @@
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 
-use engine::{EventQueue, LaneHint, Next, Tie};
+use ackclock_engine::{EventQueue, LaneHint, Next, Tie};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hint::black_box;

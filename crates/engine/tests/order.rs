@@ -1,6 +1,6 @@
 //! The event queue compared with a sorted list: both give the same events in the same order.
 
-use engine::{EventQueue, LaneHint, Next, Tie};
+use ackclock_engine::{EventQueue, LaneHint, Next, Tie};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use units::{Span, Time};
@@ -156,7 +156,7 @@ fn nothing_beyond_the_horizon() {
 
 #[test]
 fn items_of_one_source_and_one_tie_stay_in_their_order() {
-    let mut stream = engine::Stream::new(1, "order", "test");
+    let mut stream = ackclock_engine::Stream::new(1, "order", "test");
     for _ in 0..200 {
         let mut event_queue = EventQueue::new();
         let mut hints = [LaneHint::default(); 4];

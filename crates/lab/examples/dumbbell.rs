@@ -5,7 +5,7 @@
 //! flows are QUIC flows.
 //! benches/ uses it (callgrind counts its instructions).
 
-use lab::{FlowKind, Queue, Run, Scenario, Settings, dumbbell};
+use ackclock_lab::{FlowKind, Queue, Run, Scenario, Settings, dumbbell};
 use net::qdisc::disciplines;
 use params::Value;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The models that a scenario can name, as rows for lists: controllers, recoveries, queues, losses.
 
-use crate::scenario::{CongestionControl, FlowKind, tables};
-use cc::{CONTROLLERS, Signals, ValueKind};
+use crate::scenario::{CongestionControl, FlowKind, controllers, tables};
+use cc::{Signals, ValueKind};
 use params::{Key, Table};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
     let recovery =
         |name: &str, summary: &str| Entry { name: name.into(), summary: summary.into(), ..Entry::default() };
     Some(match kind {
-        "controllers" => CONTROLLERS.iter().map(controller).collect(),
+        "controllers" => controllers().map(|registration| controller(&registration.descriptor)).collect(),
         "recoveries" => transport::Recovery::ALL.iter().map(|r| recovery(r.1, r.0.summary())).collect(),
         "queues" => net::qdisc::disciplines().map(|discipline| model(&discipline.model)).collect(),
         "losses" => net::impairment::KINDS.iter().map(|kind| model(&kind.model)).collect(),

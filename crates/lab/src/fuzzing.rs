@@ -1,7 +1,8 @@
 //! Entry points of the fuzz targets; ordinary tests replay their corpora.
 
+use crate::scenario::controllers;
 use crate::{Recording, Run, Scenario, Settings};
-use cc::{AnyController, CONTROLLERS, Controller, FlowInfo, Params};
+use cc::{Controller, FlowInfo, Params};
 use net::{Packet, PacketKind};
 use std::sync::Arc;
 use transport::{AckOptions, Block, FlowContext, FlowTimer, Options, Recovery, Sender, Setup, WindowRow};
@@ -63,7 +64,7 @@ pub fn study(data: &[u8]) {
 /// controller, recovery and profile; then each event takes three bytes.
 pub fn sender(data: &[u8]) {
     let [which, how, events @ ..] = data else { return };
-    let descriptor = &CONTROLLERS[*which as usize % CONTROLLERS.len()];
+    let Some(registration) = controllers().cycle().nth(*which as usize) else { return };
     let base = if how & 1 == 0 { Options::ns2() } else { Options::linux() };
     let options = Options {
         recovery: Recovery::ALL[(how >> 1) as usize % Recovery::ALL.len()].0,
@@ -82,8 +83,8 @@ pub fn sender(data: &[u8]) {
         seed: 1,
         hops: 0,
     };
-    let Ok(params) = Params::new(descriptor.params, []) else { return };
-    let Some(controller) = AnyController::new(descriptor.name, &params, &flow) else { return };
+    let Ok(params) = Params::new(registration.descriptor.params, []) else { return };
+    let controller = registration.create(&params, &flow);
     let setup = Setup {
         flow: 0,
         route: 0,

@@ -1,7 +1,6 @@
 //! The JSON Schema (draft 2020-12) of scenarios, from the descriptions of their tables.
 
-use crate::scenario::{keys_of, old_names, rates, tables};
-use cc::CONTROLLERS;
+use crate::scenario::{controllers, keys_of, old_names, rates, tables};
 use params::{Form, Key, PERCENT, Table, Unit};
 use serde_json::{Map, Value, json};
 
@@ -184,7 +183,8 @@ fn inner_requirements(form: &Form) -> Option<Value> {
 
 /// A controller: its name, or a table with its parameters, or one in Python.
 fn controller() -> Value {
-    let names: Vec<&str> = CONTROLLERS.iter().map(|descriptor| descriptor.name).collect();
+    let descriptors = controllers().map(|registration| &registration.descriptor);
+    let names: Vec<&str> = descriptors.clone().map(|descriptor| descriptor.name).collect();
     let python = json!({
         "type": "object",
         "description": "A controller written in Python, and its arguments.",
@@ -192,7 +192,7 @@ fn controller() -> Value {
         "required": ["python"],
     });
     let mut forms = vec![json!({ "enum": names }), python];
-    forms.extend(CONTROLLERS.iter().map(|descriptor| {
+    forms.extend(descriptors.map(|descriptor| {
         let mut properties: Map<String, Value> = descriptor.params.iter().map(parameter).collect();
         properties.insert("kind".into(), json!({ "const": descriptor.name }));
         properties.insert(

@@ -3,8 +3,8 @@
 
 mod common;
 
+use ackclock_lab::{Outcome, PacketLog, Recording, Run, Scenario, Settings};
 use common::{audited, scenario};
-use lab::{Outcome, PacketLog, Recording, Run, Scenario, Settings};
 use std::collections::BTreeMap;
 
 /// Runs a network of the folder with the auditor; panics on any violation.
@@ -29,7 +29,7 @@ fn the_auditor_raises_no_alarm_where_events_coincide_or_copies_are_dropped() {
         // A copy of the packet in transmission is dropped.
         for name in ["audit_copy_fq_codel", "audit_copy_in_transmission"] {
             let outcome = finding(name, unfused);
-            let dropped = |link: &lab::LinkOutcome| link.dropped_packets[net::DropReason::Aqm];
+            let dropped = |link: &ackclock_lab::LinkOutcome| link.dropped_packets[net::DropReason::Aqm];
             assert!(outcome.links.iter().map(dropped).sum::<u64>() > 0, "{name}");
         }
         // Packets leave a link at one time; one ends at its node, the next continues over a fused link.

@@ -1,6 +1,6 @@
 //! Flows whose ends are outside the simulation: datagrams that enter and leave a network while it runs.
 
-use lab::{Attachment, DeliveredDatagram, FlowEnd, Outcome, Recording, Run, Scenario, Settings};
+use ackclock_lab::{Attachment, DeliveredDatagram, FlowEnd, Outcome, Recording, Run, Scenario, Settings};
 use net::Ecn;
 use units::{Span, Time};
 

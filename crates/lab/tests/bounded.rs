@@ -1,6 +1,6 @@
 //! Logs with bounded memory: the run and its rows are the same, and the thinned curves keep the extremes.
 
-use lab::{Curves, PacketLog, Recording, Run, Scenario, Settings, TraceMode, WindowLog};
+use ackclock_lab::{Curves, PacketLog, Recording, Run, Scenario, Settings, TraceMode, WindowLog};
 use units::{Span, Time};
 
 const DUMBBELL: &str = include_str!("../../../scenarios/dumbbell.toml");
@@ -20,7 +20,8 @@ fn bounded() -> Recording {
 
 /// Times and values of a curve.
 fn points<'a>(curves: &'a Curves, panel: &str, number: u32) -> (&'a [f64], &'a [f64]) {
-    let of = |series: &&lab::Series| series.panel == panel && series.flow.or(series.link) == Some(number);
+    let of =
+        |series: &&ackclock_lab::Series| series.panel == panel && series.flow.or(series.link) == Some(number);
     let series = curves.series.iter().find(of).unwrap();
     curves.data[series.start..series.start + 2 * series.points].split_at(series.points)
 }
@@ -76,11 +77,11 @@ fn a_range_alone_has_rows_and_the_rest_has_thinned_curves() {
         assert_eq!(found.0.last(), expected.0.last(), "{panel} {number}");
     }
     let [found, expected] = [&part, &all].map(|run| run.curves(4.0, 5.0, 100));
-    let bits = |curves: &Curves, of: &lab::Series| -> Vec<u64> {
+    let bits = |curves: &Curves, of: &ackclock_lab::Series| -> Vec<u64> {
         curves.data[of.start..of.start + 2 * of.points].iter().map(|x| x.to_bits()).collect()
     };
     for series in expected.series.iter().filter(|series| series.panel != "goodput") {
-        let key = |s: &lab::Series| (s.panel, s.flow, s.link, s.name.clone());
+        let key = |s: &ackclock_lab::Series| (s.panel, s.flow, s.link, s.name.clone());
         let other = found.series.iter().find(|other| key(other) == key(series));
         assert!(
             other.is_some_and(|other| bits(&found, other) == bits(&expected, series)),
@@ -131,7 +132,7 @@ fn logs_end_when_one_is_full_and_curves_go_on() {
 
 #[test]
 fn many_flows_have_percentiles_of_their_windows() {
-    let scenario = lab::dumbbell(300, units::Rate::from_bps(100_000_000), Span::from_seconds(3.0));
+    let scenario = ackclock_lab::dumbbell(300, units::Rate::from_bps(100_000_000), Span::from_seconds(3.0));
     let recording = Recording { trace: TraceMode::EveryAck, packets: true, ..bounded() };
     let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
     let mut seen = 0;

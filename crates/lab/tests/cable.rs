@@ -2,8 +2,8 @@
 
 mod common;
 
+use ackclock_lab::Outcome;
 use common::{audited_with, copied, refusal};
-use lab::Outcome;
 
 const CABLE: &str = include_str!("../../../scenarios/cable.toml");
 

@@ -2,8 +2,8 @@
 
 mod common;
 
+use ackclock_lab::Outcome;
 use common::{audited_with, copied, refusal};
-use lab::Outcome;
 
 /// One user behind a wire of 5 ms, with a download.
 const ONE: &str = r#"

@@ -4,7 +4,7 @@
 //! After a change of results, run `ACKCLOCK_FINGERPRINTS=write cargo test -p ackclock-lab --test fingerprints`, and add a
 //! line to CHANGELOG.md.
 
-use lab::{Recording, Run, Settings, Study};
+use ackclock_lab::{Recording, Run, Settings, Study};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,7 +2,7 @@
 
 mod common;
 
-use lab::{Recording, Study};
+use ackclock_lab::{Recording, Study};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Time;
 

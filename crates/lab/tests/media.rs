@@ -2,9 +2,9 @@
 
 mod common;
 
+use ackclock_lab::Outcome;
 use common::audited;
 use engine::Stream;
-use lab::Outcome;
 
 /// Packets that were sent and have neither arrived nor been dropped, of flows over one link each.
 fn remaining(o: &Outcome) -> u64 {

@@ -2,8 +2,8 @@
 
 mod common;
 
+use ackclock_lab::{Parts, Run, Scenario, Settings, Study};
 use common::{each_fingerprint_scenario, scenario, without_cost};
-use lab::{Parts, Run, Scenario, Settings, Study};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,7 +1,7 @@
 //! QUIC flows over every kind of network: audited, and the same twice.
 #![cfg(feature = "quic")]
 
-use lab::{FlowOutcome, Outcome, Recording, Run, Scenario, Settings};
+use ackclock_lab::{FlowOutcome, Outcome, Recording, Run, Scenario, Settings};
 
 fn audited(text: &str) -> (Outcome, String) {
     let scenario = Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -4,7 +4,7 @@
 //! sequence.
 #![cfg(feature = "quic")]
 
-use lab::{FlowOutcome, Run, Scenario, Settings};
+use ackclock_lab::{FlowOutcome, Run, Scenario, Settings};
 
 /// Networks of every test run.
 const NETWORKS: u64 = 150;

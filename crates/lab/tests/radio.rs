@@ -1,7 +1,7 @@
 //! Whole runs with radio. Every run is audited: carrier sense, NAV, one frame at a time, no routing loops, packet
 //! conservation.
 
-use lab::{Outcome, Recording, Run, Scenario, Settings};
+use ackclock_lab::{Outcome, Recording, Run, Scenario, Settings};
 
 fn outcome_of(text: &str, seed: u64) -> Outcome {
     let scenario = Scenario::parse("s.toml", text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));

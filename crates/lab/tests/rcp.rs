@@ -1,6 +1,6 @@
 //! Whole runs with pacing rates: those that routers grant, and those of controllers.
 
-use lab::{Outcome, Recording, Run, Scenario, Settings};
+use ackclock_lab::{Outcome, Recording, Run, Scenario, Settings};
 
 const TEXT: &str = include_str!("../../../scenarios/rcp.toml");
 

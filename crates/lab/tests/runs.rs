@@ -2,8 +2,8 @@
 
 mod common;
 
+use ackclock_lab::{Recording, Run, Scenario, Settings, TraceMode};
 use common::{audited, finished, scenario};
-use lab::{Recording, Run, Scenario, Settings, TraceMode};
 use proptest::prelude::*;
 
 /// A bottleneck with access links, two TCP flows in one direction and one in the other, and a UDP flow.
@@ -41,7 +41,7 @@ const NEED_RACK: [&str; 9] =
 
 fn profiles() -> Vec<String> {
     let mut results = Vec::new();
-    for d in cc::CONTROLLERS {
+    for d in ackclock_lab::controllers().map(|registration| &registration.descriptor) {
         for recovery in transport::Recovery::ALL {
             if NEED_RACK.contains(&d.name) && recovery.1 != "rack" {
                 continue; // refused: it needs the counts of that recovery
@@ -443,11 +443,11 @@ fn fuzz_corpora_are_replayed() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
     let mut replayed = 0;
     for (target, run) in [
-        ("scenario", lab::fuzzing::scenario as fn(&[u8])),
-        ("study", lab::fuzzing::study),
-        ("elements", lab::fuzzing::elements),
-        ("movement", lab::fuzzing::movement),
-        ("sender", lab::fuzzing::sender),
+        ("scenario", ackclock_lab::fuzzing::scenario as fn(&[u8])),
+        ("study", ackclock_lab::fuzzing::study),
+        ("elements", ackclock_lab::fuzzing::elements),
+        ("movement", ackclock_lab::fuzzing::movement),
+        ("sender", ackclock_lab::fuzzing::sender),
     ] {
         for entry in std::fs::read_dir(format!("{root}/{target}")).unwrap() {
             run(&std::fs::read(entry.unwrap().path()).unwrap());
@@ -586,7 +586,7 @@ flow = [{ from = "a", to = "b" }]
 "#;
     let parse = |set: &str| Scenario::parse("s.toml", text, &[set.to_string()]);
     let rates = |scenario: &Scenario| {
-        scenario.links[0].directions[0].losses.iter().map(lab::Loss::label).collect::<Vec<_>>()
+        scenario.links[0].directions[0].losses.iter().map(ackclock_lab::Loss::label).collect::<Vec<_>>()
     };
     assert_eq!(rates(&parse("link.l.loss[1].rate=0.75").unwrap()), ["loss 50 %", "loss 75 %"]);
     let error = |set: &str| parse(set).unwrap_err().to_string();

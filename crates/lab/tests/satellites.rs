@@ -1,6 +1,6 @@
 //! Whole runs with satellites: packet conservation, hand-offs, paths that change. Every run is audited.
 
-use lab::{Outcome, Recording, Run, Scenario, Settings, TraceMode};
+use ackclock_lab::{Outcome, Recording, Run, Scenario, Settings, TraceMode};
 
 /// Berkeley to Boston over Iridium, with additional lines in `[constellation]` and in the file.
 fn text(duration: &str, constellation: &str, more: &str) -> String {
@@ -52,7 +52,7 @@ fn run(text: &str) -> Outcome {
 
 /// Number of packets dropped by a hand-off, and without a path.
 fn lost(outcome: &Outcome) -> (u64, u64) {
-    let sum = |of: fn(&lab::LinkOutcome) -> u64| outcome.links.iter().map(of).sum();
+    let sum = |of: fn(&ackclock_lab::LinkOutcome) -> u64| outcome.links.iter().map(of).sum();
     (sum(|l| l.dropped_packets[net::DropReason::Handoff]), sum(|l| l.dropped_packets[net::DropReason::Route]))
 }
 
@@ -319,7 +319,7 @@ fn transmitters(rate: &str, queue: &str) -> String {
 
 /// The outcome without what the number of events decides.
 fn compared(text: &str) -> serde_json::Value {
-    let mut outcome: serde_json::Value = serde_json::from_str(&lab::to_json(&run(text))).unwrap();
+    let mut outcome: serde_json::Value = serde_json::from_str(&ackclock_lab::to_json(&run(text))).unwrap();
     outcome["engine"] = serde_json::Value::Null;
     outcome
 }

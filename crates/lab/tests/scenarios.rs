@@ -1,6 +1,6 @@
 //! The scenario format: error messages contain file, line, key and a correction.
 
-use lab::Scenario;
+use ackclock_lab::Scenario;
 
 const GOOD: &str = r#"duration = "10s"
 
@@ -277,7 +277,7 @@ link = [{ ends = ["a", "b"], rate = "1Mbps", delay = "1ms" }]
 flow = [{ from = "a", to = "b", tcp = { congestion_control = { kind = "vegas", reading = "linux" } } }]
 "#;
     let parse = |text: &str| {
-        let (scenario, advice) = lab::advised(|| lab::Scenario::parse("s.toml", text, &[]));
+        let (scenario, advice) = ackclock_lab::advised(|| ackclock_lab::Scenario::parse("s.toml", text, &[]));
         (scenario.unwrap(), advice)
     };
     let (old, advice) = parse(text);
@@ -285,7 +285,7 @@ flow = [{ from = "a", to = "b", tcp = { congestion_control = { kind = "vegas", r
     assert_eq!(advice.len(), 1);
     assert!(advice[0].contains("is called \"variant\" now"), "{}", advice[0]);
     assert!(none.is_empty());
-    let control = |scenario: &lab::Scenario| format!("{:?}", scenario.flows[0].kind.control());
+    let control = |scenario: &ackclock_lab::Scenario| format!("{:?}", scenario.flows[0].kind.control());
     assert_eq!(control(&old), control(&new));
 }
 
@@ -310,7 +310,7 @@ fn flows_are_spread_over_the_spines() {
     let text = FABRIC.to_string() + &(0..8).map(flow).collect::<String>();
     let carried = |assignments: &[String]| {
         let scenario = Scenario::parse("fabric.toml", &text, assignments).unwrap();
-        let mut run = lab::Run::new(&scenario, lab::Settings::default()).unwrap();
+        let mut run = ackclock_lab::Run::new(&scenario, ackclock_lab::Settings::default()).unwrap();
         run.finish();
         let outcome = run.outcome();
         assert_eq!(outcome.links.len(), 2 * (16 + 8));

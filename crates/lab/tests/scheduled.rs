@@ -3,9 +3,9 @@
 
 mod common;
 
+use ackclock_lab::{Outcome, Scenario};
 use common::audited;
 use engine::Stream;
-use lab::{Outcome, Scenario};
 
 /// A random network of three links in a row with flows of several kinds; `queue` makes the queue of a link from its limit.
 fn network(seed: u64, queue: &dyn Fn(u64) -> String) -> String {
@@ -44,7 +44,8 @@ fn network(seed: u64, queue: &dyn Fn(u64) -> String) -> String {
 
 /// The outcome without what the number of events decides.
 fn compared(text: &str) -> serde_json::Value {
-    let mut outcome: serde_json::Value = serde_json::from_str(&lab::to_json(&audited(text))).unwrap();
+    let mut outcome: serde_json::Value =
+        serde_json::from_str(&ackclock_lab::to_json(&audited(text))).unwrap();
     outcome["engine"] = serde_json::Value::Null;
     outcome
 }
@@ -317,7 +318,8 @@ fn impairments_act_on_their_own() {
 #[test]
 fn options_without_effect_on_bbr_are_told() {
     let file = |tcp: &str| format!("{}tcp = {{ {tcp} }}\n", single("rate = \"1Mbps\""));
-    let advice = |tcp: &str| lab::advised(|| Scenario::parse("test.toml", &file(tcp), &[]).unwrap()).1;
+    let advice =
+        |tcp: &str| ackclock_lab::advised(|| Scenario::parse("test.toml", &file(tcp), &[]).unwrap()).1;
     let unused = "initial_ssthresh = 20, pacing = false, abe = true";
     let lines = advice(&format!("congestion_control = \"bbr\", {unused}"));
     assert_eq!(lines.len(), 3, "{lines:?}");

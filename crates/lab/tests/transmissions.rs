@@ -2,8 +2,8 @@
 
 mod common;
 
+use ackclock_lab::{Curves, Recording, Run};
 use common::{finished, scenario_with};
-use lab::{Curves, Recording, Run};
 
 const WIFI: &str = include_str!("../../../scenarios/wifi.toml");
 const LTE: &str = include_str!("../../../scenarios/lte.toml");

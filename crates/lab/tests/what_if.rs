@@ -4,9 +4,9 @@
 
 mod common;
 
+use ackclock_lab::{Recording, Run, Scenario, ScenarioError, Settings, Study, TraceMode};
 use common::without_cost;
 use engine::Stream;
-use lab::{Recording, Run, Scenario, ScenarioError, Settings, Study, TraceMode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::Time;
 
@@ -164,9 +164,10 @@ fn a_sweep_over_the_time_of_a_change_gives_the_outcomes_of_single_runs() {
         [[change]]\nname = \"cut\"\nat = \"8s\"\nset = { \"link.l.rate\" = \"1Mbps\" }\n";
     let study = Study::parse("s", text, &[]).unwrap();
     assert_eq!(study.points(), 4);
-    let jobs: Vec<lab::Job> = (0..4).flat_map(|point| [1, 2].map(|seed| lab::Job { point, seed })).collect();
+    let jobs: Vec<ackclock_lab::Job> =
+        (0..4).flat_map(|point| [1, 2].map(|seed| ackclock_lab::Job { point, seed })).collect();
     for threads in [1, 3] {
-        let pool = lab::Pool::new(study.clone(), jobs.clone(), threads);
+        let pool = ackclock_lab::Pool::new(study.clone(), jobs.clone(), threads);
         let mut count = 0;
         while let Some(done) = pool.collect(std::time::Duration::from_millis(50)) {
             for done in done {

@@ -1,6 +1,6 @@
 //! Explanations of window changes from the logs of a run.
 
-use lab::{
+use ackclock_lab::{
     Explanation, Question, Recording, Run, Scenario, Settings, TraceMode, Unanswered, explain, to_json,
 };
 use units::{Span, Time};

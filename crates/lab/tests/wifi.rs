@@ -2,8 +2,8 @@
 
 mod common;
 
+use ackclock_lab::Outcome;
 use common::{audited_with, copied, refusal};
-use lab::Outcome;
 
 /// `n` stations that always have 1500-byte packets for the access point.
 fn saturated(n: usize, mcs: u8, set: &str, seconds: u32) -> String {

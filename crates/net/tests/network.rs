@@ -1,8 +1,8 @@
 //! A network of fixed links, from `send` to `account`.
 
+use ackclock_net::qdisc::{DropTail, Qdisc};
+use ackclock_net::{Arrival, LinkSpec, Network, NoTap, Packet, PacketKind, Segment};
 use engine::{EventQueue, Next};
-use net::qdisc::{DropTail, Qdisc};
-use net::{Arrival, LinkSpec, Network, NoTap, Packet, PacketKind, Segment};
 use units::{Rate, Span, Time};
 
 fn packet(route: u32, seq: u32) -> Packet {

@@ -4,8 +4,8 @@ use crate::errors::{controller_error, guarded};
 use crate::run::build;
 use crate::scenario::PyScenario;
 use crate::workers::Workers;
-use cc::{Feature, Measured, Plan};
 use lab::{Environment, Recording, Settings};
+use policy::{Feature, Measured, Plan};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -246,11 +246,11 @@ pub(crate) fn policy_features() -> (
         let (least, largest) = feature.bounds();
         (feature.name(), feature.unit(), least, largest, feature.doc().trim())
     };
-    let tunable = cc::tunable_parameters().map(|(name, parameters)| (name, parameters.to_vec()));
+    let tunable = policy::tunable_parameters().map(|(name, parameters)| (name, parameters.to_vec()));
     (
         Feature::ALL.iter().map(feature).collect(),
         Measured::NAMES.to_vec(),
-        cc::action_kinds().collect(),
+        policy::action_kinds().collect(),
         tunable.collect(),
     )
 }

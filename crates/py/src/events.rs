@@ -27,8 +27,8 @@ impl ToPython for Segments {
 macro_rules! define_classes {
     ($($(#[doc = $about:literal])+ $struct:ident {
         $($(#[doc = $doc:literal])+ $field:ident: $type:ty => $name:ident $($exact:ident)?,)+
-    } { $($inner:tt)* } {
-        $($(#[doc = $derived_doc:literal])+ $derived:ident $($derived_exact:ident)?: $derived_type:ty = $get:expr,)*
+    } {
+        $($(#[doc = $derived_doc:literal])+ $derived:ident(): $derived_type:ty => $derived_name:ident $($derived_exact:ident)?,)*
     })+) => {$(
         $(#[doc = $about])+
         #[pyclass(frozen, module = "ackclock._core")]
@@ -52,14 +52,12 @@ macro_rules! define_classes {
             )+
             $(
                 #[getter]
-                fn $derived(&self) -> <$derived_type as External>::Value {
-                    let get: fn(&cc::$struct) -> $derived_type = $get;
-                    get(&self.0).value()
+                fn $derived_name(&self) -> <$derived_type as External>::Value {
+                    self.0.$derived().value()
                 }
                 $(#[getter]
                 fn $derived_exact(&self) -> <$derived_type as External>::Exact {
-                    let get: fn(&cc::$struct) -> $derived_type = $get;
-                    get(&self.0).exact()
+                    self.0.$derived().exact()
                 })?
             )*
         }
@@ -84,7 +82,7 @@ cc::event_structs!(define_classes);
 macro_rules! define_argument {
     ([] $($(#[$doc:meta])+ $event:ident: fn $method:ident(
         &mut $self:ident, $argument:ident: $($copied:ident)? $(&$borrowed:ident)?
-    ) $($default:block)?;)+) => {
+    ) $(-> $required:ident)?;)+) => {
         /// The argument of an event's method.
         pub fn argument<'py>(py: Python<'py>, event: Event<'_>) -> PyResult<Bound<'py, PyAny>> {
             match event { $(Event::$event(argument) => argument.to_python(py),)+ }

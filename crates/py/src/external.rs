@@ -1,7 +1,9 @@
 //! External controllers written in Python. python/ackclock/control.py documents the interface of a class.
 
 use crate::events::{self, argument};
-use cc::{Answer, CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure};
+use cc::{
+    Answer, AnyController, CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure,
+};
 use cc::{FlowInfo, Signals, ValueKind};
 use lab::ExternalSource;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -110,7 +112,7 @@ impl PyFactory {
                 cc::ParamValue::Number(n) => keywords.set_item(name, n)?,
                 cc::ParamValue::Switch(on) => keywords.set_item(name, on)?,
                 cc::ParamValue::Word(word) => keywords.set_item(name, word)?,
-                cc::ParamValue::Policy(_) => {
+                cc::ParamValue::File(_) => {
                     unreachable!("the arguments of a class are numbers, switches and words")
                 }
             }
@@ -132,7 +134,7 @@ impl ExternalFactory for PyFactory {
     fn initial_window(&self) -> Option<Segments> {
         self.initial_window
     }
-    fn make(&self, flow: &FlowInfo) -> CachedExternal {
+    fn make(&self, flow: &FlowInfo) -> AnyController {
         Python::attach(|py| {
             let mut controller = PyController {
                 object: py.None(),
@@ -148,7 +150,7 @@ impl ExternalFactory for PyFactory {
                 controller.object = object;
                 controller.read(py)
             });
-            CachedExternal::new(Box::new(controller), first.map_err(|error| failure(py, error)))
+            CachedExternal::new(Box::new(controller), first.map_err(|error| failure(py, error))).into()
         })
     }
 }

@@ -2,9 +2,9 @@
 
 mod common;
 
+use ackclock_quic::{Config, ControllerStats, Ecn, Pacing};
 use cc::{Controller, Phase};
 use common::{Path, Pipe, Treatment, controller};
-use quic::{Config, ControllerStats, Ecn, Pacing};
 use units::{Rate, Span, Time};
 
 fn ms(n: u64) -> Time {
@@ -399,7 +399,7 @@ fn wrong_settings_are_refused() {
         let error = config.check().expect_err(field);
         assert_eq!(error.field, field);
         assert!(error.to_string().starts_with(field) && error.message.starts_with(['m', 'n']));
-        assert!(quic::Endpoint::receiver(&config, quic::Clock::new()).is_err());
+        assert!(ackclock_quic::Endpoint::receiver(&config, ackclock_quic::Clock::new()).is_err());
     }
     Config::default().check().unwrap();
 }

@@ -2,9 +2,9 @@
 
 mod common;
 
+use ackclock_quic::{Config, missing_signal};
 use cc::{CONTROLLERS, Controller, Phase};
 use common::{Path, Pipe, controller};
-use quic::{Config, missing_signal};
 use units::{Span, Time};
 
 /// The settings with which a controller runs over QUIC.
@@ -26,7 +26,7 @@ fn run(name: &str, seconds: u64) -> Pipe {
 #[test]
 fn every_controller_runs_or_is_refused_with_a_reason() {
     let mut refused = Vec::new();
-    for descriptor in CONTROLLERS {
+    for descriptor in CONTROLLERS.iter().map(|registration| &registration.descriptor) {
         let config = settings(descriptor.name);
         let quic_controller = controller(descriptor.name, &config, &[]);
         if let Some(reason) = missing_signal(quic_controller.needs(), &config) {

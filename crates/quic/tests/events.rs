@@ -2,10 +2,10 @@
 
 mod common;
 
+use ackclock_quic::{Config, Pacing};
 use cc::{Ack, EcnResponse, Phase, Signals};
 use common::recorder::{Event, Recorder};
 use common::{Path, Pipe, Treatment};
-use quic::{Config, Pacing};
 use units::{Rate, Segments, Span, Time};
 
 const ALL: Signals = Signals::RATE
@@ -56,7 +56,7 @@ fn acks_tell_counts_times_and_rates() {
     assert_eq!(handshakes.collect::<Vec<_>>(), [(Time::ZERO + round_trip, Some(round_trip))]);
     assert_eq!(acks.len() as u64, stats.ack_frames);
     let (delivered, newly): (u64, u64) =
-        acks.iter().fold((0, 0), |(d, n), ack| (d + ack.delivered as u64, n + ack.newly_acked as u64));
+        acks.iter().fold((0, 0), |(d, n), ack| (d + ack.newly_delivered as u64, n + ack.newly_acked as u64));
     assert_eq!(delivered, newly);
     assert!(stats.acked_packets - delivered <= 1, "{delivered} {stats:?}"); // a remainder of the small first packets
     let mut through = None;
@@ -65,7 +65,7 @@ fn acks_tell_counts_times_and_rates() {
         assert!(Some(ack.acked_through) > through && ack.next > ack.acked_through);
         through = Some(ack.acked_through);
         assert!(ack.rtt.is_some_and(|rtt| rtt >= Span::from_ps(20_600_000_000)), "{ack:?}");
-        assert!((ack.prior_in_flight - ack.in_flight - ack.delivered as f64).abs() < 1.1, "{ack:?}");
+        assert!((ack.prior_in_flight - ack.in_flight - ack.newly_delivered as f64).abs() < 1.1, "{ack:?}");
         assert!(ack.in_flight <= 50.0 && !ack.ece && !ack.paced);
         // The receiver's clock is that of the sender, and the way back takes 10 ms.
         assert_eq!(ack.receiver_time.map(|at| ack.now.since(at)), Some(Span::from_ms(10)));
@@ -136,7 +136,7 @@ fn the_measurements_of_an_ack_come_before_what_follows_from_them() {
     let acks = acks(&events);
     assert_eq!(samples.len(), acks.len());
     for ((_, sample), ack) in samples.iter().zip(&acks) {
-        assert_eq!((sample.now, sample.delivered, sample.rtt), (ack.now, ack.delivered, ack.rtt));
+        assert_eq!((sample.now, sample.newly_delivered, sample.rtt), (ack.now, ack.newly_delivered, ack.rtt));
         assert_eq!(sample.since_sent, ack.rate.map(|rate| rate.delivered));
         assert_eq!(ack.sender.min_rtt.is_some(), ack.sender.srtt.is_some());
     }
@@ -161,8 +161,8 @@ fn marks_are_counted_per_packet() {
         let (mut recorder, events) = Recorder::new(20.0, needs);
         recorder.response = response;
         let (pipe, events) = record(&config, (recorder, events), path, ms(3000));
-        let marked: u32 = acks(&events).iter().filter(|ack| ack.ece).map(|ack| ack.delivered).sum();
-        let all: u32 = acks(&events).iter().map(|ack| ack.delivered).sum();
+        let marked: u32 = acks(&events).iter().filter(|ack| ack.ece).map(|ack| ack.newly_delivered).sum();
+        let all: u32 = acks(&events).iter().map(|ack| ack.newly_delivered).sum();
         let reductions = events.iter().filter(|event| matches!(event, Event::Congestion(_))).count();
         let fraction = marked as f64 / all as f64;
         match response {
@@ -242,7 +242,7 @@ fn persistent_congestion_is_a_timeout_and_not_a_second_reduction() {
 fn the_receivers_clock_passes_tls() {
     for (tls_clock, expected) in [(true, Some(Span::from_ms(10))), (false, None)] {
         let config = Config { tls: true, tls_clock, ..Config::default() };
-        assert_eq!(quic::missing_signal(Signals::RECEIVER_TIME, &config).is_none(), tls_clock);
+        assert_eq!(ackclock_quic::missing_signal(Signals::RECEIVER_TIME, &config).is_none(), tls_clock);
         let (pipe, events) = record(&config, Recorder::new(10.0, ALL), Path::default(), ms(500));
         assert!(pipe.delivered() > 100_000);
         assert!(acks(&events).iter().all(|ack| ack.receiver_time.map(|at| ack.now.since(at)) == expected));

@@ -2,10 +2,10 @@
 
 mod common;
 
+use ackclock_quic::{Config, Pacing, missing_signal};
 use cc::{CONTROLLERS, Controller, Phase};
 use common::{Path, Pipe, Treatment, controller};
 use proptest::prelude::*;
-use quic::{Config, Pacing, missing_signal};
 use units::{Rate, Span, Time};
 
 /// A number in 0..1000 that depends on the seed, the datagram and the purpose.
@@ -54,7 +54,7 @@ fn run(case: &Case) -> Option<Pipe> {
         seed: case.seed,
         ..Config::default()
     };
-    let quic_controller = controller(CONTROLLERS[case.name].name, &config, &[]);
+    let quic_controller = controller(CONTROLLERS[case.name].descriptor.name, &config, &[]);
     if missing_signal(quic_controller.needs(), &config).is_some() {
         return None;
     }

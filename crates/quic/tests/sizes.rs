@@ -2,8 +2,8 @@
 
 mod common;
 
+use ackclock_quic::{Config, Pacing};
 use common::{Path, Pipe, Treatment, controller};
-use quic::{Config, Pacing};
 use units::{Rate, Span, Time};
 
 /// Sizes of UDP payloads around the limits of the stack: its congestion window for a server, 12,000 bytes, and the most of a

@@ -3,10 +3,10 @@
 
 mod common;
 
+use ackclock_quic::{Config, Pacing};
 use cc::{Controller, Phase, Signals};
 use common::recorder::{Event, Recorder};
 use common::{Path, Pipe, Treatment, controller};
-use quic::{Config, Pacing};
 use std::sync::{Arc, Mutex};
 use units::{Rate, Span, Time};
 

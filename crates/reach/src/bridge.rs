@@ -491,7 +491,6 @@ mod tests {
     }
 
     fn flow(controller: &str, cwnd: f64) -> BridgedFlow {
-        let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == controller).unwrap();
         let info = cc::FlowInfo {
             packet: 1448,
             initial_window: cwnd,
@@ -508,8 +507,7 @@ mod tests {
             seed: 1,
             hops: 0,
         };
-        let controller =
-            AnyController::new(controller, &cc::Params::new(descriptor.params, []).unwrap(), &info).unwrap();
+        let controller = lab::CongestionControl::with_defaults(controller).make(&info);
         BridgedFlow::new(controller, WallClock::start())
     }
 
@@ -586,7 +584,7 @@ mod tests {
         flow.on_event(&ack(0, 30, 3)); // 20 more are sent: a rate of 200 a second
         let (number, decision) = flow.on_timer(due).unwrap();
         assert_eq!((number, decision.sequence), (3, 3));
-        let AnyController::Policy(policy) = &flow.controller else { panic!() };
+        let policy: &mut policy::Policy = flow.controller.downcast_mut().unwrap();
         assert_eq!(policy.measured().sent, 20.0);
         assert!(flow.wake_at() > due && decision.pacing > 0);
         // An event that the kernel wrote before the timer expired comes after it.

@@ -1,22 +1,6 @@
 //! The controller of a flow in real time.
 
-use crate::error::Error;
-use cc::{AnyController, Controller, FlowInfo, Signals};
-use lab::CongestionControl;
-
-/// Creates it.
-pub(crate) fn make(control: &CongestionControl, info: &FlowInfo) -> Result<AnyController, Error> {
-    match control {
-        CongestionControl::Registered(name, params) => AnyController::new(name, params, info)
-            .ok_or_else(|| Error::Input(format!("there is no controller {name}"))),
-        CongestionControl::ExternalController(factory) => {
-            Ok(AnyController::ExternalController(factory.make(info)))
-        }
-        CongestionControl::ExternalSource(_) => {
-            unreachable!("the code of controllers is loaded before a run")
-        }
-    }
-}
+use cc::{AnyController, Controller, Signals};
 
 /// Controllers that react to losses and marks only.
 const LOSS_BASED: [&str; 5] = ["reno", "bic", "hstcp", "scalable", "dctcp"];
@@ -25,8 +9,8 @@ const LOSS_BASED: [&str; 5] = ["reno", "bic", "hstcp", "scalable", "dctcp"];
 /// CUBIC measures delays to end slow start (HyStart); of an external controller nothing is known.
 pub(crate) fn measures_delay(controller: &AnyController) -> bool {
     let reacts_to_losses = match controller {
-        AnyController::ExternalController(_) => false,
-        own => LOSS_BASED.contains(&own.name()),
+        AnyController::ExternalController(_) | AnyController::Boxed(_) => false,
+        registered => LOSS_BASED.contains(&registered.name()),
     };
     !reacts_to_losses || controller.needs().has(Signals::FINE_CLOCK)
 }
@@ -51,7 +35,7 @@ mod tests {
     #[test]
     fn the_list_has_names_of_controllers() {
         for name in LOSS_BASED {
-            assert!(cc::CONTROLLERS.iter().any(|known| known.name == name), "{name}");
+            assert!(cc::Registration::find(name).is_some(), "{name}");
         }
     }
 }

@@ -4,8 +4,6 @@
 #[cfg(feature = "kernel")]
 use crate::bridge::Bridge;
 use crate::controller::kernel_measures_delay;
-#[cfg(feature = "kernel")]
-use crate::controller::make;
 use crate::emulate::{LivePath, mtu};
 use crate::error::{Error, failed};
 use crate::live::LiveRun;
@@ -68,7 +66,7 @@ pub fn run_kernel(
         KernelControl::Own(name) => run(scenario, tcp, &facts, network, ControlSource::Own(name), check),
         #[cfg(feature = "kernel")]
         KernelControl::Bridge => {
-            let controller = make(&tcp.control, &flow_info(tcp, seed.unwrap_or(scenario.seed)))?;
+            let controller = tcp.control.make(&flow_info(tcp, seed.unwrap_or(scenario.seed)));
             let bridge = Bridge::load(controller)?;
             run(scenario, tcp, &facts, network, ControlSource::Bridge(Box::new(bridge)), check)
         }

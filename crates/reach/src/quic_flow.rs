@@ -1,7 +1,7 @@
 //! A QUIC flow over UDP sockets of the loopback device, with a scenario's network between them. Three threads: the sender,
 //! the receiver, and the network, each with sockets of its own.
 
-use crate::controller::{make, measures_delay};
+use crate::controller::measures_delay;
 use crate::error::{Error, failed};
 use crate::live::LiveRun;
 use crate::network::{FlowFacts, LiveNetwork, longest_sleep};
@@ -136,7 +136,7 @@ fn connection(options: &QuicFlow, seed: u64) -> Result<(Config, AnyController), 
         seed,
         hops: 0,
     };
-    let controller = make(&options.control, &info)?;
+    let controller = options.control.make(&info);
     if let Some(missing) = quic::missing_signal(controller.needs(), &config) {
         return Err(Error::Input(format!("{} {missing}", controller.name())));
     }

@@ -6,7 +6,7 @@ use crate::context::FlowTimer;
 use crate::options::Options;
 use crate::recording::RecordingContext;
 use crate::sender::Sender;
-use cc::{AnyController, Controller, FlowInfo, Params};
+use cc::{AnyController, Controller, FlowInfo};
 use net::{Packet, PacketKind};
 use std::sync::Arc;
 use units::{Span, Time};
@@ -33,9 +33,7 @@ pub(crate) fn sender(options: &Options, controller: &str, segments: Option<u32>)
         seed: 1,
         hops: 0,
     };
-    let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == controller).unwrap();
-    let params = Params::new(descriptor.params, []).unwrap();
-    let controller = AnyController::new(controller, &params, &flow).unwrap();
+    let controller = AnyController::with_defaults(controller, &flow).unwrap();
     let setup = Setup { flow: 0, route: 0, segments, clock_phase: Span::ZERO, quick_start_path: false };
     Sender::new(setup, Arc::new(options.clone()), controller)
 }

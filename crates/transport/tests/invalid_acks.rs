@@ -1,10 +1,10 @@
 //! ACKs that no receiver sends: the sender with recovery `rack` keeps its counts consistent and never stops.
 
-use cc::{AnyController, FlowInfo, Params};
+use ackclock_transport::{AckOptions, Block, Options, RecordingContext, Sender, Setup};
+use cc::{AnyController, FlowInfo};
 use net::{Packet, PacketKind};
 use proptest::prelude::*;
 use std::sync::Arc;
-use transport::{AckOptions, Block, Options, RecordingContext, Sender, Setup};
 use units::{Span, Time};
 
 fn sender(options: Options) -> (Sender, RecordingContext) {
@@ -20,9 +20,7 @@ fn sender(options: Options) -> (Sender, RecordingContext) {
         seed: 1,
         hops: 0,
     };
-    let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == "cubic").unwrap();
-    let controller =
-        AnyController::new("cubic", &Params::new(descriptor.params, []).unwrap(), &flow).unwrap();
+    let controller = AnyController::with_defaults("cubic", &flow).unwrap();
     let setup = Setup { flow: 0, route: 0, segments: None, clock_phase: Span::ZERO, quick_start_path: false };
     let mut sender = Sender::new(setup, Arc::new(options), controller);
     let mut host = RecordingContext::default();

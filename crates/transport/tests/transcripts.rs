@@ -6,11 +6,11 @@
 
 mod closed_loop;
 
-use closed_loop::{Exchange, Path};
-use transport::{
+use ackclock_transport::{
     IdleRestart, Options, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, TimerClock, UndoBy,
 };
-use transport::{RtoEstimator, Validation};
+use ackclock_transport::{RtoEstimator, Validation};
+use closed_loop::{Exchange, Path};
 use units::{Span, Time};
 
 const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/transcripts.txt");

@@ -3,8 +3,8 @@
 //! fields and answers from a file that `make reference` writes from the same tables.
 
 use cc::{
-    Answer, Argument, CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure,
-    FlowInfo, Signals,
+    Answer, AnyController, Argument, CachedExternal, Decision, Event, ExternalController, ExternalFactory,
+    Failure, FlowInfo, Signals,
 };
 use serde_json::Value;
 use std::cell::Cell;
@@ -95,7 +95,7 @@ impl ExternalFactory for PageFactory {
     fn initial_window(&self) -> Option<Segments> {
         self.initial_window
     }
-    fn make(&self, flow: &FlowInfo) -> CachedExternal {
+    fn make(&self, flow: &FlowInfo) -> AnyController {
         let mut controller = PageController {
             name: self.name.clone(),
             number: NEXT.with(|next| next.replace(next.get() + 1)),
@@ -107,7 +107,7 @@ impl ExternalFactory for PageFactory {
         event[FlowInfo::FIELDS.len()] = (flow.seed >> 32) as f64;
         event[FlowInfo::FIELDS.len() + 1] = (flow.seed & 0xffff_ffff) as f64;
         let first = controller.pass(NEW, event);
-        CachedExternal::new(Box::new(controller), first)
+        CachedExternal::new(Box::new(controller), first).into()
     }
 }
 

@@ -25,9 +25,9 @@ impl MarkFraction {
     /// Counts the segments of an ACK.
     #[inline]
     pub fn count(&mut self, ack: &Ack) {
-        self.delivered += ack.delivered as f64;
+        self.delivered += ack.newly_delivered as f64;
         if ack.ece {
-            self.marked += ack.delivered as f64;
+            self.marked += ack.newly_delivered as f64;
         }
     }
 

@@ -5,7 +5,7 @@ use super::document::{self as value, TomlItem, TomlValue};
 use super::model::{CongestionControl, ExternalSource};
 use super::table::TableReader;
 use crate::error::{ErrorKind, ScenarioError, Source, nearest};
-use cc::{AnyController, CONTROLLERS, Controller, ExternalFactory, FlowInfo, Params, Signals};
+use cc::{AnyController, Controller, ExternalFactory, FlowInfo, Params, Registration, Signals};
 use params::Form;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -16,14 +16,24 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 /// What the key `congestion_control` of a transport says.
 pub(super) const CONTROLLER: &str = "the controller: a name, a table with `kind` and its parameters (`ackclock list controllers`), or a table with `python = \"FILE.py:CLASS\"`";
 
+/// Every registered controller, in the order of lists.
+pub fn controllers() -> impl Iterator<Item = &'static Registration> + Clone {
+    static POLICY: Registration = policy::REGISTRATION;
+    cc::CONTROLLERS.iter().chain([&POLICY])
+}
+
+/// The registered controller `name`; `None` if no controller has this name.
+pub fn controller(name: &str) -> Option<&'static Registration> {
+    controllers().find(|registration| registration.descriptor.name == name)
+}
+
 impl CongestionControl {
     /// A registered controller with its defaults.
     ///
     /// # Panics
     /// If there is none of that name.
     pub fn with_defaults(name: &'static str) -> CongestionControl {
-        let descriptor = AnyController::descriptor(name);
-        let params = descriptor.and_then(|d| Params::new(d.params, []).ok());
+        let params = controller(name).and_then(|c| Params::new(c.descriptor.params, []).ok());
         CongestionControl::Registered(
             name,
             params.unwrap_or_else(|| panic!("no controller is called {name}")),
@@ -48,8 +58,8 @@ impl CongestionControl {
     pub(crate) fn probes(&self) -> Vec<String> {
         match self {
             CongestionControl::Registered(name, _) => {
-                let descriptor = AnyController::descriptor(name);
-                descriptor.map_or(Vec::new(), |d| d.probes.iter().map(|name| (*name).into()).collect())
+                let probes = controller(name).map_or(&[][..], |c| c.descriptor.probes);
+                probes.iter().map(|name| (*name).into()).collect()
             }
             CongestionControl::ExternalController(factory) => factory.probes().to_vec(),
             CongestionControl::ExternalSource(_) => Vec::new(),
@@ -79,14 +89,13 @@ impl CongestionControl {
         }
     }
 
-    /// Creates a controller.
-    pub(crate) fn make(&self, flow: &FlowInfo) -> AnyController {
+    /// Creates a controller. The code of an external one must be loaded ([`Scenario::loaded`]).
+    pub fn make(&self, flow: &FlowInfo) -> AnyController {
         match self {
-            CongestionControl::Registered(name, params) => AnyController::new(name, params, flow)
-                .unwrap_or_else(|| unreachable!("the scenario names registered controllers only")),
-            CongestionControl::ExternalController(factory) => {
-                AnyController::ExternalController(factory.make(flow))
-            }
+            CongestionControl::Registered(name, params) => controller(name)
+                .unwrap_or_else(|| unreachable!("the scenario names registered controllers only"))
+                .create(params, flow),
+            CongestionControl::ExternalController(factory) => factory.make(flow),
             CongestionControl::ExternalSource(_) => unreachable!("a run begins with Scenario::loaded"),
         }
     }
@@ -132,19 +141,20 @@ fn read_registered(table: &TableReader<'_>, entries: &[(String, TomlItem)]) -> R
     let name = table.need("kind", table.text("kind")?, "name the controller, such as kind = \"vegas\"")?;
     let mut values = arguments(table, &read_fit(table)?)?;
     values.extend(arguments(table, entries)?.into_iter().filter(|(key, _)| key != "kind" && key != "fit"));
-    read_policy(table, name, &mut values)?;
+    read_files(table, name, &mut values)?;
     registered(name, values, &|key, message| table.error(if key.is_empty() { "kind" } else { key }, message))
 }
 
-/// Puts what a policy file says in place of its name.
-fn read_policy(table: &TableReader<'_>, name: &str, values: &mut [(String, cc::ParamValue)]) -> Result<()> {
-    let params = AnyController::descriptor(name).map_or(&[][..], |d| d.params);
-    for param in params.iter().filter(|param| param.form == Form::File) {
+/// Puts the content of a file in place of its name.
+fn read_files(table: &TableReader<'_>, name: &str, values: &mut [(String, cc::ParamValue)]) -> Result<()> {
+    let Some(controller) = controller(name) else { return Ok(()) };
+    for param in controller.descriptor.params.iter().filter(|param| param.form == Form::File) {
         let Some((path, text)) = table.file(param.name)? else { continue };
-        let plan = cc::Plan::read(&text)
+        let content = controller
+            .read_file(&text)
             .map_err(|message| table.error(param.name, format!("{}: {message}", path.display())))?;
         for (_, value) in values.iter_mut().filter(|(key, _)| key == param.name) {
-            *value = cc::ParamValue::Policy(Arc::new(plan.clone()));
+            *value = cc::ParamValue::File(content.clone());
         }
     }
     Ok(())
@@ -166,10 +176,11 @@ fn registered(
     values: Vec<(String, cc::ParamValue)>,
     refuse: &dyn Fn(&str, String) -> ScenarioError,
 ) -> Result<CongestionControl> {
-    let Some(descriptor) = AnyController::descriptor(name) else {
-        let remark = nearest(name, CONTROLLERS.iter().map(|d| d.name));
+    let Some(registration) = controller(name) else {
+        let remark = nearest(name, controllers().map(|controller| controller.descriptor.name));
         return Err(refuse("", format!("unknown controller \"{name}\"; {remark}")));
     };
+    let descriptor = &registration.descriptor;
     let values = values
         .into_iter()
         .map(|(key, value)| {
@@ -182,7 +193,7 @@ fn registered(
         .collect::<Result<Vec<_>>>()?;
     let values = values.iter().map(|(key, value)| (key.as_str(), value.clone()));
     let params = Params::new(descriptor.params, values)
-        .and_then(|params| AnyController::check(name, &params).map(|()| params))
+        .and_then(|params| registration.check(&params).map(|()| params))
         .map_err(|error| {
             let unknown = || {
                 let names = descriptor.params.iter().map(|p| p.name);
@@ -219,7 +230,7 @@ fn without_unit(
                 .map(cc::ParamValue::Number)
                 .map_err(|error| format!("{error}; write it like \"{example}\""))
         }
-        cc::ParamValue::Switch(_) | cc::ParamValue::Policy(_) => Ok(value),
+        cc::ParamValue::Switch(_) | cc::ParamValue::File(_) => Ok(value),
     }
 }
 

@@ -5,7 +5,9 @@ use super::key::key_text;
 use super::model::{Action, CongestionControl, ExternalSource, Flow, FlowKind, Scenario};
 use super::paths::Routers;
 use crate::error::{Origin, ScenarioError, nearest};
+use cc::{Controller, FlowInfo, NativeFactory};
 use std::borrow::Cow;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
@@ -60,27 +62,54 @@ impl Scenario {
         flows.chain(self.traffic.iter().map(|source| &source.kind)).chain(changed)
     }
 
+    /// The scenario in which `make` creates the controllers of the TCP or QUIC flow `flow`. Their name in outcomes is that of their
+    /// type. Fails if there is no such flow, or if the flow does not provide a signal that the controller needs.
+    pub fn with_controller<C: Controller + Clone + Debug + Send + 'static>(
+        mut self,
+        flow: &str,
+        make: impl Fn(&FlowInfo) -> C + Send + Sync + 'static,
+    ) -> Result<Scenario> {
+        let (_, kind) = self.controlled(flow)?;
+        let info = kind.flow_info().unwrap_or_else(|| unreachable!("a flow with a controller"));
+        let factory = NativeFactory::new(&info, make);
+        self.set_control(flow, CongestionControl::ExternalController(Arc::new(factory)))?;
+        Ok(self)
+    }
+
     /// Sets the controller of the TCP or QUIC flow `name`. Fails if there is no such flow.
     pub fn set_control(&mut self, name: &str, control: CongestionControl) -> Result<()> {
-        let origin = Origin::command_line(&key_text(["flow", name]));
-        let names: Vec<String> = self.flows.iter().map(|flow| flow.name.clone()).collect();
-        let Some(index) = self.flows.iter().position(|flow| flow.name == name) else {
-            let remark = nearest(name, names.iter().map(String::as_str));
-            let message = format!("there is no flow \"{name}\"; {remark}");
-            return Err(ScenarioError::new(&origin, &key_text(["flow", name]), message));
-        };
+        let (index, kind) = self.controlled(name)?;
         let mut changed = self.flows[index].clone();
-        let key = key_text(["flow", name, changed.kind.name(), "congestion_control"]);
-        changed.kind = changed
-            .kind
+        changed.kind = kind
             .with_control(control)
-            .ok_or_else(|| ScenarioError::new(&origin, &key, "a UDP flow has no controller"))?;
+            .unwrap_or_else(|| unreachable!("a flow with a controller can have another"));
         if let Some(lacks) = self.lacks(&changed) {
-            return Err(ScenarioError::new(&origin, &key, lacks).unmet());
+            return Err(controller_error(&changed, lacks).unmet());
         }
         self.flows[index] = changed;
         Ok(())
     }
+
+    /// The number and the transport of the flow `name`, which has a controller.
+    fn controlled(&self, name: &str) -> Result<(usize, &FlowKind)> {
+        let Some(index) = self.flows.iter().position(|flow| flow.name == name) else {
+            let key = key_text(["flow", name]);
+            let remark = nearest(name, self.flows.iter().map(|flow| flow.name.as_str()));
+            let message = format!("there is no flow \"{name}\"; {remark}");
+            return Err(ScenarioError::new(&Origin::command_line(&key), &key, message));
+        };
+        let flow = &self.flows[index];
+        match flow.kind.control() {
+            Some(_) => Ok((index, &flow.kind)),
+            None => Err(controller_error(flow, "a UDP flow has no controller".into())),
+        }
+    }
+}
+
+/// An error about the controller of a flow, which a program sets.
+fn controller_error(flow: &Flow, message: String) -> ScenarioError {
+    let key = key_text(["flow", &flow.name, flow.kind.name(), "congestion_control"]);
+    ScenarioError::new(&Origin::command_line(&key_text(["flow", &flow.name])), &key, message)
 }
 
 /// Puts the factory of a controller in place of its source, which it returns; `None` if the controller has no source.

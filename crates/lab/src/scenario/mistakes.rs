@@ -16,7 +16,6 @@ use super::top::{SCENARIO, read_times};
 use super::transports::Defaults;
 use super::{cellular, topologies, wifi};
 use crate::error::{ErrorKind, ScenarioError, meant};
-use cc::AnyController;
 use params::{Form, Key};
 
 /// The most mistakes that are collected.
@@ -188,7 +187,7 @@ impl Walk {
         }
         let Some(reader) = self.note(TableReader::new(path, item)) else { return };
         let Some(kind) = self.note(reader.text("kind")).flatten() else { return };
-        let Some(descriptor) = AnyController::descriptor(kind) else { return };
+        let Some(descriptor) = super::control::controller(kind).map(|c| &c.descriptor) else { return };
         reader.get("fit");
         if reader.has("reading") {
             reader.get("reading"); // the old name of `variant`

@@ -57,7 +57,7 @@ pub(crate) mod write;
 pub use advice::advised;
 pub use assignment::{Assignment, Literal, split_assignment};
 pub use cbrgen::cbrgen;
-pub use control::{ExternalLoader, set_external_loader};
+pub use control::{ExternalLoader, controller, controllers, set_external_loader};
 pub(crate) use describe::describe_direction;
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
 pub use dumbbell::dumbbell;

@@ -8,6 +8,7 @@ use super::quic::QuicLayers;
 use super::table::TableReader;
 use super::tcp::TcpLayers;
 use crate::error::ScenarioError;
+use cc::FlowInfo;
 use params::Form::Controller;
 use params::{Key, Table, key};
 use std::sync::Arc;
@@ -119,6 +120,16 @@ impl FlowKind {
             FlowKind::Tcp(tcp) => Some(FlowKind::Tcp(Arc::new(tcp.with_control(control)))),
             #[cfg(feature = "quic")]
             FlowKind::Quic(quic) => Some(FlowKind::Quic(Arc::new(quic.with_control(control)))),
+            _ => None,
+        }
+    }
+
+    /// What its controller is told about a flow; UDP has none.
+    pub(crate) fn flow_info(&self) -> Option<FlowInfo> {
+        match self {
+            FlowKind::Tcp(tcp) => Some(tcp.flow_info(0, 0)),
+            #[cfg(feature = "quic")]
+            FlowKind::Quic(quic) => Some(quic.flow_info(0, 0)),
             _ => None,
         }
     }

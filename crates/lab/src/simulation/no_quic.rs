@@ -32,7 +32,7 @@ impl QuicEndpoints {
     pub fn shown_window(&self) -> (f64, f64) {
         match self.0 {}
     }
-    pub fn with_policy<T>(&mut self, _: impl FnOnce(&mut cc::Policy) -> T) -> Option<T> {
+    pub fn with_policy<T>(&mut self, _: impl FnOnce(&mut policy::Policy) -> T) -> Option<T> {
         match self.0 {}
     }
     pub fn serve(&self, _: cc::Signals) -> Result<(), &'static str> {

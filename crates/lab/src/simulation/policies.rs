@@ -3,7 +3,8 @@
 use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::{Inner, Run, each};
 use crate::scenario::{Action, missing_option};
-use cc::{Measured, Plan, Policy, Signals};
+use cc::Signals;
+use policy::{Measured, Plan, Policy};
 use std::sync::Arc;
 use units::Time;
 
@@ -217,7 +218,7 @@ fn observe_controller(run: &mut Run, flow: u32, plan: &Arc<Plan>) -> bool {
         let possible = registered && sender.accepts(needs);
         if possible {
             let context = &mut flow_context!(simulation, flow);
-            sender.change_controller(context, cc::AnyController::Policy(policy.into()));
+            sender.change_controller(context, policy.into());
         }
         possible
     })
@@ -234,7 +235,7 @@ fn has_completed(run: &Run, flow: u32) -> bool {
 /// Calls `use_policy` with the controller of a flow; `None` if that is not a policy.
 fn with_policy<T>(run: &mut Run, flow: u32, use_policy: impl FnOnce(&mut Policy) -> T) -> Option<T> {
     each!(&mut run.inner, simulation => match simulation.endpoints[flow as usize] {
-        Endpoints::Tcp(index) => simulation.senders[index].policy_mut().map(use_policy),
+        Endpoints::Tcp(index) => simulation.senders[index].controller_mut().downcast_mut().map(use_policy),
         Endpoints::Quic(index) => simulation.quic[index].with_policy(use_policy),
         Endpoints::Udp(_) | Endpoints::Attached(_) => None,
     })

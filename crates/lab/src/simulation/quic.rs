@@ -59,8 +59,10 @@ impl QuicEndpoints {
     }
 
     /// Calls `use_policy` with the sender's controller, if that is a policy.
-    pub fn with_policy<T>(&mut self, use_policy: impl FnOnce(&mut cc::Policy) -> T) -> Option<T> {
-        self.ends[0].controller().and_then(|handle| handle.lock().policy_mut().map(use_policy))
+    pub fn with_policy<T>(&mut self, use_policy: impl FnOnce(&mut policy::Policy) -> T) -> Option<T> {
+        self.ends[0]
+            .controller()
+            .and_then(|handle| handle.lock().controller_mut().downcast_mut().map(use_policy))
     }
 
     /// Gives the controller, whose needs have changed to `needs`, its signals; before the flow starts. Fails with what is

@@ -1,7 +1,7 @@
 //! Runs of scenarios in text, for tests.
 #![allow(dead_code, reason = "not every test uses all")]
 
-use lab::{Recording, Run, Scenario, Settings, Study};
+use ackclock_lab::{Recording, Run, Scenario, Settings, Study};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::{Span, Time};
 
@@ -18,7 +18,7 @@ pub fn refusal(text: &str, assignments: &[&str]) -> String {
     read(text, assignments).unwrap_err().to_string()
 }
 
-fn read(text: &str, assignments: &[&str]) -> Result<Scenario, lab::ScenarioError> {
+fn read(text: &str, assignments: &[&str]) -> Result<Scenario, ackclock_lab::ScenarioError> {
     let assignments: Vec<String> = assignments.iter().map(|one| one.to_string()).collect();
     Scenario::parse("test.toml", text, &assignments)
 }
@@ -35,11 +35,11 @@ pub fn without_cost(outcome: &str) -> String {
 }
 
 /// Runs with the auditor on; panics on any violation, and if a share of the outcome is not one.
-pub fn audited(text: &str) -> lab::Outcome {
+pub fn audited(text: &str) -> ackclock_lab::Outcome {
     audited_with(text, &[])
 }
 
-pub fn audited_with(text: &str, assignments: &[&str]) -> lab::Outcome {
+pub fn audited_with(text: &str, assignments: &[&str]) -> ackclock_lab::Outcome {
     let mut run =
         finished(&scenario_with(text, assignments), Recording { audit: true, ..Recording::default() });
     let (violations, count) = run.audit();
@@ -50,7 +50,7 @@ pub fn audited_with(text: &str, assignments: &[&str]) -> lab::Outcome {
 }
 
 /// The outcome of a run of 5 s with a warm-up of 1.5 s; a copy of it at 2.5 s has the same.
-pub fn copied(text: &str) -> lab::Outcome {
+pub fn copied(text: &str) -> ackclock_lab::Outcome {
     let scenario = scenario_with(text, &["duration=5s", "warmup=1.5s"]);
     let mut whole = finished(&scenario, Recording::default());
     let mut first = Run::new(&scenario, Settings::default()).unwrap();

@@ -130,7 +130,7 @@ impl ControllerState {
         self.controller.on_sample(&Sample {
             now: ack.now,
             newly_acked: ack.segments,
-            delivered: ack.segments,
+            newly_delivered: ack.segments,
             rtt: ack.rtt,
             ece: self.ecn && ack.ce > 0,
             acked_through: self.largest_acked.unwrap_or(0),
@@ -198,7 +198,7 @@ impl ControllerState {
         self.controller.on_ack(&Ack {
             now,
             newly_acked: ack.segments,
-            delivered: ack.segments,
+            newly_delivered: ack.segments,
             newly_lost: if last { (lost - ack.lost_before) as u32 } else { 0 },
             delivered_total: self.stats.acked_packets,
             lost_total: lost,

@@ -180,9 +180,9 @@ impl ControllerState {
 
     // ---- what others see --------------------------------------------------------------------------------
 
-    /// The controller, if it is a policy.
-    pub fn policy_mut(&mut self) -> Option<&mut cc::Policy> {
-        self.controller.as_policy_mut()
+    /// The controller, to be changed.
+    pub fn controller_mut(&mut self) -> &mut AnyController {
+        &mut self.controller
     }
     /// The controller.
     pub fn controller(&self) -> &AnyController {

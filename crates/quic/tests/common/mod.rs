@@ -4,9 +4,9 @@
 
 pub mod recorder;
 
+use ackclock_quic::{Clock, Config, ControllerHandle, ControllerStats, Deadlines, Ecn, Endpoint};
 use bytes::BytesMut;
-use cc::{AnyController, Arithmetic, CONTROLLERS, FlowInfo, Growth, ParamValue, Params};
-use quic::{Clock, Config, ControllerHandle, ControllerStats, Deadlines, Ecn, Endpoint};
+use cc::{AnyController, Arithmetic, FlowInfo, Growth, ParamValue, Params, Registration};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::{Rate, Span, Time};
@@ -79,9 +79,9 @@ pub struct Pipe {
 
 /// A controller by its name, with parameters.
 pub fn controller(name: &str, config: &Config, params: &[(&str, ParamValue)]) -> AnyController {
-    let descriptor = CONTROLLERS.iter().find(|d| d.name == name).expect("a registered name");
+    let registration = Registration::find(name).expect("a registered name");
     let values = params.iter().map(|(name, value)| (*name, value.clone()));
-    let params = Params::new(descriptor.params, values).expect("valid parameters");
+    let params = Params::new(registration.descriptor.params, values).expect("valid parameters");
     let flow = FlowInfo {
         packet: config.packet,
         initial_window: config.initial_window,
@@ -98,7 +98,7 @@ pub fn controller(name: &str, config: &Config, params: &[(&str, ParamValue)]) ->
         seed: config.seed,
         hops: 0,
     };
-    AnyController::new(name, &params, &flow).expect("a registered name")
+    registration.create(&params, &flow)
 }
 
 impl Pipe {

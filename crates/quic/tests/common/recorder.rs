@@ -69,7 +69,7 @@ impl ExternalController for Recorder {
             cc::Event::Lost(lost) => Event::Lost(*lost),
             cc::Event::Sent(sent) => Event::Sent(*sent),
             cc::Event::Congestion(event) => Event::Congestion(*event),
-            cc::Event::Timeout(event) => Event::Rto(*event),
+            cc::Event::Rto(event) => Event::Rto(*event),
             cc::Event::RecoveryExit(now) => Event::Exit(now),
             cc::Event::TransmitStart(event) => Event::Start(*event),
             cc::Event::Handshake(event) => Event::Handshake(event.now, event.rtt),

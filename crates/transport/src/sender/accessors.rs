@@ -44,9 +44,9 @@ impl Sender {
     pub fn controller(&self) -> &AnyController {
         &self.connection.controller
     }
-    /// The congestion controller, if it is a policy.
-    pub fn policy_mut(&mut self) -> Option<&mut cc::Policy> {
-        self.connection.controller.as_policy_mut()
+    /// The congestion controller, to be changed.
+    pub fn controller_mut(&mut self) -> &mut AnyController {
+        &mut self.connection.controller
     }
     /// The time at which the last byte was acknowledged; `None` before that.
     pub fn completed(&self) -> Option<Time> {

@@ -1,12 +1,12 @@
 //! A sender and a receiver over a small lossy path, for tests: one bottleneck with drop-tail queue, random losses, marks
 //! and delays from a fixed generator.
 
-use cc::{AnyController, FlowInfo, Params};
+use ackclock_transport::{AckOptions, FlowTimer, Options, Receiver, RecordingContext, Sender, Setup};
+use cc::{AnyController, FlowInfo};
 use net::{Ecn, Packet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use transport::{AckOptions, FlowTimer, Options, Receiver, RecordingContext, Sender, Setup};
 use units::{Span, Time};
 
 /// What the path does, in per mille of the packets.
@@ -78,9 +78,7 @@ impl Exchange {
             seed: 1,
             hops: 0,
         };
-        let descriptor = cc::CONTROLLERS.iter().find(|d| d.name == controller).unwrap();
-        let params = Params::new(descriptor.params, []).unwrap();
-        let controller = AnyController::new(controller, &params, &flow).unwrap();
+        let controller = AnyController::with_defaults(controller, &flow).unwrap();
         let options = Arc::new(options.clone());
         let setup =
             Setup { flow: 0, route: 0, segments, clock_phase: Span::from_ms(3), quick_start_path: false };

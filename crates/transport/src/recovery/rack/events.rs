@@ -31,7 +31,7 @@ impl ExternalController for Noted {
         decision.reduce_now = false;
         match event {
             Event::SetWindow(cwnd) => decision.cwnd = cwnd,
-            Event::SetThreshold(ssthresh) => decision.ssthresh = ssthresh,
+            Event::SetSsthresh(ssthresh) => decision.ssthresh = ssthresh,
             Event::Congestion(event) => {
                 (decision.cwnd, decision.ssthresh) = (event.window / 2.0, event.window / 2.0);
                 let asked = event.cause == Cause::Controller;
@@ -40,7 +40,7 @@ impl ExternalController for Noted {
             Event::Ack(ack) => decision.reduce_now = self.reduces_at == Some(ack.acked_through),
             Event::Handshake(event) => assert_eq!(event.rtt.is_some(), event.now < ms(1000)),
             Event::Sample(sample) => {
-                assert_eq!(sample.since_sent.is_some(), sample.delivered > 0);
+                assert_eq!(sample.since_sent.is_some(), sample.newly_delivered > 0);
             }
             _ => {}
         }

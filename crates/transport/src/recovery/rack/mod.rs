@@ -201,7 +201,7 @@ impl Rack {
         let sample = Sample {
             now: a.now,
             newly_acked: segments.una - a.prior_una,
-            delivered: (segments.delivered - a.prior_delivered) as u32,
+            newly_delivered: (segments.delivered - a.prior_delivered) as u32,
             rtt: a.rtt,
             ece: packet.ece && s.options.ecn,
             acked_through: (segments.una as u64).wrapping_sub(1),
@@ -238,7 +238,7 @@ impl Rack {
         let ack = Ack {
             now: a.now,
             newly_acked: segments.una - a.prior_una,
-            delivered,
+            newly_delivered: delivered,
             newly_lost: (segments.lost - a.prior_lost) as u32,
             delivered_total: segments.delivered,
             lost_total: segments.lost,
