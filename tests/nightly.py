@@ -31,6 +31,11 @@ PGO = f"""
 make pgo && {shlex.join([*PYTEST, "tests/test_fingerprints.py"])}; status=$?
 rm -rf target/pgo; make build >/dev/null; exit $status"""
 """The core is built again without PGO for the jobs that follow."""
+OLDEST_RUST = """
+version=$(sed -n 's/^rust-version = "\\(.*\\)"/\\1/p' Cargo.toml)
+rustup toolchain install $version --profile minimal --no-self-update
+CARGO_TARGET_DIR=out/nightly/oldest cargo +$version check --locked --workspace"""
+"""Every crate builds with the `rust-version` of Cargo.toml."""
 FUZZ_SECONDS = 3600
 SHARDS = {"cc": 16, "transport": 48}
 """Parts into which the mutants of a crate are divided; each part is a job."""
@@ -88,6 +93,7 @@ def jobs() -> list[Job]:
     ]
     return [
         Job("long tests", [*PYTEST, "-m", "nightly"], {}, last_line),
+        Job("crates with the oldest Rust", ["sh", "-c", OLDEST_RUST], {}, last_line),
         Job("fingerprints on aarch64", ["validation/aarch64.sh"], {}, last_line),
         Job("fingerprints of a core with PGO", ["sh", "-c", PGO], {}, last_line),
         Job("generated", [*PYTEST, "tests/test_generated.py"], {"ACKCLOCK_GENERATED": "20000"}, last_line),

@@ -40,6 +40,7 @@ STAGES = [
     [Part("test-install", "install the Python and Node packages"), Part("test-rust-build", "build the Rust tests")],
     [Part("build", "build the core (release)"), Part("clippy", "clippy")],
     [Part("page", "build the page with the core as WebAssembly"), Part("lint", "formats, ruff, mypy")],
+    [Part("test-publish", "document and package the crates")],
     [Part("test-rust", "run the Rust tests"), Part("test-wheel", "build the wheel of this machine")],
     [Part("test-python", "run the Python tests"), Part("test-page", "run the tests of the page")],
     [Part("test-instructions", "count instructions")],

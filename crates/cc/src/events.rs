@@ -3,6 +3,8 @@
 //! Controllers outside Rust have the same fields, a time in seconds (`now_s`) and in picoseconds (`now_ps`), a rate in bits per
 //! second (`_bps`). `outside/tables.rs` is made from these structs.
 
+#[cfg(doc)]
+use crate::Signals;
 use units::{Rate, Segments, Span, Time};
 
 /// The end of the handshake.

@@ -9,6 +9,7 @@ mod error;
 mod files;
 mod foreign;
 pub mod fuzzing;
+mod identity;
 mod layout;
 mod replay;
 pub mod scenario;
@@ -21,6 +22,7 @@ pub use audit::{Auditor, Violation};
 pub use error::{ErrorKind, Origin, ScenarioError, Source};
 pub use files::{Access, CarriedFiles, set_shipped};
 pub use foreign::foreign_kind;
+pub use identity::engine;
 pub use layout::{NodePosition, layout};
 pub use replay::{ScriptedAck, ScriptedData, ScriptedReceiver, ScriptedSender, Transmitted};
 pub use scenario::{
@@ -50,8 +52,5 @@ pub const SEND_LIMITS: [&str; transport::SendLimit::NAMES.len()] = transport::Se
 /// The version of engine and models: part of every result's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The version with a hash of the core's sources: part of every run's identity.
-pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("ACKCLOCK_SOURCES"));
-
-/// Folders of the crates whose sources are hashed into [`ENGINE`], in order.
+/// Folders of the crates whose sources are hashed into [`engine()`], in order; none in a published crate.
 pub const ENGINE_CRATES: &str = env!("ACKCLOCK_CRATES");

@@ -92,7 +92,8 @@ impl LocalQueues {
     /// When flow `flow` has at most `limit` bytes at its first link; `None`: now. `NEVER`: its timer is set when it is known.
     pub fn room_at(&mut self, flow: u32, limit: u64, now: Time) -> Option<Time> {
         let local = self.flows.get_mut(flow as usize)?.as_deref_mut()?;
-        while let Some((_, size)) = local.departures.pop_front_if(|(at, _)| *at <= now) {
+        while let Some(&(_, size)) = local.departures.front().filter(|(at, _)| *at <= now) {
+            local.departures.pop_front();
             local.bytes -= u64::from(size);
         }
         local.limit = None;

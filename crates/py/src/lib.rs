@@ -108,7 +108,7 @@ mod _core {
         });
         events::add_classes(m)?;
         m.add("__version__", lab::VERSION)?;
-        m.add("ENGINE", lab::ENGINE)?;
+        m.add("ENGINE", lab::engine())?;
         m.add("ENGINE_CRATES", lab::ENGINE_CRATES.split(' ').collect::<Vec<_>>())?;
         m.add("KERNEL_BRIDGE", cfg!(feature = "kernel"))?;
         m.add("PGO", option_env!("ACKCLOCK_PGO").is_some())?; // `make pgo`

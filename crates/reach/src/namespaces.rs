@@ -288,7 +288,8 @@ fn prepare(plan: &Plan) -> Result<Prepared, Error> {
 /// Sends a message to the program; if the program has ended, this process ends too.
 fn report(control: BorrowedFd<'_>, kind: char, text: &str) {
     let mut message = format!("{kind}{text}");
-    message.truncate(message.floor_char_boundary(MESSAGE));
+    let whole = (0..=MESSAGE).rev().find(|length| message.is_char_boundary(*length));
+    message.truncate(whole.unwrap_or_default());
     if send(control, message.as_bytes(), SendFlags::NOSIGNAL).is_err() {
         sys::exit(1);
     }

@@ -349,7 +349,7 @@ impl Session {
             .collect();
         let codes = lab::catalog::codes();
         self.reply(&json!({
-            "version": lab::VERSION, "engine": lab::ENGINE, "lists": lists,
+            "version": lab::VERSION, "engine": lab::engine(), "lists": lists,
             "codes": {
                 "trace_event": codes.trace_events, "phase": codes.phases, "packet_event": codes.packet_events,
                 "reason": codes.reasons, "reason_words": codes.reason_words, "kind": codes.kinds,

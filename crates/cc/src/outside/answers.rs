@@ -4,6 +4,8 @@ use super::fields::{External, Field};
 use crate::controller::Controller;
 use crate::events::EcnResponse;
 use crate::signals::Signals;
+#[cfg(doc)]
+use crate::{Ack, FlowInfo};
 use units::{Rate, Segments, Span, Time};
 
 /// Defines [`Decision`].

@@ -2,6 +2,8 @@
 //!
 //! Each method is a field of its name, in the order of this file. `outside/tables.rs` is made from them.
 
+#[cfg(doc)]
+use crate::Signals;
 use crate::{Ack, FlowInfo, Growth, PathHint};
 use units::Span;
 

@@ -89,7 +89,7 @@ impl CongestionControl {
         }
     }
 
-    /// Creates a controller. The code of an external one must be loaded ([`Scenario::loaded`]).
+    /// Creates a controller. The code of an external one must be loaded ([`super::Scenario::loaded`]).
     pub fn make(&self, flow: &FlowInfo) -> AnyController {
         match self {
             CongestionControl::Registered(name, params) => controller(name)

@@ -1,7 +1,7 @@
 //! The scenario format (TOML): a model, and one reader for each table.
 //!
-//! [`document`] keeps the place of every value, [`table`] reads typed values and finds unknown keys, the readers of the
-//! tables fill the types of [`model`].
+//! `document` keeps the place of every value, `table` reads typed values and finds unknown keys, the readers of the
+//! tables fill the types of `model`.
 
 mod advice;
 pub(crate) mod assign;
@@ -24,6 +24,8 @@ mod media;
 mod mistakes;
 mod model;
 pub(crate) mod movement;
+#[cfg(not(feature = "satellites"))]
+pub(crate) mod no_tle;
 mod nodes;
 #[cfg(feature = "quic")]
 mod over_quic;
@@ -44,7 +46,10 @@ mod short;
 pub(crate) mod table;
 mod tables;
 mod tcp;
+#[cfg(feature = "satellites")]
 pub(crate) mod tle;
+#[cfg(not(feature = "satellites"))]
+pub(crate) use no_tle as tle;
 mod top;
 mod topologies;
 mod traffic;

@@ -268,7 +268,7 @@ params::options! {
 /// The congestion controller of a flow.
 #[derive(Clone, Debug)]
 pub enum CongestionControl {
-    /// One of [`CONTROLLERS`], with its parameters.
+    /// One of [`crate::controllers`], with its parameters.
     Registered(&'static str, Params),
     /// An external controller, loaded.
     ExternalController(Arc<dyn ExternalFactory>),

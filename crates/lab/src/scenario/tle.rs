@@ -15,6 +15,12 @@ const LONGEST: usize = 69;
 /// The shortest line that is taken for one of elements, so that one which was cut is told.
 const SHORTEST: usize = 30;
 
+/// Vanguard 1, the first case of the verification set of SGP4, epoch 2000-06-27 18:50:19.7.
+pub(crate) const VANGUARD: &str = "VANGUARD 1
+1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753
+2 00005  34.2682 348.7242 1859667 331.7664  19.3264 10.82419157413667
+";
+
 /// Reads the satellites of `text`, with or without name lines, for `length` from `epoch` on, which is relative to
 /// time 0.
 pub(crate) fn read(text: &str, epoch: Span, length: Span) -> Result<Vec<Motion>, String> {
@@ -76,12 +82,6 @@ fn table(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Vanguard 1, the first case of the verification set of SGP4, epoch 2000-06-27 18:50:19.7.
-    const VANGUARD: &str = "VANGUARD 1
-1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753
-2 00005  34.2682 348.7242 1859667 331.7664  19.3264 10.82419157413667
-";
 
     #[test]
     fn the_published_satellite() {

@@ -363,7 +363,7 @@ fn label(item: &TomlItem) -> String {
 
 fn digest_of(scenario: &Scenario) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(crate::ENGINE.as_bytes());
+    hasher.update(crate::engine().as_bytes());
     // The derived `Debug` format contains every field and prints floats exactly.
     let Scenario {
         title: _,

@@ -2,7 +2,7 @@
 //! interface queue, ARP and a routing protocol. The layers are state machines. This file passes the outputs of each
 //! layer to the next.
 //!
-//! A node has five timers ([`clock::RadioTimer`]). The receivers process a transmission when it begins (see `station`).
+//! A node has five timers (`clock.rs`). The receivers process a transmission when it begins (see `station`).
 //! A transmission therefore costs one pass over the neighbours, and events only at the nodes that must act on it.
 
 mod agent;

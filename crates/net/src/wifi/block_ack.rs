@@ -131,9 +131,12 @@ impl BlockAck {
         }
         self.put_back(failed);
         let before = released.len();
-        while let Some(place) = self.places.pop_front_if(|place| !matches!(place, Place::Missing)) {
+        while let Some(place) = self.places.pop_front() {
             match place {
-                Place::Missing => {}
+                Place::Missing => {
+                    self.places.push_front(place);
+                    break;
+                }
                 Place::Arrived(packets) => packets.release(None, released),
                 Place::GivenUp(packets) => packets.release(Some(DropReason::Retry), released),
             }

@@ -216,7 +216,7 @@ impl Phy {
         packet + MPDU_OVERHEAD + self.security
     }
 
-    /// Bytes of the MPDU of an A-MSDU whose packets have so many bytes, see [`amsdu`].
+    /// Bytes of the MPDU of an A-MSDU whose packets have so many bytes, see `amsdu`.
     pub fn amsdu_mpdu(&self, packets: u32) -> u32 {
         self.mpdu(packets) - LLC
     }

@@ -182,7 +182,7 @@ impl Parts {
                 common.stop();
             }
             let mine = mine.map(work);
-            let joined = spawned.into_iter().flatten().map(|thread| thread.join().flatten());
+            let joined = spawned.into_iter().flatten().map(|thread| thread.join().and_then(|result| result));
             (mine.into_iter().chain(joined).collect::<Vec<_>>(), started)
         });
         let (mut cpu, mut done) = (0, started);
