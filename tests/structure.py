@@ -16,23 +16,46 @@ from pathlib import Path
 Graph = dict[Path, set[Path]]
 
 ITEM = re.compile(
-    r"^(?:pub(?:\([^)]*\))? )?(?:const |unsafe )*(?:fn|struct|enum|trait|type|const|static|union|macro_rules!) (\w+)",
+    r"^(?:pub(?:\([^)]*\))? )?(?:const |unsafe )*fn (\w+)"
+    r"|^\s*(?:pub(?:\([^)]*\))? )?(?:struct|enum|trait|type|const|static|union|macro_rules!) (\w+)"
+    r"|^(?:pub(?:\([^)]*\))? )?mod (\w+) \{",
     re.M,
 )
+"""An item; types and constants also in a macro, which defines them."""
+MODULE = re.compile(r"^(?:#\[.*\bpath = \"(.*)\".*\]\n)?(?:pub(?:\([^)]*\))? )?mod (\w+);", re.M)
 USE = re.compile(r"^\s*(pub(?:\([^)]*\))? )?use ([^;]+);", re.M)
 TESTS = re.compile(r"^#\[cfg\(test\)\]\nmod \w+ \{", re.M)
-PATH = re.compile(r"\b(?:crate|super|self)(?:::\w+)+")
+PATH = re.compile(r"(?<!:)\b(?:crate|super|self)(?:::\w+)+")
+
+
+MACRO = re.compile(r"^macro_rules! (\w+) \{\n(.*?)^\}", re.M | re.S)
+EXPORTED = re.compile(r"^#\[macro_export\]\nmacro_rules! (\w+)", re.M)
+CALL = re.compile(r"^(?:\w+::)*(\w+)! ?(\{\n.*?^\}|\()", re.M | re.S)
+NAMED = re.compile(r"^ +([A-Z]\w+)", re.M)
+"""A word at the start of a line in the call of a macro: it can be a type that the macro defines."""
+
+
+class Unresolved(Exception):
+    """Paths of a crate to nothing that the crate defines: the graph would lack their arrows."""
+
+
+def items(text: str) -> set[str]:
+    """The names of the items of a text."""
+    return {name for groups in ITEM.findall(text) for name in groups if name}
 
 
 @dataclass(eq=False)
 class Module:
-    """A module of a crate: its file, the items that it defines, and the source of the names that it re-exports."""
+    """A module of a crate: its file, the items that it defines, and the sources of the names that it imports."""
 
     file: Path
     parent: Module | None
     items: set[str] = field(default_factory=set)
     children: dict[str, Module] = field(default_factory=dict)
     passes: dict[str, list[str]] = field(default_factory=dict)
+    globs: list[list[str]] = field(default_factory=list)
+    calls: set[str] = field(default_factory=set)
+    exported: dict[str, Module] = field(default_factory=dict)
 
 
 def names(use: str) -> list[list[str]]:
@@ -74,23 +97,52 @@ def methods(crate: Path) -> dict[str, int]:
 
 def read_module(file: Path, parent: Module | None, folder: Path) -> Module:
     text = TESTS.split(file.read_text(encoding="utf-8"))[0]
-    module = Module(file, parent, set(ITEM.findall(text)))
-    for name in re.findall(r"^(?:pub(?:\([^)]*\))? )?mod (\w+);", text, re.M):
+    calls = CALL.findall(text)
+    named = {name for _, body in calls for name in NAMED.findall(body)}
+    module = Module(file, parent, items(text) | named, calls={name for name, _ in calls})
+    for place, name in MODULE.findall(text):
         for path in (folder / f"{name}.rs", folder / name / "mod.rs"):
             if path.exists():
                 module.children[name] = read_module(path, module, folder / name)
-    for public, use in USE.findall(text):
+        if place:  # a file that takes its place on some systems, or without a feature
+            module.children[place] = read_module(file.parent / place, module, folder / name)
+    for _, use in USE.findall(text):
         for path in names(use):
-            if public and len(path) > 1:
+            if path[-1] == "*":
+                module.globs.append(path[:-1])
+            elif len(path) > 1:
                 module.passes[path[-1]] = path
+        for path, name in re.findall(r"([\w:]+) as (\w+)", use):
+            module.passes[name] = path.split("::")
     return module
 
 
-def resolve(module: Module, root: Module, path: list[str], depth: int = 0) -> Module | None:
-    """The module whose file defines what a path names; none for another crate's."""
-    at = module
-    if depth > 8:  # re-exports that form a cycle
+def defined(module: Module, name: str, root: Module, visited: frozenset[Module]) -> Module | str | None:
+    """The module that defines what `name` is in a module: the module itself, or where it imports the name from; the name of
+    another crate; none if the name is not defined."""
+    if module in visited:
         return None
+    visited |= {module}
+    if name in module.children:
+        return module.children[name]
+    if name in module.items:
+        return module
+    if name in module.exported:
+        return module.exported[name]
+    if name in module.passes:
+        return follow(module, root, module.passes[name], visited)
+    for path in module.globs:
+        source = follow(module, root, path, visited) if path else None
+        if isinstance(source, str):
+            return source
+        if source is not None and (place := defined(source, name, root, visited)) is not None:
+            return place
+    return None
+
+
+def follow(module: Module, root: Module, path: list[str], visited: frozenset[Module]) -> Module | str | None:
+    """The module that defines what a path names, or the name of another crate."""
+    at = module
     for i, part in enumerate(path):
         if part == "crate":
             at = root
@@ -98,31 +150,56 @@ def resolve(module: Module, root: Module, path: list[str], depth: int = 0) -> Mo
             at = at.parent or at
         elif part == "self":
             continue
-        elif part in at.children:
-            at = at.children[part]
-        elif part in at.passes and at.passes[part] != path[i:]:
-            return resolve(at, root, at.passes[part], depth + 1)
+        elif i == 0 and part not in at.children and part not in at.passes and part not in at.items:
+            return part  # another crate
         else:
-            return at if i > 0 and (part in at.items or path[0] in {"crate", "super"}) else None
+            place = defined(at, part, root, visited - {at} if i else visited - {module})
+            if place is None or isinstance(place, str) or place is at or part not in at.children:
+                return place  # an item: what follows in the path is part of it
+            at = place
     return at
 
 
 def rust(crate: Path) -> Graph:
-    """The files of a crate, each with the files from which it uses items."""
+    """The files of a crate, each with the files from which it uses items. Raises `Unresolved`."""
     root = read_module(crate / "src" / "lib.rs", None, crate / "src")
+    files = list((crate / "src").rglob("*.rs"))
+    macros = {name: items(body) for file in files for name, body in MACRO.findall(file.read_text())}
     graph: Graph = {}
+    unresolved: list[str] = []
+
+    def expand(module: Module) -> None:
+        """Add the items that macros of the crate define in a module, and the macros that it exports to the root."""
+        module.items |= {item for call in module.calls for item in macros.get(call, ())}
+        root.exported |= dict.fromkeys(EXPORTED.findall(module.file.read_text()), module)
+        for child in module.children.values():
+            expand(child)
 
     def visit(module: Module) -> None:
         text = TESTS.split(module.file.read_text())[0]
         text = re.sub(r"//.*", "", text)
-        paths = [path for public, use in USE.findall(text) if not public for path in names(use)]
-        paths += [found.split("::") for found in PATH.findall(USE.sub("", text))]
-        found = {resolve(module, root, path) for path in paths}
-        graph[module.file] = {other.file for other in found if other is not None and other is not module}
+        uses = [(public, path) for public, use in USE.findall(text) for path in names(use)]
+        uses += [("", path.split("::")) for path in PATH.findall(USE.sub("", text))]
+        graph[module.file] = set()
+        for public, path in uses:
+            path = path[:-1] if path[-1] == "*" else path
+            if not path or path[0] not in {"crate", "super", "self"} | module.children.keys():
+                continue
+            place = follow(module, root, path, frozenset())
+            if place is None and path[0] == "super" and path[1] in module.items | module.passes.keys():
+                place = module  # in a module within the file `super` is the file
+            if place is None:
+                unresolved.append(f"{module.file}: {'::'.join(path)}")
+            elif isinstance(place, Module) and place is not module and not public:
+                graph[module.file].add(place.file)
         for child in module.children.values():
             visit(child)
 
+    expand(root)
     visit(root)
+    unresolved += [f"{file}: no module has this file" for file in files if file not in graph]
+    if unresolved:
+        raise Unresolved("\n".join(sorted(unresolved)))
     return graph
 
 

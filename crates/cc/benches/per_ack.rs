@@ -6,7 +6,7 @@
 
 use ackclock_cc::{
     Ack, AnyController, Arithmetic, CONTROLLERS, Cause, Congestion, Controller, Delivered, FlowInfo, Growth,
-    Params, Phase, RateSample, Registration, Sample, SenderState, Sent, Signals,
+    Params, Phase, RateSample, Sample, SenderState, Sent, Signals,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -106,7 +106,7 @@ fn main() {
     };
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, name, acks, ..] = arguments.as_slice()
-        && let Some(registration) = Registration::find(name)
+        && let Some(registration) = AnyController::registration(name)
     {
         let params = Params::new(registration.descriptor.params, []).expect("the defaults are valid");
         let mut controller = registration.create(&params, &flow);

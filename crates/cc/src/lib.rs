@@ -15,27 +15,30 @@
 mod boxed;
 mod controller;
 #[macro_use]
-mod registry;
+mod dispatch;
 mod controllers;
 mod descriptor;
 pub mod detmath;
 pub mod estimators;
 mod events;
+mod factory;
 mod flow;
 mod noise;
 mod outside;
 mod pacing_rate;
 pub mod parameters;
+mod registry;
 mod signals;
 mod slow_start;
 pub mod testing;
 mod window;
 
-pub use boxed::{BoxedController, NativeFactory};
+pub use boxed::BoxedController;
 pub use controller::{Algorithm, Controller};
 pub use controllers::*;
 pub use descriptor::{Descriptor, Family, Status};
 pub use events::*;
+pub use factory::{ExternalFactory, NativeFactory};
 pub use flow::{Arithmetic, FlowInfo, Growth};
 pub use outside::*;
 pub use pacing_rate::pacing_rate;

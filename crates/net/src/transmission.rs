@@ -1,8 +1,22 @@
 //! Transmissions on Wi-Fi channels and in cells, for observers of a run.
 
 use crate::ids::LinkId;
-use crate::wifi::Access;
+use params::named_values;
 use units::{Span, Time};
+
+named_values! {
+    /// An access category.
+    Access {
+        /// Background.
+        Background = "bk",
+        /// Best effort.
+        BestEffort = "be",
+        /// Video.
+        Video = "vi",
+        /// Voice.
+        Voice = "vo",
+    }
+}
 
 /// An MPDU of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What an action of a policy does to the window or the rate of a flow.
 
-use super::plan::{number, refuse_unknown};
-use cc::{CONTROLLERS, Registration, detmath};
+use super::keys::{number, refuse_unknown};
+use cc::{AnyController, CONTROLLERS, detmath};
 use params::Form;
 use toml::{Table, Value};
 
@@ -220,7 +220,7 @@ fn read_controller(table: &Table, kind: ActionKind) -> Result<Option<&'static st
     }
     let name =
         value.as_str().ok_or("action.controller: must be the name of a controller, such as \"cubic\"")?;
-    let controller = Registration::find(name).ok_or_else(|| {
+    let controller = AnyController::registration(name).ok_or_else(|| {
         let all: Vec<&str> = CONTROLLERS.iter().map(|controller| controller.descriptor.name).collect();
         format!("action.controller: \"{name}\" is not one of {}", all.join(", "))
     })?;
@@ -241,7 +241,7 @@ fn read_parameter(
     }
     let controller = controller
         .ok_or("action.controller: missing; an action of kind parameter sets one of its parameters")?;
-    let registration = Registration::find(controller);
+    let registration = AnyController::registration(controller);
     let tunable = registration.map_or(&[][..], |registration| registration.tunable);
     if tunable.is_empty() {
         return Err(format!("action.parameter: {controller} has none that can change in a run"));

@@ -17,6 +17,7 @@
 mod action;
 mod feature;
 mod interval;
+mod keys;
 mod network;
 mod plan;
 
@@ -55,7 +56,7 @@ pub fn trained() -> Arc<Plan> {
 }
 
 /// The controller `policy`.
-pub const REGISTRATION: Registration = Registration::of::<Policy>();
+pub const REGISTRATION: Registration<AnyController> = Registration::of::<Policy>();
 
 /// The policy of a controller with `params`.
 fn plan_of(params: &Params) -> Arc<Plan> {

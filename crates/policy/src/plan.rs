@@ -7,6 +7,7 @@
 use super::action::{Action, ActionKind};
 use super::feature::Feature;
 use super::interval::Measured;
+use super::keys::{number, refuse_unknown};
 use super::network::{Activation, Dense, Gru, Layer, Network, Normalisation};
 use std::collections::VecDeque;
 use std::fmt;
@@ -149,32 +150,6 @@ impl Plan {
 /// The table `key`, empty if it is missing.
 fn sub_table<'a>(table: &'a Table, key: &str) -> Result<Option<&'a Table>, String> {
     table.get(key).map(|value| value.as_table().ok_or_else(|| format!("{key}: must be a table"))).transpose()
-}
-
-/// Refuses a key that is not in `known`; `place` comes before it.
-pub(super) fn refuse_unknown(table: &Table, known: &[&str], place: &str) -> Result<(), String> {
-    match table.keys().find(|key| !known.contains(&key.as_str())) {
-        Some(key) => Err(format!("{place}{key}: there is no such key; there are {}", known.join(", "))),
-        None => Ok(()),
-    }
-}
-
-/// A finite number between bounds, or the default if the key is missing.
-pub(super) fn number(
-    table: &Table,
-    (place, key): (&str, &str),
-    default: f64,
-    (least, largest): (f64, f64),
-) -> Result<f64, String> {
-    let value = match table.get(key) {
-        None => return Ok(default),
-        Some(Value::Integer(n)) => Some(*n as f64),
-        Some(Value::Float(n)) => Some(*n),
-        Some(_) => None,
-    };
-    value
-        .filter(|n| (least..=largest).contains(n))
-        .ok_or_else(|| format!("{place}.{key}: must be a number from {least} to {largest}"))
 }
 
 fn read_features(table: &Table) -> Result<Vec<Feature>, String> {

@@ -2,7 +2,7 @@
 
 use ackclock_policy::REGISTRATION;
 
-const CONTROLLERS: &[cc::Registration] = &[REGISTRATION];
+const CONTROLLERS: &[cc::Registration<cc::AnyController>] = &[REGISTRATION];
 
 #[path = "../../cc/tests/suite/mod.rs"]
 mod suite;

@@ -289,7 +289,7 @@ impl BridgedFlow {
         Ack {
             now,
             newly_acked: event.acked_sacked,
-            delivered: event.acked_sacked,
+            newly_delivered: event.acked_sacked,
             newly_lost: event.losses,
             delivered_total: event.delivered as u64,
             lost_total: event.lost as u64,
@@ -507,7 +507,9 @@ mod tests {
             seed: 1,
             hops: 0,
         };
-        let controller = lab::CongestionControl::with_defaults(controller).make(&info);
+        let registration = lab::controller(controller).unwrap();
+        let params = cc::Params::new(registration.descriptor.params, []).unwrap();
+        let controller = registration.create(&params, &info);
         BridgedFlow::new(controller, WallClock::start())
     }
 

@@ -77,7 +77,7 @@ pub use westwood_plus::WestwoodPlus;
 pub use xcp::Xcp;
 pub use yeah::Yeah;
 
-crate::registry::register! {
+crate::dispatch::register! {
     Reno,
     Vegas in Box,
     Veno,

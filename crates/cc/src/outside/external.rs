@@ -4,9 +4,7 @@
 use super::answers::Decision;
 use super::fields::{Argument, Field};
 use crate::controller::Controller;
-use crate::controllers::AnyController;
 use crate::events::*;
-use crate::flow::FlowInfo;
 use crate::signals::Signals;
 use std::any::Any;
 use std::fmt::Debug;
@@ -124,22 +122,6 @@ impl ExternalController for NotCopied {
     }
 }
 
-/// Creates one external controller for each flow.
-pub trait ExternalFactory: Debug + Send + Sync {
-    /// Its name in outcomes. The `Debug` output is its identity: two factories with equal output give equal runs.
-    fn name(&self) -> &str;
-    /// The names of the internal values that its controllers write to the trace.
-    fn probes(&self) -> &[String];
-    /// The signals that its controllers require.
-    fn needs(&self) -> Signals;
-    /// The initial window that its controllers specify ([`Controller::initial_window`]).
-    fn initial_window(&self) -> Option<Segments> {
-        None
-    }
-    /// Creates a controller. If that fails, the controller's `failure` is set from the start.
-    fn make(&self, flow: &FlowInfo) -> AnyController;
-}
-
 /// The error of an external controller.
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -181,12 +163,6 @@ impl Clone for CachedExternal {
             }
         };
         CachedExternal { decision: self.decision, now: self.now, woken: self.woken, failure, inner }
-    }
-}
-
-impl From<CachedExternal> for AnyController {
-    fn from(cached: CachedExternal) -> AnyController {
-        AnyController::ExternalController(cached)
     }
 }
 

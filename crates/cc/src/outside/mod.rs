@@ -10,5 +10,5 @@ mod fields;
 mod tables;
 
 pub use answers::{Answer, Decision};
-pub use external::{CachedExternal, Event, EventMethod, ExternalController, ExternalFactory, Failure};
+pub use external::{CachedExternal, Event, EventMethod, ExternalController, Failure};
 pub use fields::{Argument, External, Field, ValueKind};

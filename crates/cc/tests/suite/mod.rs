@@ -85,7 +85,7 @@ fn flows() -> Vec<FlowInfo> {
 }
 
 /// Every controller with its defaults, and with each other choice of each word.
-fn variants() -> Vec<(&'static Registration, Params)> {
+fn variants() -> Vec<(&'static Registration<AnyController>, Params)> {
     let mut list = Vec::new();
     for registration in super::CONTROLLERS {
         let d = &registration.descriptor;
@@ -122,7 +122,12 @@ struct Harness {
 }
 
 impl Harness {
-    fn new(registration: &Registration, params: &Params, flow: &FlowInfo, shift: Span) -> Harness {
+    fn new(
+        registration: &Registration<AnyController>,
+        params: &Params,
+        flow: &FlowInfo,
+        shift: Span,
+    ) -> Harness {
         let controller = registration.create(params, flow);
         assert_eq!(controller.name(), registration.descriptor.name);
         let probes = registration.descriptor.probes.len();

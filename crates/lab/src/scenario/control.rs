@@ -17,13 +17,13 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 pub(super) const CONTROLLER: &str = "the controller: a name, a table with `kind` and its parameters (`ackclock list controllers`), or a table with `python = \"FILE.py:CLASS\"`";
 
 /// Every registered controller, in the order of lists.
-pub fn controllers() -> impl Iterator<Item = &'static Registration> + Clone {
-    static POLICY: Registration = policy::REGISTRATION;
+pub fn controllers() -> impl Iterator<Item = &'static Registration<AnyController>> + Clone {
+    static POLICY: Registration<AnyController> = policy::REGISTRATION;
     cc::CONTROLLERS.iter().chain([&POLICY])
 }
 
 /// The registered controller `name`; `None` if no controller has this name.
-pub fn controller(name: &str) -> Option<&'static Registration> {
+pub fn controller(name: &str) -> Option<&'static Registration<AnyController>> {
     controllers().find(|registration| registration.descriptor.name == name)
 }
 

@@ -11,7 +11,7 @@ impl Wifi {
 
     /// The parameters of an access category, of the access point or of a station.
     pub fn category(&self, access: Access, access_point: bool) -> Category {
-        let standard = access.category(access_point);
+        let standard = Category::of(access, access_point);
         let options = self.edca.iter().find(|(of, _)| *of == access);
         options.map_or(standard, |(_, options)| options.applied_to(standard))
     }

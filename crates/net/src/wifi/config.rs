@@ -1,8 +1,8 @@
 //! The options of channels and of the directions of Wi-Fi links.
 
-use super::edca::Access;
 use super::rates::RateControl;
 use crate::signal::{Schedule, Variation, steps};
+use crate::transmission::Access;
 use crate::transmitter::Steps;
 use params::Form::{Integer, Number, OrSteps, Text, Word};
 use params::Mistake;

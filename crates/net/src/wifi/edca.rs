@@ -5,8 +5,9 @@
 //! slots, so that equal times are equal integers.
 
 use super::phy::{SIFS, SLOT};
+use crate::transmission::Access;
 use params::Form::{Integer, Range};
-use params::{Mistake, Unit, named_values};
+use params::{Mistake, Unit};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::{Span, Time};
@@ -24,24 +25,10 @@ pub struct Category {
     pub txop: Span,
 }
 
-named_values! {
-    /// An access category.
-    Access {
-        /// Background.
-        Background = "bk",
-        /// Best effort.
-        BestEffort = "be",
-        /// Video.
-        Video = "vi",
-        /// Voice.
-        Voice = "vo",
-    }
-}
-
-impl Access {
-    /// The default parameters of a station, or of an access point.
-    pub const fn category(self, access_point: bool) -> Category {
-        let (aifsn, cw_min, cw_max, txop) = match (self, access_point) {
+impl Category {
+    /// The default parameters of an access category: of a station, or of an access point.
+    pub const fn of(access: Access, access_point: bool) -> Category {
+        let (aifsn, cw_min, cw_max, txop) = match (access, access_point) {
             (Access::Background, _) => (7, 15, 1023, 0),
             (Access::BestEffort, false) => (3, 15, 1023, 0),
             (Access::BestEffort, true) => (3, 15, 63, 0),
@@ -85,7 +72,7 @@ impl CategoryOptions {
             }
         }
         for access_point in [false, true] {
-            let Category { cw_min, cw_max, .. } = self.applied_to(access.category(access_point));
+            let Category { cw_min, cw_max, .. } = self.applied_to(Category::of(access, access_point));
             if cw_min > cw_max {
                 let key = if self.cw_max.is_some() { "cw_max" } else { "cw_min" };
                 return Err((key, format!("the smallest window, {cw_min}, is above the largest, {cw_max}")));
@@ -278,7 +265,7 @@ mod tests {
     }
 
     fn category(aifsn: u32) -> Category {
-        Category { aifsn, ..Access::BestEffort.category(false) }
+        Category { aifsn, ..Category::of(Access::BestEffort, false) }
     }
 
     #[test]
@@ -321,7 +308,7 @@ mod tests {
     #[test]
     fn accesses_equal_those_of_a_count_slot_by_slot() {
         let mut contenders = Contenders::default();
-        let categories: Vec<Category> = (0..8).map(|n| Access::ALL[n % 4].0.category(n < 4)).collect();
+        let categories: Vec<Category> = (0..8).map(|n| Category::of(Access::ALL[n % 4].0, n < 4)).collect();
         let mut stream = Stream::new(1, "test", "edca");
         let mut backoffs: Vec<u64> = Vec::new();
         for category in &categories {

@@ -15,11 +15,12 @@ mod ppdu;
 mod rates;
 mod stations;
 
+pub use crate::transmission::Access;
 pub use account::{AGGREGATION_CLASSES, ChannelAccount, DirectionAccount};
 pub use config::{ChannelOptions, DirectionOptions};
 pub use direction::DirectionStreams;
 use direction::{ChannelDirection, DirectionPlace};
-pub use edca::{Access, Category, CategoryOptions};
+pub use edca::{Category, CategoryOptions};
 pub use errors::error_probability;
 pub use phy::{Phy, Standard};
 pub use rates::RateControl;

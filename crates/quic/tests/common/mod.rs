@@ -6,7 +6,7 @@ pub mod recorder;
 
 use ackclock_quic::{Clock, Config, ControllerHandle, ControllerStats, Deadlines, Ecn, Endpoint};
 use bytes::BytesMut;
-use cc::{AnyController, Arithmetic, FlowInfo, Growth, ParamValue, Params, Registration};
+use cc::{AnyController, Arithmetic, FlowInfo, Growth, ParamValue, Params};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use units::{Rate, Span, Time};
@@ -79,7 +79,7 @@ pub struct Pipe {
 
 /// A controller by its name, with parameters.
 pub fn controller(name: &str, config: &Config, params: &[(&str, ParamValue)]) -> AnyController {
-    let registration = Registration::find(name).expect("a registered name");
+    let registration = AnyController::registration(name).expect("a registered name");
     let values = params.iter().map(|(name, value)| (*name, value.clone()));
     let params = Params::new(registration.descriptor.params, values).expect("valid parameters");
     let flow = FlowInfo {
