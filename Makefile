@@ -202,6 +202,7 @@ site: docs
 reference: interface build
 	$(BIN)/python -m ackclock.generated
 	$(BIN)/python validation/rfc/standards_page.py
+	$(BIN)/python tests/structure.py
 
 # The interface of controllers outside Rust, from the trait `Controller`.
 interface:

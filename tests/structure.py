@@ -2,7 +2,8 @@
 
     python tests/structure.py [FOLDER]
 
-prints the number of files and every import cycle of a checkout.
+prints the number of files and every import cycle of a checkout, and writes the sizes of its Rust code into
+CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -76,25 +77,6 @@ def names(use: str) -> list[list[str]]:
     return found
 
 
-BLOCK = re.compile(r"^impl(?:<[^>]*>)? (?:.* for )?(?:\w+::)*(\w+)")
-METHOD = re.compile(r"^    (?:pub(?:\([^)]*\))? )?(?:const |unsafe )*fn \w+")
-
-
-def methods(crate: Path) -> dict[str, int]:
-    """The number of methods of each type of a crate, those of traits left out."""
-    counts: dict[str, int] = {}
-    for file in sorted(crate.rglob("*.rs")):
-        kind = None
-        for line in TESTS.split(file.read_text())[0].split("\n"):
-            if block := BLOCK.match(line):
-                kind = None if " for " in line else block[1]
-            elif line.startswith("}"):
-                kind = None
-            elif kind and METHOD.match(line):
-                counts[kind] = counts.get(kind, 0) + 1
-    return counts
-
-
 def read_module(file: Path, parent: Module | None, folder: Path) -> Module:
     text = TESTS.split(file.read_text(encoding="utf-8"))[0]
     calls = CALL.findall(text)
@@ -118,8 +100,10 @@ def read_module(file: Path, parent: Module | None, folder: Path) -> Module:
 
 
 def defined(module: Module, name: str, root: Module, visited: frozenset[Module]) -> Module | str | None:
-    """The module that defines what `name` is in a module: the module itself, or where it imports the name from; the name of
-    another crate; none if the name is not defined."""
+    """The module that defines what `name` is in a module: itself, or where it imports the name from.
+
+    The name of another crate; none if the name is not defined.
+    """
     if module in visited:
         return None
     visited |= {module}
@@ -279,12 +263,90 @@ def folder_circles(graph: Graph, root: Path) -> dict[Path, list[list[str]]]:
     return cycles
 
 
+BLOCK = re.compile(r"^impl(?:<[^>]*>)? (?:.* for )?(?:\w+::)*(\w+)")
+FUNCTION = re.compile(r"^( *)(?:pub(?:\([^)]*\))? )?(?:const |unsafe )*fn (\w+)", re.M)
+
+
+@dataclass
+class Size:
+    """A measured thing: its size, and where it is."""
+
+    size: int
+    place: str
+
+
+def sizes(root: Path) -> dict[str, list[Size]]:
+    """Lines of the files of the crates, methods of their types (without those of traits), lines and arguments of their
+    functions; the largest first. Tests do not count."""
+    names = ("lines of a file", "lines of a function", "methods of a type", "arguments of a function")
+    measured: dict[str, list[Size]] = {name: [] for name in names}
+    for crate in sorted((root / "crates").iterdir()):
+        methods: dict[str, int] = {}
+        for file in sorted((crate / "src").rglob("*.rs")):
+            if "test" in file.stem:
+                continue
+            text = TESTS.split(file.read_text())[0]
+            place = str(file.relative_to(root / "crates"))
+            measured["lines of a file"].append(Size(text.count("\n"), place))
+            kind = None
+            for line in text.split("\n"):
+                if block := BLOCK.match(line):
+                    kind = None if " for " in line else block[1]
+                elif line.startswith("}"):
+                    kind = None
+                elif kind and (function := FUNCTION.match(line)) and len(function[1]) == 4:
+                    methods[kind] = methods.get(kind, 0) + 1
+            for function in FUNCTION.finditer(text):
+                end = re.search(rf"^{function[1]}}}", text[function.end() :], re.M)
+                body = text[function.start() : function.end() + (end.end() if end else 0)]
+                measured["lines of a function"].append(Size(body.count("\n") + 1, f"{place}: {function[2]}"))
+                measured["arguments of a function"].append(Size(_arguments(body), f"{place}: {function[2]}"))
+        measured["methods of a type"] += [Size(count, f"{crate.name}: {kind}") for kind, count in methods.items()]
+    return {name: sorted(each, key=lambda size: (-size.size, size.place)) for name, each in measured.items()}
+
+
+def _arguments(function: str) -> int:
+    """The number of arguments of a function, `self` left out."""
+    text = re.sub(r"->|//.*", "", function)
+    text = text[re.search(r"fn \w+", text).end() :]  # type: ignore[union-attr]
+    depth, in_list, parts = 0, False, [""]
+    for letter in text:
+        depth += (letter in "([{<") - (letter in ")]}>")
+        if letter == "(" and depth == 1:
+            in_list = True
+        elif in_list and depth == 0:
+            break
+        elif in_list and letter == "," and depth == 1:
+            parts.append("")
+        elif in_list:
+            parts[-1] += letter
+    return sum(bool(part.strip()) and not re.fullmatch(r"\s*(&(mut )?|mut )?self\s*", part) for part in parts)
+
+
+def table(root: Path) -> str:
+    """The distributions of the sizes as a table in Markdown."""
+    rows = ["| | median | 90 % | 99 % | largest |", "|---|---|---|---|---|"]
+    for name, each in sizes(root).items():
+        numbers = [size.size for size in each]
+        quantiles = [numbers[int(len(numbers) * part)] for part in (0.5, 0.1, 0.01)]
+        largest = ", ".join(f"{size.size} (`{size.place}`)" for size in each[:3])
+        rows.append(f"| {name} | {' | '.join(map(str, quantiles))} | {largest} |")
+    return "\n".join(rows) + "\n"
+
+
+BEGIN, END = "<!-- sizes -->\n", "<!-- end of sizes -->"
+
+
 if __name__ == "__main__":
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     graph = whole(root)
-    found = circles(graph)
-    print(f"{len(graph)} files, {sum(map(len, graph.values()))} arrows, {len(found)} circles")
-    for circle in found:
+    cycles = circles(graph)
+    print(f"{len(graph)} files, {sum(map(len, graph.values()))} arrows, {len(cycles)} circles")
+    for circle in cycles:
         print("  " + ", ".join(str(file.relative_to(root)) for file in circle))
-    for folder, cycles in folder_circles(graph, root).items():
-        print(f"  folders of {folder}: {cycles}")
+    for folder, level in folder_circles(graph, root).items():
+        print(f"  folders of {folder}: {level}")
+    guide = root / "CONTRIBUTING.md"
+    if guide.is_file() and BEGIN in (text := guide.read_text()):
+        before, rest = text.split(BEGIN)
+        guide.write_text(before + BEGIN + table(root) + END + rest.split(END)[1])
