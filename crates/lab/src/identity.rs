@@ -38,7 +38,9 @@ pub fn engine() -> &'static str {
 fn functions() -> String {
     let mut hasher = blake3::Hasher::new();
     let mut note = |result: f64| {
-        hasher.update(&result.to_bits().to_le_bytes());
+        // The bits of a NaN are the compiler's.
+        let bits = if result.is_nan() { 0 } else { result.to_bits() };
+        hasher.update(&bits.to_le_bytes());
     };
     for step in 1..=256 {
         // Up to 1 for inverse functions; the others take a wider argument too.
@@ -70,7 +72,7 @@ mod tests {
     #[test]
     fn functions_have_the_recorded_bits() {
         let engine = super::engine();
-        assert!(engine.ends_with(".4f9ccb"), "{engine}");
+        assert!(engine.ends_with(".ae770f"), "{engine}");
     }
 
     /// Every function of `libm` that the sources call is in the list.
