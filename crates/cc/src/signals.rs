@@ -40,56 +40,19 @@ impl Signals {
     /// A call of [`crate::Controller::on_sample`] for each ACK.
     pub const SAMPLES: Signals = Signals(8192);
 
-    /// The names that external controllers use.
-    pub const NAMED: [(&'static str, Signals); 14] = [
-        ("rate", Signals::RATE),
-        ("receiver_time", Signals::RECEIVER_TIME),
-        ("fine_clock", Signals::FINE_CLOCK),
-        ("pacing", Signals::PACING),
-        ("timer", Signals::TIMER),
-        ("router_rate", Signals::ROUTER_RATE),
-        ("router_feedback", Signals::ROUTER_FEEDBACK),
-        ("ecn_per_packet", Signals::ECN_PER_PACKET),
-        ("l4s", Signals::L4S),
-        ("losses", Signals::SEGMENT_COUNTS.and(Signals::RATE).and(Signals::LOSSES)),
-        ("sent", Signals::SENT.and(Signals::RATE)),
-        ("deliveries", Signals::SEGMENT_COUNTS.and(Signals::DELIVERIES)),
-        ("segment_counts", Signals::SEGMENT_COUNTS),
-        ("samples", Signals::SAMPLES),
-    ];
-
-    /// The signal with this name. Fails with a message that lists the names.
+    /// The signal with this name outside Rust. Fails with a message that lists the names.
     pub fn from_name(name: &str) -> Result<Signals, String> {
-        let named = Self::NAMED.iter().find(|(known, _)| *known == name);
-        named.map(|(_, signal)| *signal).ok_or_else(|| {
-            let all = Self::NAMED.map(|(name, _)| name).join(", ");
-            format!("needs: \"{name}\" is not one of {all}")
+        let row = TABLE.iter().find(|row| row.name == name);
+        row.map(|row| row.outside).ok_or_else(|| {
+            let all: Vec<&str> = Signals::named().map(|(name, _)| name).collect();
+            format!("needs: \"{name}\" is not one of {}", all.join(", "))
         })
     }
 
-    /// What is said of a signal that is not provided, after the name of the controller.
-    const LACKED: [(Signals, &'static str); 14] = [
-        (Signals::RATE, "needs samples of the delivery rate, which are not provided here"),
-        (Signals::RECEIVER_TIME, "needs the receiver's clock, which is not provided here"),
-        (
-            Signals::FINE_CLOCK,
-            "needs a clock per segment that can cause a retransmission, which is not provided here",
-        ),
-        (Signals::PACING, "needs pacing, which is not provided here"),
-        (Signals::TIMER, "needs a timer, which is not provided here"),
-        (Signals::ROUTER_RATE, "needs the rates that routers grant, which are not provided here"),
-        (Signals::ROUTER_FEEDBACK, "needs the feedback of routers, which is not provided here"),
-        (Signals::SEGMENT_COUNTS, "needs counts of delivered and lost segments, which are not provided here"),
-        (Signals::ECN_PER_PACKET, "needs an ECN echo per packet, which is not provided here"),
-        (Signals::L4S, "needs packets with ECT(1), which are not provided here"),
-        (Signals::LOSSES, "needs each lost segment, which is not reported here"),
-        (Signals::SENT, "needs each transmission, which is not reported here"),
-        (Signals::DELIVERIES, "needs each delivered segment, which is not reported here"),
-        (
-            Signals::SAMPLES,
-            "needs the measurements of an ACK before its conclusions, which are not provided here",
-        ),
-    ];
+    /// The names of the signals outside Rust, with what each name stands for.
+    pub fn named() -> impl Iterator<Item = (&'static str, Signals)> {
+        TABLE.iter().map(|row| (row.name, row.outside))
+    }
 
     /// What a controller that needs this set misses where `provided` is provided: words after its name, those of `words` (with
     /// a remedy) before the general ones. `None` if it misses nothing. Every transport asks this, so that a signal that it
@@ -100,7 +63,7 @@ impl Signals {
         words: impl IntoIterator<Item = (Signals, &'static str)>,
     ) -> Option<&'static str> {
         let lacking = self.0 & !provided.0;
-        let mut texts = words.into_iter().chain(Signals::LACKED);
+        let mut texts = words.into_iter().chain(TABLE.iter().map(|row| (row.signal, row.lacked)));
         let unnamed = "needs a signal that is not provided here";
         (lacking != 0)
             .then(|| texts.find(|(signal, _)| signal.0 & lacking != 0).map_or(unnamed, |(_, text)| text))
@@ -115,3 +78,72 @@ impl Signals {
         Signals(self.0 | other.0)
     }
 }
+
+/// A signal.
+struct Row {
+    signal: Signals,
+    /// Its name outside Rust.
+    name: &'static str,
+    /// What a controller outside Rust gets that names it: some signals are of use with others only.
+    outside: Signals,
+    /// What is said of it where it is not provided, after the name of the controller.
+    lacked: &'static str,
+}
+
+impl Row {
+    const fn new(signal: Signals, name: &'static str, lacked: &'static str) -> Row {
+        Row { signal, name, outside: signal, lacked }
+    }
+    const fn with(self, other: Signals) -> Row {
+        Row { outside: self.outside.and(other), ..self }
+    }
+}
+
+/// Every signal.
+const TABLE: [Row; 14] = [
+    Row::new(Signals::RATE, "rate", "needs samples of the delivery rate, which are not provided here"),
+    Row::new(
+        Signals::RECEIVER_TIME,
+        "receiver_time",
+        "needs the receiver's clock, which is not provided here",
+    ),
+    Row::new(
+        Signals::FINE_CLOCK,
+        "fine_clock",
+        "needs a clock per segment that can cause a retransmission, which is not provided here",
+    ),
+    Row::new(Signals::PACING, "pacing", "needs pacing, which is not provided here"),
+    Row::new(Signals::TIMER, "timer", "needs a timer, which is not provided here"),
+    Row::new(
+        Signals::ROUTER_RATE,
+        "router_rate",
+        "needs the rates that routers grant, which are not provided here",
+    ),
+    Row::new(
+        Signals::ROUTER_FEEDBACK,
+        "router_feedback",
+        "needs the feedback of routers, which is not provided here",
+    ),
+    Row::new(
+        Signals::ECN_PER_PACKET,
+        "ecn_per_packet",
+        "needs an ECN echo per packet, which is not provided here",
+    ),
+    Row::new(Signals::L4S, "l4s", "needs packets with ECT(1), which are not provided here"),
+    Row::new(Signals::LOSSES, "losses", "needs each lost segment, which is not reported here")
+        .with(Signals::SEGMENT_COUNTS)
+        .with(Signals::RATE),
+    Row::new(Signals::SENT, "sent", "needs each transmission, which is not reported here").with(Signals::RATE),
+    Row::new(Signals::DELIVERIES, "deliveries", "needs each delivered segment, which is not reported here")
+        .with(Signals::SEGMENT_COUNTS),
+    Row::new(
+        Signals::SEGMENT_COUNTS,
+        "segment_counts",
+        "needs counts of delivered and lost segments, which are not provided here",
+    ),
+    Row::new(
+        Signals::SAMPLES,
+        "samples",
+        "needs the measurements of an ACK before its conclusions, which are not provided here",
+    ),
+];

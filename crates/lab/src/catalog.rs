@@ -145,7 +145,7 @@ pub fn interface() -> Value {
     });
     let defaults = cc::Decision::default().numbers();
     let answers = cc::Answer::ALL.iter().zip(defaults).map(|(answer, default)| {
-        let needs = Signals::NAMED.iter().find(|(_, signal)| *signal == answer.needs).map(|(name, _)| *name);
+        let needs = Signals::named().find(|(_, signal)| *signal == answer.needs).map(|(name, _)| name);
         let mut row = field(&answer.field);
         row["needs"] = needs.into();
         row["required"] = answer.required.into();
@@ -158,7 +158,7 @@ pub fn interface() -> Value {
         "flow": { "class": "FlowInfo", "about": plain(<cc::FlowInfo as cc::Argument>::DOC), "fields": fields(flow) },
         "methods": methods.collect::<Vec<_>>(),
         "answers": answers.collect::<Vec<_>>(),
-        "signals": Signals::NAMED.map(|(name, _)| name),
+        "signals": Signals::named().map(|(name, _)| name).collect::<Vec<_>>(),
     })
 }
 
@@ -248,8 +248,8 @@ fn needs_of(name: &'static str) -> Vec<&'static str> {
     let flow = crate::scenario::dumbbell(1, Rate::from_bps(1_000_000), Span::from_ms(1000)).flows.remove(0);
     let FlowKind::Tcp(tcp) = &flow.kind else { return Vec::new() };
     let needs = CongestionControl::with_defaults(name).needs(&tcp.flow_info(0, 0));
-    let signals = Signals::NAMED.iter().filter(|(_, signal)| needs.has(*signal));
-    signals.map(|(name, _)| *name).collect()
+    let signals = Signals::named().filter(|(_, signal)| needs.has(*signal));
+    signals.map(|(name, _)| name).collect()
 }
 
 /// The default of a parameter of a controller: a number without exponent, a word without quotes.

@@ -105,7 +105,7 @@ mod tests {
         assert!(missing_signal(Signals::ROUTER_RATE.and(Signals::PACING), &marked).is_some());
         assert!(missing_signal(ALWAYS, &plain).is_none());
         // A signal is provided, or there is a rule: none is granted because nobody has thought of it.
-        for (name, signal) in Signals::NAMED {
+        for (name, signal) in Signals::named() {
             let ruled = RULES.iter().any(|rule| rule.signal == signal);
             assert!(ruled != ALWAYS.has(signal), "{name}");
         }
