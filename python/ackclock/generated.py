@@ -12,7 +12,6 @@ from ackclock.files import write_text
 from ackclock.metrics import page as metrics_page
 from ackclock.models import schema
 from ackclock.policy.table import with_table
-from ackclock.search.table import page_table
 
 
 def _schema(of: str) -> str:
@@ -37,7 +36,6 @@ FILES: dict[str, Callable[[], str]] = {
     "python/ackclock/_events.pyi": interface.event_types,
     "docs/controller-interface.md": interface.page,
     "web/src/core/interface.json": interface.page_table,
-    "web/src/search/spaces.json": page_table,
     "docs/policies.md": _page_of_policies,
     "docs/metrics.md": metrics_page.page,
     "docs/models.md": catalog_page.page,

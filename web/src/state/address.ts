@@ -1,5 +1,5 @@
-/** The pages of the laboratory in the fragment of its address: `#s=LINK`, `#compare`, `#compare=LINK`, `#search`, `#lesson=NUMBER`. */
-export type Page = 'lab' | 'compare' | 'search' | 'lessons';
+/** The pages of the laboratory in the fragment of its address: `#s=LINK`, `#compare`, `#compare=LINK`, `#lesson=NUMBER`. */
+export type Page = 'lab' | 'compare' | 'lessons';
 /** `link`: the content of a link; `lesson`: its number, from 1. */
 export interface Address { page: Page; link?: string; lesson?: number }
 
@@ -7,7 +7,6 @@ export function parse(hash: string): Address {
   const [key, value] = [hash.slice(1).split('=', 1)[0], hash.includes('=') ? hash.slice(hash.indexOf('=') + 1) : ''];
   if (key === 's') return { page: 'lab', link: value };
   if (key === 'compare') return value ? { page: 'compare', link: value } : { page: 'compare' };
-  if (key === 'search') return { page: 'search' };
   if (key === 'lesson' || key === 'lessons') { const lesson = Number(value); return { page: 'lessons', lesson: Number.isSafeInteger(lesson) && lesson > 0 ? lesson : 1 }; }
   return { page: 'lab' };
 }
@@ -15,7 +14,6 @@ export function parse(hash: string): Address {
 /** The fragment of an address; empty for the laboratory without a link. */
 export function fragment({ page, link, lesson }: Address): string {
   if (page === 'lessons') return `#lesson=${lesson ?? 1}`;
-  if (page === 'search') return '#search';
   if (page === 'compare') return link ? `#compare=${link}` : '#compare';
   return link ? `#s=${link}` : '';
 }

@@ -229,32 +229,6 @@ await test('an endless controller can be stopped', async () => {
   await other.getByText('did not answer').waitFor();
   await other.close();
 });
-await test('a search breaks a registered controller, and the class of the page', async () => {
-  const other = await open('#search');
-  const [space, control] = [other.locator('.setup select').nth(0), other.locator('.setup select').nth(1)];
-  const search = async (name) => {
-    await control.selectOption(name);
-    await other.locator('.setup').getByRole('button', { name: 'Search' }).click();
-    await other.locator('.setup progress').waitFor({ state: 'detached' });
-    return other.getByTestId('smallest').innerText();
-  };
-  await control.locator('option', { hasText: 'bbr3' }).waitFor({ state: 'attached' });
-  await space.selectOption('@shrew');
-  const words = await search('reno');
-  expect('the low-rate attack', /UDP at [\d.]+ of the link's rate for \d+ms of every/.test(words) && /reno\s+0\.[0-3]\d*\s+fails/.test(words), words);
-  await access(other, 'search');
-  await other.getByRole('button', { name: 'Open in the laboratory' }).click();
-  await ended(other);
-  expect('the smallest network in the laboratory', (await other.getByText('flow.attack.udp={').first().innerText()).includes('burst'));
-  await other.getByRole('button', { name: 'Controller' }).click();
-  await other.getByRole('button', { name: 'Search', exact: true }).click();
-  await space.selectOption('@shrew');
-  const own = await search('the class of the laboratory');
-  // Reno in JavaScript gives the bits of the registered one.
-  const first = (text) => [/UDP.*/.exec(text)?.[0], /([\d.]+)\s+fails/.exec(text)?.[1]].join();
-  expect('the class of the page', first(own) === first(words), own);
-  await other.close();
-});
 await test('A beside B shows paired differences', async () => {
   const other = await open();
   await ended(other);
