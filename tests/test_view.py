@@ -375,6 +375,19 @@ def test_a_folder_lists_scenarios_recordings_and_studies(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("blank")
+def test_a_folder_of_a_search_lists_its_failures(folder: Path) -> None:
+    found = folder / "found" / "shrew"
+    found.mkdir(parents=True)
+    (found / "minimal.toml").write_text(SCENARIO)
+    for name in ("regression.toml", "runs.sqlite"):
+        (found / name).touch()
+    page = build(Target(found)).text
+    assert re.findall(r'<a href="lab\.html#s=[\w-]+">(.*?)</a>', page) == ["minimal.toml"]
+    assert "regression.toml" not in page
+    assert "failures of a search" in build(Target(folder / "found")).text
+
+
+@pytest.mark.usefixtures("blank")
 def test_a_long_list_says_what_is_left_out(
     folder: Path, written: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

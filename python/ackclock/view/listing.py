@@ -1,4 +1,4 @@
-"""Lists of what can be opened: the runs of a paper, the scenarios, recordings, studies and papers of a folder."""
+"""Lists of what can be opened: the runs of a paper, the scenarios, recordings, studies, failures and papers of a folder."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ackclock.papers.folder import Paper
     from ackclock.papers.runs import PaperRuns
 
+REGRESSION = "regression.toml"
+"""What a folder of `ackclock search` has."""
 MOST = 2_000
 """Runs of a study that are listed."""
 NOT_REGULAR = "not a regular file"
@@ -122,14 +124,19 @@ def of_folder(folder: Path, *, allow_code: bool = False) -> str:
 def _is_study(folder: Path) -> bool:
     from ackclock.study.store import FILE
 
-    return (folder / FILE).is_file()
+    return (folder / FILE).is_file() and not _is_search(folder)
+
+
+def _is_search(folder: Path) -> bool:
+    """A folder of `ackclock search`, which has its failures as scenarios."""
+    return (folder / REGRESSION).is_file()
 
 
 def _groups(folder: Path) -> list[Group]:
     files = recorded.logs(folder)
     logs = [*files["trace"], *files["packets"]]
     recordings = [ListedItem(path.name, str(recorded.kind(path)), command=_command(path)) for path in logs[:MOST_FILES]]
-    scenarios = sorted(folder.glob("*.toml"))
+    scenarios = [path for path in sorted(folder.glob("*.toml")) if path.name != REGRESSION]
     special = [path for path in sorted(folder.glob("*.parquet")) if not path.is_file()]
     recordings += [ListedItem(path.name, NOT_REGULAR, wrong=True) for path in special[:MOST_FILES]]
     return [
@@ -180,6 +187,8 @@ def _subfolder(path: Path) -> ListedItem | None:
         return ListedItem(path.name, "results of a paper", f"{path.resolve().as_uri()}/index.html", _command(path))
     if _is_study(path):
         return ListedItem(path.name, "study", command=_command(path))
+    if _is_search(path):
+        return ListedItem(path.name, "failures of a search", command=_command(path))
     if any(recorded.logs(path).values()):
         return ListedItem(path.name, "recorded run", command=_command(path))
     return None
