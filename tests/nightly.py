@@ -97,15 +97,13 @@ def jobs() -> list[Job]:
         Job("fingerprints on aarch64", ["validation/aarch64.sh"], {}, last_line),
         Job("fingerprints of a core with PGO", ["sh", "-c", PGO], {}, last_line),
         Job("generated", [*PYTEST, "tests/test_generated.py"], {"ACKCLOCK_GENERATED": "20000"}, last_line),
-        Job("search failures", [sys.executable, "validation/search/failures.py"], {}, last_line),
-        Job("search shrinkers", [sys.executable, "validation/search/shrinkers.py"], {}, last_line),
+        Job("search failures", [sys.executable, "validation/failures.py"], {}, last_line),
         Job(
             "copies of runs",
             ["cargo", "test", "--locked", "-p", "ackclock-lab", "--test", "what_if"],
             {"ACKCLOCK_FORKS": "5"},
             last_line,
         ),
-        Job("search defects", [sys.executable, "validation/search/defects.py", "build", "run"], {}, last_line),
         *(Job(f"fuzz {target}", [*fuzz, target, *limits], {}, fuzz_words) for target in targets),
         *mutants,
     ]

@@ -296,7 +296,7 @@ def test_what_a_file_says_runs_no_code(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_the_known_failures_are_as_known(root: Path) -> None:
-    """What the search found in the controllers of the package; validation/search/failures.py writes it."""
+    """What the search found in the controllers of the package; validation/failures.py writes it."""
     states = list(check(root / "scenarios" / "failures" / "regression.toml"))
     assert len(states) >= 15
     assert {state.state for state in states} == {"as known"}

@@ -1,6 +1,6 @@
 """The smallest known failure of each registered controller over the built-in spaces.
 
-    python validation/search/failures.py [NAME...]  all: ten minutes on two cores; `make nightly` calls it
+    python validation/failures.py [NAME...]  all: ten minutes on two cores; `make nightly` calls it
 
 Writes out/failures/NAME.toml, out/failures/regression.toml and the table of docs/search.md (out/failures/table.md).
 With `--keep` they replace scenarios/failures and the table of the page.
@@ -22,7 +22,7 @@ from ackclock.search import Search
 from ackclock.search.expect import regression_text
 from ackclock.search.search import built_in
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "out" / "failures"
 NETWORKS = 160
 ROUTERS = ("rcp", "xcp")
