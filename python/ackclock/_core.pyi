@@ -1,4 +1,5 @@
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -32,7 +33,43 @@ class ControllerError(RuntimeError):
     time_s: float
     traceback: str
 
+class Mention:
+    """An entry whose value is the path of a file or a controller in Python."""
+
+    @property
+    def file(self) -> str | None:
+        """The file that has it: that of the scenario, or one that it extends; None for an assignment."""
+    @property
+    def assignment(self) -> int | None:
+        """The number of the assignment, from 0; None for a file."""
+    @property
+    def key(self) -> str:
+        """The last name of its key: extends, file, fit or python."""
+    @property
+    def value(self) -> str: ...
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+
+class Facts:
+    """What is known of a scenario after it was read: what its file, its base files and the assignments say."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The entries, without base files and axes. Keys that are not given are missing.
+
+        The paths of files are relative to the folder of the scenario where they are inside it.
+        """
+    @property
+    def controllers(self) -> list[str]:
+        """The controllers in Python in it, FILE:CLASS, each once."""
+    @property
+    def mentions(self) -> list[Mention]:
+        """The files and controllers in Python that are named, also where another value replaces them."""
+
 class Scenario:
+    def facts(self) -> Facts: ...
+    def assigned(self, assignments: list[Override], controllers: dict[str, type] | None = None) -> Scenario: ...
     @property
     def advice(self) -> list[str]: ...
     @property
@@ -181,7 +218,7 @@ class Study:
     def points(self) -> int: ...
     def labels(self, point: int) -> list[str]: ...
     def scenario(self, point: int) -> Scenario: ...
-    def text(self, point: int, folder: str) -> str: ...
+    def document(self, point: int) -> dict[str, Any]: ...
     def run_ids(self, point: int, seeds: list[int]) -> list[str]: ...
 
 class Pool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
-from ackclock._core import ScenarioError
+from ackclock._core import Facts, ScenarioError
 from ackclock.assignment import Override
 from ackclock.control import check, one_process
 from ackclock.files import BadInput, foreign
@@ -89,15 +89,19 @@ class Scenario:
     docs/scenarios.md describes the format. A scenario and a seed determine the result exactly, to the bit.
     """
 
-    def __init__(self, parsed: _core.Scenario, source: Source, overrides: Sequence[Override] = ()) -> None:
+    def __init__(
+        self,
+        parsed: _core.Scenario,
+        source: Source,
+        overrides: Sequence[Override] = (),
+        controllers: Controllers | None = None,
+    ) -> None:
         self._parsed = parsed
         self.source = source
         self._overrides = list(overrides)
         self._remarks: list[str] = []
-        self._controllers: Controllers = {}
+        self._controllers = dict(controllers or {})
         self._over: str | None = None
-        self._document: Callable[[], dict[str, Any]] | None = None
-        """Gives its document, if it is a point of a study; otherwise it follows from source and overrides."""
 
     @property
     def file(self) -> str:
@@ -156,13 +160,17 @@ class Scenario:
                 check(controller)
             except ValueError as error:
                 raise refused(f"controllers[{flow!r}]", str(error)) from None
-        scenario = cls(_core.parse(source, list(overrides), classes), source, overrides)
-        scenario._controllers = classes
-        return scenario
+        return cls(_core.parse(source, list(overrides), classes), source, overrides, classes)
+
+    def facts(self) -> Facts:
+        """What its file, its base files and the assignments say, as it was read; nothing is read again."""
+        return self._parsed.facts()
 
     def with_overrides(self, more: Sequence[Override]) -> Scenario:
-        """The scenario with more assignments, after those that it has."""
-        scenario = Scenario.read(self.source, [*self._overrides, *more], controllers=self._controllers)
+        """The scenario with more assignments, after those that it has. Its text is not read again."""
+        utf8(*map(str, more))
+        parsed = self._parsed.assigned(list(more), self._controllers)
+        scenario = Scenario(parsed, self.source, [*self._overrides, *more], self._controllers)
         return scenario if self._over is None else scenario.over(self._over)
 
     @classmethod
@@ -184,25 +192,21 @@ class Scenario:
         if transport != "quic":
             raise ValueError(f'the transport is "quic", not "{transport}"')
         parsed, remarks = self._parsed.over_quic()
-        over = Scenario(parsed, self.source, self._overrides)
-        over._remarks, over._over, over._controllers = remarks, transport, self._controllers
-        over._document = self._document
+        over = Scenario(parsed, self.source, self._overrides, self._controllers)
+        over._remarks, over._over = remarks, transport
         return over
 
-    def shared(self, *, seed: int | None = None) -> Shared:
-        """The content of a link to this scenario. Raises BadInput if a link cannot hold it."""
+    def shared(self, *, seed: int | None = None, check: bool = True) -> Shared:
+        """The content of a link to this scenario. With `check` it is read once, as the page will read it.
+
+        Raises BadInput if a link cannot hold it.
+        """
         from ackclock.link import share
 
-        if self.source.link is None:
-            content = share(self.file, self.text, self._overrides, seed)
-        else:
-            content = self.source.link.copy()
-            if self._overrides:
-                content["set"] = [*content.get("set", []), *map(str, self._overrides)]
-            if seed is not None or "seed" in content:
-                content["seed"] = self.seed if seed is None else seed
+        content = share(self, seed)
         try:
-            Scenario.read(Source.of_link(content))
+            if check:
+                Scenario.read(Source.of_link(content))
         except ScenarioError as error:
             raise BadInput(f"a link cannot hold this scenario: {error}") from None
         content["engine"] = _core.ENGINE

@@ -17,18 +17,14 @@ def tcp_options(scenario: Scenario, flow: str) -> Table:
     The options of the flow replace those of the table `[tcp]`, and later ones replace earlier ones. The controller is a
     table with `kind` or `python` and its parameters. Options that are not given are missing.
     """
-    from ackclock.study.plan import document_of
-
-    document = document_of(scenario)
+    document = scenario.facts().document
     options: Table = {}
     _merge(options, document.get("tcp"))
     names = [one["name"] for one in scenario.network["flows"]]
     number = names.index(flow) if flow in names else -1
-    for table in document.get("flow", []):
-        count = table.get("count", 1)  # so many flows for which the table stands, in the order of the flows
-        if 0 <= number < count:
-            _merge(options, table.get("tcp"))
-        number -= count
+    tables = document.get("flow", [])
+    if 0 <= number < len(tables):  # flows that are generated follow those of tables
+        _merge(options, tables[number].get("tcp"))
     return options
 
 

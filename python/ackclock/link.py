@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
-import tomllib
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
 
-from ackclock.assignment import Override, assigned_value, assignment, last_name
 from ackclock.files import BadInput
-from ackclock.shipped import locate
+
+if TYPE_CHECKING:
+    from ackclock.experiment import Scenario
 
 PREFIX = "#s="
 PREFIXES = (PREFIX, "#compare=")
@@ -23,9 +23,6 @@ LONGEST = 8_000
 """Characters of a link that chat programs and mail keep whole."""
 LARGEST = 1_000_000
 """Bytes of a link's content."""
-NAMES_FILE = ("file", "fit", "extends")
-"""Keys of a scenario whose value is the path of a file."""
-HERE = PurePosixPath()
 
 
 class Shared(TypedDict, total=False):
@@ -44,75 +41,48 @@ def is_link(text: str) -> bool:
     return any(prefix in text for prefix in PREFIXES)
 
 
-def share(path: str | Path, text: str, overrides: Sequence[Override] = (), seed: int | None = None) -> Shared:
-    """The content of a link to a scenario, read from `path`, with the files that it and `overrides` name.
+def share(scenario: Scenario, seed: int | None = None) -> Shared:
+    """The content of a link to a scenario, with the files that it, its base files and its assignments name.
 
-    Raises BadInput, OSError.
+    Raises BadInput if a link cannot hold one, OSError.
     """
-    shared: Shared = {"v": 1, "text": text}
-    if overrides:
-        shared["set"] = list(map(str, overrides))
+    if scenario.source.link is not None:
+        shared = scenario.source.link.copy()
+        if "seed" in shared:
+            shared["seed"] = scenario.seed
+    else:
+        shared = {"v": 1, "text": scenario.text}
+    if scenario.overrides:
+        shared["set"] = [*shared.get("set", []), *map(str, scenario.overrides)]
     if seed is not None:
         shared["seed"] = seed
-    files = {name: _content(disk) for name, disk in sorted(set(_files(Path(path), text)))}
-    for name in sorted(set(_assigned_files(overrides))):
-        if files.setdefault(name, content := _content(Path(name))) != content:
-            raise BadInput(f"--set names another {name} than the scenario; a link holds one file of a name")
-    if files:
+    if scenario.source.link is None and (files := _files(scenario)):
         shared["files"] = files
     return shared
 
 
-class NamedFile(NamedTuple):
-    """An entry of a scenario, or of a file that it extends, whose value is the path of a file."""
+def _files(scenario: Scenario) -> dict[str, dict[str, str]]:
+    """The files that a link must hold, by their names relative to the folder of the scenario.
 
-    scenario: Path
-    """The file that has the entry."""
-    key: str
-    value: str
-    name: PurePosixPath
-    """The path relative to the folder of the first scenario."""
-    disk: Path
-    """Where the file is."""
-
-
-def named_files(path: Path, text: str, folder: PurePosixPath = HERE) -> Iterator[NamedFile]:
-    """The entries that name a file or a controller in Python, each base (`extends`) before the entries of its own.
-
-    A base is read when the entry after it is asked for. Raises BadInput for text that is not TOML, OSError.
+    Raises BadInput if a link cannot hold one, OSError.
     """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: {error}") from None
-    for key, value in texts(document):
-        if key not in (*NAMES_FILE, "python"):
-            continue
-        shipped = key == "extends" and value.startswith("@")
-        disk = Path(locate(value)) if shipped else path.parent / value
-        named = NamedFile(path, key, value, folder / value, disk)
-        yield named
-        if key == "extends":
-            yield from named_files(disk, disk.read_text(encoding="utf-8"), named.name.parent)
-
-
-def _files(path: Path, text: str) -> Iterator[tuple[str, Path]]:
-    """The files that a link must hold: relative to the folder of the scenario, and where they are.
-
-    Raises BadInput if it cannot hold one.
-    """
-    for named in named_files(path, text):
-        entry = f"{named.scenario}: {named.key} = {named.value!r}"
-        yield _inside(entry, named.key, named.name, "the scenario's"), named.disk
-
-
-def _assigned_files(overrides: Sequence[Override]) -> Iterator[str]:
-    """The files that assignments name, relative to the current folder. Raises BadInput if a link cannot hold one."""
-    for override in map(str, overrides):
-        key, text = assignment(override)
-        for name, file in texts(assigned_value(text), key):
-            if name in (*NAMES_FILE, "python"):
-                yield _inside(f"--set {override}", name, PurePosixPath(file), "the current")
+    folders = {Path(scenario.file): PurePosixPath()}
+    mentions = scenario.facts().mentions
+    files: dict[str, Path] = {}
+    for one in mentions:
+        if one.file is not None:
+            name = folders[Path(one.file)] / one.value
+            files[_inside(f"{one.file}: {one.key} = {one.value!r}", one.key, name, "the scenario's")] = one.path
+            if one.key == "extends":
+                folders[one.path] = name.parent
+    contents = {name: _content(disk) for name, disk in sorted(files.items())}
+    for one in mentions:
+        if one.assignment is not None:
+            entry = f"--set {scenario.overrides[one.assignment]}"
+            name = _inside(entry, one.key, PurePosixPath(one.value), "the current")
+            if contents.setdefault(name, content := _content(one.path)) != content:
+                raise BadInput(f"--set names another {name} than the scenario; a link holds one file of a name")
+    return contents
 
 
 def _inside(entry: str, key: str, name: PurePosixPath, folder: str) -> str:
@@ -122,20 +92,6 @@ def _inside(entry: str, key: str, name: PurePosixPath, folder: str) -> str:
     if name.is_absolute() or ".." in name.parts:
         raise BadInput(f"{entry} is outside {folder} folder; a link holds files inside it")
     return str(name)
-
-
-def texts(item: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """The texts of a document, also of those in arrays and tables, each with the last part of its key."""
-    if isinstance(item, str):
-        yield last_name(key), item
-    for name, one in item.items() if isinstance(item, Mapping) else ():
-        yield from texts(one, name)
-    for one in item if isinstance(item, list) else ():
-        if "," in key and isinstance(one, list):  # an axis of several keys: a row has a value for each
-            for part, value in zip(key.split(","), one, strict=False):
-                yield from texts(value, part)
-        else:
-            yield from texts(one, key)
 
 
 def _content(file: Path) -> dict[str, str]:

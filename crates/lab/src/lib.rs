@@ -26,10 +26,10 @@ pub use identity::engine;
 pub use layout::{NodePosition, layout};
 pub use replay::{ScriptedAck, ScriptedData, ScriptedReceiver, ScriptedSender, Transmitted};
 pub use scenario::{
-    Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Duplex,
-    ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Literal, Loss,
-    Mobility, NetworkDescription, Queue, QuicFlow, RadioNetwork, Satellites, Scenario, ScenarioText, Sizes,
-    TcpFlow, Traffic, advised, cbrgen, controller, controllers, dumbbell, key_parts, key_text,
+    Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Document,
+    Duplex, ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Literal, Loss,
+    Mention, MentionPlace, Mobility, NetworkDescription, Queue, QuicFlow, RadioNetwork, Satellites, Scenario,
+    ScenarioText, Sizes, TcpFlow, Traffic, advised, cbrgen, controller, controllers, dumbbell, key_parts, key_text,
     set_external_loader, split_assignment,
 };
 pub use simulation::{

@@ -1,6 +1,7 @@
 //! Assignments: text of a user, or the attributes of `ackclock.assignment.Assignment`, which are data.
 
 use lab::{Assignment, Literal};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -46,6 +47,27 @@ fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     } else {
         return Err(PyTypeError::new_err(format!("{} is no value of TOML", value.repr()?)));
     })
+}
+
+/// A value of TOML as one of Python.
+pub(crate) fn value(py: Python<'_>, literal: Literal) -> PyResult<Bound<'_, PyAny>> {
+    match literal {
+        Literal::Switch(on) => on.into_bound_py_any(py),
+        Literal::Integer(n) => n.into_bound_py_any(py),
+        Literal::Float(n) => n.into_bound_py_any(py),
+        Literal::Text(text) => text.into_bound_py_any(py),
+        Literal::List(items) => {
+            let items: Vec<_> = items.into_iter().map(|item| value(py, item)).collect::<PyResult<_>>()?;
+            items.into_bound_py_any(py)
+        }
+        Literal::Table(entries) => {
+            let table = PyDict::new(py);
+            for (key, item) in entries {
+                table.set_item(key, value(py, item)?)?;
+            }
+            Ok(table.into_any())
+        }
+    }
 }
 
 /// The names of a key (lab's `key_parts`). Raises ValueError.

@@ -90,7 +90,7 @@ mod _core {
     #[pymodule_export]
     use super::satellites::PySatelliteView;
     #[pymodule_export]
-    use super::scenario::{PyScenario, foreign_kind, layout, parse, set_shipped};
+    use super::scenario::{Facts, Mention, PyScenario, foreign_kind, layout, parse, set_shipped};
     #[pymodule_export]
     use super::study::{PyPool, PyStudy, parse_study};
     #[pymodule_export]

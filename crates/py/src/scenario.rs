@@ -3,7 +3,7 @@
 use crate::assignment::PyAssignment;
 use crate::errors::{guarded, scenario_error};
 use crate::external::PyFactory;
-use lab::{Access, Scenario, ScenarioText};
+use lab::{Access, Document, MentionPlace, Scenario, ScenarioText};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -38,9 +38,73 @@ impl PySource {
 #[pyclass(frozen, module = "ackclock._core", name = "Scenario")]
 pub(crate) struct PyScenario {
     pub(crate) scenario: Arc<Scenario>,
+    pub(crate) written: Written,
     /// Advice on accepted text in the file that has a better form.
     #[pyo3(get)]
     pub(crate) advice: Vec<String>,
+}
+
+/// What is written of a scenario, with the advice on its text and its assignments alone.
+#[derive(Clone)]
+pub(crate) struct Written {
+    pub(crate) document: Arc<Document>,
+    pub(crate) advice: Vec<String>,
+}
+
+impl Written {
+    /// Reads the scenario, with controllers written in Python (classes) for flows by name.
+    fn scenario(self, py: Python<'_>, controllers: Option<Bound<'_, PyDict>>) -> PyResult<PyScenario> {
+        let (read, more) = guarded(|| lab::advised(|| self.document.scenario()))?;
+        let mut scenario = read.map_err(|error| scenario_error(py, error))?;
+        for (flow, class) in controllers.iter().flatten() {
+            let name: String = class.getattr("__name__")?.extract()?;
+            let factory = PyFactory::new(&class, Vec::new(), name.clone(), name)?;
+            let control = lab::CongestionControl::ExternalController(Arc::new(factory));
+            let set = scenario.set_control(&flow.extract::<String>()?, control);
+            set.map_err(|error| scenario_error(py, error))?;
+        }
+        let advice = self.advice.iter().cloned().chain(more).collect();
+        Ok(PyScenario { scenario: Arc::new(scenario), written: self, advice })
+    }
+}
+
+/// What is known of a scenario after it was read: what its file, its base files and the assignments say.
+#[pyclass(frozen, get_all, module = "ackclock._core")]
+pub(crate) struct Facts {
+    /// The entries as a dictionary, without base files and axes. Keys that are not given are missing. The paths of files are
+    /// relative to the folder of the scenario where they are inside it.
+    document: Py<PyAny>,
+    /// The controllers in Python in it, FILE:CLASS, each once.
+    controllers: Vec<String>,
+    /// The files and controllers in Python that are named, also where another value replaces them.
+    mentions: Vec<Mention>,
+}
+
+/// An entry whose value is the path of a file or a controller in Python.
+#[pyclass(frozen, get_all, module = "ackclock._core")]
+#[derive(Clone)]
+pub(crate) struct Mention {
+    /// The file that has it: that of the scenario, or one that it extends; `None` for an assignment.
+    file: Option<String>,
+    /// The number of the assignment, from 0; `None` for a file.
+    assignment: Option<usize>,
+    /// The last name of its key: extends, file, fit or python.
+    key: String,
+    /// Its value.
+    value: String,
+    /// Where the file is.
+    path: std::path::PathBuf,
+}
+
+impl From<&lab::Mention> for Mention {
+    fn from(mention: &lab::Mention) -> Mention {
+        let (file, assignment) = match &mention.place {
+            MentionPlace::Text(file) => (Some(file.clone()), None),
+            MentionPlace::Assignment(number) => (None, Some(*number)),
+        };
+        let (key, value, path) = (mention.key.clone(), mention.value.clone(), mention.path.clone());
+        Mention { file, assignment, key, value, path }
+    }
 }
 
 #[pymethods]
@@ -66,6 +130,29 @@ impl PyScenario {
     fn changes(&self) -> Vec<&str> {
         self.scenario.changes.iter().map(|change| change.name.as_str()).collect()
     }
+    /// What is written of it.
+    fn facts(&self, py: Python<'_>) -> PyResult<Facts> {
+        let written = &self.written.document;
+        let controllers = written.controllers().map_err(|error| scenario_error(py, error))?;
+        let mentions = written.mentions().iter().map(Mention::from).collect();
+        Ok(Facts { document: dictionary(py, written)?, controllers, mentions })
+    }
+    /// The scenario with more assignments after those that it has; no text is read again. `controllers`: see `parse`.
+    #[pyo3(signature = (assignments, controllers=None))]
+    fn assigned(
+        &self,
+        py: Python<'_>,
+        assignments: Vec<PyAssignment>,
+        controllers: Option<Bound<'_, PyDict>>,
+    ) -> PyResult<PyScenario> {
+        let assignments = crate::assignment::assignments(assignments);
+        let mut written = self.written.clone();
+        let assign = || (*written.document).clone().assign(&assignments);
+        let (document, more) = guarded(|| lab::advised(assign))?;
+        written.document = Arc::new(document.map_err(|error| scenario_error(py, error))?);
+        written.advice.extend(more);
+        written.scenario(py, controllers)
+    }
     /// What the network is made of, as JSON: links, flows, terminals, radio nodes (lab's NetworkDescription).
     fn network(&self) -> String {
         lab::to_json(&self.scenario.describe())
@@ -81,7 +168,8 @@ impl PyScenario {
     /// The scenario with QUIC flows in place of TCP flows, and remarks on what is lost.
     fn over_quic(&self, py: Python<'_>) -> PyResult<(PyScenario, Vec<String>)> {
         let (scenario, remarks) = self.scenario.over_quic().map_err(|error| scenario_error(py, error))?;
-        Ok((PyScenario { scenario: Arc::new(scenario), advice: self.advice.clone() }, remarks))
+        let (written, advice) = (self.written.clone(), self.advice.clone());
+        Ok((PyScenario { scenario: Arc::new(scenario), written, advice }, remarks))
     }
     /// Sides of the area of the radio nodes (zero if not given) and their range, m; `None` without radio nodes.
     #[getter]
@@ -137,13 +225,13 @@ pub(crate) fn parse(
     controllers: Option<Bound<'_, PyDict>>,
 ) -> PyResult<PyScenario> {
     let (text, assignments) = (source.text()?, crate::assignment::assignments(assignments));
-    let (parsed, advice) = guarded(|| lab::advised(|| Scenario::from_text(&text, &assignments)))?;
-    let mut scenario = parsed.map_err(|e| scenario_error(py, e))?;
-    for (flow, class) in controllers.iter().flatten() {
-        let name: String = class.getattr("__name__")?.extract()?;
-        let factory = PyFactory::new(&class, Vec::new(), name.clone(), name)?;
-        let control = lab::CongestionControl::ExternalController(Arc::new(factory));
-        scenario.set_control(&flow.extract::<String>()?, control).map_err(|e| scenario_error(py, e))?;
-    }
-    Ok(PyScenario { scenario: Arc::new(scenario), advice })
+    let (document, advice) = guarded(|| lab::advised(|| Document::read(&text, &assignments)))?;
+    let document = Arc::new(document.map_err(|error| scenario_error(py, error))?);
+    Written { document, advice }.scenario(py, controllers)
+}
+
+/// The entries of a document as a dictionary.
+pub(crate) fn dictionary(py: Python<'_>, document: &Document) -> PyResult<Py<PyAny>> {
+    let values = guarded(|| document.values())?.map_err(|error| scenario_error(py, error))?;
+    Ok(crate::assignment::value(py, values)?.unbind())
 }

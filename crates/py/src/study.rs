@@ -2,11 +2,10 @@
 
 use crate::assignment::PyAssignment;
 use crate::errors::{guarded, scenario_error};
-use crate::scenario::{PyScenario, PySource};
+use crate::scenario::{PyScenario, PySource, Written, dictionary};
 use lab::{Job, Pool, Study};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -65,12 +64,16 @@ impl PyStudy {
     fn scenario(&self, py: Python<'_>, point: usize) -> PyResult<PyScenario> {
         self.check(point)?;
         let scenario = self.study.scenario(point).map_err(|error| scenario_error(py, error))?;
-        Ok(PyScenario { scenario: Arc::new(scenario), advice: Vec::new() })
+        let document = self.study.document(point).map_err(|error| scenario_error(py, error))?;
+        let written = Written { document: Arc::new(document), advice: Vec::new() };
+        Ok(PyScenario { scenario: Arc::new(scenario), written, advice: Vec::new() })
     }
-    /// The scenario of a point as TOML that extends nothing. The files that it names are relative to `folder`.
-    fn text(&self, py: Python<'_>, point: usize, folder: &str) -> PyResult<String> {
+    /// What is written of the scenario of a point, as a dictionary without axes and base files. Its flows use TCP also over
+    /// QUIC.
+    fn document(&self, py: Python<'_>, point: usize) -> PyResult<Py<PyAny>> {
         self.check(point)?;
-        self.study.text(point, Path::new(folder)).map_err(|error| scenario_error(py, error))
+        let document = self.study.document(point).map_err(|error| scenario_error(py, error))?;
+        dictionary(py, &document)
     }
     /// The identities of the runs of a point, one per seed.
     fn run_ids(&self, point: usize, seeds: Vec<u64>) -> PyResult<Vec<String>> {

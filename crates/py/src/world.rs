@@ -105,11 +105,11 @@ impl World {
 /// The scenario, built for the changes of `others` too: a run of it can [`World::adopt`] each of them that is built so.
 #[pyfunction]
 pub(crate) fn prepared_for(scenario: &PyScenario, others: Vec<PyRef<'_, PyScenario>>) -> PyScenario {
-    let mut scenario = (*scenario.scenario).clone();
+    let mut prepared = (*scenario.scenario).clone();
     for other in others {
-        scenario.prepared.merge(&other.scenario.prepared);
+        prepared.prepared.merge(&other.scenario.prepared);
     }
-    PyScenario { scenario: scenario.into(), advice: Vec::new() }
+    PyScenario { scenario: prepared.into(), written: scenario.written.clone(), advice: Vec::new() }
 }
 
 /// The picoseconds of a time span such as "8s". Raises ValueError.

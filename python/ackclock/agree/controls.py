@@ -41,13 +41,7 @@ def controls(scenario: Scenario, named: Sequence[str]) -> list[Control]:
     Every TCP flow of the scenario gets the controller. If the scenario has one controller only and none is named, no
     assignment is made. Raises BadInput if the scenario has no TCP flow, or if a controller is named twice.
     """
-    resolved = scenario.resolved
-    flows = [flow for flow in resolved["flows"] if flow["kind"] == "tcp"]
-    sources = [source["name"] for source in resolved["traffic"]]
-    if not flows and not sources:
-        raise BadInput(f"{scenario.file}: there is no TCP flow, so there is no controller to compare")
-    places = [("flow", flow["name"], "tcp", "congestion_control") for flow in flows]
-    places += [("traffic", name, "tcp", "congestion_control") for name in sources]
+    flows, places = _places(scenario)
     if named:
         chosen = [(text, control_table(text)) for text in named]
         if len(set(named)) < len(named):
@@ -62,6 +56,23 @@ def controls(scenario: Scenario, named: Sequence[str]) -> list[Control]:
         names = [name for name, _ in distinct.values()]
         chosen = [(name if names.count(name) == 1 else text, table) for text, (name, table) in distinct.items()]
     return [_control(label, table, places, of_text=not named) for label, table in chosen]
+
+
+def with_control(scenario: Scenario, named: str) -> Scenario:
+    """The scenario with a controller in every TCP flow. Raises BadInput if there is none."""
+    _, places = _places(scenario)
+    return scenario.with_overrides(_control(named, control_table(named), places, of_text=False).overrides)
+
+
+def _places(scenario: Scenario) -> tuple[list[dict[str, Any]], list[tuple[str, ...]]]:
+    """The TCP flows of the file, and the keys of all controllers of TCP flows. Raises BadInput if there is none."""
+    resolved = scenario.resolved
+    flows = [flow for flow in resolved["flows"] if flow["kind"] == "tcp"]
+    sources = [source["name"] for source in resolved["traffic"]]
+    if not flows and not sources:
+        raise BadInput(f"{scenario.file}: there is no TCP flow, so there is no controller to compare")
+    places = [("flow", flow["name"], "tcp", "congestion_control") for flow in flows]
+    return flows, places + [("traffic", name, "tcp", "congestion_control") for name in sources]
 
 
 def check_controls(named: Sequence[str], option: str = "--control") -> None:

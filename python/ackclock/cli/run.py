@@ -11,7 +11,7 @@ from urllib.parse import quote
 from cyclopts import Parameter
 
 from ackclock import ScenarioError, scenario_check
-from ackclock.agree.controls import check_controls, controls
+from ackclock.agree.controls import check_controls, with_control
 from ackclock.cli import guard
 from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, File, Overrides, Seed, TimeLimit, at_most
@@ -81,6 +81,23 @@ class Division:
 ONE_THREAD = Division()
 
 
+@dataclass(frozen=True)
+class Request:
+    """What a run records and writes."""
+
+    seed: int | None
+    files: Files
+    captures: Mapping[str, Path]
+    """The file of each place of `--pcap`."""
+    size: Size | None
+    """That of the figure; None: the usual one."""
+    audit: bool
+    fingerprint: bool
+    threads: int
+    quiet: bool
+    """Without a progress bar."""
+
+
 def command(
     file: File,
     /,
@@ -142,23 +159,31 @@ def command(
         check_controls([control])
     if on not in {"tcp", "quic"}:
         _check_real_time(on, files, audit=audit, fingerprint=fingerprint, threads=division != ONE_THREAD)
-        scenario = _controlled(Scenario.load(file, set_ or (), allow_code=allow_code), control)
+        scenario = _load(file, set_ or (), control, allow_code=allow_code)
         return real_time(on, scenario, seed, as_json, files.trace)
     for option, path in (("--trace", files.trace), ("--packets", files.packets)):
         if path is not None:
             check_table(path, option)
     captures = _captures(files.pcap or ())
     targets = _targets(files.plot, files.trace, files.packets, *captures.values())
-    size = None if files.plot is None else print_.size_of(files.plot)
-    scenario = _controlled(Scenario.load(file, set_ or (), allow_code=allow_code), control)
+    request = Request(
+        seed=seed,
+        files=files,
+        captures=captures,
+        size=None if files.plot is None else print_.size_of(files.plot),
+        audit=audit,
+        fingerprint=fingerprint,
+        threads=division.threads,
+        quiet=as_json or fingerprint,
+    )
+    scenario = _load(file, set_ or (), control, allow_code=allow_code)
     scenario = _checked(scenario, on, needs_quic=files.qlog is not None)
     if division.explain_threads:
         recorded = files != NO_FILES or audit or fingerprint
         return _explain_threads(scenario, division.threads, seed, recorded=recorded)
-    quiet = as_json or fingerprint
     with guard.time_limit(time_limit):
-        result = _run(scenario, seed, files, division.threads, list(captures), audit, fingerprint, quiet)
-    _write_all(scenario, result, seed, files, captures, size)
+        result = _run(scenario, request)
+    _write_all(scenario, result, request)
     if files.qlog is not None:
         targets += _write_qlogs(result, files.qlog)
     if fingerprint:
@@ -170,27 +195,25 @@ def command(
     return _report_faults(result)
 
 
-def _run(
-    scenario: Scenario,
-    seed: int | None,
-    files: Files,
-    threads: int,
-    captures: list[str],
-    audit: bool,
-    fingerprint: bool,
-    quiet: bool,
-) -> Result:
-    """Run the scenario with a progress bar unless `quiet`; say why, if it is divided among fewer threads than asked."""
-    with progress("simulating", quiet=quiet) as advance:
+def _load(file: str, assignments: Sequence[str], control: str | None, *, allow_code: bool) -> Scenario:
+    """The scenario with the assignments and the controller of the command line."""
+    scenario = Scenario.load(file, assignments, allow_code=allow_code)
+    return scenario if control is None else with_control(scenario, control)
+
+
+def _run(scenario: Scenario, request: Request) -> Result:
+    """Run the scenario with a progress bar; say why, if it is divided among fewer threads than asked."""
+    files = request.files
+    with progress("simulating", quiet=request.quiet) as advance:
         result = scenario.run(
-            seed=seed,
+            seed=request.seed,
             trace=files.rows,
             packets=files.packets is not None or files.plot is not None,
-            audit=audit,
-            fingerprint=fingerprint,
+            audit=request.audit,
+            fingerprint=request.fingerprint,
             qlog=files.qlog is not None,
-            captures=captures,
-            threads=threads,
+            captures=list(request.captures),
+            threads=request.threads,
             progress=advance,
         )
     if result.one_thread is not None:
@@ -244,14 +267,6 @@ def _targets(plot: Path | None, *others: Path | None) -> list[Path]:
     targets = [path for path in (*others, plot) if path is not None]
     check_targets(targets)
     return targets
-
-
-def _controlled(scenario: Scenario, control: str | None) -> Scenario:
-    """The scenario with a controller in every TCP flow. Raises BadInput if there is none."""
-    if control is None:
-        return scenario
-    [chosen] = controls(scenario, [control])
-    return scenario.with_overrides(chosen.overrides)
 
 
 def _checked(scenario: Scenario, on: str, *, needs_quic: bool) -> Scenario:
@@ -318,20 +333,14 @@ def _write_qlogs(result: Result, folder: Path) -> list[Path]:
     return written
 
 
-def _write_all(
-    scenario: Scenario,
-    result: Result,
-    seed: int | None,
-    files: Files,
-    captures: Mapping[str, Path],
-    size: Size | None,
-) -> None:
+def _write_all(scenario: Scenario, result: Result, request: Request) -> None:
+    files = request.files
     if files.trace is not None or files.packets is not None:
         from ackclock import frames
         from ackclock.view.recorded import metadata
         from ackclock.view.recording import about
 
-        said = about(scenario, result, seed)
+        said = about(scenario, result, request.seed)
     if files.trace is not None:
         frame = result.trace if files.trace_every == "ack" else frames.changes(result.trace)
         write_frame(frame, files.trace, metadata(said, files.trace_every))
@@ -341,6 +350,6 @@ def _write_all(
         from ackclock.plot.runs import overview
         from ackclock.plot.style import fitted
 
-        save_figure(fitted(lambda: overview(result, title=scenario.title), size), files.plot)
-    for place, path in captures.items():
+        save_figure(fitted(lambda: overview(result, title=scenario.title), request.size), files.plot)
+    for place, path in request.captures.items():
         write_bytes(path, result.captures[place])

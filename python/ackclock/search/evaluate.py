@@ -5,16 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ackclock import ControllerError, ScenarioError
-from ackclock.assignment import Assignment, Override
+from ackclock.assignment import Assignment, Override, last_name
 from ackclock.experiment import Scenario, Source
-from ackclock.link import texts
 from ackclock.operating_system import cores
 from ackclock.search.objective import NEEDS_RATE, Objective, Role, measure
 from ackclock.search.space import Genome, Space
@@ -57,13 +56,23 @@ class Task:
 def _code(space: Space, roles: Sequence[Role]) -> str:
     """A hash of the policy files, and of all modules beside the controllers in Python, that roles and base name."""
     documents = [space.base, *({key: value} for role in roles for key, value in role.set_)]
-    named = {value.rpartition(":")[0] for key, value in texts(documents) if key == "python"}
-    files = {Path(value) for key, value in texts(documents) if key == "file"}
+    named = {value.rpartition(":")[0] for key, value in _texts(documents) if key == "python"}
+    files = {Path(value) for key, value in _texts(documents) if key == "file"}
     policies = sorted({file.resolve() for file in files if file.suffix == ".policy"})
     folders = {Path(path).resolve().parent for path in named}
     parts = [file.read_bytes() for folder in sorted(folders) for file in sorted(folder.glob("*.py"))]
     parts += [path.read_bytes() for path in policies if path.is_file()]
     return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest() if parts else ""
+
+
+def _texts(item: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """The texts of a document, also of those in lists and tables, each with the last name of its key."""
+    if isinstance(item, str):
+        yield last_name(key), item
+    for name, inner in item.items() if isinstance(item, Mapping) else ():
+        yield from _texts(inner, name)
+    for inner in item if isinstance(item, list) else ():
+        yield from _texts(inner, key)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput, foreign
 from ackclock.search.lattice import Axis, Quantity, axis
 from ackclock.search.perturbation import Event, Perturbation, assignments, read
-from ackclock.study.plan import document_of
 
 PACKET_BITS = 12_000
 """Bits of a packet when a budget of drops is compared with the packets of a run."""
@@ -182,7 +181,7 @@ class Space:
 
     def document(self, genome: Genome, overrides: Sequence[Override] = ()) -> dict[str, Any]:
         """The same as a document in few words: no flow that sends nothing, no table that is empty or repeated."""
-        document = document_of(self.scenario(genome, overrides))
+        document = self.scenario(genome, overrides).facts().document
         idle = {p.name for p, events in self.pairs(genome) if not events}
         document["flow"] = [flow for flow in document["flow"] if flow["name"] not in idle]
         for link in document["link"]:
@@ -314,7 +313,7 @@ def read_space(source: Source, overrides: Sequence[Override] = ()) -> tuple[Spac
     if plain.is_study:
         raise BadInput(f"{source.file}: sweep: a search has no [sweep]; its values are in [space]")
     folder = Path(source.file).parent
-    base, resolved = with_tables(document_of(plain), lambda table: _absolute(table, folder)), plain.resolved
+    base, resolved = with_tables(plain.facts().document, lambda table: _absolute(table, folder)), plain.resolved
     for number, flow in enumerate(base.get("flow", [])):
         flow.setdefault("name", f"flow{number}")
     begin = search.get("tested", "")

@@ -7,7 +7,7 @@ import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -153,15 +153,11 @@ class StudyPlan:
 
     def scenario(self, point: int) -> Scenario:
         """The scenario of a point, for a single run."""
-        scenario = Scenario(self.core.scenario(point), self.source)
-        scenario._document = partial(self.document, point)
-        return scenario
+        return Scenario(self.core.scenario(point), self.source, self.overrides)
 
     def document(self, point: int) -> dict[str, Any]:
         """The scenario of a point as a dictionary, without axes and base files; the changes are made."""
-        import tomllib
-
-        return tomllib.loads(self.core.text(point, str(Path(self.file).parent)))
+        return self.core.document(point)
 
     def standalone(self, point: int) -> Scenario:
         """The scenario of a point as one that is written out: without axes, changes and base files.
@@ -196,10 +192,3 @@ def identity_on(on: str, run_id: str) -> str:
         return run_id
     parts = json.dumps([on, run_id, platform.release()])
     return hashlib.blake2b(parts.encode(), digest_size=16).hexdigest()
-
-
-def document_of(scenario: Scenario) -> dict[str, Any]:
-    """A scenario as a dictionary that extends nothing, with its changes; a study's first point."""
-    if scenario._document is not None:
-        return scenario._document()
-    return StudyPlan.read(scenario.source, scenario.overrides).document(0)

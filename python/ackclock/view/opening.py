@@ -9,10 +9,9 @@ from pathlib import Path
 from ackclock.control import modules_in
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
-from ackclock.link import NAMES_FILE, is_link, named_files, texts
-from ackclock.study.plan import document_of
+from ackclock.link import is_link
 from ackclock.view import page, recorded
-from ackclock.view.recording import controllers, record
+from ackclock.view.recording import record
 
 Progress = Callable[[float], object]
 RECORDED = (".parquet", ".csv", ".json")
@@ -85,10 +84,10 @@ def _scenario(path: Path, target: Target, progress: Progress | None) -> Page:
     scenario = Scenario.load(path, target.overrides, allow_code=target.allow_code)
     if scenario.is_study and target.point is None:
         raise BadInput(f"{path}: is a study of many runs; select one with --point 0 (and --seed), or remove sweep")
-    if target.point is not None:
-        scenario = _at_point(scenario, target.point)
     name = "lab" if is_link(str(path)) else path.stem
-    return _of(scenario, target.seed, target.record, name, progress)
+    shown = scenario if target.point is None else _at_point(scenario, target.point)
+    content, python = _content(shown, target.seed, target.record, progress)
+    return Page(name, content, watched=_files(scenario, python))
 
 
 def _at_point(scenario: Scenario, point: int) -> Scenario:
@@ -108,14 +107,18 @@ def _stored(folder: Path, target: Target, progress: Progress | None) -> Page:
         raise BadInput("--run: a run of a study has its seed and its values; omit --seed, --set and --point")
     with Store.open(folder) as store:
         study, point, seed = run_of(store, str(target.run), allow_code=target.allow_code)
-    return _of(study.standalone(point), seed, target.record, f"{folder.name}-{target.run}", progress)
+    content, python = _content(study.standalone(point), seed, target.record, progress)
+    return Page(f"{folder.name}-{target.run}", content, watched=_files(study.scenario(point), python))
 
 
-def _of(scenario: Scenario, seed: int | None, native: bool, name: str, progress: Progress | None) -> Page:
-    """The page of a scenario; one with controllers in Python is run here, because the page cannot run them."""
-    python = controllers(scenario)
-    text = page(recording=record(scenario, seed, progress)) if native or python else page(scenario.shared(seed=seed))
-    return Page(name, text, watched=_files(scenario, python))
+def _content(
+    scenario: Scenario, seed: int | None, native: bool, progress: Progress | None
+) -> tuple[str, list[str]]:
+    """The page of a scenario, and its controllers in Python. If it has one, it is run here: the page cannot run it."""
+    python = scenario.facts().controllers
+    if native or python:
+        return page(recording=record(scenario, seed, progress)), python
+    return page(scenario.shared(seed=seed)), python
 
 
 def _files(scenario: Scenario, python: Sequence[str]) -> list[Path]:
@@ -125,9 +128,7 @@ def _files(scenario: Scenario, python: Sequence[str]) -> list[Path]:
     if scenario.source.link is not None:
         return []
     file = Path(scenario.file)
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
-    files = [file, *(one.disk for one in named_files(file, text) if one.key == "extends")]
-    files += [file.parent / value for key, value in texts(document_of(scenario)) if key in NAMES_FILE]
+    files = [file, *(one.path for one in scenario.facts().mentions if one.key != "python")]
     code = [Path(one.rpartition(":")[0]) for one in python]
     code = [file.parent / one if (file.parent / one).exists() else one for one in code]
     files += [*code, *modules_in({path.resolve().parent for path in code})]

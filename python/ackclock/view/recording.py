@@ -9,11 +9,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ackclock.experiment import Scenario
+from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
-from ackclock.link import LARGEST, Shared, texts
+from ackclock.link import LARGEST, Shared
 from ackclock.result import Result, Trace
-from ackclock.study.plan import ENGINE, document_of
+from ackclock.study.plan import ENGINE
 from ackclock.text import shown
 from ackclock.view.columns import Column, pack
 
@@ -84,7 +84,8 @@ def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
     """What the page shows of a run besides its logs."""
     outcome = json.loads(result.json)
     outcome["engine"] |= {"cpu_s": None, "wall_s": None}  # equal runs give equal files
-    python = controllers(scenario)
+    facts = scenario.facts()
+    python = facts.controllers
     names = result.members
     return RunMetadata(
         version=outcome["version"],
@@ -94,7 +95,7 @@ def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
         seed=outcome["seed"],
         duration_s=outcome["duration_s"],
         shared=_shared(scenario, seed),
-        geometry=_geometry(scenario, seed) if python else None,
+        geometry=_geometry(scenario.source, facts.document, seed) if python else None,
         python=python,
         **names,
         outcome=outcome,
@@ -102,14 +103,9 @@ def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
     )
 
 
-def controllers(scenario: Scenario) -> list[str]:
-    """The controllers in Python that a scenario names: FILE:CLASS."""
-    return list(dict.fromkeys(value for key, value in texts(document_of(scenario)) if key == "python"))
-
-
 def _shared(scenario: Scenario, seed: int | None) -> Shared:
     try:
-        whole = scenario.shared(seed=seed)
+        whole = scenario.shared(seed=seed, check=False)
         if sum(len(one.get("base64", "")) for one in whole.get("files", {}).values()) < LARGEST:
             return whole
     except BadInput:
@@ -122,7 +118,7 @@ def _shared(scenario: Scenario, seed: int | None) -> Shared:
     return bare
 
 
-def _geometry(scenario: Scenario, seed: int | None) -> Shared | None:
+def _geometry(source: Source, document: dict[str, Any], seed: int | None) -> Shared | None:
     """The scenario with a controller that the page has. None if it cannot run so, or if a link cannot hold it."""
     import tomli_w
 
@@ -131,9 +127,9 @@ def _geometry(scenario: Scenario, seed: int | None) -> Shared | None:
             return {k: "reno" if isinstance(v, dict) and "python" in v else replaced(v) for k, v in value.items()}
         return [replaced(item) for item in value] if isinstance(value, list) else value
 
-    text = tomli_w.dumps(replaced(document_of(scenario)))
+    text = tomli_w.dumps(replaced(document))
     try:
-        return Scenario.read(scenario.source.with_text(text)).shared(seed=seed)
+        return Scenario.read(source.with_text(text)).shared(seed=seed, check=False)
     except (BadInput, OSError, ValueError):  # ScenarioError is a ValueError
         return None
 

@@ -5,22 +5,34 @@ use super::document::{TomlItem, TomlValue, parse};
 use super::key::key_parts;
 use super::renamed::rename_keys;
 use super::short::write_out_short_forms;
+use super::written::{Mention, MentionPlace, add_mentions};
 use crate::error::{ScenarioError, Source};
 use crate::files::{Access, shipped_path};
 use std::sync::Arc;
 
 /// Parses a scenario. `extends = "base.toml"` (relative to the folder of the file) merges it over the base file, which
 /// may name what the text may (`@NAME`: a scenario that comes with the program): tables are merged key by key; every other value replaces that of the base. `[set]` then
-/// replaces single values in what is merged, such as the rate of one link.
-pub fn parse_scenario(source: Arc<Source>, text: &str) -> Result<TomlItem, ScenarioError> {
-    extended(source, text, 0)
+/// replaces single values in what is merged, such as the rate of one link. Adds the files that the texts name to `mentions`.
+pub fn parse_scenario(
+    source: Arc<Source>,
+    text: &str,
+    mentions: &mut Vec<Mention>,
+) -> Result<TomlItem, ScenarioError> {
+    extended(source, text, 0, mentions)
 }
 
 const DEEPEST: u32 = 8;
 const NO_BASE: &str = "is for a scenario that extends another one; write the value in its table";
 
-fn extended(source: Arc<Source>, text: &str, depth: u32) -> Result<TomlItem, ScenarioError> {
+fn extended(
+    source: Arc<Source>,
+    text: &str,
+    depth: u32,
+    mentions: &mut Vec<Mention>,
+) -> Result<TomlItem, ScenarioError> {
     let mut document = parse(source.clone(), text)?;
+    let place = MentionPlace::Text(source.file.clone());
+    add_mentions(mentions, &place, "", &document);
     rename_keys(&mut document, "")?;
     write_out_short_forms(&[], &mut document);
     let TomlValue::Table(entries) = &mut document.value else { return Ok(document) };
@@ -48,8 +60,9 @@ fn extended(source: Arc<Source>, text: &str, depth: u32) -> Result<TomlItem, Sce
         return Err(refuse(format!("more than {DEEPEST} base files in a row")));
     }
     let text = source.access.read_text(&path).map_err(refuse)?;
+    mentions.push(Mention { place, key: "extends".into(), value: name.clone(), path: path.clone() });
     let of_base = Source { file: path.to_string_lossy().into_owned(), access: source.access.clone() };
-    let mut base = extended(Arc::new(of_base), &text, depth + 1)?;
+    let mut base = extended(Arc::new(of_base), &text, depth + 1, mentions)?;
     lay_over(&mut base, document);
     match set.map(|set| (set.value, set.origin)) {
         None => {}
@@ -103,7 +116,7 @@ fn lay_over(base: &mut TomlItem, upper: TomlItem) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::write::toml_text;
+    use crate::scenario::written::literal;
 
     const NETWORK: &str = "[[link]]\nname = \"l\"\nends = [\"a\", \"b\"]\nrate = \"1Mbps\"\n[[flow]]\ncount = 3\nname = \"f\"\n";
     const MIDDLE: &str =
@@ -114,8 +127,9 @@ mod tests {
         let carried = files.map(|(name, text)| (name.to_string(), text.as_bytes().to_vec()));
         let source =
             Source { file: "top.toml".into(), access: Access::Carried(carried.into_iter().collect()) };
-        let document = parse_scenario(Arc::new(source), text).map_err(|error| error.to_string())?;
-        Ok(toml_text(&document, std::path::Path::new("")))
+        let document =
+            parse_scenario(Arc::new(source), text, &mut Vec::new()).map_err(|error| error.to_string())?;
+        Ok(format!("{:?}", literal("", &document, std::path::Path::new(""))))
     }
 
     #[test]

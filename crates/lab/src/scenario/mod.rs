@@ -57,7 +57,7 @@ mod transports;
 mod udp;
 mod wifi;
 mod wifi_model;
-pub(crate) mod write;
+pub(crate) mod written;
 
 pub use advice::advised;
 pub use assignment::{Assignment, Literal, split_assignment};
@@ -80,3 +80,4 @@ pub(crate) use tables::{keys_of, rates, tables};
 pub(crate) use tcp::missing_option;
 pub(crate) use top::SEED;
 pub use wifi_model::{Wifi, WifiQueue};
+pub use written::{Document, Mention, MentionPlace};

@@ -5,6 +5,7 @@ use super::assignment::{Assignment, read_text};
 use super::document::{TomlItem, TomlValue};
 use super::extends::parse_scenario;
 use super::key::{key_parts, split_outside_quotes};
+use super::written::{Document, Mention};
 use crate::error::{ErrorKind, ScenarioError, Source};
 use crate::files::Access;
 use std::sync::Arc;
@@ -28,29 +29,35 @@ pub fn read_document(
     scenario: &ScenarioText<'_>,
     assignments: &[Assignment],
 ) -> Result<TomlItem, ScenarioError> {
-    let source = Arc::new(Source { file: scenario.file.into(), access: scenario.access.clone() });
-    let mut document = parse_scenario(source.clone(), scenario.text)?;
+    Ok(Document::read(scenario, assignments)?.root)
+}
+
+/// The document of a scenario's text, merged over its base files, with the assignments that come with it. Adds what the text
+/// and its base files mention to `mentions`.
+pub(super) fn read_text_alone(
+    scenario: &ScenarioText<'_>,
+    source: &Arc<Source>,
+    mentions: &mut Vec<Mention>,
+) -> Result<TomlItem, ScenarioError> {
+    let mut document = parse_scenario(source.clone(), scenario.text, mentions)?;
     for assignment in scenario.set {
-        let (key, value) = read_text(assignment, Some(&source))?;
+        let (key, value) = read_text(assignment, Some(source))?;
         assign_parts(&mut document, &key, value)?;
     }
-    let refusal = scenario.access.code_refusal();
-    if let Some(message) = refusal {
+    if let Some(message) = scenario.access.code_refusal() {
         refuse_code(&document, "", "", message)?;
-    }
-    for assignment in assignments {
-        let (key, value) = assignment.clone().read(&source)?;
-        if let (Some(message), Assignment::Data { of_text: true, .. }) = (refusal, assignment) {
-            refuse_code(&value, &key.join("."), key.last().map_or("", String::as_str), message)?;
-        }
-        assign_parts(&mut document, &key, value)?;
     }
     Ok(document)
 }
 
 /// Fails with `message` if a document names a controller in Python, in an axis of a study too. `path` is the key of
 /// `item` with its tables, `key` the last one.
-fn refuse_code(item: &TomlItem, path: &str, key: &str, message: &str) -> Result<(), ScenarioError> {
+pub(super) fn refuse_code(
+    item: &TomlItem,
+    path: &str,
+    key: &str,
+    message: &str,
+) -> Result<(), ScenarioError> {
     match &item.value {
         TomlValue::List(items) => items.iter().try_for_each(|item| refuse_code(item, path, key, message)),
         TomlValue::Table(entries) => entries.iter().try_for_each(|(key, item)| {
@@ -72,6 +79,7 @@ fn is_python(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::assignment::Literal;
+    use super::super::written::literal;
     use super::*;
 
     #[test]
@@ -105,7 +113,7 @@ mod tests {
             read_document(&ScenarioText { file: "s", text: &text, set: &[], access }, &[assignment])
         };
         let document = read(control(Literal::Text("reno".into()), false), Access::NoCode).unwrap();
-        let written = crate::scenario::write::toml_text(&document, std::path::Path::new(""));
+        let written = format!("{:?}", literal("", &document, std::path::Path::new("")));
         assert_eq!(written.matches("reno").count(), 1, "{written}");
         let refused =
             |of_text, access| read(control(python.clone(), of_text), access).err().map(|error| error.kind);

@@ -13,11 +13,8 @@ use crate::scenario::assign::assign;
 use crate::scenario::document::{TomlItem, TomlValue};
 use crate::scenario::key::split_outside_quotes;
 use crate::scenario::table::TableReader;
-use crate::scenario::write::toml_text;
-use crate::scenario::{Assignment, Scenario, ScenarioText};
-use crate::scenario::{count, overrides};
+use crate::scenario::{Assignment, Document, Scenario, ScenarioText};
 use std::collections::BTreeSet;
-use std::path::Path;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
 
@@ -27,7 +24,7 @@ const MOST_RUNS: usize = 10_000_000;
 /// A scenario with axes.
 #[derive(Clone, Debug)]
 pub struct Study {
-    document: TomlItem,
+    document: Document,
     /// The axes in the order of the file, without the seeds.
     pub axes: Vec<Axis>,
     /// The seeds of each point.
@@ -81,8 +78,8 @@ impl Study {
 
     /// The first step of [`Study::from_text`]: reads the axes. Then call [`Study::read_points`].
     pub fn begin(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Study> {
-        let document = overrides::read_document(text, assignments)?;
-        let title = TableReader::new("", &document)?.text("title")?.unwrap_or("").to_string();
+        let document = Document::read(text, assignments)?;
+        let title = TableReader::new("", &document.root)?.text("title")?.unwrap_or("").to_string();
         let mut study = Study {
             axes: Vec::new(),
             seeds: Vec::new(),
@@ -156,7 +153,7 @@ impl Study {
     }
 
     fn read_sweep(&mut self) -> Result<()> {
-        let top = TableReader::new("", &self.document)?;
+        let top = TableReader::new("", &self.document.root)?;
         let mut seeds = vec![top.read(&SEED)?];
         let mut axes = Vec::new();
         if let Some(sweep) = top.get("sweep") {
@@ -219,7 +216,7 @@ impl Study {
 
     /// The scenario of a point, and what it loses over QUIC, in words.
     fn converted(&self, point: usize) -> Result<(Scenario, Vec<String>)> {
-        let scenario = Scenario::read(&self.document_of(point)?)?;
+        let scenario = self.document(point)?.scenario()?;
         #[cfg(feature = "quic")]
         if self.over_quic {
             return scenario.over_quic();
@@ -227,19 +224,14 @@ impl Study {
         Ok((scenario, Vec::new()))
     }
 
-    /// The scenario of a point as TOML that extends nothing, with TCP also over QUIC. The files that it names are relative to
-    /// `folder`.
-    pub fn text(&self, point: usize, folder: &Path) -> Result<String> {
-        Ok(toml_text(&*count::written_out(&self.document_of(point)?)?, folder))
-    }
-
-    fn document_of(&self, point: usize) -> Result<TomlItem> {
+    /// What is written of the scenario of a point, without the axes. Its flows use TCP also over QUIC.
+    pub fn document(&self, point: usize) -> Result<Document> {
         let mut document = self.document.clone();
-        if let TomlValue::Table(entries) = &mut document.value {
+        if let TomlValue::Table(entries) = &mut document.root.value {
             entries.retain(|(key, _)| key != "sweep");
         }
         for (key, item) in self.steps(point).into_iter().flat_map(|step| &step.assignments) {
-            assign(&mut document, key, item.clone())?;
+            assign(&mut document.root, key, item.clone())?;
         }
         Ok(document)
     }
