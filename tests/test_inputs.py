@@ -138,7 +138,7 @@ def test_a_shipped_scenario_is_a_base(folder: Path) -> None:
     (folder / "mine.toml").write_text(text)
     mine, shipped = Scenario.load("mine.toml"), Scenario.load("@dumbbell", ["duration=2s"])
     assert mine.resolved["flows"] == shipped.resolved["flows"]
-    again = Scenario.load(pack(share("mine.toml", text)))
+    again = Scenario.load(pack(share(mine)))
     assert again.resolved["links"] == mine.resolved["links"]
 
 

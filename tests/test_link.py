@@ -12,6 +12,7 @@ from ackclock import link, view
 from ackclock.experiment import Scenario
 from ackclock.files import BadInput
 
+ROOT = Path(__file__).parents[1]
 TRACED = """
 title = "é < & \\u2028"
 duration = "2s"
@@ -64,8 +65,6 @@ def test_a_link_has_the_files_of_values_that_are_set(traced: Path) -> None:
     assert set(link.unpack(again.link())["files"]) == {"traced.toml", "traces/slow.txt", "other.txt"}
     prints = [s.run(fingerprint=True).fingerprint for s in (scenario, again, Scenario.load(traced))]
     assert prints[0] == prints[1] != prints[2]
-    axis = {"sweep": {"link.a->b.rate.file, seed": [["other.txt", 1]]}}
-    assert list(link.texts(axis)) == [("file", "other.txt")]
 
 
 def test_a_link_has_the_files_of_assignments_too(traced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,11 +127,16 @@ def test_a_link_is_not_inflated_without_bound() -> None:
 
 
 def test_files_outside_the_folder_and_python_are_refused(traced: Path) -> None:
-    text = traced.read_text(encoding="utf-8").replace("traces/slow.txt", "../slow.txt")
-    with pytest.raises(BadInput, match="outside"):
-        link.share(traced, text)
-    with pytest.raises(BadInput, match="Python"):
-        link.share(traced, 'tcp = { congestion_control = { python = "a.py:A" } }')
+    (traced.parent / "sub").mkdir()
+    outside = traced.parent / "sub/outside.toml"
+    outside.write_text(TRACED.replace("traces/slow.txt", "../traces/slow.txt"), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"outside\.toml: file = '\.\./traces/slow\.txt' is outside"):
+        link.share(Scenario.load(outside))
+    (traced.parent / "mine.py").write_text((ROOT / "examples/reno.py").read_text(encoding="utf-8"), encoding="utf-8")
+    traced.write_text(TRACED + 'tcp = { congestion_control = { python = "mine.py:Reno" } }\n', encoding="utf-8")
+    for overrides in ([], ["flow.f.tcp.congestion_control=reno"]):
+        with pytest.raises(BadInput, match=r"traced\.toml: python = 'mine\.py:Reno': a link cannot hold"):
+            link.share(Scenario.load(traced, overrides))
 
 
 def test_a_page_holds_its_scenario(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -196,17 +196,13 @@ class Scenario:
         over._remarks, over._over = remarks, transport
         return over
 
-    def shared(self, *, seed: int | None = None, check: bool = True) -> Shared:
-        """The content of a link to this scenario. With `check` it is read once, as the page will read it.
-
-        Raises BadInput if a link cannot hold it.
-        """
+    def shared(self, *, seed: int | None = None) -> Shared:
+        """The content of a link to this scenario, read as the page will read it. Raises BadInput if it cannot be."""
         from ackclock.link import share
 
         content = share(self, seed)
         try:
-            if check:
-                Scenario.read(Source.of_link(content))
+            Scenario.read(Source.of_link(content))
         except ScenarioError as error:
             raise BadInput(f"a link cannot hold this scenario: {error}") from None
         content["engine"] = _core.ENGINE

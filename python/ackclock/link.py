@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import urlsplit
@@ -79,9 +78,9 @@ def _files(scenario: Scenario) -> dict[str, dict[str, str]]:
     for one in mentions:
         if one.assignment is not None:
             entry = f"--set {scenario.overrides[one.assignment]}"
-            name = _inside(entry, one.key, PurePosixPath(one.value), "the current")
-            if contents.setdefault(name, content := _content(one.path)) != content:
-                raise BadInput(f"--set names another {name} than the scenario; a link holds one file of a name")
+            value = _inside(entry, one.key, PurePosixPath(one.value), "the current")
+            if contents.setdefault(value, content := _content(one.path)) != content:
+                raise BadInput(f"--set names another {value} than the scenario; a link holds one file of a name")
     return contents
 
 

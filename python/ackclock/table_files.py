@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from ackclock.files import BadInput, write_table
 
@@ -34,13 +35,11 @@ def write_frame(frame: pl.DataFrame, path: Path, metadata: Mapping[str, str] | N
     Raises BadInput for another ending.
     """
     check_table(path, "table")
-    if path.suffix == ".parquet":
-        said = dict(metadata or {})
-        write_table(
-            path, lambda file: frame.write_parquet(file, compression="zstd", compression_level=1, metadata=said)
-        )
+    if path.suffix == ".csv":
+        save: Callable[[BinaryIO], object] = _as_text(frame).write_csv
     else:
-        write_table(path, _as_text(frame).write_csv)
+        save = partial(frame.write_parquet, compression="zstd", compression_level=1, metadata=dict(metadata or {}))
+    write_table(path, save)
 
 
 def _as_text(frame: pl.DataFrame) -> pl.DataFrame:

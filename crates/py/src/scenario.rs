@@ -7,7 +7,7 @@ use lab::{Access, Document, MentionPlace, Scenario, ScenarioText};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use units::{Span, Time};
 
@@ -63,9 +63,16 @@ impl Written {
             let set = scenario.set_control(&flow.extract::<String>()?, control);
             set.map_err(|error| scenario_error(py, error))?;
         }
-        let advice = self.advice.iter().cloned().chain(more).collect();
+        let advice = with_more(&self.advice, more);
         Ok(PyScenario { scenario: Arc::new(scenario), written: self, advice })
     }
+}
+
+/// Advice and more of it, where each line counts once.
+fn with_more(advice: &[String], more: Vec<String>) -> Vec<String> {
+    let before: BTreeSet<&String> = advice.iter().collect();
+    let new = more.into_iter().filter(|line| !before.contains(line));
+    advice.iter().cloned().chain(new).collect()
 }
 
 /// What is known of a scenario after it was read: what its file, its base files and the assignments say.
@@ -150,7 +157,7 @@ impl PyScenario {
         let assign = || (*written.document).clone().assign(&assignments);
         let (document, more) = guarded(|| lab::advised(assign))?;
         written.document = Arc::new(document.map_err(|error| scenario_error(py, error))?);
-        written.advice.extend(more);
+        written.advice = with_more(&written.advice, more);
         written.scenario(py, controllers)
     }
     /// What the network is made of, as JSON: links, flows, terminals, radio nodes (lab's NetworkDescription).

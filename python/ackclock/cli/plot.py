@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from matplotlib.figure import Figure
+
+    from ackclock.plot.runs import Selection
+    from ackclock.plot.studies import Choice
 
 Kind = Literal["lines", "box", "ecdf", "bars", "throughput-delay", "heatmap"]
 
@@ -101,21 +105,35 @@ def command(
     study = not _is_scenario(target) and target.is_dir()
     file, size = print_.file(out, _beside(target, study=study)), print_.size
     if study:
+        from ackclock.plot.studies import Choice
+
         of_traces = {"more files": targets or None, "--from": from_, "--to": to}
         _refuse(f"{target}: is a study", of_traces, "; it belongs to traces")
-        make = _study(target, x, y or [], by, kind or "lines", where or [], flow or [], link or [], log_x, log_y, title)
+        if link is not None and len(link) > 1:
+            raise BadInput("--link: a figure of a study has one link")
+        choice = Choice(
+            x=x,
+            y=y or [],
+            by=by,
+            kind=kind or "lines",
+            flows=flow or [],
+            link=link[0] if link else "",
+            log_x=log_x,
+            log_y=log_y,
+            title=title,
+        )
+        make = _study(target, choice, where or [])
     else:
+        from ackclock.plot.runs import Selection
+
         of_studies = {"--x": x, "--by": by, "--kind": kind, "--where": where, "--log-x": log_x}
         _refuse(f"{_short(target)}: is no folder of a study", of_studies)
-        what = (y or [], flow or [], link or [], *_interval(from_, to))
-        make = _over_time([target, *targets], what, title, limit_s=time_limit, allow_code=allow_code)
+        start_s, end_s = _interval(from_, to)
+        selection = Selection(y or [], flow or [], link or [], start_s, end_s)
+        make = _over_time([target, *targets], selection, title, limit_s=time_limit, allow_code=allow_code)
     save_figure(fitted(make, size), file)
     say(f"written: {file}")
     return 0
-
-
-What = tuple[list[str], list[str], list[str], float | None, float | None]
-"""Columns, flows, links, start and end (seconds) that a figure over time shows."""
 
 
 def _is_scenario(target: Path) -> bool:
@@ -144,27 +162,12 @@ def _interval(start: str | None, end: str | None) -> tuple[float | None, float |
     return start_s, end_s
 
 
-def _study(
-    folder: Path,
-    x: str | None,
-    y: list[str],
-    by: str | None,
-    kind: Kind,
-    where: list[str],
-    flows: list[str],
-    links: list[str],
-    log_x: bool | None,
-    log_y: bool,
-    title: str,
-) -> Callable[[], Figure]:
-    """What draws a study."""
-    from ackclock.plot.studies import Choice, study_figure
+def _study(folder: Path, choice: Choice, where: list[str]) -> Callable[[], Figure]:
+    """What draws the points of a study at which axes have the labels `where` (AXIS=LABEL)."""
+    from ackclock.plot.studies import study_figure
     from ackclock.plot.table import StudyTable
     from ackclock.study import Store
 
-    if len(links) > 1:
-        raise BadInput("--link: a figure of a study has one link")
-    choice = Choice(x, y, by, kind, flows, links[0] if links else "", log_x, log_y, title)
     with Store.open(folder) as store:
         table = StudyTable.read(store, where)
         for note in store.notes:
@@ -180,13 +183,13 @@ def _refuse(what: str, options: Mapping[str, object], more: str = "") -> None:
 
 
 def _over_time(
-    targets: list[Path], what: What, title: str, *, limit_s: float | None, allow_code: bool
+    targets: list[Path], selection: Selection, title: str, *, limit_s: float | None, allow_code: bool
 ) -> Callable[[], Figure]:
     """What draws values over time: of traces, or of a scenario, which is run."""
     from ackclock.plot.runs import timelines
 
     if not _is_scenario(targets[0]):
-        return _traces(targets, what, title)
+        return _traces(targets, selection, title)
     if len(targets) > 1:
         raise BadInput(f"{_short(targets[0])}: is a scenario; draw it alone, or record traces with ackclock run")
     scenario = Scenario.load(targets[0], allow_code=allow_code)
@@ -195,17 +198,14 @@ def _over_time(
         raise BadInput(f"{scenario.file}: sweep: the file is a study; run it with ackclock sweep, then draw its folder")
     with progress("simulating", quiet=False) as advance, guard.time_limit(limit_s):
         result = scenario.run(trace="ack", packets=True, progress=advance)
-    columns, flows, links, start_s, end_s = what
-    return lambda: timelines(
-        result, title=title, columns=columns, flows=flows, links=links, start_s=start_s, end_s=end_s
-    )
+    return lambda: timelines(result, title=title, **asdict(selection))
 
 
-def _traces(files: list[Path], what: What, title: str) -> Callable[[], Figure]:
-    from ackclock.plot.runs import Selection, time_series
+def _traces(files: list[Path], selection: Selection, title: str) -> Callable[[], Figure]:
+    from ackclock.plot.runs import time_series
     from ackclock.plot.traces import read_recordings
 
     recordings = read_recordings(files)
     names = ", ".join(recording.label for recording in recordings)
     heading = title or (names if len(names) < 80 else f"{len(recordings)} recordings")
-    return lambda: time_series(recordings, Selection(*what), heading=heading)
+    return lambda: time_series(recordings, selection, heading=heading)

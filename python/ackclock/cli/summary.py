@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
@@ -15,18 +16,23 @@ from ackclock.cli.media_tables import print_media
 from ackclock.cli.tables import milliseconds, number, table_of
 from ackclock.result import Result
 from ackclock.si import quantity
-from ackclock.text import PlainConsole, shown
+from ackclock.text import PlainConsole, lost_connections, say, shown
 
+if TYPE_CHECKING:
+    from ackclock.experiment import Scenario
+
+MOST_ROWS = 40
+"""Flows and links that are shown by default."""
 SHORT = {"congestion window": "cwnd", "receive window": "rwnd", "application": "app"}
 """Names of limits in narrow columns."""
 
 
-def summary(result: Result, written: list[str], *, traffic: Sequence[str] = (), most: int | None = None) -> None:
+def summary(scenario: Scenario, result: Result, written: Sequence[Path], *, complete: bool) -> None:
     """Print the flows, the links and the names of the files written.
 
-    The flows whose name is one of `traffic` and a number are one row for each of these sources. `most` is the largest
-    number of flows, and of links, that are shown; None for all.
+    With `complete`, every flow and link; otherwise the first ones, and the flows of a `[[traffic]]` table as one row.
     """
+    traffic, most = ([], None) if complete else (_sources(scenario, result), MOST_ROWS)
     outcome = result.outcome
     console = wide_console()
     title = outcome["title"] or "run"
@@ -53,6 +59,25 @@ def summary(result: Result, written: list[str], *, traffic: Sequence[str] = (), 
     _cost(console, outcome)
     for path in written:
         console.print(f"written: {path}", soft_wrap=True)
+
+
+def report_faults(result: Result) -> int:
+    """Print what the auditor found; returns the exit status."""
+    for line in lost_connections(result.outcome):
+        say(f"ackclock: {line}", error=True)
+    if not result.violation_count:
+        return 0
+    say(f"ackclock: the audit found {result.violation_count} violations:", error=True)
+    for violation in result.violations:
+        say(f"  {violation}", error=True)
+    return 1
+
+
+def _sources(scenario: Scenario, result: Result) -> list[str]:
+    """Names of the traffic sources. Without flows beyond those of the file there is none, and no value is derived."""
+    if len(result.outcome["flows"]) <= len(scenario.network["flows"]):
+        return []
+    return [source["name"] for source in scenario.resolved["traffic"]]
 
 
 def _is_of(flow: str, source: str) -> bool:

@@ -111,9 +111,7 @@ def _stored(folder: Path, target: Target, progress: Progress | None) -> Page:
     return Page(f"{folder.name}-{target.run}", content, watched=_files(study.scenario(point), python))
 
 
-def _content(
-    scenario: Scenario, seed: int | None, native: bool, progress: Progress | None
-) -> tuple[str, list[str]]:
+def _content(scenario: Scenario, seed: int | None, native: bool, progress: Progress | None) -> tuple[str, list[str]]:
     """The page of a scenario, and its controllers in Python. If it has one, it is run here: the page cannot run it."""
     python = scenario.facts().controllers
     if native or python:

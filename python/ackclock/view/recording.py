@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from ackclock.experiment import Scenario, Source
 from ackclock.files import BadInput
-from ackclock.link import LARGEST, Shared
+from ackclock.link import LARGEST, Shared, share
 from ackclock.result import Result, Trace
 from ackclock.study.plan import ENGINE
 from ackclock.text import shown
@@ -86,6 +86,7 @@ def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
     outcome["engine"] |= {"cpu_s": None, "wall_s": None}  # equal runs give equal files
     facts = scenario.facts()
     python = facts.controllers
+    drawable = _drawable(scenario.source, facts.document) if python else None
     names = result.members
     return RunMetadata(
         version=outcome["version"],
@@ -95,7 +96,7 @@ def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
         seed=outcome["seed"],
         duration_s=outcome["duration_s"],
         shared=_shared(scenario, seed),
-        geometry=_geometry(scenario.source, facts.document, seed) if python else None,
+        geometry=None if drawable is None else _linked(drawable, seed),
         python=python,
         **names,
         outcome=outcome,
@@ -103,13 +104,21 @@ def about(scenario: Scenario, result: Result, seed: int | None) -> RunMetadata:
     )
 
 
-def _shared(scenario: Scenario, seed: int | None) -> Shared:
+def _linked(scenario: Scenario, seed: int | None) -> Shared | None:
+    """The content of a link to a scenario; None if a link cannot hold it."""
     try:
-        whole = scenario.shared(seed=seed, check=False)
-        if sum(len(one.get("base64", "")) for one in whole.get("files", {}).values()) < LARGEST:
-            return whole
-    except BadInput:
-        pass
+        shared = share(scenario, seed)
+    except (BadInput, OSError):
+        return None
+    shared["engine"] = ENGINE
+    return shared
+
+
+def _shared(scenario: Scenario, seed: int | None) -> Shared:
+    """The content of a link to a scenario; without the files that it names if a link cannot hold them."""
+    whole = _linked(scenario, seed)
+    if whole is not None and sum(len(one.get("base64", "")) for one in whole.get("files", {}).values()) < LARGEST:
+        return whole
     bare: Shared = {"v": 1, "text": scenario.text}
     if assignments := [*scenario.source.assignments, *map(str, scenario.overrides)]:
         bare["set"] = assignments
@@ -118,8 +127,8 @@ def _shared(scenario: Scenario, seed: int | None) -> Shared:
     return bare
 
 
-def _geometry(source: Source, document: dict[str, Any], seed: int | None) -> Shared | None:
-    """The scenario with a controller that the page has. None if it cannot run so, or if a link cannot hold it."""
+def _drawable(source: Source, document: dict[str, Any]) -> Scenario | None:
+    """The scenario with a controller that the page has in place of those in Python; None if it cannot run so."""
     import tomli_w
 
     def replaced(value: Any) -> Any:
@@ -127,9 +136,8 @@ def _geometry(source: Source, document: dict[str, Any], seed: int | None) -> Sha
             return {k: "reno" if isinstance(v, dict) and "python" in v else replaced(v) for k, v in value.items()}
         return [replaced(item) for item in value] if isinstance(value, list) else value
 
-    text = tomli_w.dumps(replaced(document))
     try:
-        return Scenario.read(source.with_text(text)).shared(seed=seed, check=False)
+        return Scenario.read(source.with_text(tomli_w.dumps(replaced(document))))
     except (BadInput, OSError, ValueError):  # ScenarioError is a ValueError
         return None
 

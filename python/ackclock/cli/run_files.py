@@ -1,0 +1,119 @@
+"""The files of a run: traces, packet events, captures, qlogs, a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import quote
+
+from cyclopts import Parameter
+
+from ackclock.files import BadInput, check_picture, check_targets, save_figure, write_bytes
+from ackclock.result import Result, Trace
+from ackclock.table_files import check_table, write_frame
+
+if TYPE_CHECKING:
+    from ackclock.experiment import Scenario
+    from ackclock.plot.style import Size
+
+PCAP_HELP = (
+    "Write a packet capture to this pcapng file. FILE captures at all hosts that send data, PLACE=FILE at a node or on "
+    "a link (a->b, or a-b for both directions). May be repeated."
+)
+
+
+@Parameter(name="*", show_default=False)
+@dataclass(frozen=True)
+class Files:
+    """What a run writes."""
+
+    trace: Path | None = None
+    """Write the window trace to this file (.parquet or .csv)."""
+    trace_every: Literal["changes", "ack"] = "changes"
+    """Write one trace row for each change of a window (changes, the default) or for each ACK (ack)."""
+    packets: Path | None = None
+    """Write every packet event to this file (.parquet or .csv)."""
+    pcap: Annotated[list[str] | None, Parameter(consume_multiple=False, help=PCAP_HELP)] = None
+    qlog: Path | None = None
+    """Write the qlogs of QUIC flows into this folder: FLOW-sender.sqlog and FLOW-receiver.sqlog, for qvis."""
+    plot: Path | None = None
+    """Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf)."""
+
+    @property
+    def rows(self) -> Trace:
+        """Which rows of the window trace are recorded. The figure shows round-trip times, so it needs each ACK."""
+        if self.trace is None and self.plot is None:
+            return "off"
+        return "ack" if self.trace_every == "ack" or self.plot is not None else "changes"
+
+    @property
+    def captures(self) -> dict[str, Path]:
+        """The file of each place of `--pcap`. Raises BadInput if a place is given twice."""
+        places = [_place(text) for text in self.pcap or ()]
+        if len(dict(places)) < len(places):
+            raise BadInput("--pcap: a place is given twice")
+        return dict(places)
+
+    @property
+    def targets(self) -> list[Path]:
+        """The files to write, without the qlogs, whose names depend on the flows."""
+        return [path for path in (self.trace, self.packets, *self.captures.values(), self.plot) if path is not None]
+
+    def check(self) -> None:
+        """Check, before the run, that the files can be written after it. Raises BadInput."""
+        for option, path in (("--trace", self.trace), ("--packets", self.packets)):
+            if path is not None:
+                check_table(path, option)
+        targets = self.targets
+        if self.plot is not None:
+            check_picture(self.plot)
+        check_targets(targets)
+
+
+NO_FILES = Files()
+
+
+def write_files(files: Files, scenario: Scenario, result: Result, *, seed: int | None, size: Size | None) -> list[Path]:
+    """Write the files of a finished run; `seed` is that of the command line, `size` that of the figure.
+
+    Returns their paths.
+    """
+    if files.trace is not None or files.packets is not None:
+        from ackclock import frames
+        from ackclock.view.recorded import metadata
+        from ackclock.view.recording import about
+
+        said = about(scenario, result, seed)
+    if files.trace is not None:
+        frame = result.trace if files.trace_every == "ack" else frames.changes(result.trace)
+        write_frame(frame, files.trace, metadata(said, files.trace_every))
+    if files.packets is not None:
+        write_frame(result.packets, files.packets, metadata(said))
+    if files.plot is not None:
+        from ackclock.plot.runs import overview
+        from ackclock.plot.style import fitted
+
+        figure = fitted(lambda: overview(result, title=scenario.title), size)
+        save_figure(figure, files.plot)
+    qlogs: dict[Path, bytes] = {}
+    if files.qlog is not None:
+        files.qlog.mkdir(parents=True, exist_ok=True)
+        for flow, logs in result.qlogs.items():
+            name = quote(flow, safe=" ")  # bytes that a file name cannot have are written as in a URL
+            for end, text in zip(("sender", "receiver"), logs, strict=True):
+                qlogs[files.qlog / f"{name}-{end}.sqlog"] = text.encode()
+    captures = {path: result.captures[place] for place, path in files.captures.items()}
+    for path, content in (captures | qlogs).items():
+        write_bytes(path, content)
+    return [*files.targets, *qlogs]
+
+
+def _place(text: str) -> tuple[str, Path]:
+    """Split the value of `--pcap` into place and file."""
+    place, equals, file = text.rpartition("=")
+    if not file or (equals and not place):
+        raise BadInput(
+            f"--pcap {text}: must be FILE or PLACE=FILE, such as bottleneck.pcapng or r1->r2=bottleneck.pcapng"
+        )
+    return place, Path(file)
