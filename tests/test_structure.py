@@ -91,6 +91,7 @@ def test_few_modules_touch_the_core(root: Path) -> None:
         "controller",
         "options",
         "experiment",
+        "link",
         "result",
         "what_if",
         "frames",

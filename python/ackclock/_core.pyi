@@ -61,6 +61,9 @@ class Facts:
         The paths of files are relative to the folder of the scenario where they are inside it.
         """
     @property
+    def files(self) -> list[str]:
+        """The files in it, each once."""
+    @property
     def controllers(self) -> list[str]:
         """The controllers in Python in it, FILE:CLASS, each once."""
     @property

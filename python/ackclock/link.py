@@ -6,13 +6,14 @@ import base64
 import json
 import zlib
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from urllib.parse import urlsplit
 
 from ackclock.files import BadInput
 
 if TYPE_CHECKING:
-    from ackclock.experiment import Scenario
+    from ackclock._core import Facts
+    from ackclock.assignment import Override
 
 PREFIX = "#s="
 PREFIXES = (PREFIX, "#compare=")
@@ -33,6 +34,38 @@ class Shared(TypedDict, total=False):
     seed: int
     files: dict[str, dict[str, str]]
     engine: str
+
+
+class _Source(Protocol):
+    @property
+    def link(self) -> Shared | None: ...
+
+
+class Scenario(Protocol):
+    """What is needed of `ackclock.Scenario`, which has a link as its source or makes one."""
+
+    @property
+    def source(self) -> _Source:
+        """Where it is from."""
+
+    @property
+    def file(self) -> str:
+        """The file in messages."""
+
+    @property
+    def text(self) -> str:
+        """The text, without the assignments."""
+
+    @property
+    def overrides(self) -> list[Override]:
+        """The assignments."""
+
+    @property
+    def seed(self) -> int:
+        """The default seed."""
+
+    def facts(self) -> Facts:
+        """What is written of it."""
 
 
 def is_link(text: str) -> bool:

@@ -7,14 +7,14 @@ use pyo3::types::PyDict;
 
 /// A TCP sender whose receiver and clock are played by the caller. Times in microseconds, data in segments.
 #[pyclass(unsendable, module = "ackclock._core", name = "ScriptedSender")]
-pub(crate) struct PyScriptedSender(ScriptedSender);
+pub(crate) struct PyScriptedSender(Box<ScriptedSender>); // its alignment is larger than that of objects of Python
 
 #[pymethods]
 impl PyScriptedSender {
     #[new]
     fn new(py: Python<'_>, text: &str) -> PyResult<PyScriptedSender> {
         let sender = guarded(|| ScriptedSender::new(text))?;
-        sender.map(PyScriptedSender).map_err(|error| scenario_error(py, error))
+        sender.map(|sender| PyScriptedSender(Box::new(sender))).map_err(|error| scenario_error(py, error))
     }
     fn start(&mut self, at_us: f64) {
         self.0.start(at_us);

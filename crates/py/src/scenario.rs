@@ -81,6 +81,8 @@ pub(crate) struct Facts {
     /// The entries as a dictionary, without base files and axes. Keys that are not given are missing. The paths of files are
     /// relative to the folder of the scenario where they are inside it.
     document: Py<PyAny>,
+    /// The files in it, each once.
+    files: Vec<String>,
     /// The controllers in Python in it, FILE:CLASS, each once.
     controllers: Vec<String>,
     /// The files and controllers in Python that are named, also where another value replaces them.
@@ -139,10 +141,14 @@ impl PyScenario {
     }
     /// What is written of it.
     fn facts(&self, py: Python<'_>) -> PyResult<Facts> {
-        let written = &self.written.document;
-        let controllers = written.controllers().map_err(|error| scenario_error(py, error))?;
-        let mentions = written.mentions().iter().map(Mention::from).collect();
-        Ok(Facts { document: dictionary(py, written)?, controllers, mentions })
+        let document = &self.written.document;
+        let values = guarded(|| document.values())?.map_err(|error| scenario_error(py, error))?;
+        Ok(Facts {
+            files: values.files(),
+            controllers: values.controllers(),
+            mentions: document.mentions().iter().map(Mention::from).collect(),
+            document: crate::assignment::value(py, values)?.unbind(),
+        })
     }
     /// The scenario with more assignments after those that it has; no text is read again. `controllers`: see `parse`.
     #[pyo3(signature = (assignments, controllers=None))]
@@ -235,10 +241,4 @@ pub(crate) fn parse(
     let (document, advice) = guarded(|| lab::advised(|| Document::read(&text, &assignments)))?;
     let document = Arc::new(document.map_err(|error| scenario_error(py, error))?);
     Written { document, advice }.scenario(py, controllers)
-}
-
-/// The entries of a document as a dictionary.
-pub(crate) fn dictionary(py: Python<'_>, document: &Document) -> PyResult<Py<PyAny>> {
-    let values = guarded(|| document.values())?.map_err(|error| scenario_error(py, error))?;
-    Ok(crate::assignment::value(py, values)?.unbind())
 }

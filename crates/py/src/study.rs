@@ -2,7 +2,7 @@
 
 use crate::assignment::PyAssignment;
 use crate::errors::{guarded, scenario_error};
-use crate::scenario::{PyScenario, PySource, Written, dictionary};
+use crate::scenario::{PyScenario, PySource, Written};
 use lab::{Job, Pool, Study};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -72,8 +72,9 @@ impl PyStudy {
     /// QUIC.
     fn document(&self, py: Python<'_>, point: usize) -> PyResult<Py<PyAny>> {
         self.check(point)?;
-        let document = self.study.document(point).map_err(|error| scenario_error(py, error))?;
-        dictionary(py, &document)
+        let values = guarded(|| self.study.document(point)?.values())?;
+        let values = values.map_err(|error| scenario_error(py, error))?;
+        Ok(crate::assignment::value(py, values)?.unbind())
     }
     /// The identities of the runs of a point, one per seed.
     fn run_ids(&self, point: usize, seeds: Vec<u64>) -> PyResult<Vec<String>> {

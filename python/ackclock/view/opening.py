@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ackclock.control import modules_in
@@ -86,8 +86,7 @@ def _scenario(path: Path, target: Target, progress: Progress | None) -> Page:
         raise BadInput(f"{path}: is a study of many runs; select one with --point 0 (and --seed), or remove sweep")
     name = "lab" if is_link(str(path)) else path.stem
     shown = scenario if target.point is None else _at_point(scenario, target.point)
-    content, python = _content(shown, target.seed, target.record, progress)
-    return Page(name, content, watched=_files(scenario, python))
+    return _page(shown, scenario, name, target, progress)
 
 
 def _at_point(scenario: Scenario, point: int) -> Scenario:
@@ -107,29 +106,35 @@ def _stored(folder: Path, target: Target, progress: Progress | None) -> Page:
         raise BadInput("--run: a run of a study has its seed and its values; omit --seed, --set and --point")
     with Store.open(folder) as store:
         study, point, seed = run_of(store, str(target.run), allow_code=target.allow_code)
-    content, python = _content(study.standalone(point), seed, target.record, progress)
-    return Page(f"{folder.name}-{target.run}", content, watched=_files(study.scenario(point), python))
+    name = f"{folder.name}-{target.run}"
+    return _page(study.standalone(point), study.scenario(point), name, replace(target, seed=seed), progress)
 
 
-def _content(scenario: Scenario, seed: int | None, native: bool, progress: Progress | None) -> tuple[str, list[str]]:
-    """The page of a scenario, and its controllers in Python. If it has one, it is run here: the page cannot run it."""
-    python = scenario.facts().controllers
-    if native or python:
-        return page(recording=record(scenario, seed, progress)), python
-    return page(scenario.shared(seed=seed)), python
+def _page(scenario: Scenario, written: Scenario, name: str, target: Target, progress: Progress | None) -> Page:
+    """The page of a scenario, which is a point of `written` if that is a study.
+
+    One with controllers in Python is run here, because the page cannot run them.
+    """
+    seed = target.seed
+    if target.record or scenario.facts().controllers:
+        text = page(recording=record(scenario, seed, progress))
+    else:
+        text = page(scenario.shared(seed=seed))
+    return Page(name, text, watched=_files(scenario, written))
 
 
-def _files(scenario: Scenario, python: Sequence[str]) -> list[Path]:
+def _files(scenario: Scenario, written: Scenario) -> list[Path]:
     """The files that a page was made from: the scenario, its bases (`extends`), the files that it names, and its
     controllers in Python with the modules beside them that they import.
     """
-    if scenario.source.link is not None:
+    if written.source.link is not None:
         return []
-    file = Path(scenario.file)
-    files = [file, *(one.path for one in scenario.facts().mentions if one.key != "python")]
-    code = [Path(one.rpartition(":")[0]) for one in python]
+    file, facts = Path(written.file), scenario.facts()
+    bases = [one.path for one in written.facts().mentions if one.key == "extends"]
+    code = [Path(one.rpartition(":")[0]) for one in facts.controllers]
     code = [file.parent / one if (file.parent / one).exists() else one for one in code]
-    files += [*code, *modules_in({path.resolve().parent for path in code})]
+    modules = modules_in({path.resolve().parent for path in code})
+    files = [file, *bases, *(file.parent / one for one in facts.files), *code, *modules]
     return [path for path in dict.fromkeys(files) if path.is_file()]
 
 

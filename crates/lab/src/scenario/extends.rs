@@ -3,9 +3,9 @@
 use super::assign::assign_parts;
 use super::document::{TomlItem, TomlValue, parse};
 use super::key::key_parts;
+use super::mention::{Mention, MentionPlace, add_mentions};
 use super::renamed::rename_keys;
 use super::short::write_out_short_forms;
-use super::written::{Mention, MentionPlace, add_mentions};
 use crate::error::{ScenarioError, Source};
 use crate::files::{Access, shipped_path};
 use std::sync::Arc;

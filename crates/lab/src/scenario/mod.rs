@@ -21,6 +21,7 @@ pub(crate) mod key;
 mod links;
 mod loss;
 mod media;
+mod mention;
 mod mistakes;
 mod model;
 pub(crate) mod movement;
@@ -67,6 +68,7 @@ pub(crate) use describe::describe_direction;
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
 pub use dumbbell::dumbbell;
 pub use key::{key_parts, key_text};
+pub use mention::{Mention, MentionPlace};
 pub use model::{
     Action, Change, CommonOptions, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind,
     Mobility, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation, Satellites, Scenario, Sizes,
@@ -80,4 +82,4 @@ pub(crate) use tables::{keys_of, rates, tables};
 pub(crate) use tcp::missing_option;
 pub(crate) use top::SEED;
 pub use wifi_model::{Wifi, WifiQueue};
-pub use written::{Document, Mention, MentionPlace};
+pub use written::Document;

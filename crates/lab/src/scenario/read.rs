@@ -12,7 +12,8 @@ use super::paths::Routers;
 use super::table::TableReader;
 use super::top::{SCENARIO, SEED, read_times};
 use super::transports::Defaults;
-use super::{cellular, count, mistakes, overrides, topologies, traffic, wifi};
+use super::written::Document;
+use super::{cellular, count, mistakes, topologies, traffic, wifi};
 use crate::error::{ScenarioError, nearest};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ impl Scenario {
 
     /// Parses a scenario with assignments of the user and the program applied.
     pub fn from_text(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Scenario> {
-        Scenario::read(&overrides::read_document(text, assignments)?)
+        Document::read(text, assignments)?.scenario()
     }
 
     /// Reads a scenario from a document. Its `sweep` is ignored. The error has all mistakes of the document.
@@ -133,8 +134,8 @@ impl Scenario {
         assignments: &[Assignment],
         until: Span,
     ) -> Result<(Satellites, u64)> {
-        let document = overrides::read_document(text, assignments)?;
-        let top = TableReader::new("", &document)?;
+        let document = Document::read(text, assignments)?;
+        let top = TableReader::new("", &document.root)?;
         let seed = top.read(&SEED)?;
         let satellites = Satellites::read(&top, until)?;
         Ok((top.need("constellation", satellites, "write constellation = { kind = \"iridium\" }")?, seed))

@@ -5,19 +5,14 @@ use super::assign::assign_parts;
 use super::assignment::{Assignment, Literal};
 use super::count;
 use super::document::{TomlItem, TomlValue};
-use super::key::{key_parts, split_outside_quotes};
+use super::mention::{FILE, Mention, MentionPlace, PYTHON, add_mentions};
 use super::model::Scenario;
 use super::overrides::{ScenarioText, read_text_alone, refuse_code};
 use crate::error::{ScenarioError, Source};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, ScenarioError>;
-
-/// Keys whose value is the path of a file.
-const FILE: [&str; 2] = ["file", "fit"];
-/// The key of a controller in Python: FILE:CLASS.
-const PYTHON: &str = "python";
 
 /// What is written of a scenario.
 #[derive(Clone, Debug)]
@@ -27,28 +22,6 @@ pub struct Document {
     pub(crate) root: TomlItem,
     mentions: Vec<Mention>,
     assignments: usize,
-}
-
-/// An entry whose value is the path of a file or a controller in Python.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mention {
-    /// Where the entry is.
-    pub place: MentionPlace,
-    /// The last name of its key: `extends`, `file`, `fit` or `python`.
-    pub key: String,
-    /// Its value.
-    pub value: String,
-    /// Where the file is: the value, relative to the folder of the text that has it.
-    pub path: PathBuf,
-}
-
-/// Where a scenario names a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MentionPlace {
-    /// In a file: that of the scenario, or one that it extends.
-    Text(String),
-    /// In one of the assignments of the user and the program, counted from 0.
-    Assignment(usize),
 }
 
 impl Document {
@@ -87,13 +60,6 @@ impl Document {
         &self.mentions
     }
 
-    /// The controllers in Python of its flows, FILE:CLASS, each once. The files are those of [`Document::values`].
-    pub fn controllers(&self) -> Result<Vec<String>> {
-        let mut names = Vec::new();
-        add_controllers(&mut names, "", &self.values()?);
-        Ok(names)
-    }
-
     /// The entries, with each table that has a `count` written out and without `sweep`. The paths of files are relative to
     /// the folder of the scenario where they are inside it.
     pub fn values(&self) -> Result<Literal> {
@@ -106,12 +72,31 @@ impl Document {
     }
 }
 
-fn add_controllers(names: &mut Vec<String>, key: &str, value: &Literal) {
-    match value {
-        Literal::Text(name) if key == PYTHON && !names.contains(name) => names.push(name.clone()),
-        Literal::List(items) => items.iter().for_each(|item| add_controllers(names, key, item)),
-        Literal::Table(entries) => entries.iter().for_each(|(key, item)| add_controllers(names, key, item)),
-        _ => {}
+impl Literal {
+    /// The files that it names, each once.
+    pub fn files(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        self.add_texts(&FILE, "", &mut names);
+        names
+    }
+
+    /// The controllers in Python that it names, FILE:CLASS, each once.
+    pub fn controllers(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        self.add_texts(&[PYTHON], "", &mut names);
+        names
+    }
+
+    /// Adds the texts of some keys that are not in `texts`. `key` is that of this value.
+    fn add_texts(&self, keys: &[&str], key: &str, texts: &mut Vec<String>) {
+        match self {
+            Literal::Text(text) if keys.contains(&key) && !texts.contains(text) => texts.push(text.clone()),
+            Literal::List(items) => items.iter().for_each(|item| item.add_texts(keys, key, texts)),
+            Literal::Table(entries) => {
+                entries.iter().for_each(|(key, item)| item.add_texts(keys, key, texts));
+            }
+            _ => {}
+        }
     }
 }
 
@@ -137,50 +122,10 @@ pub(super) fn literal(key: &str, item: &TomlItem, folder: &Path) -> Literal {
     }
 }
 
-/// Adds the files and the code that a value names. `key` is the last name of its key.
-pub(super) fn add_mentions(mentions: &mut Vec<Mention>, place: &MentionPlace, key: &str, item: &TomlItem) {
-    match &item.value {
-        TomlValue::Text(value) if FILE.contains(&key) || key == PYTHON => mentions.push(Mention {
-            place: place.clone(),
-            key: key.into(),
-            value: value.clone(),
-            path: item.origin.path(value),
-        }),
-        TomlValue::Table(entries) => {
-            for (key, item) in entries {
-                add_of_key(mentions, place, key, item);
-            }
-        }
-        TomlValue::List(items) => {
-            for item in items {
-                add_mentions(mentions, place, key, item);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The same for a whole key, which in an axis of a study can have tables, and several keys for rows of values.
-fn add_of_key(mentions: &mut Vec<Mention>, place: &MentionPlace, key: &str, item: &TomlItem) {
-    let last = |key: &str| key_parts(key).ok().and_then(|mut parts| parts.pop()).unwrap_or(key.to_string());
-    let keys: Vec<String> = split_outside_quotes(key, ',').into_iter().map(last).collect();
-    match (&keys[..], &item.value) {
-        ([key], _) => add_mentions(mentions, place, key, item),
-        (keys, TomlValue::List(rows)) => {
-            for row in rows {
-                let TomlValue::List(values) = &row.value else { continue };
-                for (key, value) in keys.iter().zip(values) {
-                    add_mentions(mentions, place, key, value);
-                }
-            }
-        }
-        (_, _) => add_mentions(mentions, place, "", item),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::files::Access;
 
     const TEXT: &str = r#"
@@ -243,5 +188,72 @@ sweep = { "l.rate.file, l.'fit'" = [["b.txt", "c.txt"]], d = { A = { "p.python" 
         let both = read(&["seed=3", "seed=4"]).values().unwrap();
         let later = read(&["seed=3"]).assign(&[Assignment::Text("seed=4".into())]).unwrap();
         assert_eq!(format!("{:?}", later.values().unwrap()), format!("{both:?}"));
+    }
+
+    fn document_of(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<TomlItem> {
+        Document::read(text, assignments).map(|document| document.root)
+    }
+
+    #[test]
+    fn names_with_dots_and_equal_signs_stand_in_quotes() {
+        let read = |assignments: &[&str]| {
+            let assignments: Vec<_> =
+                assignments.iter().map(|text| Assignment::Text(text.to_string())).collect();
+            document_of(&ScenarioText { file: "s", ..ScenarioText::default() }, &assignments)
+        };
+        let document = read(&[r#"sweep.loss."0.1"={ "tcp.receive_window" = 3 }"#]).unwrap();
+        let TomlValue::Table(top) = &document.value else { panic!("a table") };
+        let TomlValue::Table(axes) = &top[0].1.value else { panic!("a table") };
+        let TomlValue::Table(labels) = &axes[0].1.value else { panic!("a table") };
+        assert_eq!(labels[0].0, "0.1");
+        assert!(read(&["duration"]).is_err());
+    }
+
+    #[test]
+    fn what_a_program_assigns_is_not_parsed() {
+        let name = r#"f".tcp.congestion_control.python=x.py:X"#;
+        let text = format!("[[flow]]\nname = '{name}'\n[[flow]]\nname = 'f'\n");
+        let python = Literal::Table(vec![("python".into(), Literal::Text("x.py:X".into()))]);
+        let key = ["flow", name, "tcp", "congestion_control"].map(String::from).to_vec();
+        let control = |value, of_text| Assignment::Data {
+            key: key.clone(),
+            value,
+            place: "--control x".into(),
+            of_text,
+        };
+        let read = |assignment, access| {
+            document_of(&ScenarioText { file: "s", text: &text, set: &[], access }, &[assignment])
+        };
+        let document = read(control(Literal::Text("reno".into()), false), Access::NoCode).unwrap();
+        let written = format!("{:?}", literal("", &document, std::path::Path::new("")));
+        assert_eq!(written.matches("reno").count(), 1, "{written}");
+        let refused =
+            |of_text, access| read(control(python.clone(), of_text), access).err().map(|error| error.kind);
+        assert_eq!(refused(true, Access::NoCode), Some(ErrorKind::Code));
+        assert_eq!(refused(true, Access::Carried(Default::default())), Some(ErrorKind::Code));
+        assert_eq!(refused(true, Access::Folder), None);
+        assert_eq!(refused(false, Access::NoCode), None);
+    }
+
+    #[test]
+    fn code_is_refused_in_what_comes_with_a_text() {
+        let python = "flow.f.tcp.congestion_control.python=x.py:X".to_string();
+        let kind = |text: &str, set: &[String], assignments: &[String], access: Access| {
+            let text = ScenarioText { file: "s", text, set, access };
+            let assignments: Vec<_> = assignments.iter().map(Assignment::from).collect();
+            document_of(&text, &assignments).err().map(|error| error.kind)
+        };
+        let carried = || Access::Carried(Default::default());
+        let table = r#"a = [{ b = { python = "x.py:X" } }]"#;
+        let axis = r#"sweep = { 'seed, a."python"' = [[1, "x.py:X"]] }"#;
+        let escaped = r#"sweep = { 'seed, a."\u0070ython"' = [[1, "x.py:X"]] }"#;
+        for text in [table, axis, escaped] {
+            assert_eq!(kind(text, &[], &[], Access::NoCode), Some(ErrorKind::Code), "{text}");
+            assert_eq!(kind(text, &[], &[], carried()), Some(ErrorKind::Code), "{text}");
+            assert_eq!(kind(text, &[], &[], Access::Folder), None, "{text}");
+        }
+        assert_eq!(kind("", std::slice::from_ref(&python), &[], carried()), Some(ErrorKind::Code));
+        assert_eq!(kind("", &[], &[python], carried()), None);
+        assert_eq!(kind(r#"sweep = { c = { python = { a = "x" } } }"#, &[], &[], carried()), None);
     }
 }
