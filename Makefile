@@ -202,7 +202,7 @@ site: docs
 reference: interface build
 	$(BIN)/python -m ackclock.generated
 	$(BIN)/python validation/rfc/standards_page.py
-	$(BIN)/python tests/structure.py
+	$(BIN)/python tests/structure.py --write
 
 # The interface of controllers outside Rust, from the trait `Controller`.
 interface:

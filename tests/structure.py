@@ -1,9 +1,9 @@
 """The imports between the files of a crate or package, and the import cycles among them.
 
-    python tests/structure.py [FOLDER]
+    python tests/structure.py [--write]
 
-prints the number of files and every import cycle of a checkout, and writes the sizes of its Rust code into
-CONTRIBUTING.md.
+prints the number of files, every import cycle of this checkout and the sizes of its Rust code; with `--write` the sizes
+go into CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -338,7 +338,7 @@ BEGIN, END = "<!-- sizes -->\n", "<!-- end of sizes -->"
 
 
 if __name__ == "__main__":
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    root = Path(__file__).resolve().parents[1]
     graph = whole(root)
     cycles = circles(graph)
     print(f"{len(graph)} files, {sum(map(len, graph.values()))} arrows, {len(cycles)} circles")
@@ -346,7 +346,8 @@ if __name__ == "__main__":
         print("  " + ", ".join(str(file.relative_to(root)) for file in circle))
     for folder, level in folder_circles(graph, root).items():
         print(f"  folders of {folder}: {level}")
-    guide = root / "CONTRIBUTING.md"
-    if guide.is_file() and BEGIN in (text := guide.read_text()):
-        before, rest = text.split(BEGIN)
+    print(table(root), end="")
+    if "--write" in sys.argv:
+        guide = root / "CONTRIBUTING.md"
+        before, rest = guide.read_text().split(BEGIN)
         guide.write_text(before + BEGIN + table(root) + END + rest.split(END)[1])

@@ -92,6 +92,12 @@ def test_the_rust_version_is_said(root: Path) -> None:
         assert f"Rust {version}" in (root / page).read_text(), page
 
 
+def test_the_controller_of_the_guide_is_an_example(root: Path) -> None:
+    """`cargo test` builds it."""
+    example = (root / "crates" / "ackclock" / "examples" / "controller.rs").read_text().split("\n\n", 1)[1]
+    assert f"```rust\n{example}```" in (root / "docs" / "rust.md").read_text()
+
+
 @pytest.mark.nightly
 def test_a_program_outside_the_repository(root: Path, tmp_path: Path) -> None:
     """The packaged files build without the workspace around them, and run a controller of the program."""

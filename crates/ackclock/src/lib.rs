@@ -93,6 +93,7 @@ pub use cc::{
 pub use lab::{
     Access, CarriedFiles, Done, ErrorKind, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog, Pool,
     Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, Study, TraceMode, Violation, WindowLog,
+    engine,
 };
 pub use params::{Form, Key};
 pub use units::{Limit, Rate, Segments, Span, Time};

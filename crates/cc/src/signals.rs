@@ -133,7 +133,8 @@ const TABLE: [Row; 14] = [
     Row::new(Signals::LOSSES, "losses", "needs each lost segment, which is not reported here")
         .with(Signals::SEGMENT_COUNTS)
         .with(Signals::RATE),
-    Row::new(Signals::SENT, "sent", "needs each transmission, which is not reported here").with(Signals::RATE),
+    Row::new(Signals::SENT, "sent", "needs each transmission, which is not reported here")
+        .with(Signals::RATE),
     Row::new(Signals::DELIVERIES, "deliveries", "needs each delivered segment, which is not reported here")
         .with(Signals::SEGMENT_COUNTS),
     Row::new(
