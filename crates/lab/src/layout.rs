@@ -68,7 +68,7 @@ impl<'a> Graph<'a> {
     }
 
     /// The path with the fewest links; empty if there is none. Adds the number of nodes that it visits to `visits`.
-    fn path(&self, (from, to): (usize, usize), visits: &mut usize) -> Vec<usize> {
+    fn path(&self, from: usize, to: usize, visits: &mut usize) -> Vec<usize> {
         let mut before = vec![usize::MAX; self.names.len()];
         before[to] = to;
         let mut waiting = VecDeque::from([to]);
@@ -96,7 +96,7 @@ impl<'a> Graph<'a> {
         for [from, to] in flows {
             let Some(pair) = number(from).zip(number(to)).filter(|pair| seen.insert(*pair)) else { continue };
             if visits <= most {
-                place_path(&mut column, &self.path(pair, &mut visits));
+                place_path(&mut column, &self.path(pair.0, pair.1, &mut visits));
                 continue;
             }
             for (end, side) in [(pair.0, -1), (pair.1, 1)] {

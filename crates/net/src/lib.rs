@@ -55,5 +55,7 @@ pub use sojourn::SojournTimes;
 pub use tap::{DropReason, NoTap, PacketEvent, PacketStep, Tap};
 pub use topology::{Route, RouteError, Topology};
 pub use transmission::{Content, MpduResult, Transmission};
-pub use transmitter::{DeliveryTrace, RateSteps, Steps, TokenBucket, TraceCursor, Transmitter};
+pub use transmitter::{
+    DeliveryTrace, MediumDirection, RateSteps, Steps, TokenBucket, TraceCursor, Transmitter,
+};
 pub use xcp::{XcpConfig, XcpRouter};

@@ -18,6 +18,7 @@ use crate::satellites::{SatelliteNetwork, Tables};
 use crate::tap::Tap;
 pub use ahead::EarlyArrivals;
 use engine::{EventQueue, LaneHint, Tie, large_vec, prefetch};
+use transit::LinkEntry;
 use units::{Span, Time};
 
 /// The result of the arrival of a packet at the end of a link.
@@ -252,6 +253,7 @@ impl Network {
             return self.enqueue_at_source(event_queue, tap, hop, packet);
         };
         let id = hop.index() as u32;
+        let entry = LinkEntry { at: now, route, id };
         if link.ingress != NO_INGRESS {
             if link.scheduled {
                 debug_assert_eq!(now, event_queue.now(), "a scheduled link processes arrivals at their time");
@@ -262,10 +264,10 @@ impl Network {
             }
             let Some(accepted) = self.links.admit(tap, id, now, packet) else { return Arrival::Dropped };
             if accepted.changed || accepted.lost || accepted.displaced {
-                return self.enqueue_impaired(event_queue, tap, (now, route), packet, accepted);
+                return self.enqueue_impaired(event_queue, tap, entry, packet, accepted);
             }
         }
-        self.pass::<T, false>(event_queue, tap, (now, route, id), packet)
+        self.pass::<T, false>(event_queue, tap, entry, packet)
     }
 
     /// Number of packets that wait in queues that decide at each departure, or that a medium holds.

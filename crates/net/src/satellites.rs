@@ -101,6 +101,15 @@ pub(super) struct OutgoingLink {
     moving: Option<Moving>,
 }
 
+/// The next hop of a packet by the routing tables.
+#[derive(Clone, Copy)]
+pub(super) struct TableHop {
+    /// The port from which it leaves its node.
+    pub port: u32,
+    /// The number of its destination.
+    pub row: u32,
+}
+
 /// The delay between two nodes, interpolated linearly between steps.
 #[derive(Clone)]
 struct Moving {
@@ -208,7 +217,7 @@ impl Tables {
     /// For a packet at the end of the link with route table index `route`: the number of its destination, and the
     /// node.
     pub fn arrival(&self, route: u32) -> (u32, u32) {
-        let (port, row) = self.port_of(route);
+        let TableHop { port, row } = self.hop_of(route);
         (row, self.outgoing[port as usize].head)
     }
 
@@ -329,12 +338,12 @@ impl Tables {
         at.max(held.from + pause)
     }
 
-    /// The port of a packet whose index in the table of routes is `route`, and the number of its destination.
+    /// The hop of a packet whose index in the table of routes is `route`.
     #[inline]
-    pub fn port_of(&self, route: u32) -> (u32, u32) {
+    pub fn hop_of(&self, route: u32) -> TableHop {
         // The slots of all ports, one port after the other.
         let (place, rows) = ((route - self.outgoing[0].place) / 2, self.rows());
-        (place / rows, place % rows)
+        TableHop { port: place / rows, row: place % rows }
     }
 
     /// The earliest time from `at` on at which a terminal can transmit over link `link`, as [`Tables::not_before`]; for other

@@ -22,8 +22,17 @@ pub enum Transmitter {
     Trace(TraceCursor),
     /// A constant rate behind a token bucket.
     Shaper(Rate, TokenBucket),
-    /// A direction of a medium, which decides when packets leave: the numbers of both.
-    Medium(u32, u32),
+    /// A direction of a medium, which decides when packets leave.
+    Medium(MediumDirection),
+}
+
+/// A direction of a medium.
+#[derive(Clone, Copy, Debug)]
+pub struct MediumDirection {
+    /// The number of the medium.
+    pub medium: u32,
+    /// The number, on the medium, of the direction of the first access category.
+    pub first: u32,
 }
 
 impl Transmitter {

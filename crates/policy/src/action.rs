@@ -118,9 +118,9 @@ impl Action {
         let name = table.get("kind").and_then(Value::as_str).unwrap_or_default();
         let kind = ActionKind::ALL.into_iter().find(|kind| kind.name() == name);
         let kind = kind.ok_or_else(|| format!("action.kind: \"{name}\" is not one of {}", all()))?;
-        let scale = number(table, ("action", "scale"), kind.scale(), (1e-9, 1e9))?;
+        let scale = number(table, "action", "scale", kind.scale(), 1e-9..=1e9)?;
         let unlimited = if kind == ActionKind::Parameter { f64::INFINITY } else { 1e9 };
-        let limit = number(table, ("action", "limit"), unlimited, (1e-9, 1e9))?;
+        let limit = number(table, "action", "limit", unlimited, 1e-9..=1e9)?;
         if table.contains_key("parameter") && kind != ActionKind::Parameter {
             let written = kind.name();
             return Err(format!(
@@ -134,8 +134,8 @@ impl Action {
             None => (1.0, (2.0, 1e7)),
         };
         let highest = if parameter.is_some() { largest } else { 1e9 };
-        let least = number(table, ("action", "least"), least, (lowest, highest))?;
-        let largest = number(table, ("action", "largest"), largest.max(least), (least, highest))?;
+        let least = number(table, "action", "least", least, lowest..=highest)?;
+        let largest = number(table, "action", "largest", largest.max(least), least..=highest)?;
         if kind == ActionKind::Discrete5 && limit < 4.0 {
             return Err(
                 "action.limit: an action of discrete5 is the number of a change, 0 to 4; leave it out".into(),

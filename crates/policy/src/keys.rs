@@ -1,5 +1,6 @@
 //! The keys of the tables of a policy file.
 
+use std::ops::RangeInclusive;
 use toml::{Table, Value};
 
 /// Refuses a key that is not in `known`; `place` comes before it.
@@ -10,12 +11,13 @@ pub(crate) fn refuse_unknown(table: &Table, known: &[&str], place: &str) -> Resu
     }
 }
 
-/// A finite number between bounds, or the default if the key is missing.
+/// A number within bounds, or the default if the key is missing; `place` is the name of the table.
 pub(crate) fn number(
     table: &Table,
-    (place, key): (&str, &str),
+    place: &str,
+    key: &str,
     default: f64,
-    (least, largest): (f64, f64),
+    bounds: RangeInclusive<f64>,
 ) -> Result<f64, String> {
     let value = match table.get(key) {
         None => return Ok(default),
@@ -24,6 +26,6 @@ pub(crate) fn number(
         Some(_) => None,
     };
     value
-        .filter(|n| (least..=largest).contains(n))
-        .ok_or_else(|| format!("{place}.{key}: must be a number from {least} to {largest}"))
+        .filter(|n| bounds.contains(n))
+        .ok_or_else(|| format!("{place}.{key}: must be a number from {} to {}", bounds.start(), bounds.end()))
 }

@@ -174,8 +174,8 @@ fn read_length(table: Option<&Table>) -> Result<Length, String> {
         Some("mean") => true,
         _ => return Err("interval.of: must be \"smallest\" or \"mean\"".into()),
     };
-    let rtts = number(table, ("interval", "rtts"), 1.0, (0.0, 100.0))?;
-    let least = number(table, ("interval", "least"), 0.01, (0.0, 100.0))?;
+    let rtts = number(table, "interval", "rtts", 1.0, 0.0..=100.0)?;
+    let least = number(table, "interval", "least", 0.01, 0.0..=100.0)?;
     if rtts == 0.0 && least == 0.0 {
         return Err("interval: rtts and least are both 0; one of them must give a length".into());
     }
@@ -249,7 +249,7 @@ fn read_normalisation(layer: &Table, place: &str, outputs: usize) -> Result<Opti
         let (scale, shift) = (scale.len(), shift.len());
         return Err(format!("{place} has {scale} and {shift} numbers for {outputs} outputs"));
     }
-    let epsilon = number(table, (&place, "epsilon"), 1e-5, (1e-12, 1.0))? as f32;
+    let epsilon = number(table, &place, "epsilon", 1e-5, 1e-12..=1.0)? as f32;
     Ok(Some(Normalisation { scale, shift, epsilon }))
 }
 

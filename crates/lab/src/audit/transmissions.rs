@@ -17,15 +17,43 @@ struct LastAccess {
     collided: bool,
     /// Whether there was an answer.
     answered: bool,
-    /// The node and the access category of the transmitter, and when its TXOP began.
-    transmitter: (u32, Access),
+    transmitter: Transmitter,
+    /// When the TXOP of the transmitter began.
     txop_begin: Time,
 }
 
+/// The part of a node that transmits for an access category.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Transmitter {
+    node: u32,
+    access: Access,
+}
+
+/// The result of the check of an access.
+struct AccessCheck {
+    violation: Option<String>,
+    /// Whether it is a later transmission of a TXOP.
+    continues_txop: bool,
+}
+
+impl AccessCheck {
+    /// A transmission that contended for the channel.
+    fn first(violation: Option<String>) -> AccessCheck {
+        AccessCheck { violation, continues_txop: false }
+    }
+}
+
 impl LastAccess {
+    /// An access with one transmission, whose TXOP begins with it.
+    fn new(t: &Transmission, transmitter: Transmitter, collided: bool, answered: bool) -> LastAccess {
+        let (begin, end) = (t.begin, t.end);
+        LastAccess { begin, end, transmissions: 1, collided, answered, transmitter, txop_begin: begin }
+    }
+
     /// When the TXOP began in which the same device transmits again; none if it does not.
-    fn txop_of(&self, t: &Transmission, transmitter: (u32, Access)) -> Option<Time> {
-        let goes_on = t.begin == self.end + BETWEEN_PPDUS && self.transmitter == transmitter && self.answered;
+    fn txop_of(&self, next: &LastAccess) -> Option<Time> {
+        let goes_on =
+            next.begin == self.end + BETWEEN_PPDUS && self.transmitter == next.transmitter && self.answered;
         goes_on.then_some(self.txop_begin)
     }
 }
@@ -75,12 +103,7 @@ struct Agreement {
 
 impl Agreement {
     /// Adds the MPDUs of a PPDU, in the order of their numbers. Returns a violation.
-    fn add(
-        &mut self,
-        mpdus: &[MpduResult],
-        collided: bool,
-        (window, attempts): (u32, u32),
-    ) -> Option<String> {
+    fn add(&mut self, mpdus: &[MpduResult], collided: bool, window: u32, attempts: u32) -> Option<String> {
         for (place, mpdu) in mpdus.iter().enumerate() {
             let number = mpdu.number;
             if place > 0 && mpdus[place - 1].number >= number {
@@ -187,15 +210,19 @@ impl Transmissions {
         match (&medium.rules, &t.content) {
             (AccessRules::Unchecked, _) => None,
             (AccessRules::Edca(rules), Content::BlockAckRequest { access, collided }) => {
-                self.access(medium.number, rules, t, (*access, *collided, !*collided)).0
+                let transmitter = Transmitter { node: rules.node, access: *access };
+                let access = LastAccess::new(t, transmitter, *collided, !*collided);
+                self.access(medium.number, rules, t, access).violation
             }
             (AccessRules::Edca(rules), Content::Ppdu { access, collided, mpdus, .. }) => {
                 let agreement = self.agreements.entry((t.link.0, *access)).or_default();
-                let limits = (rules.airtimes.window as u32, rules.attempts);
-                let violation = agreement.add(mpdus, *collided, limits);
+                let window = rules.airtimes.window as u32;
+                let violation = agreement.add(mpdus, *collided, window, rules.attempts);
                 let answered = mpdus.iter().any(|mpdu| mpdu.arrived);
-                let (early, later) = self.access(medium.number, rules, t, (*access, *collided, answered));
-                early.or(violation).or(rules.duration(t, later))
+                let transmitter = Transmitter { node: rules.node, access: *access };
+                let access = LastAccess::new(t, transmitter, *collided, answered);
+                let check = self.access(medium.number, rules, t, access);
+                check.violation.or(violation).or(rules.duration(t, check.continues_txop))
             }
             (AccessRules::Cell(rules), Content::Block { width, attempt, first, arrived, .. }) => {
                 let block = OpenBlock { attempt: *attempt, begin: t.begin, width: *width };
@@ -208,40 +235,31 @@ impl Transmissions {
     }
 
     /// Accesses do not overlap and follow each other after AIFS, or EIFS; those that begin together collide. A device with a
-    /// TXOP transmits again after SIFS. Returns a violation, and whether it is a later transmission of a TXOP.
+    /// TXOP transmits again after SIFS.
     fn access(
         &mut self,
         channel: u32,
         rules: &EdcaRules,
         t: &Transmission,
-        (access, collided, answered): (Access, bool, bool),
-    ) -> (Option<String>, bool) {
-        let transmitter = (rules.node, access);
-        let last = self.channels.get(&channel);
-        let txop = last.and_then(|last| last.txop_of(t, transmitter));
-        let this = LastAccess {
-            begin: t.begin,
-            end: t.end,
-            transmissions: 1,
-            collided,
-            answered,
-            transmitter,
-            txop_begin: txop.unwrap_or(t.begin),
-        };
+        mut this: LastAccess,
+    ) -> AccessCheck {
+        let access = this.transmitter.access;
         let Some(last) = self.channels.get_mut(&channel) else {
             self.channels.insert(channel, this);
-            return (None, false);
+            return AccessCheck::first(None);
         };
+        let txop = last.txop_of(&this);
+        this.txop_begin = txop.unwrap_or(this.begin);
         if t.begin == last.begin {
             last.end = last.end.max(t.end);
             last.transmissions += 1;
-            last.answered |= answered;
-            let unmarked = !collided || !last.collided;
-            return (unmarked.then(|| "a collision that is not marked as one".into()), false);
+            last.answered |= this.answered;
+            let unmarked = !this.collided || !last.collided;
+            return AccessCheck::first(unmarked.then(|| "a collision that is not marked as one".into()));
         }
         let LastAccess { end, transmissions, collided, answered, .. } = std::mem::replace(last, this);
         if let Some(begin) = txop {
-            return (rules.within_txop(t, begin, access), true);
+            return AccessCheck { violation: rules.within_txop(t, begin, access), continues_txop: true };
         }
         let longer = rules.eifs && !answered;
         let idle = end + if longer { after_a_failure() } else { Span::ZERO };
@@ -249,9 +267,10 @@ impl Transmissions {
         if t.begin < from {
             let early = from.since(t.begin).ps();
             let name = if longer { "EIFS" } else { "AIFS" };
-            return (Some(format!("it begins {early} ps before {name} is over")), false);
+            return AccessCheck::first(Some(format!("it begins {early} ps before {name} is over")));
         }
-        ((transmissions == 1 && collided).then(|| "a collision of one transmission".into()), false)
+        let alone = transmissions == 1 && collided;
+        AccessCheck::first(alone.then(|| "a collision of one transmission".into()))
     }
 
     /// Blocks begin at slots, take at most the resource blocks of the cell, and none is sent in an interruption.

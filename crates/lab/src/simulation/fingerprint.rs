@@ -19,9 +19,20 @@ const KINDS: usize = 4;
 const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 
+/// An event as the packet log has it.
+pub(crate) struct EventCodes {
+    /// The code of its step.
+    pub step: u8,
+    /// The code of the reason of a drop.
+    pub reason: u8,
+    /// The number of its packet.
+    pub seq: i64,
+}
+
 impl Fingerprint {
-    /// Adds an event, with its codes and its number in the packet log.
-    pub fn add(&mut self, event: &PacketEvent, (step, reason, seq): (u8, u8, i64)) {
+    /// Adds an event.
+    pub fn add(&mut self, event: &PacketEvent, codes: EventCodes) {
+        let EventCodes { step, reason, seq } = codes;
         let (packet, link) = (&event.packet, event.link.0 as usize);
         if link >= self.links.len() {
             self.links.resize(link + 1, [BASIS; KINDS]);

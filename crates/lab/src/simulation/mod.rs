@@ -345,7 +345,7 @@ impl Run {
     pub fn shape(&self) -> Shape {
         each!(&self.inner, simulation => {
             let Simulation { topology, network, senders, quic, names, ends, .. } = &**simulation;
-            Shape::new(topology, &network.media, (senders, quic), (names, ends))
+            Shape::new(topology, &network.media, senders, quic, names, ends)
         })
     }
 

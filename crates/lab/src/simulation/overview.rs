@@ -112,13 +112,26 @@ pub(crate) struct LinkUse {
     pub packets: Decimator,
 }
 
+/// The use of a medium by a transmission.
+pub(crate) struct MediumUse {
+    /// When it begins, s.
+    pub begin: f64,
+    /// When it ends, s.
+    pub end: f64,
+    /// The part of the medium that it takes.
+    pub share: f64,
+    /// Its packets.
+    pub packets: u32,
+}
+
 impl LinkUse {
     pub fn new(range: Range) -> LinkUse {
         LinkUse { used: Vec::new(), packets: Decimator::new(range, false) }
     }
 
-    /// Adds a transmission over an interval, s, with a share of the medium and so many packets.
-    pub fn add(&mut self, range: Range, (begin, end): (f64, f64), share: f64, packets: u32) {
+    /// Adds a transmission.
+    pub fn add(&mut self, range: Range, medium_use: &MediumUse) {
+        let MediumUse { begin, end, share, packets } = *medium_use;
         let width = (range.to - range.from) / range.columns as f64;
         self.used.resize(range.columns, 0.0);
         for column in range.column(begin.max(range.from))..=range.column(end.min(range.to)) {
@@ -219,16 +232,16 @@ impl Overview {
                 listed: 0,
             });
         }
-        let Some(found) = place.and_then(|place| self.links.get_mut(place as usize)) else { return };
+        let Some(overview) = place.and_then(|place| self.links.get_mut(place as usize)) else { return };
         if change != 0 {
-            found.queue.push(at, *held as f64);
+            overview.queue.push(at, *held as f64);
         }
         if dropped {
             let column = self.range.column(at);
-            found.listed = if found.column == column { found.listed + 1 } else { 1 };
-            found.column = column;
-            if found.listed <= DROPS_PER_COLUMN {
-                found.drops.push((at, event.packet.flow as f64));
+            overview.listed = if overview.column == column { overview.listed + 1 } else { 1 };
+            overview.column = column;
+            if overview.listed <= DROPS_PER_COLUMN {
+                overview.drops.push((at, event.packet.flow as f64));
             }
         }
     }
@@ -239,9 +252,14 @@ impl Overview {
         if self.uses.len() >= MOST_LINKS && !self.uses.contains_key(&link) {
             return;
         }
-        let interval = (transmission.begin.seconds(), transmission.end.seconds());
+        let medium_use = MediumUse {
+            begin: transmission.begin.seconds(),
+            end: transmission.end.seconds(),
+            share: transmission.share(),
+            packets: transmission.packets(),
+        };
         let link_use = self.uses.entry(link).or_insert_with(|| LinkUse::new(self.range));
-        link_use.add(self.range, interval, transmission.share(), transmission.packets());
+        link_use.add(self.range, &medium_use);
     }
 
     /// Takes the samples before a time.

@@ -5,7 +5,7 @@ use crate::audit::Auditor;
 use crate::audit::RadioAuditor;
 use crate::capture::Captures;
 use crate::simulation::event_order::EventOrder;
-use crate::simulation::fingerprint::Fingerprint;
+use crate::simulation::fingerprint::{EventCodes, Fingerprint};
 use crate::simulation::overview::Overview;
 use crate::simulation::probes::Probes;
 use crate::simulation::radio_log::RadioLog;
@@ -368,7 +368,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
 
     fn settled(&mut self, event: &PacketEvent) {
         if self.recording.fingerprint {
-            self.fingerprint.add(event, numbers(event));
+            self.fingerprint.add(event, codes(event));
         }
         if let Some(auditor) = self.auditor() {
             auditor.packet(event);
@@ -505,15 +505,15 @@ fn number(packet: &Packet) -> i64 {
     packet.seq as i64 - (packet.kind == PacketKind::Ack) as i64
 }
 
-/// The codes of the step and the drop reason in the log, and the packet number.
-fn numbers(event: &PacketEvent) -> (u8, u8, i64) {
+/// The codes of an event in the log.
+fn codes(event: &PacketEvent) -> EventCodes {
     let (step, reason) = match event.step {
         PacketStep::Enqueue => (PacketLog::ENQUEUE, PacketLog::NO_REASON),
         PacketStep::Drop(reason) => (PacketLog::DROP, reason as u8),
         PacketStep::Depart => (PacketLog::DEPART, PacketLog::NO_REASON),
         PacketStep::Deliver => (PacketLog::DELIVER, PacketLog::NO_REASON),
     };
-    (step, reason, number(&event.packet))
+    EventCodes { step, reason, seq: number(&event.packet) }
 }
 
 impl PacketLog {
@@ -533,7 +533,7 @@ impl PacketLog {
 
     /// By how much an event changes the number of packets that its link holds, the packet in transmission included.
     pub(crate) fn change_by(event: &PacketEvent) -> i64 {
-        let (step, reason, _) = numbers(event);
+        let EventCodes { step, reason, .. } = codes(event);
         Self::change(step, reason)
     }
 
@@ -555,7 +555,7 @@ impl PacketLog {
 
     /// Counts an event before the log begins.
     fn hold(&mut self, event: &PacketEvent) {
-        let (step, reason, _) = numbers(event);
+        let EventCodes { step, reason, .. } = codes(event);
         let link = event.link.0 as usize;
         if link >= self.held.len() {
             self.held.resize(link + 1, None);
@@ -577,7 +577,7 @@ impl PacketLog {
     }
 
     fn push(&mut self, event: &PacketEvent) {
-        let (step, reason, seq) = numbers(event);
+        let EventCodes { step, reason, seq } = codes(event);
         self.time.push(event.at);
         self.link.push(event.link.0);
         self.event.push(step);

@@ -26,8 +26,10 @@ impl Shape {
     pub(super) fn new(
         topology: &Topology,
         media: &[Medium],
-        (senders, quic): (&[Sender], &[QuicEndpoints]),
-        (names, ends): (&[String], &[[NodeId; 2]]),
+        senders: &[Sender],
+        quic: &[QuicEndpoints],
+        names: &[String],
+        ends: &[[NodeId; 2]],
     ) -> Shape {
         let name = |node| topology.node_name(node).to_string();
         let mut channels = vec![None; topology.links()];

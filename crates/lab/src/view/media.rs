@@ -3,7 +3,7 @@
 
 use super::series::{Curves, Series};
 use crate::simulation::decimator::Range;
-use crate::simulation::overview::{LinkUse, Overview};
+use crate::simulation::overview::{LinkUse, MediumUse, Overview};
 use crate::simulation::{Shape, TransmissionLog};
 use std::collections::BTreeMap;
 use units::{Span, Time};
@@ -16,13 +16,14 @@ pub(super) fn from_log(curves: &mut Curves, shape: &Shape, log: &TransmissionLog
     let mut uses: BTreeMap<u32, LinkUse> = BTreeMap::new();
     let bins = Range { columns: BINS, ..range };
     for row in log.first_row(Time::ZERO + Span::from_seconds(range.from.max(0.0)))..log.link.len() {
-        let interval = (log.begin[row].seconds(), log.end[row].seconds());
-        if interval.0 >= range.to {
+        let (begin, end) = (log.begin[row].seconds(), log.end[row].seconds());
+        if begin >= range.to {
             break;
         }
-        if interval.1 > range.from {
+        if end > range.from {
             let link_use = uses.entry(log.link[row]).or_insert_with(|| LinkUse::new(range));
-            link_use.add(bins, interval, log.share[row], log.packets[row]);
+            let (share, packets) = (log.share[row], log.packets[row]);
+            link_use.add(bins, &MediumUse { begin, end, share, packets });
         }
     }
     add(curves, shape, uses, bins);
@@ -37,8 +38,9 @@ pub(super) fn from_overview(curves: &mut Curves, shape: &Shape, overview: &Overv
         let mut link_use = LinkUse { packets: of_run.packets.thinned(range), ..LinkUse::new(range) };
         for (place, used) in of_run.used.iter().enumerate().filter(|(_, used)| **used > 0.0) {
             let begin = whole.from + place as f64 * column;
-            if begin < range.to && begin + column > range.from {
-                link_use.add(bins, (begin, begin + column), used / column, 0);
+            let end = begin + column;
+            if begin < range.to && end > range.from {
+                link_use.add(bins, &MediumUse { begin, end, share: used / column, packets: 0 });
             }
         }
         link_use

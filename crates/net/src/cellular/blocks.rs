@@ -2,7 +2,7 @@
 
 use super::config::CellOptions;
 use super::lte::lte_bits;
-use super::modulation::Modulation;
+use super::modulation::{Coding, Modulation};
 use super::nr::nr_bits;
 
 /// The largest numbers of resource blocks.
@@ -25,25 +25,26 @@ impl BlockSizes {
         let most = if options.is_nr() { NR_BLOCKS } else { LTE_BLOCKS };
         let mut bytes = Vec::new();
         for mcs in 0.. {
-            let Some(entry) = modulation.entry(mcs) else { break };
+            let Some(coding) = modulation.coding(mcs) else { break };
             bytes.extend(
                 (1..=most)
-                    .map(|blocks| BlockSizes::block_bytes(options, (mcs, entry), blocks, layers, symbols)),
+                    .map(|blocks| BlockSizes::block_bytes(options, mcs, coding, blocks, layers, symbols)),
             );
         }
         BlockSizes { layers, symbols, most, bytes }
     }
 
-    /// Bytes of one transport block by an MCS with its bits of a symbol and code rate.
+    /// Bytes of one transport block by an MCS with its coding.
     pub fn block_bytes(
         options: &CellOptions,
-        (mcs, entry): (u8, (u32, f64)),
+        mcs: u8,
+        coding: Coding,
         blocks: u32,
         layers: u32,
         symbols: u32,
     ) -> u32 {
         match options.is_nr() {
-            true => nr_bits(entry, blocks, layers, symbols) / 8,
+            true => nr_bits(coding, blocks, layers, symbols) / 8,
             false => layers * lte_bits(mcs, blocks) / 8,
         }
     }

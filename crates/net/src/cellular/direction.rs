@@ -18,18 +18,41 @@ const MOST_OFFSET: f64 = 20.0;
 /// Below the resolution of a draw there are no errors.
 const NO_ERRORS: f64 = f64::EPSILON / 2.0;
 
+/// The CQI by which a transport block is sent, and its MCS.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheme {
+    pub cqi: usize,
+    pub mcs: u8,
+}
+
 /// A transport block.
 #[derive(Clone, Debug)]
 pub struct Block {
     pub direction: u32,
     pub parts: Vec<Part>,
-    pub cqi: usize,
-    pub mcs: u8,
+    pub scheme: Scheme,
     /// Resource blocks.
     pub width: u32,
     pub attempt: u32,
     /// The slot of its first attempt.
     pub first: u64,
+}
+
+/// The numbers of a direction of a link.
+pub struct DirectionNumbers {
+    pub link: u32,
+    /// The shared channel that it uses, 0: downlink, 1: uplink.
+    pub channel: usize,
+    pub user: u32,
+}
+
+/// The reports of a signal.
+#[derive(Clone, Copy, Debug)]
+pub struct Reporting {
+    /// Their interval, slots.
+    pub period: u64,
+    /// The time until they are used, slots.
+    pub delay: u64,
 }
 
 /// One direction of a link.
@@ -48,12 +71,11 @@ pub struct Direction {
     /// The SNR of the report in use, and the slot of the next report.
     reported: Option<f64>,
     next_report: u64,
-    /// Interval of the reports, and the time until they are used, slots.
-    reporting: (u64, u64),
+    reporting: Reporting,
     /// What the outer loop adds to it, dB.
     offset: f64,
-    /// The CQI and MCS that follow from both, until one of them changes.
-    choice: Option<Option<(usize, u8)>>,
+    /// The scheme that follows from both, until one of them changes.
+    choice: Option<Option<Scheme>>,
     pub average: Average,
     /// When the HARQ processes of blocks that arrived or were given up become free, slots.
     processes: VecDeque<u64>,
@@ -71,13 +93,14 @@ pub struct Direction {
 
 impl Direction {
     pub fn new(
-        (link, channel, user): (u32, usize, u32),
+        numbers: DirectionNumbers,
         options: &UserOptions,
         signal: Signal,
         harq: Stream,
-        reporting: (u64, u64),
+        reporting: Reporting,
         buffer_status: Option<BufferStatus>,
     ) -> Direction {
+        let DirectionNumbers { link, channel, user } = numbers;
         Direction {
             link,
             channel,
@@ -105,7 +128,7 @@ impl Direction {
 
     /// Reports of the signal up to slot `slot`.
     pub fn report(&mut self, slot: u64) {
-        let (period, delay) = self.reporting;
+        let Reporting { period, delay } = self.reporting;
         let usable = slot.saturating_sub(delay);
         self.next_report = self.next_report.max(usable / period * period);
         while self.next_report <= slot {
@@ -119,30 +142,31 @@ impl Direction {
         }
     }
 
-    /// The CQI by which the next block is sent, and its MCS; none if the terminal is out of range.
-    pub fn scheme(&mut self, modulation: &Modulation) -> Option<(usize, u8)> {
+    /// The scheme of the next block; none if the terminal is out of range.
+    pub fn scheme(&mut self, modulation: &Modulation) -> Option<Scheme> {
         match self.choice {
             Some(choice) => choice,
             None => *self.choice.insert(self.choose(modulation)),
         }
     }
 
-    fn choose(&self, modulation: &Modulation) -> Option<(usize, u8)> {
+    fn choose(&self, modulation: &Modulation) -> Option<Scheme> {
         if let Some(mcs) = self.mcs {
-            return Some((modulation.cqi_of(mcs), mcs));
+            return Some(Scheme { cqi: modulation.cqi_of(mcs), mcs });
         }
         let reported = self.reported?;
         let cqi = match modulation.cqi(reported + self.offset) {
             0 => modulation.cqi(reported).min(1), // errors alone do not put it out of range
             cqi => cqi,
         };
-        (cqi > 0).then(|| (cqi, modulation.mcs_of(cqi)))
+        (cqi > 0).then(|| Scheme { cqi, mcs: modulation.mcs_of(cqi) })
     }
 
-    /// Whether a HARQ process is free in `slot`, of `most`; otherwise the first slot in which one becomes free, or none if that
+    /// Whether a HARQ process is free in `slot`, of so many; otherwise the first slot in which one becomes free, or none if that
     /// is after a repetition.
-    pub fn process(&self, slot: u64, most: usize) -> Result<(), Option<u64>> {
-        let Some(place) = (self.processes.len() + self.repeating).checked_sub(most) else { return Ok(()) };
+    pub fn process(&self, slot: u64, processes: usize) -> Result<(), Option<u64>> {
+        let used = self.processes.len() + self.repeating;
+        let Some(place) = used.checked_sub(processes) else { return Ok(()) };
         match self.processes.get(place) {
             Some(free) if *free <= slot => Ok(()),
             free => Err(free.copied()),
@@ -158,12 +182,12 @@ impl Direction {
         modulation: &Modulation,
     ) -> bool {
         self.report(slot); // the signal is asked in the order of slots
-        let above = self.signal.snr(slot) - modulation.threshold(block.cqi);
+        let above = self.signal.snr(slot) - modulation.threshold(block.scheme.cqi);
         let p = error_probability(above, block.attempt);
         let failed = p >= NO_ERRORS && self.harq.uniform() < p;
         if block.attempt == 1 {
             self.account.blocks += 1;
-            self.account.cqi += block.cqi as u64;
+            self.account.cqi += block.scheme.cqi as u64;
             self.account.first_failures += u64::from(failed);
             let target = options.bler_target;
             if self.mcs.is_none() && target > 0.0 {

@@ -22,10 +22,11 @@ mod user;
 pub use account::{ATTEMPTS, CellAccount, SCHEMES, UserAccount};
 pub use config::{CellOptions, Drx, Handover, UserOptions};
 
+use crate::ids::LinkId;
 use crate::signal::{Signal, SignalStreams};
 use crate::transmitter::Steps;
 use blocks::BlockSizes;
-use direction::{Block, Direction};
+use direction::{Block, Direction, DirectionNumbers, Reporting};
 use engine::Stream;
 use modulation::Modulation;
 use schedulers::SlotScheduler;
@@ -134,7 +135,9 @@ impl Cell {
     /// Adds the direction of link `link` to a terminal, or from it if it is `up`. Returns its number.
     pub fn add_direction(
         &mut self,
-        (link, user, up): (u32, u32, bool),
+        link: LinkId,
+        user: u32,
+        up: bool,
         options: &UserOptions,
         streams: SignalStreams,
         harq: Stream,
@@ -149,15 +152,10 @@ impl Cell {
         let offset = user as u64 % self.slots(self.options.sr_period).max(1);
         let signal = Signal::new(options.mean_snr(), &options.variation, self.slot, streams);
         let buffer_status = up.then(|| BufferStatus::new(offset));
-        let reporting = (self.slots(self.options.cqi_period).max(1), self.slots(self.options.cqi_delay));
-        self.directions.push(Direction::new(
-            (link, channel, user),
-            options,
-            signal,
-            harq,
-            reporting,
-            buffer_status,
-        ));
+        let period = self.slots(self.options.cqi_period).max(1);
+        let reporting = Reporting { period, delay: self.slots(self.options.cqi_delay) };
+        let numbers = DirectionNumbers { link: link.0, channel, user };
+        self.directions.push(Direction::new(numbers, options, signal, harq, reporting, buffer_status));
         self.users[user as usize].directions[channel] = Some(number);
         number
     }

@@ -2,8 +2,17 @@
 
 use super::config::CellOptions;
 
-/// Bits of a symbol, and code rate times 1024.
+/// Bits of a symbol, and code rate times 1024: a row of the tables of the standard.
 type Entry = (u32, f64);
+
+/// The coding of an MCS.
+#[derive(Clone, Copy, Debug)]
+pub struct Coding {
+    /// Bits of a symbol.
+    pub bits: u32,
+    /// Code rate.
+    pub rate: f64,
+}
 
 /// CQI 1 to 15 up to 64-QAM (3GPP TS 36.213, table 7.2.3-1).
 const CQI_64QAM: [Entry; 15] = [
@@ -83,7 +92,7 @@ fn shannon(efficiency: f64) -> f64 {
 fn threshold(of: f64) -> f64 {
     let efficiencies = CQI_64QAM.map(efficiency);
     let gap = |index: usize| THRESHOLDS[index] - shannon(efficiencies[index]);
-    let next = efficiencies.partition_point(|one| *one < of - 1e-9);
+    let next = efficiencies.partition_point(|efficiency| *efficiency < of - 1e-9);
     let gap = match next {
         0 => gap(0),
         next if next == efficiencies.len() => gap(next - 1),
@@ -128,7 +137,7 @@ impl Modulation {
         let by_gap = |of: f64| 10.0 * libm::log10(gap * (libm::exp2(of) - 1.0));
         let reported = if options.cqi_map == "gap" { efficiencies.map(by_gap) } else { thresholds };
         let mcs_by_cqi = efficiencies
-            .map(|most| mcs.iter().rposition(|mcs| efficiency(*mcs) <= most + 1e-9).unwrap_or(0) as u8);
+            .map(|limit| mcs.iter().rposition(|mcs| efficiency(*mcs) <= limit + 1e-9).unwrap_or(0) as u8);
         Modulation { mcs, reported, thresholds, efficiencies, mcs_by_cqi }
     }
 
@@ -145,7 +154,7 @@ impl Modulation {
     /// The lowest CQI whose efficiency is not below that of an MCS.
     pub fn cqi_of(&self, mcs: u8) -> usize {
         let least = efficiency(self.mcs[mcs as usize]) - 1e-9;
-        self.efficiencies.partition_point(|one| *one < least).min(14) + 1
+        self.efficiencies.partition_point(|efficiency| *efficiency < least).min(14) + 1
     }
 
     /// The SNR at which a tenth of the blocks fail, dB.
@@ -153,8 +162,8 @@ impl Modulation {
         self.thresholds[cqi - 1]
     }
 
-    /// Bits of a symbol and code rate of an MCS; none if there is no such MCS.
-    pub fn entry(&self, mcs: u8) -> Option<(u32, f64)> {
-        self.mcs.get(mcs as usize).map(|(bits, rate)| (*bits, rate / 1024.0))
+    /// The coding of an MCS; none if there is no such MCS.
+    pub fn coding(&self, mcs: u8) -> Option<Coding> {
+        self.mcs.get(mcs as usize).map(|(bits, rate)| Coding { bits: *bits, rate: rate / 1024.0 })
     }
 }

@@ -1,5 +1,7 @@
 //! Transport block sizes of NR (3GPP TS 38.214, section 5.1.3.2).
 
+use super::modulation::Coding;
+
 /// Table 5.1.3.2-1: the sizes up to 3824 bits.
 #[rustfmt::skip]
 const SMALL: [u32; 93] = [
@@ -15,9 +17,9 @@ const REFERENCE: u32 = 12;
 /// The most resource elements of a block that count.
 const MOST_ELEMENTS: u32 = 156;
 
-/// Bits of a transport block of `blocks` resource blocks of `symbols` symbols on `layers` layers, with `bits` in a symbol and
-/// a code rate.
-pub fn nr_bits((bits, rate): (u32, f64), blocks: u32, layers: u32, symbols: u32) -> u32 {
+/// Bits of a transport block of `blocks` resource blocks of `symbols` symbols on `layers` layers.
+pub fn nr_bits(coding: Coding, blocks: u32, layers: u32, symbols: u32) -> u32 {
+    let Coding { bits, rate } = coding;
     let elements = (12 * symbols - REFERENCE).min(MOST_ELEMENTS) * blocks;
     let info = elements as f64 * rate * (bits * layers) as f64;
     if info <= 3824.0 {

@@ -1,7 +1,7 @@
 //! The slots of a cell: the users that are served, the contents of transport blocks, and their results.
 
 use super::account::ATTEMPTS;
-use super::direction::{Block, Direction};
+use super::direction::{Block, Direction, Scheme};
 use super::order::{PACKET_HEADER, PART_HEADER, Part};
 use super::uplink::BufferStatus;
 use super::{Cell, DOWNLINK, UPLINK};
@@ -70,7 +70,7 @@ impl Cell {
 
     /// The first slot from `slot` on in which a direction can send something; `waits`: its queue has a packet.
     fn earliest(&mut self, number: u32, slot: u64, waits: bool) -> Option<u64> {
-        let most = self.processes();
+        let processes = self.processes();
         let direction = &mut self.directions[number as usize];
         let user = &self.users[direction.user as usize];
         let down = direction.channel == DOWNLINK;
@@ -84,7 +84,7 @@ impl Cell {
             None => retransmission?,
         };
         slot = slot.max(data);
-        if let Err(free) = direction.process(slot, most) {
+        if let Err(free) = direction.process(slot, processes) {
             slot = slot.max(free?);
         }
         if let Some(buffer_status) = &direction.buffer_status {
@@ -160,14 +160,14 @@ impl Cell {
             let (lossless, directions) = (user.begin_handover(at), user.directions);
             let resumes = user.resumes;
             for number in directions.into_iter().flatten() {
-                self.end_blocks(number, now, (lossless, resumes), turn);
+                self.end_blocks(number, now, lossless, resumes, turn);
             }
         }
     }
 
-    /// Ends the blocks of a direction at a handover, whose interruption ends at `resumes`; what they carried is sent again,
-    /// or lost.
-    fn end_blocks(&mut self, number: u32, now: Time, (lossless, resumes): (bool, Time), turn: &mut Turn) {
+    /// Ends the blocks of a direction at a handover, whose interruption ends at `resumes`; what they carried is sent again
+    /// if the handover is `lossless`, and lost otherwise.
+    fn end_blocks(&mut self, number: u32, now: Time, lossless: bool, resumes: Time, turn: &mut Turn) {
         let from = self.slot_from(resumes);
         let channel = &mut self.channels[self.directions[number as usize].channel];
         let mut ended = Vec::new();
@@ -227,18 +227,19 @@ impl Cell {
         queues: &mut dyn Queues,
         turn: &mut Turn,
     ) -> u32 {
-        let mut candidates: Vec<(f64, u32, usize, u8)> = Vec::new();
+        let mut candidates: Vec<(f64, u32, Scheme)> = Vec::new();
         let users = self.users.len() as u32;
         let served = self.slots_before(slot, channel);
         for index in 0..self.channels[channel].active.len() {
             let number = self.channels[channel].active[index];
-            let Some((cqi, mcs)) = self.scheme(number, slot, queues) else { continue };
+            let Some(scheme) = self.scheme(number, slot, queues) else { continue };
             let symbols = self.symbols(slot, channel);
-            let rate =
-                self.sizes(self.directions[number as usize].layers, symbols).bytes(mcs, self.total_blocks);
+            let rate = self
+                .sizes(self.directions[number as usize].layers, symbols)
+                .bytes(scheme.mcs, self.total_blocks);
             let Direction { user, average, .. } = &mut self.directions[number as usize];
             let scheduler = &self.channels[channel].scheduler;
-            candidates.push((scheduler.metric(served, *user, users, rate as f64, average), number, cqi, mcs));
+            candidates.push((scheduler.metric(served, *user, users, rate as f64, average), number, scheme));
         }
         while left > 0 && !candidates.is_empty() {
             let mut best = 0;
@@ -247,8 +248,8 @@ impl Cell {
                     best = index;
                 }
             }
-            let (_, number, cqi, mcs) = candidates.swap_remove(best);
-            let (width, bytes) = self.send_block(number, slot, (cqi, mcs, left), queues, turn);
+            let (_, number, scheme) = candidates.swap_remove(best);
+            let (width, bytes) = self.send_block(number, slot, scheme, left, queues, turn);
             left -= width;
             self.served(number, bytes);
         }
@@ -263,8 +264,8 @@ impl Cell {
         self.channels[*channel].scheduler.served(*user, users, bytes, average);
     }
 
-    /// The CQI and MCS of a direction that can send in `slot`.
-    fn scheme(&mut self, number: u32, slot: u64, queues: &dyn Queues) -> Option<(usize, u8)> {
+    /// The scheme of a direction that can send in `slot`.
+    fn scheme(&mut self, number: u32, slot: u64, queues: &dyn Queues) -> Option<Scheme> {
         let waits = queues.waiting(self.directions[number as usize].link) > 0;
         if self.earliest(number, slot, waits) != Some(slot) {
             return None;
@@ -277,23 +278,25 @@ impl Cell {
         direction.scheme(&self.modulation)
     }
 
-    /// Fills a block with what a direction has, in at most `most` resource blocks, and sends it. Returns its resource blocks
+    /// Fills a block with what a direction has, in at most `limit` resource blocks, and sends it. Returns its resource blocks
     /// and bytes.
     fn send_block(
         &mut self,
         number: u32,
         slot: u64,
-        (cqi, mcs, most): (usize, u8, u32),
+        scheme: Scheme,
+        limit: u32,
         queues: &mut dyn Queues,
         turn: &mut Turn,
     ) -> (u32, u32) {
+        let Scheme { mcs, .. } = scheme;
         let direction = &self.directions[number as usize];
         let sizes = self.sizes(direction.layers, self.symbols(slot, direction.channel)).clone();
         let direction = &mut self.directions[number as usize];
-        let mut width = most;
+        let mut width = limit;
         if let Some(buffer_status) = &mut direction.buffer_status {
-            let wanted = buffer_status.grantable(slot).min(u32::MAX as u64 - SLACK as u64) as u32 + SLACK;
-            width = self.grouped(sizes.blocks_for(mcs, wanted, most), most);
+            let reported = buffer_status.grantable(slot).min(u32::MAX as u64 - SLACK as u64) as u32;
+            width = self.grouped(sizes.blocks_for(mcs, reported + SLACK, limit), limit);
         }
         let room = sizes.bytes(mcs, width);
         let (parts, used) = self.fill(number, slot, room, queues);
@@ -303,7 +306,7 @@ impl Cell {
         }
         let direction = &mut self.directions[number as usize];
         if direction.channel == DOWNLINK {
-            width = self.grouped(sizes.blocks_for(mcs, used, most), most);
+            width = self.grouped(sizes.blocks_for(mcs, used, limit), limit);
         }
         let start = self.start(slot);
         let direction = &mut self.directions[number as usize];
@@ -315,13 +318,13 @@ impl Cell {
             direction.account.grant_wait = direction.account.grant_wait + start.since(since);
         }
         self.report_buffer(number, slot, queues);
-        self.send(Block { direction: number, parts, cqi, mcs, width, attempt: 1, first: slot }, slot, turn);
+        self.send(Block { direction: number, parts, scheme, width, attempt: 1, first: slot }, slot, turn);
         (width, used)
     }
 
-    /// A number of resource blocks in whole groups, at most `most`.
-    fn grouped(&self, width: u32, most: u32) -> u32 {
-        (width.div_ceil(self.group) * self.group).min(most)
+    /// A number of resource blocks in whole groups, at most `limit`.
+    fn grouped(&self, width: u32, limit: u32) -> u32 {
+        (width.div_ceil(self.group) * self.group).min(limit)
     }
 
     /// A block carries the report of what waits behind it.
@@ -386,7 +389,7 @@ impl Cell {
         let arrived = direction.attempt(&block, slot, &self.options, &self.modulation);
         let link = LinkId(direction.link);
         turn.transmitted(|| {
-            let Block { mcs, width, attempt, ref parts, .. } = block;
+            let Block { scheme: Scheme { mcs, .. }, width, attempt, ref parts, .. } = block;
             let (all, parts) = (self.total_blocks, parts.len() as u32);
             let first = Time::ZERO + self.slot * block.first;
             let content = Content::Block { mcs, width, all, attempt, first, parts, arrived };

@@ -6,6 +6,7 @@ use super::modulation::{Modulation, error_probability};
 use super::schedulers::{Average, SlotScheduler};
 use super::user::User;
 use super::{Cell, UserAccount};
+use crate::ids::LinkId;
 use crate::signal::{Fading, Signal, SignalStreams, Variation, fading_correlation};
 use crate::turn::Turn;
 use crate::turn::testing::PlainQueues;
@@ -51,7 +52,7 @@ fn span(us: u64) -> Span {
 fn single(options: &CellOptions, user: &UserOptions, up: bool) -> Cell {
     let mut cell = Cell::new(options.clone());
     let number = cell.add_user(user);
-    cell.add_direction((0, number, up), user, streams("u"), Stream::new(1, "harq", "u"));
+    cell.add_direction(LinkId(0), number, up, user, streams("u"), Stream::new(1, "harq", "u"));
     cell
 }
 
@@ -154,7 +155,7 @@ fn reported_quality() {
     for kind in ["lte", "nr"] {
         let (options, last) = (options(kind), options(kind).highest_mcs());
         let modulation = Modulation::new(&options);
-        assert!(modulation.entry(last).is_some() && modulation.entry(last + 1).is_none());
+        assert!(modulation.coding(last).is_some() && modulation.coding(last + 1).is_none());
     }
     // 256-QAM needs more than 64-QAM, at the same distance to capacity.
     assert!((25.0..26.0).contains(&nr.threshold(15)), "{}", nr.threshold(15));

@@ -18,6 +18,7 @@ use crate::sojourn::Sojourns;
 use crate::tap::Tap;
 pub use change::NotPrepared;
 use engine::{LaneHint, large_vec, prefetch};
+pub(crate) use queue::TransmitterState;
 use std::collections::BTreeMap;
 use units::{Rate, Span, Time};
 
@@ -157,16 +158,32 @@ impl Links {
     }
 }
 
-/// Reports the rule by which link `at.0` drops (`at.2`) or marks a packet at time `at.1`, to an observer that wants it.
-pub(crate) fn report<T: Tap>(
+/// Reports the rule by which link `id` drops a packet at `at`, to an observer that wants rules.
+pub(crate) fn report_drop<T: Tap>(
     tap: &mut T,
-    (id, at, dropped): (u32, Time, bool),
+    id: u32,
+    at: Time,
     packet: &Packet,
     rule: impl FnOnce() -> Option<Rule>,
 ) {
     if tap.wants_rules()
         && let Some(rule) = rule()
     {
-        tap.rule(RuleEvent { at, link: LinkId(id), packet: *packet, dropped, rule });
+        tap.rule(RuleEvent { at, link: LinkId(id), packet: *packet, dropped: true, rule });
+    }
+}
+
+/// Reports the rule by which link `id` marks a packet at `at`, to an observer that wants rules.
+pub(crate) fn report_mark<T: Tap>(
+    tap: &mut T,
+    id: u32,
+    at: Time,
+    packet: &Packet,
+    rule: impl FnOnce() -> Option<Rule>,
+) {
+    if tap.wants_rules()
+        && let Some(rule) = rule()
+    {
+        tap.rule(RuleEvent { at, link: LinkId(id), packet: *packet, dropped: false, rule });
     }
 }

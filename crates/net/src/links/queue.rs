@@ -1,12 +1,23 @@
 //! The queues of scheduled links: the discipline is asked at each departure which packet leaves next.
 
-use super::{Links, report};
+use super::{Links, report_drop, report_mark};
 use crate::ids::LinkId;
 use crate::link::NO_INGRESS;
 use crate::qdisc::scheduled::{Point, Waiting};
 use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use units::Time;
+
+/// What a packet meets behind the queue of a scheduled link.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TransmitterState {
+    /// The transmitter can send the packet at once.
+    Idle,
+    /// Other packets are sent first.
+    Busy,
+    /// The queue that the stations of a device share has no room.
+    Full,
+}
 
 impl Links {
     /// The sender of flow `flow` limits its packets in the queue of `link`, the first of its path, which has a scheduler; `timer`
@@ -17,8 +28,8 @@ impl Links {
         self.local.add(flow, link.0, timer);
     }
 
-    /// Offers a packet to the discipline of link `id`, in front of an `idle` transmitter or not, or to one that is `full` for
-    /// another reason; accounts and reports what becomes of it. Returns whether it was accepted.
+    /// Offers a packet to the discipline of link `id`, in front of a transmitter in this state; accounts and reports what becomes
+    /// of it. Returns whether it was accepted.
     #[inline(always)] // or a packet pays a call for it
     pub(crate) fn admit_scheduled<T: Tap>(
         &mut self,
@@ -26,14 +37,16 @@ impl Links {
         service: &mut Service,
         id: u32,
         packet: Waiting,
-        (idle, full): (bool, bool),
+        transmitter: TransmitterState,
     ) -> bool {
         let now = packet.arrived;
+        let full = transmitter == TransmitterState::Full;
+        let idle = transmitter == TransmitterState::Idle;
         let accepted = !full && service.scheduler.enqueue(packet, idle, &mut service.drops);
         if !accepted && !self.accept_kept(service, id, packet) {
             if T::PACKETS && !full {
                 let rule = || service.scheduler.discipline().rule(&packet, now, Point::Arrival);
-                report(tap, (id, now, true), &packet.packet, rule);
+                report_drop(tap, id, now, &packet.packet, rule);
             }
             self.drop_packet(tap, id, now, &packet.packet, DropReason::Queue);
             return false;
@@ -46,7 +59,7 @@ impl Links {
         if T::PACKETS {
             let step = PacketStep::Enqueue;
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
-            report(tap, (id, now, false), &packet.packet, || {
+            report_mark(tap, id, now, &packet.packet, || {
                 service.scheduler.discipline().mark_at_arrival(&packet)
             });
         }
@@ -90,7 +103,7 @@ impl Links {
                 let point =
                     if at_arrival { Point::Limit { others: last } } else { Point::Departure { later } };
                 let rule = || service.scheduler.discipline().rule(dropped, now, point);
-                report(tap, (id, now, true), &dropped.packet, rule);
+                report_drop(tap, id, now, &dropped.packet, rule);
             }
         }
         for (index, dropped) in drops.drain(..).enumerate() {
@@ -116,7 +129,8 @@ impl Links {
         &mut self,
         tap: &mut T,
         service: &mut Service,
-        (id, place): (u32, usize),
+        id: u32,
+        place: usize,
         now: Time,
         impaired: bool,
     ) -> Option<Waiting> {
@@ -141,7 +155,8 @@ impl Links {
     pub(crate) fn take_for_medium<T: Tap>(
         &mut self,
         tap: &mut T,
-        (id, place): (u32, usize),
+        id: u32,
+        place: usize,
         now: Time,
     ) -> Option<Waiting> {
         let ingress = self.states[id as usize].ingress;
@@ -149,11 +164,11 @@ impl Links {
         let mut service = self.ingress[ingress as usize].service.take()?;
         let impaired = !self.ingress[ingress as usize].impairments.is_empty();
         service.scheduler.select(place);
-        let mut next = self.take_waiting(tap, &mut service, (id, place), now, impaired);
+        let mut next = self.take_waiting(tap, &mut service, id, place, now, impaired);
         if let Some(next) = &mut next {
             service.left(next);
             if next.marked.is_some() {
-                self.leave_marked(tap, &service, (id, now), next, impaired);
+                self.leave_marked(tap, &service, id, now, next, impaired);
             }
             self.count_sojourn(id, next.arrived, now);
         }
@@ -167,7 +182,8 @@ impl Links {
         &mut self,
         tap: &mut T,
         service: &Service,
-        (id, now): (u32, Time),
+        id: u32,
+        now: Time,
         next: &mut Waiting,
         impaired: bool,
     ) {
@@ -178,7 +194,7 @@ impl Links {
         ingress.marked += 1;
         if T::PACKETS {
             let rule = || service.scheduler.discipline().rule(next, now, Point::Mark);
-            report(tap, (id, now, false), &next.packet, rule);
+            report_mark(tap, id, now, &next.packet, rule);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! link of one part for another is [`super::Arrival::Ahead`], as for a receiver before its time; the caller moves it.
 
 use super::Network;
+use super::transit::LinkEntry;
 use crate::ids::LinkId;
 use crate::impairment::{Impair, Impairment};
 use crate::next_hop::Hop;
@@ -82,13 +83,15 @@ pub fn arrives_from<T: Tap>(
     network: &mut Network,
     event_queue: &mut EventQueue<Packet>,
     tap: &mut T,
-    (link, at): (LinkId, Time),
+    link: LinkId,
+    at: Time,
     packet: &Packet,
 ) {
     let next = packet.route + 1;
     let hop = network.routes[next as usize];
     if hop.is_fused() && at <= network.links.horizon {
-        let arrival = network.pass::<T, false>(event_queue, tap, (at, next, hop.index() as u32), packet);
+        let entry = LinkEntry { at, route: next, id: hop.index() as u32 };
+        let arrival = network.pass::<T, false>(event_queue, tap, entry, packet);
         return network.early.keep(arrival, packet);
     }
     network.links.note_repetition(link.0, at);

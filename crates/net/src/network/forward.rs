@@ -3,7 +3,7 @@
 use super::{Arrival, Network, places};
 use crate::next_hop::{Hop, NextHop};
 use crate::packet::Packet;
-use crate::satellites::LinkTransit;
+use crate::satellites::{LinkTransit, TableHop};
 use crate::tap::{DropReason, Tap};
 use engine::{EventQueue, Tie};
 use units::Time;
@@ -88,19 +88,21 @@ impl Network {
         let packet = &self.links.rewritten(id, now, packet, accepted.marked);
         let (start, _) = self.links.transmit_at(tap, id, now, packet, packet.size + header);
         let lost = accepted.lost.then_some(DropReason::Loss);
-        self.propagate_by_table(event_queue, tap, (port, row, start), packet, lost)
+        self.propagate_by_table(event_queue, tap, TableHop { port, row }, start, packet, lost)
     }
 
-    /// Schedules the arrival of a packet for destination `row`, whose transmission at `port` started at `start` and ends at
-    /// the `free_at` of the link. Returns whether it arrives; `lost`: it does not, for this reason.
+    /// Schedules the arrival of a packet whose transmission at the port of `hop` started at `start` and ends at the `free_at` of
+    /// the link. Returns whether it arrives; `lost`: it does not, for this reason.
     pub(super) fn propagate_by_table<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
-        (mut port, row, start): (u32, u32, Time),
+        hop: TableHop,
+        start: Time,
         packet: &Packet,
         lost: Option<DropReason>,
     ) -> bool {
+        let TableHop { mut port, row } = hop;
         let Network { tables, links, routes, .. } = self;
         let Some(tables) = tables else { return false };
         let id = tables.outgoing[port as usize].link;

@@ -1,14 +1,16 @@
 //! Media: links whose packets leave when the medium that they share serves them.
 
 use super::Network;
+use super::transit::TransmissionStart;
 use crate::ids::LinkId;
-use crate::links::Links;
+use crate::links::{Links, TransmitterState};
 use crate::medium::{Medium, MediumKind};
 use crate::next_hop::Hop;
 use crate::packet::{Packet, PacketKind};
 use crate::qdisc::scheduled::Waiting;
 use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
+use crate::transmitter::MediumDirection;
 use crate::turn::{Queues, Released};
 use engine::{EventQueue, Tie};
 use units::Time;
@@ -41,7 +43,7 @@ impl<T: Tap> Queues for LinkQueues<'_, T> {
     }
 
     fn next_of(&mut self, link: u32, place: usize) -> Option<Waiting> {
-        self.links.take_for_medium(self.tap, (link, place), self.now)
+        self.links.take_for_medium(self.tap, link, place, self.now)
     }
 }
 
@@ -55,20 +57,23 @@ impl Network {
         number
     }
 
-    /// Offers a packet to the queue of a direction: its link, its medium, and the number there of its first access category.
+    /// Offers a packet to the queue of link `id`, which transmits as a direction of a medium.
     #[inline(never)]
     pub(super) fn offer_to_medium<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
         service: &mut Service,
-        (id, medium, direction): (u32, u32, u32),
+        id: u32,
+        direction: MediumDirection,
         packet: Waiting,
     ) -> bool {
         let place = service.scheduler.place(&packet.packet);
-        let direction = direction + place as u32;
+        let MediumDirection { medium, first } = direction;
+        let direction = first + place as u32;
         let full = self.media[medium as usize].refuses(direction);
-        if !self.links.admit_scheduled(tap, service, id, packet, (false, full)) {
+        let transmitter = if full { TransmitterState::Full } else { TransmitterState::Busy };
+        if !self.links.admit_scheduled(tap, service, id, packet, transmitter) {
             return false;
         }
         if service.waits(place) {
@@ -103,7 +108,7 @@ impl Network {
             self.links.count_usage(link, now, used);
         }
         for (link, end, released) in turn.released {
-            self.release(event_queue, tap, link, (now, end), &released);
+            self.release(event_queue, tap, link, now, end, &released);
         }
         self.links.local.wake(event_queue);
     }
@@ -114,7 +119,8 @@ impl Network {
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
         id: u32,
-        (start, end): (Time, Time),
+        start: Time,
+        end: Time,
         released: &Released,
     ) {
         let packet = &released.packet.packet;
@@ -138,7 +144,8 @@ impl Network {
         }
         let effect = &released.packet.effect;
         if !effect.displaces() {
-            let arrival = self.propagate(event_queue, tap, (packet.route, id, start), packet);
+            let transmission = TransmissionStart { route: packet.route, id, start };
+            let arrival = self.propagate(event_queue, tap, transmission, packet);
             return self.early.keep(arrival, packet);
         }
         let arrival = self.links.displace(id, end, effect);

@@ -5,9 +5,10 @@
 //! first, as on other links.
 
 use super::Network;
+use super::transit::TransmissionStart;
 use crate::ids::LinkId;
 use crate::impairment::Effect;
-use crate::links::report;
+use crate::links::{TransmitterState, report_mark};
 use crate::next_hop::Hop;
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::scheduled::{Scheduler, Waiting};
@@ -52,15 +53,15 @@ impl Network {
             }
             if effect.mark && !self.links.ingress[ingress].unmarks(&packet) {
                 if T::PACKETS {
-                    report(tap, (id, now, false), &packet, || Some(Rule::Script));
+                    report_mark(tap, id, now, &packet, || Some(Rule::Script));
                 }
                 packet.ecn = Ecn::Ce;
             }
         }
         let Some(mut service) = self.links.ingress[ingress].service.take() else { return false };
         let waiting = Waiting { packet, arrived: now, effect, marked: None };
-        let accepted = if let Transmitter::Medium(medium, direction) = service.transmitter {
-            self.offer_to_medium(event_queue, tap, &mut service, (id, medium, direction), waiting)
+        let accepted = if let Transmitter::Medium(direction) = service.transmitter {
+            self.offer_to_medium(event_queue, tap, &mut service, id, direction, waiting)
         } else {
             self.offer(event_queue, tap, &mut service, id, waiting)
         };
@@ -95,7 +96,8 @@ impl Network {
         let link = &self.links.states[id as usize];
         let free = link.free_at < now || link.free_at == now && after_departure;
         let idle = free && service.waiting() == 0;
-        if !self.links.admit_scheduled(tap, service, id, packet, (idle, false)) {
+        let transmitter = if idle { TransmitterState::Idle } else { TransmitterState::Busy };
+        if !self.links.admit_scheduled(tap, service, id, packet, transmitter) {
             return false;
         }
         if service.due == Time::NEVER && service.waiting() > 0 {
@@ -152,20 +154,20 @@ impl Network {
             return service.schedule(event_queue, resumed);
         }
         service.due = Time::NEVER;
-        let Some(mut next) = self.links.take_waiting(tap, service, (id, 0), now, impaired) else {
+        let Some(mut next) = self.links.take_waiting(tap, service, id, 0, now, impaired) else {
             return self.links.local.wake(event_queue);
         };
         service.left(&next);
         if next.marked.is_some() {
-            self.links.leave_marked(tap, service, (id, now), &mut next, impaired);
+            self.links.leave_marked(tap, service, id, now, &mut next, impaired);
         }
         service.serving_since = now;
         // After a hand-off of its terminal the packet waits at the transmitter.
         let (mut header, mut begin, mut by_table) = (0, now, None);
         if let Some(tables) = &mut self.tables {
-            let (port, row) = tables.port_of(next.packet.route);
-            (header, begin) = (tables.header(port), tables.not_before(port, now));
-            by_table = Some((port, row));
+            let hop = tables.hop_of(next.packet.route);
+            (header, begin) = (tables.header(hop.port), tables.not_before(hop.port, now));
+            by_table = Some(hop);
         }
         let link = &mut self.links.states[id as usize];
         let size = next.packet.size + header;
@@ -200,11 +202,12 @@ impl Network {
             return self.links.payload_changes.note_drop(&next.packet);
         }
         if !next.effect.displaces() {
-            let Some((port, row)) = by_table else {
-                let arrival = self.propagate(event_queue, tap, (next.packet.route, id, now), &next.packet);
+            let Some(hop) = by_table else {
+                let transmission = TransmissionStart { route: next.packet.route, id, start: now };
+                let arrival = self.propagate(event_queue, tap, transmission, &next.packet);
                 return self.early.keep(arrival, &next.packet);
             };
-            if !self.propagate_by_table(event_queue, tap, (port, row, begin), &next.packet, None) {
+            if !self.propagate_by_table(event_queue, tap, hop, begin, &next.packet, None) {
                 self.links.payload_changes.note_drop(&next.packet);
             }
             return;

@@ -9,19 +9,38 @@ use crate::tap::{DropReason, Tap};
 use engine::{EventQueue, Tie};
 use units::Time;
 
+/// Where and when a link accepts a packet.
+#[derive(Clone, Copy)]
+pub(super) struct LinkEntry {
+    pub at: Time,
+    /// The index of the link in the routes.
+    pub route: u32,
+    /// The number of the link.
+    pub id: u32,
+}
+
+/// Where and when the transmission of a packet over a link starts.
+#[derive(Clone, Copy)]
+pub(super) struct TransmissionStart {
+    /// The index of the link in the routes.
+    pub route: u32,
+    /// The number of the link.
+    pub id: u32,
+    pub start: Time,
+}
+
 impl Network {
-    /// Transmits a packet, accepted at `at.0` by the link with index `at.1` of its route, that the link changes, loses, delays
-    /// or duplicates.
+    /// Transmits a packet that a link accepts and changes, loses, delays or duplicates.
     #[inline(never)]
     pub(super) fn enqueue_impaired<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
-        (now, route): (Time, u32),
+        entry: LinkEntry,
         packet: &Packet,
         accepted: Accepted,
     ) -> Arrival {
-        let id = self.routes[route as usize].index() as u32;
+        let LinkEntry { at: now, route, id } = entry;
         let copy;
         let mut packet = packet;
         if accepted.changed {
@@ -37,37 +56,40 @@ impl Network {
             self.links.lose(tap, id, packet, DropReason::Loss);
             return Arrival::Dropped;
         }
-        let arrival = self.propagate(event_queue, tap, (route, id, start), packet);
+        let transmission = TransmissionStart { route, id, start };
+        let arrival = self.propagate(event_queue, tap, transmission, packet);
         self.early.keep(arrival, packet); // the caller has the packet as it was
         Arrival::Forwarded
     }
 
-    /// Transmits a packet that link `id`, index `route` of its route, accepts at `at`, and passes it on. Without `LATE` it
-    /// leaves arrivals after `Links::simple_until` to [`Network::pass_late`], which keeps this loop short.
+    /// Transmits a packet that a link accepts, and passes it on. Without `LATE` it leaves arrivals after `Links::simple_until` to
+    /// [`Network::pass_late`], which keeps this loop short.
     #[inline(always)] // or a packet pays a call for it
     pub(super) fn pass<T: Tap, const LATE: bool>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
-        (mut at, mut route, mut id): (Time, u32, u32),
+        mut entry: LinkEntry,
         packet: &Packet,
     ) -> Arrival {
         loop {
+            let LinkEntry { at, route, id } = entry;
             let sending = self.links.sending(id, at, packet.size);
             let arrival = sending.arrival;
             if !LATE && arrival > self.links.simple_until {
-                return self.pass_late(event_queue, tap, (at, route, id), packet);
+                return self.pass_late(event_queue, tap, entry, packet);
             }
             self.links.transmit::<T, LATE>(tap, id, &sending, packet);
             let hop = self.routes[route as usize + 1];
             if !hop.is_fused() || LATE && arrival > self.links.border && self.links.arrives_late(id, arrival)
             {
-                return self.leave(event_queue, (route, id, sending.start), (arrival, hop), packet);
+                let transmission = TransmissionStart { route, id, start: sending.start };
+                return self.leave(event_queue, transmission, arrival, hop, packet);
             }
             if T::PACKETS {
                 report_delivery(tap, arrival, (id, None), packet);
             }
-            (at, route, id) = (arrival, route + 1, hop.index() as u32);
+            entry = LinkEntry { at: arrival, route: route + 1, id: hop.index() as u32 };
         }
     }
 
@@ -77,45 +99,47 @@ impl Network {
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
-        at: (Time, u32, u32),
+        entry: LinkEntry,
         packet: &Packet,
     ) -> Arrival {
-        self.pass::<T, true>(event_queue, tap, at, packet)
+        self.pass::<T, true>(event_queue, tap, entry, packet)
     }
 
-    /// Passes on a packet whose transmission over link `id`, index `route` of its route, started at `start` and ends at the
-    /// link's `free_at`.
+    /// Passes on a packet whose transmission ends at the `free_at` of its link.
     #[inline(never)] // three callers
     pub(super) fn propagate<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
-        (route, id, start): (u32, u32, Time),
+        transmission: TransmissionStart,
         packet: &Packet,
     ) -> Arrival {
+        let TransmissionStart { route, id, .. } = transmission;
         let link = &self.links.states[id as usize];
         let arrival = link.free_at + link.delay;
         let hop = self.routes[route as usize + 1];
         if !hop.is_fused() || arrival > self.links.border && self.links.arrives_late(id, arrival) {
             self.links.note_repetition(id, arrival);
-            return self.leave(event_queue, (route, id, start), (arrival, hop), packet);
+            return self.leave(event_queue, transmission, arrival, hop, packet);
         }
         if T::PACKETS {
             report_delivery(tap, arrival, (id, None), packet);
         }
-        self.pass::<T, false>(event_queue, tap, (arrival, route + 1, hop.index() as u32), packet)
+        let entry = LinkEntry { at: arrival, route: route + 1, id: hop.index() as u32 };
+        self.pass::<T, false>(event_queue, tap, entry, packet)
     }
 
-    /// Schedules the arrival, at `arrival`, of a packet at the end of link `id`, index `route` of its route; `hop`, which is
-    /// no fused link, comes next.
+    /// Schedules the arrival, at `arrival`, of a packet at the end of its link; `hop`, which is no fused link, comes next.
     #[inline(always)] // or a packet pays a call for it
     fn leave(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
-        (route, id, start): (u32, u32, Time),
-        (arrival, hop): (Time, Hop),
+        transmission: TransmissionStart,
+        arrival: Time,
+        hop: Hop,
         packet: &Packet,
     ) -> Arrival {
+        let TransmissionStart { route, id, start } = transmission;
         if hop == Hop::DELIVER_AHEAD {
             self.early.last_hop = LastHop { route, began: start };
             return Arrival::Ahead(arrival);

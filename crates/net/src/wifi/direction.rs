@@ -7,6 +7,7 @@ use super::errors::error_probability;
 use super::phy::{Phy, amsdu, appended};
 use super::ppdu::{Ppdu, Room};
 use super::rates::Rates;
+use crate::ids::LinkId;
 use crate::qdisc::scheduled::Waiting;
 use crate::transmission::MpduResult;
 use crate::turn::{Queues, Released};
@@ -22,13 +23,16 @@ pub struct DirectionStreams {
     pub rates: Stream,
 }
 
-/// Where a direction is on its channel: its link, the place of its access category among those of the link, its device, its
-/// station there, and its signal.
+/// Where a direction is on its channel.
+#[derive(Clone, Copy, Debug)]
 pub struct DirectionPlace {
-    pub link: u32,
+    /// Its link.
+    pub link: LinkId,
+    /// The place of its access category among those of the link.
     pub place: usize,
+    /// The number of the device that transmits.
     pub device: u32,
-    pub station: u32,
+    /// The number of its signal.
     pub signal: usize,
 }
 
@@ -59,17 +63,18 @@ pub(crate) struct ChannelDirection {
 }
 
 impl ChannelDirection {
-    /// A direction at a place on a channel, whose MPDUs have so many attempts.
+    /// A direction at a place on a channel, with its station of the device, whose MPDUs have so many attempts.
     pub fn new(
         place: DirectionPlace,
+        station: u32,
         options: &DirectionOptions,
         phy: Phy,
         attempts: u32,
         streams: DirectionStreams,
     ) -> ChannelDirection {
-        let DirectionPlace { link, place, device, station, signal } = place;
+        let DirectionPlace { link, place, device, signal } = place;
         ChannelDirection {
-            link,
+            link: link.0,
             place,
             device,
             station,
@@ -120,13 +125,13 @@ impl ChannelDirection {
         mut results: Option<&mut Vec<MpduResult>>,
     ) -> u32 {
         let sent = ppdu.mpdus.len() as u32;
-        let by = (self.errors, self.snr, ppdu.mcs);
+        let (errors, snr, mcs) = (self.errors, self.snr, ppdu.mcs);
         let (memo, stream) = (&mut self.memo, &mut self.stream);
         let mut packets = Vec::new();
         let good = self.block_ack.settle(
             ppdu.mpdus,
             |mpdu| {
-                let arrived = alone && survives(memo, stream, by, mpdu.bytes);
+                let arrived = alone && survives(memo, stream, errors, snr, mcs, mpdu.bytes);
                 if let Some(results) = &mut results {
                     results.push(MpduResult {
                         number: mpdu.number,
@@ -204,11 +209,13 @@ impl ChannelDirection {
     }
 }
 
-/// Draws whether an MPDU of `bytes` bytes arrives.
+/// Draws whether an MPDU of `bytes` bytes arrives, with error probability `errors`, or that of an MCS at an SNR.
 fn survives(
     memo: &mut [(u32, f64); 12],
     stream: &mut Stream,
-    (errors, snr, mcs): (Option<f64>, f64, u8),
+    errors: Option<f64>,
+    snr: f64,
+    mcs: u8,
     bytes: u32,
 ) -> bool {
     let p = errors.unwrap_or_else(|| {

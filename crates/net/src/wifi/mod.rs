@@ -18,8 +18,8 @@ mod stations;
 pub use crate::transmission::Access;
 pub use account::{AGGREGATION_CLASSES, ChannelAccount, DirectionAccount};
 pub use config::{ChannelOptions, DirectionOptions};
-pub use direction::DirectionStreams;
-use direction::{ChannelDirection, DirectionPlace};
+use direction::ChannelDirection;
+pub use direction::{DirectionPlace, DirectionStreams};
 pub use edca::{Category, CategoryOptions};
 pub use errors::error_probability;
 pub use phy::{Phy, Standard};
@@ -40,12 +40,20 @@ use units::{Span, Time};
 /// For so long the signal at a receiver stays the same.
 const SIGNAL_SLOT: Span = Span::from_ms(1);
 
+/// What a device is a part of.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceOwner {
+    /// The number of its node.
+    pub node: u32,
+    /// Its access category.
+    pub access: Access,
+}
+
 /// A transmitting device: an access point, or a station.
 #[derive(Clone, Debug)]
 struct Device {
     contender: u32,
-    /// The node that it is a part of, and its access category.
-    owner: (u32, Access),
+    owner: DeviceOwner,
     /// Its directions; the number within the device is that of the station.
     directions: Vec<u32>,
     stations: Stations,
@@ -102,7 +110,7 @@ impl Channel {
     /// directions. Returns its number.
     pub fn add_device(
         &mut self,
-        owner: (u32, Access),
+        owner: DeviceOwner,
         category: Category,
         scheduler: StationScheduler,
         backoff: Stream,
@@ -126,23 +134,22 @@ impl Channel {
         self.signals.len() - 1
     }
 
-    /// Adds the packets of one access category of link `link`, the one at `place`, which `device` transmits, with this signal. The
-    /// categories of a link follow each other. Returns the number of the direction.
+    /// Adds the packets of one access category of a link. The categories of a link follow each other. Returns the number of the
+    /// direction.
     pub fn add_direction(
         &mut self,
-        (link, place, signal): (u32, usize, usize),
-        device: u32,
-        (options, phy): (&DirectionOptions, Phy),
+        place: DirectionPlace,
+        options: &DirectionOptions,
+        phy: Phy,
         streams: DirectionStreams,
     ) -> u32 {
         let number = self.directions.len() as u32;
-        let owner = &mut self.devices[device as usize];
+        let owner = &mut self.devices[place.device as usize];
         let station = owner.directions.len() as u32;
         owner.directions.push(number);
         owner.stations.add(options.weight);
         let attempts = self.options.retry_limit + 1;
-        let place = DirectionPlace { link, place, device, station, signal };
-        self.directions.push(ChannelDirection::new(place, options, phy, attempts, streams));
+        self.directions.push(ChannelDirection::new(place, station, options, phy, attempts, streams));
         number
     }
 
@@ -181,7 +188,7 @@ impl Channel {
             return self.transmit_again(now, txop, queues, turn);
         }
         let mut devices = self.contenders.begin(now); // contenders and devices have the same numbers
-        devices.sort_by_key(|device| std::cmp::Reverse(self.devices[*device as usize].owner.1));
+        devices.sort_by_key(|device| std::cmp::Reverse(self.devices[*device as usize].owner.access));
         let mut ppdus: Vec<(u32, Option<Ppdu>, Span)> = Vec::new();
         for device in devices.iter().copied() {
             if self.collides_internally(device, ppdus.iter().map(|(other, ..)| *other)) {
@@ -220,7 +227,7 @@ impl Channel {
 
     /// Whether another device of its node transmits, of a higher category: then the device draws a new backoff as after a failure.
     fn collides_internally(&mut self, device: u32, transmitting: impl Iterator<Item = u32>) -> bool {
-        let node = |device: u32| self.devices[device as usize].owner.0;
+        let node = |device: u32| self.devices[device as usize].owner.node;
         let mut of_node = transmitting.filter(|other| node(*other) == node(device));
         let collides = of_node.next().is_some();
         if collides {
@@ -334,7 +341,7 @@ impl Channel {
             used = request + SIFS + self.directions[number as usize].phy.answer(mcs);
         }
         let link = LinkId(self.directions[number as usize].link);
-        let access = self.devices[device as usize].owner.1;
+        let access = self.devices[device as usize].owner.access;
         let content = Content::BlockAckRequest { access, collided: !alone };
         turn.transmitted(|| Transmission { link, begin: now, end: now + used, content });
         self.charge(number, used, turn);
@@ -378,7 +385,7 @@ impl Channel {
             self.devices[device as usize].pending_request = Some((number, mcs));
         }
         let used = length + answer;
-        let access = self.devices[device as usize].owner.1;
+        let access = self.devices[device as usize].owner.access;
         let (link, content) =
             (LinkId(direction.link), Content::Ppdu { access, mcs, data, collided: !alone, mpdus });
         turn.transmitted(|| Transmission { link, begin: now, end: now + used, content });
@@ -433,7 +440,7 @@ impl Channel {
     /// What the directions have done, with the numbers of their links and their access categories.
     pub fn directions(&self) -> impl Iterator<Item = (u32, Access, &DirectionAccount)> {
         self.directions.iter().map(|direction| {
-            let access = self.devices[direction.device as usize].owner.1;
+            let access = self.devices[direction.device as usize].owner.access;
             (direction.link, access, &direction.account)
         })
     }

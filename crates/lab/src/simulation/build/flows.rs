@@ -77,8 +77,8 @@ pub(super) fn add_flows(
                     network.links.limit_local(number as u32, *first, timer);
                 }
             }
-            FlowKind::Quic(quic) => flows.add_quic(plan, number as u32, flow, quic, (routes, copied)),
-            FlowKind::Udp { .. } => flows.add_udp(plan, number as u32, flow, (routes[0], copied)),
+            FlowKind::Quic(quic) => flows.add_quic(plan, number as u32, flow, quic, routes, copied),
+            FlowKind::Udp { .. } => flows.add_udp(plan, number as u32, flow, routes[0], copied),
         }
     }
     flows
@@ -207,7 +207,8 @@ impl Flows {
         number: u32,
         flow: &Flow,
         quic: &Arc<QuicFlow>,
-        (routes, copied): ([u32; 2], bool),
+        routes: [u32; 2],
+        copied: bool,
     ) {
         let seeds = ["quic", "controller"].map(|name| Stream::new(plan.seed, name, &flow.name).bits());
         let written = flow.writes.iter().map(|(_, bytes)| bytes).sum();
@@ -233,7 +234,7 @@ impl Flows {
         self.attached.push(AttachedFlow { flow, routes, header, sent: [0; 2], stats });
     }
 
-    fn add_udp(&mut self, plan: &Plan<'_>, number: u32, flow: &Flow, (route, copied): (u32, bool)) {
+    fn add_udp(&mut self, plan: &Plan<'_>, number: u32, flow: &Flow, route: u32, copied: bool) {
         let FlowKind::Udp { packet, schedule, period, jitter } = &flow.kind else { return };
         let times = &self.schedules[number as usize];
         let mut source = UdpSource::new(number, route, *packet, schedule.clone(), times.stop);

@@ -73,7 +73,7 @@ pub(super) fn add_links(
             network.set_scheduler(link, scheduler, transmitter);
         }
         if AUDITS && plan.settings.recording.audit {
-            audited.push(audited_link(plan, layout, (link, direction), rtt, queues));
+            audited.push(audited_link(plan, layout, link, direction, rtt, queues));
         }
     }
     (network, round_trips, audited)
@@ -136,7 +136,8 @@ pub(super) fn longest_round_trips(layout: &Layout<'_>, directions: &[&Direction]
 fn audited_link(
     plan: &Plan<'_>,
     layout: &Layout<'_>,
-    (link, direction): (LinkId, &Direction),
+    link: LinkId,
+    direction: &Direction,
     rtt: Span,
     queues: u64,
 ) -> AuditedLink {

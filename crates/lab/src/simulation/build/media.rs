@@ -6,8 +6,10 @@ use crate::scenario::{Direction, Flow, FlowKind, RateVariation, Wifi, WifiQueue}
 use engine::Stream;
 use net::cellular::{Cell, UserOptions};
 use net::qdisc::scheduled::Scheduler;
-use net::wifi::{Access, Channel, DirectionOptions, DirectionStreams, StationScheduler};
-use net::{Grants, LinkId, MediumKind, Network, SignalStreams, Topology, Transmitter};
+use net::wifi::{
+    Access, Channel, DeviceOwner, DirectionOptions, DirectionPlace, DirectionStreams, StationScheduler,
+};
+use net::{Grants, LinkId, MediumDirection, MediumKind, Network, SignalStreams, Topology, Transmitter};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -104,13 +106,13 @@ impl Media {
     ) -> Option<(Transmitter, Categories)> {
         if let Some(rate) = direction.wifi() {
             let categories = Categories::new(plan, layout, link, rate.access);
-            let transmitter = self.add_wifi(plan, &layout.topology, network, (link, rate), &categories);
+            let transmitter = self.add_wifi(plan, &layout.topology, network, link, rate, &categories);
             return Some((transmitter, categories));
         }
         let transmitter = match &direction.variation {
             Some(RateVariation::Grants(options)) => {
                 let grants = MediumKind::Grants(Box::new(Grants::new(link.0, options.clone())));
-                Transmitter::Medium(network.add_medium(grants), 0)
+                Transmitter::Medium(MediumDirection { medium: network.add_medium(grants), first: 0 })
             }
             Some(RateVariation::Cellular(user)) => {
                 self.add_cellular(plan, &layout.topology, network, link, user)
@@ -125,7 +127,8 @@ impl Media {
         plan: &Plan<'_>,
         topology: &Topology,
         network: &mut Network,
-        (link, rate): (LinkId, &DirectionOptions),
+        link: LinkId,
+        rate: &DirectionOptions,
         categories: &Categories,
     ) -> Transmitter {
         let set =
@@ -146,13 +149,14 @@ impl Media {
                 let entity = format!("{} {}", topology.node_name(from), access.name());
                 let backoff = Stream::new(plan.seed, "wifi-backoff", &entity);
                 let category = set.category(*access, downlink);
-                channel.add_device((from.0, *access), category, scheduler(set, downlink), backoff)
+                let owner = DeviceOwner { node: from.0, access: *access };
+                channel.add_device(owner, category, scheduler(set, downlink), backoff)
             });
             let stream =
                 |purpose: &str| named_stream(plan.seed, topology, link, &categories.purpose(purpose, place));
             let streams = DirectionStreams { errors: stream("wifi-errors"), rates: stream("wifi-rates") };
-            let options = (rate, set.phy_of(rate));
-            let direction = channel.add_direction((link.0, place, signal), device, options, streams);
+            let place = DirectionPlace { link, place, device, signal };
+            let direction = channel.add_direction(place, rate, set.phy_of(rate), streams);
             first.get_or_insert(direction);
         }
         let first = first.unwrap_or_else(|| unreachable!("a link has its category"));
@@ -165,7 +169,7 @@ impl Media {
             }
         }
         self.last = Some(this);
-        Transmitter::Medium(number, first)
+        Transmitter::Medium(MediumDirection { medium: number, first })
     }
 
     fn add_cellular(
@@ -198,8 +202,8 @@ impl Media {
         self.terminal = Some((link, terminal));
         let streams = signal_streams(plan, topology, link);
         let harq = named_stream(plan.seed, topology, link, "harq");
-        let direction = cell.add_direction((link.0, terminal, up), user, streams, harq);
-        Transmitter::Medium(number, direction)
+        let direction = cell.add_direction(link, terminal, up, user, streams, harq);
+        Transmitter::Medium(MediumDirection { medium: number, first: direction })
     }
 }
 

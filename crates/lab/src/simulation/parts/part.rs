@@ -14,6 +14,6 @@ pub(super) fn receive(part: &mut Part, messages: &mut Vec<Message>) {
         }
         let Message { at, link, packet, .. } = message;
         let Part { network, event_queue, recorder, .. } = part;
-        arrives_from(network, event_queue, recorder, (link, at), &packet);
+        arrives_from(network, event_queue, recorder, link, at, &packet);
     }
 }
