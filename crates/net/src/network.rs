@@ -11,14 +11,13 @@ use crate::ids::LinkId;
 use crate::link::{IngressState, LinkAccount, LinkSpec, NO_INGRESS};
 use crate::links::Links;
 use crate::medium::Medium;
-use crate::next_hop::{Hop, Segment, Upstream, places};
+use crate::next_hop::{Hop, LinkEntry, Segment, Upstream, places};
 use crate::packet::Packet;
 use crate::radio::Radio;
 use crate::satellites::{SatelliteNetwork, Tables};
 use crate::tap::Tap;
 pub use ahead::EarlyArrivals;
 use engine::{EventQueue, LaneHint, Tie, large_vec, prefetch};
-use transit::LinkEntry;
 use units::{Span, Time};
 
 /// The result of the arrival of a packet at the end of a link.

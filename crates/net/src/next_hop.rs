@@ -120,6 +120,26 @@ impl Hop {
     }
 }
 
+/// Where and when a link accepts a packet.
+#[derive(Clone, Copy)]
+pub(crate) struct LinkEntry {
+    pub at: Time,
+    /// The index of the link in the routes.
+    pub route: u32,
+    /// The number of the link.
+    pub id: u32,
+}
+
+/// Where and when the transmission of a packet over a link starts.
+#[derive(Clone, Copy)]
+pub(crate) struct TransmissionStart {
+    /// The index of the link in the routes.
+    pub route: u32,
+    /// The number of the link.
+    pub id: u32,
+    pub start: Time,
+}
+
 /// The last link of a packet that will reach its destination.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LastHop {

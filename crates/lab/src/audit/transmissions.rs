@@ -2,7 +2,7 @@
 
 use super::airtime::{BETWEEN_PPDUS, after_a_failure};
 use super::media::{AccessRules, AuditedMedium, CellRules, EdcaRules};
-use net::wifi::Access;
+use net::wifi::{Access, DeviceOwner};
 use net::{Content, MpduResult, Transmission};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Span, Time};
@@ -17,16 +17,9 @@ struct LastAccess {
     collided: bool,
     /// Whether there was an answer.
     answered: bool,
-    transmitter: Transmitter,
+    transmitter: DeviceOwner,
     /// When the TXOP of the transmitter began.
     txop_begin: Time,
-}
-
-/// The part of a node that transmits for an access category.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Transmitter {
-    node: u32,
-    access: Access,
 }
 
 /// The result of the check of an access.
@@ -45,7 +38,7 @@ impl AccessCheck {
 
 impl LastAccess {
     /// An access with one transmission, whose TXOP begins with it.
-    fn new(t: &Transmission, transmitter: Transmitter, collided: bool, answered: bool) -> LastAccess {
+    fn new(t: &Transmission, transmitter: DeviceOwner, collided: bool, answered: bool) -> LastAccess {
         let (begin, end) = (t.begin, t.end);
         LastAccess { begin, end, transmissions: 1, collided, answered, transmitter, txop_begin: begin }
     }
@@ -210,7 +203,7 @@ impl Transmissions {
         match (&medium.rules, &t.content) {
             (AccessRules::Unchecked, _) => None,
             (AccessRules::Edca(rules), Content::BlockAckRequest { access, collided }) => {
-                let transmitter = Transmitter { node: rules.node, access: *access };
+                let transmitter = DeviceOwner { node: rules.node, access: *access };
                 let access = LastAccess::new(t, transmitter, *collided, !*collided);
                 self.access(medium.number, rules, t, access).violation
             }
@@ -219,7 +212,7 @@ impl Transmissions {
                 let window = rules.airtimes.window as u32;
                 let violation = agreement.add(mpdus, *collided, window, rules.attempts);
                 let answered = mpdus.iter().any(|mpdu| mpdu.arrived);
-                let transmitter = Transmitter { node: rules.node, access: *access };
+                let transmitter = DeviceOwner { node: rules.node, access: *access };
                 let access = LastAccess::new(t, transmitter, *collided, answered);
                 let check = self.access(medium.number, rules, t, access);
                 check.violation.or(violation).or(rules.duration(t, check.continues_txop))

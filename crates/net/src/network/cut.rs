@@ -4,10 +4,9 @@
 //! link of one part for another is [`super::Arrival::Ahead`], as for a receiver before its time; the caller moves it.
 
 use super::Network;
-use super::transit::LinkEntry;
 use crate::ids::LinkId;
 use crate::impairment::{Impair, Impairment};
-use crate::next_hop::Hop;
+use crate::next_hop::{Hop, LinkEntry};
 use crate::packet::Packet;
 use crate::tap::Tap;
 use engine::{EventQueue, Tie};

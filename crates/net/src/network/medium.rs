@@ -1,11 +1,10 @@
 //! Media: links whose packets leave when the medium that they share serves them.
 
 use super::Network;
-use super::transit::TransmissionStart;
 use crate::ids::LinkId;
 use crate::links::{Links, TransmitterState};
 use crate::medium::{Medium, MediumKind};
-use crate::next_hop::Hop;
+use crate::next_hop::{Hop, TransmissionStart};
 use crate::packet::{Packet, PacketKind};
 use crate::qdisc::scheduled::Waiting;
 use crate::service::Service;

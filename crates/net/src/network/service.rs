@@ -5,11 +5,10 @@
 //! first, as on other links.
 
 use super::Network;
-use super::transit::TransmissionStart;
 use crate::ids::LinkId;
 use crate::impairment::Effect;
 use crate::links::{TransmitterState, report_mark};
-use crate::next_hop::Hop;
+use crate::next_hop::{Hop, TransmissionStart};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::scheduled::{Scheduler, Waiting};
 use crate::rule::Rule;

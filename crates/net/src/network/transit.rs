@@ -3,31 +3,11 @@
 use super::ahead::report_delivery;
 use super::{Arrival, Network};
 use crate::link::Accepted;
-use crate::next_hop::{Hop, LastHop};
+use crate::next_hop::{Hop, LastHop, LinkEntry, TransmissionStart};
 use crate::packet::Packet;
 use crate::tap::{DropReason, Tap};
 use engine::{EventQueue, Tie};
 use units::Time;
-
-/// Where and when a link accepts a packet.
-#[derive(Clone, Copy)]
-pub(super) struct LinkEntry {
-    pub at: Time,
-    /// The index of the link in the routes.
-    pub route: u32,
-    /// The number of the link.
-    pub id: u32,
-}
-
-/// Where and when the transmission of a packet over a link starts.
-#[derive(Clone, Copy)]
-pub(super) struct TransmissionStart {
-    /// The index of the link in the routes.
-    pub route: u32,
-    /// The number of the link.
-    pub id: u32,
-    pub start: Time,
-}
 
 impl Network {
     /// Transmits a packet that a link accepts and changes, loses, delays or duplicates.

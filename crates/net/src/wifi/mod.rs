@@ -41,7 +41,7 @@ use units::{Span, Time};
 const SIGNAL_SLOT: Span = Span::from_ms(1);
 
 /// What a device is a part of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceOwner {
     /// The number of its node.
     pub node: u32,
