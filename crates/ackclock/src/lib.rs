@@ -91,7 +91,7 @@ pub use cc::{
     Timeout, TransmitStart, Window, estimators, impl_window_accessors,
 };
 pub use lab::{
-    Access, CarriedFiles, Done, ErrorKind, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog, Pool,
+    CarriedFiles, Done, ErrorKind, FileAccess, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog, Pool,
     Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, Study, TraceMode, Violation, WindowLog,
     engine,
 };

@@ -1,6 +1,6 @@
 //! Errors in the input of a user: one message with the place, the key and a correction.
 
-use crate::files::Access;
+use crate::files::FileAccess;
 pub(crate) use params::{meant, nearest};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub struct Source {
     /// Its file, as messages name it. Paths in the text are relative to its folder.
     pub file: String,
     /// What the text may name.
-    pub access: Access,
+    pub access: FileAccess,
 }
 
 /// The place where a value was written.
@@ -41,10 +41,10 @@ impl Origin {
     }
 
     /// What a value that was written here may name.
-    pub(crate) fn access(&self) -> &Access {
+    pub(crate) fn access(&self) -> &FileAccess {
         match self {
             Origin::Line { source, .. } | Origin::Set { source: Some(source), .. } => &source.access,
-            Origin::Set { source: None, .. } => &Access::Anywhere,
+            Origin::Set { source: None, .. } => &FileAccess::Anywhere,
         }
     }
 
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_place_of_an_assignment_is_named_once() {
-        let source = Arc::new(Source { file: "link".into(), access: Access::default() });
+        let source = Arc::new(Source { file: "link".into(), access: FileAccess::default() });
         let of_link = Origin::Set { place: "--set flow.f".into(), source: Some(source) };
         let said = |origin: &Origin| ScenarioError::new(origin, "flow.f.tcp.mss", "is wrong").to_string();
         assert_eq!(said(&Origin::command_line("flow.f")), "--set flow.f: tcp.mss: is wrong");

@@ -13,7 +13,7 @@ const LARGEST: u64 = 1 << 30;
 
 /// What a scenario's text may name: files, base files (`extends`) and code (controllers in Python).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Access {
+pub enum FileAccess {
     /// Files of the disk; base files and code in the folder of the text's file or below it.
     #[default]
     Folder,
@@ -25,15 +25,15 @@ pub enum Access {
     Carried(CarriedFiles),
 }
 
-impl Access {
+impl FileAccess {
     /// Why a text may not name any code, if so.
     pub(crate) fn code_refusal(&self) -> Option<&'static str> {
         match self {
-            Access::Folder | Access::Anywhere => None,
-            Access::NoCode => {
+            FileAccess::Folder | FileAccess::Anywhere => None,
+            FileAccess::NoCode => {
                 Some("names a controller in Python; give --allow-code if you trust where it comes from")
             }
-            Access::Carried(_) => {
+            FileAccess::Carried(_) => {
                 Some("a link or a page has no controller in Python; run the scenario from a file")
             }
         }
@@ -42,7 +42,7 @@ impl Access {
     /// Checks that a text in the file `file` may name `path` as its base file or as code. A missing file passes: the
     /// error is that of reading it.
     pub(crate) fn check_inside(&self, file: &str, path: &Path) -> Result<(), String> {
-        if matches!(self, Access::Anywhere | Access::Carried(_)) {
+        if matches!(self, FileAccess::Anywhere | FileAccess::Carried(_)) {
             return Ok(());
         }
         let folder = match Path::new(file).parent() {
@@ -63,7 +63,7 @@ impl Access {
     /// Reads a text file, and decompresses it if it is compressed with gzip.
     pub(crate) fn read_text(&self, path: &Path) -> Result<String, String> {
         let mut bytes = match self {
-            Access::Carried(files) => files.read(path)?,
+            FileAccess::Carried(files) => files.read(path)?,
             _ => read_from_disk(path)?,
         };
         if bytes.starts_with(&[0x1f, 0x8b]) {
@@ -181,7 +181,7 @@ mod tests {
         let names = ["./a/b.txt", "c/../d", "/etc/passwd", "../e", "f/../../g"];
         let files: CarriedFiles = names.map(|name| (name.to_string(), name.into())).into_iter().collect();
         assert_eq!(files.0.keys().collect::<Vec<_>>(), ["a/b.txt", "d"]);
-        let access = Access::Carried(files);
+        let access = FileAccess::Carried(files);
         assert_eq!(access.read_text(Path::new("a/./b.txt")).as_deref(), Ok("./a/b.txt"));
         for path in ["/etc/passwd", "../e", "Cargo.toml", "a", ""] {
             assert!(access.read_text(Path::new(path)).is_err_and(|e| e.contains("no such file")), "{path}");

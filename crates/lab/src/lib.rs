@@ -20,7 +20,7 @@ mod view;
 
 pub use audit::{Auditor, Violation};
 pub use error::{ErrorKind, Origin, ScenarioError, Source};
-pub use files::{Access, CarriedFiles, set_shipped};
+pub use files::{CarriedFiles, FileAccess, set_shipped};
 pub use foreign::foreign_kind;
 pub use identity::engine;
 pub use layout::{NodePosition, layout};
@@ -33,16 +33,16 @@ pub use scenario::{
     key_text, set_external_loader, split_assignment,
 };
 pub use simulation::{
-    Attachment, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,
-    HandoffOutcome, LinkOutcome, Logs, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow,
-    ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, SatelliteOutcome, Settings,
-    Shape, TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
+    AttachmentOptions, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd,
+    FlowOutcome, HandoffOutcome, LinkOutcome, Logs, NotForkable, Outcome, PacketLog, RadioLog, Recording,
+    ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run,
+    SatelliteOutcome, Settings, Shape, TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use simulation::{PartFacts, Parts};
-pub use study::{Axis, Done, Job, Pool, Step, Study};
+pub use study::{Axis, AxisValue, Done, Job, Pool, Study};
 pub use view::{
-    Curves, Explanation, Flights, PacketFate, PathSample, Question, SatelliteSnapshot, SatelliteView, Series,
+    Curves, Explanation, Flights, LinkFate, PathSample, Question, SatelliteSnapshot, SatelliteView, Series,
     Unanswered, explain, reductions,
 };
 

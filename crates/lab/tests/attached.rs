@@ -1,6 +1,8 @@
 //! Flows whose ends are outside the simulation: datagrams that enter and leave a network while it runs.
 
-use ackclock_lab::{Attachment, DeliveredDatagram, FlowEnd, Outcome, Recording, Run, Scenario, Settings};
+use ackclock_lab::{
+    AttachmentOptions, DeliveredDatagram, FlowEnd, Outcome, Recording, Run, Scenario, Settings,
+};
 use net::Ecn;
 use units::{Span, Time};
 
@@ -10,14 +12,14 @@ fn ms(time: u64) -> Time {
     Time::ZERO + Span::from_ms(time)
 }
 
-fn run(text: &str, attachment: Attachment) -> Run {
+fn run(text: &str, attachment: AttachmentOptions) -> Run {
     let scenario = Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let recording = Recording { audit: true, packets: true, ..Recording::default() };
     Run::new(&scenario, Settings { recording, attachment: Some(attachment), ..Settings::default() }).unwrap()
 }
 
 fn attached(text: &str) -> Run {
-    run(text, Attachment { first_only: true, header: 28 })
+    run(text, AttachmentOptions { first_only: true, header: 28 })
 }
 
 /// The bytes of the n-th datagram: 1,200 to 1,204 bytes that differ from those of the others.
@@ -156,7 +158,7 @@ fn other_flows_of_the_scenario_share_the_links() {
     assert!(delay > Span::ZERO);
     assert_eq!((outcome.flows[0].kind, outcome.flows[1].kind), ("attached", "tcp"));
     assert!(outcome.flows[1].goodput_bps > 5e6, "{}", outcome.flows[1].goodput_bps);
-    let all = run(&text, Attachment { first_only: false, header: 0 });
+    let all = run(&text, AttachmentOptions { first_only: false, header: 0 });
     assert_eq!(all.attached_flows(), [0, 1]);
 }
 

@@ -43,7 +43,7 @@ pub use links::{Links, NotPrepared, PayloadChanges};
 pub use local::LocalQueues;
 pub use medium::{Medium, MediumKind};
 pub use network::{Arrival, EarlyArrivals, Network, cut};
-pub use next_hop::Segment;
+pub use next_hop::PathSegment;
 pub use packet::{Ecn, Packet, PacketKind, RateHeader, RouterReply, XcpHeader};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};
 pub use rates::RATES;

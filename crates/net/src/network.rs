@@ -11,7 +11,7 @@ use crate::ids::LinkId;
 use crate::link::{IngressState, LinkAccount, LinkSpec, NO_INGRESS};
 use crate::links::Links;
 use crate::medium::Medium;
-use crate::next_hop::{Hop, LinkEntry, Segment, Upstream, places};
+use crate::next_hop::{Hop, LinkEntry, PathSegment, Upstream, places};
 use crate::packet::Packet;
 use crate::radio::Radio;
 use crate::satellites::{SatelliteNetwork, Tables};
@@ -114,19 +114,19 @@ impl Network {
 
     /// Adds the route along a path, whose segments alternate between links and others; no links follow satellites. Returns
     /// the value for [`Packet::route`] at the source. Add all routes before the first [`Network::reroute`].
-    pub fn add_route(&mut self, path: &[Segment]) -> u32 {
+    pub fn add_route(&mut self, path: &[PathSegment]) -> u32 {
         // From the end: the other segments name the place at which the route goes on.
         let (mut links, mut last) = (&[][..], Hop::DELIVER);
         for segment in path.iter().rev() {
             match *segment {
-                Segment::Links(ref route) => links = &route[..],
-                Segment::Radio { from, to } => {
+                PathSegment::Links(ref route) => links = &route[..],
+                PathSegment::Radio { from, to } => {
                     let after = self.add_hops(Some(Hop::LOOKUP), links, last);
                     self.radio_route_ends.push(after);
                     let path = self.radio.as_mut().map_or(0, |radio| radio.add_path(from, to));
                     (links, last) = (&[], Hop::radio(path));
                 }
-                Segment::Satellites { from, to } => {
+                PathSegment::Satellites { from, to } => {
                     let ends_here = links.is_empty() && last == Hop::DELIVER;
                     let after = (!ends_here).then(|| self.add_hops(Some(Hop::LOOKUP), links, last));
                     let entry = self.tables.as_mut().map_or(0, |tables| tables.add(from, to, after));

@@ -6,7 +6,7 @@ use units::Time;
 
 /// A part of the path of a flow.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Segment {
+pub enum PathSegment {
     /// Over these links in order.
     Links(Vec<LinkId>),
     /// Over the radio channel between two radio nodes.

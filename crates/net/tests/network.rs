@@ -1,7 +1,7 @@
 //! A network of fixed links, from `send` to `account`.
 
 use ackclock_net::qdisc::{DropTail, Qdisc};
-use ackclock_net::{Arrival, LinkSpec, Network, NoTap, Packet, PacketKind, Segment};
+use ackclock_net::{Arrival, LinkSpec, Network, NoTap, Packet, PacketKind, PathSegment};
 use engine::{EventQueue, Next};
 use units::{Rate, Span, Time};
 
@@ -27,7 +27,7 @@ fn two_hops_take_their_exact_time_and_every_packet_is_accounted_for() {
         qdisc: queue,
         ..LinkSpec::default()
     });
-    let route = net.add_route(&[Segment::Links(vec![slow, next])]);
+    let route = net.add_route(&[PathSegment::Links(vec![slow, next])]);
     net.complete_routes([].into_iter());
     for seq in 0..4 {
         net.send(&mut event_queue, &mut NoTap, Time::ZERO, &packet(route, seq));

@@ -17,9 +17,9 @@ mod vector;
 pub use constellation::{Constellation, Isl, IslKind, Walker};
 pub use earth::{EarthModel, Place};
 pub use motion::{Circular, Ephemeris, Motion};
-pub use paths::{Graph, Path, Step};
+pub use paths::{Graph, Path, PathStep};
 pub use system::{SatelliteSystem, Terminal};
-pub use timeline::{Attachment, Handoff, Held, IslChange, Rule, Rules, Timeline};
+pub use timeline::{Attachment, Handoff, Held, IslChange, Rules, SelectionRule, Timeline};
 pub use vector::Vector;
 
 /// Smallest height of a link between satellites above the ground, km.

@@ -22,7 +22,7 @@ struct Edge {
 
 /// The next step from a node towards a target.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
+pub struct PathStep {
     /// The next node.
     pub to: usize,
     /// The link to it.
@@ -89,8 +89,8 @@ impl Graph {
 
     /// For every node, the next step on the shortest path to `target`; `None` for `target` and for nodes without a
     /// path. Of two paths with equal delay, the one over the node with the lower number.
-    pub fn towards(&self, target: usize) -> Vec<Option<Step>> {
-        let mut next: Vec<Option<Step>> = vec![None; self.incoming.len()];
+    pub fn towards(&self, target: usize) -> Vec<Option<PathStep>> {
+        let mut next: Vec<Option<PathStep>> = vec![None; self.incoming.len()];
         let mut reached = vec![false; self.incoming.len()];
         let mut open = BinaryHeap::from([Reverse((key(0.0), target, target, 0))]);
         while let Some(Reverse((bits, node, to, link))) = open.pop() {
@@ -99,7 +99,7 @@ impl Graph {
             }
             let delay = f64::from_bits(bits);
             if node != target {
-                next[node] = Some(Step { to, link, delay });
+                next[node] = Some(PathStep { to, link, delay });
             }
             for edge in self.incoming[node].iter().filter(|edge| !reached[edge.from]) {
                 open.push(Reverse((key(delay + edge.delay), edge.from, node, edge.link)));
@@ -122,7 +122,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Constellation, EarthModel, Rule, Rules, Terminal, Walker};
+    use crate::{Constellation, EarthModel, Rules, SelectionRule, Terminal, Walker};
     use units::Span;
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             mask: 8.2,
             isl_latitude: 60.0,
             cross_seam_longitude: 10.0,
-            rule: Rule::Ns2,
+            rule: SelectionRule::Ns2,
             check: Span::from_ms(10_000),
             jitter: Span::ZERO,
         };
@@ -162,7 +162,7 @@ mod tests {
     }
 
     /// Starlink's first shell, from London to New York for 600 s: one-way delays in ms, once a second.
-    fn transatlantic(rule: Rule) -> Vec<f64> {
+    fn transatlantic(rule: SelectionRule) -> Vec<f64> {
         let terminal = |lat, lon| Terminal { name: String::new(), lat, lon };
         let walker = Walker {
             earth: EarthModel::Wgs84,
@@ -200,11 +200,11 @@ mod tests {
 
     #[test]
     fn with_every_visible_satellite_the_path_is_never_the_long_way_round() {
-        let delays = transatlantic(Rule::Every);
+        let delays = transatlantic(SelectionRule::Every);
         let (least, most) = delays.iter().fold((f64::MAX, 0.0f64), |(a, b), d| (a.min(*d), b.max(*d)));
         // 5,570 km apart: two rays at 25 degrees and the arc between their satellites take 20.7 ms.
         assert!(least >= 20.7 && most <= 40.0, "{least} to {most} ms");
-        let highest = transatlantic(Rule::Best).into_iter().fold(0.0, f64::max);
+        let highest = transatlantic(SelectionRule::Best).into_iter().fold(0.0, f64::max);
         assert!(highest > 100.0, "{highest}: ascending and descending satellites");
     }
 }

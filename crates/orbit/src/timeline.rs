@@ -10,7 +10,7 @@ use units::{Span, Time};
 
 params::named_values! {
     /// The rule by which a terminal selects its satellite.
-    Rule {
+    SelectionRule {
         /// As in ns-2: the current satellite while it is above the mask; then the satellite behind it in its plane, if
         /// that is above the mask; otherwise the highest. Before the first check every terminal uses satellite 0, as in
         /// ns-2's script.
@@ -32,7 +32,7 @@ pub struct Rules {
     /// Links across the seam are down if the longitudes of the ends differ by less than this, degrees.
     pub cross_seam_longitude: f64,
     /// Which satellite a terminal uses.
-    pub rule: Rule,
+    pub rule: SelectionRule,
     /// Time between two checks; zero for changes at the exact time.
     pub check: Span,
     /// Maximum deviation of the time of a check, earlier or later.
@@ -90,7 +90,7 @@ pub struct Timeline {
     pub attachments: Vec<Vec<Attachment>>,
     /// Changes of links between satellites, in order of time.
     pub isls: Vec<IslChange>,
-    /// With [`Rule::Every`], for each terminal the satellites that it can use from a time on, in the order of time; empty
+    /// With [`SelectionRule::Every`], for each terminal the satellites that it can use from a time on, in the order of time; empty
     /// with the other rules.
     pub visible: Vec<Vec<(Time, Vec<usize>)>>,
 }
@@ -126,7 +126,7 @@ impl Timeline {
             rules,
             sin_mask: libm::sin(rules.mask.to_radians()),
             isls: system.constellation.isls.iter().map(|isl| (isl.b, true)).collect(),
-            attached: vec![(rules.rule == Rule::Ns2).then_some(0); system.terminals.len()],
+            attached: vec![(rules.rule == SelectionRule::Ns2).then_some(0); system.terminals.len()],
         };
         let mut line = Timeline::default();
         for (number, isl) in system.constellation.isls.iter().enumerate() {
@@ -143,7 +143,7 @@ impl Timeline {
             let satellite = state.choose(terminal, 0.0);
             state.attached[terminal] = satellite;
             line.attachments.push(vec![Attachment { at: Time::ZERO, satellite }]);
-            if rules.rule == Rule::Every {
+            if rules.rule == SelectionRule::Every {
                 line.visible.push(vec![(Time::ZERO, state.visible(terminal, 0.0))]);
             }
         }
@@ -287,7 +287,7 @@ impl Timeline {
         self.attached(terminal, at).into_iter().collect()
     }
 
-    /// With [`Rule::Every`], the satellites that a terminal can use at a time, in the order of their numbers.
+    /// With [`SelectionRule::Every`], the satellites that a terminal can use at a time, in the order of their numbers.
     pub fn visible_at(&self, terminal: usize, at: Time) -> &[usize] {
         let list = &self.visible[terminal];
         &list[list.partition_point(|(from, _)| *from <= at) - 1].1
@@ -389,7 +389,7 @@ impl State<'_> {
 
     /// Whether the satellite of a terminal would change at `t`.
     fn wants(&self, terminal: usize, t: f64) -> bool {
-        if self.rules.rule == Rule::Ns2
+        if self.rules.rule == SelectionRule::Ns2
             && let Some(present) = self.attached[terminal]
         {
             return !self.usable(present, &self.system.horizon(terminal, t), t);
@@ -401,7 +401,7 @@ impl State<'_> {
     fn choose(&self, terminal: usize, t: f64) -> Option<usize> {
         let satellites = self.system.constellation.len();
         let horizon = self.system.horizon(terminal, t);
-        if self.rules.rule == Rule::Ns2
+        if self.rules.rule == SelectionRule::Ns2
             && let Some(present) = self.attached[terminal]
         {
             let behind = self.system.constellation.behind(present);
@@ -431,7 +431,7 @@ mod tests {
         }
     }
 
-    fn rules(rule: Rule, check: u64) -> Rules {
+    fn rules(rule: SelectionRule, check: u64) -> Rules {
         Rules {
             mask: 8.2,
             isl_latitude: 60.0,
@@ -450,8 +450,13 @@ mod tests {
     fn published_handoffs() {
         // Berkeley, Boston, Coimbatore, London, Delhi over 600 s.
         let system = system(&[(37.9, -122.3), (42.3, -71.1), (11.0, 77.0), (51.5, -0.1), (28.6, 77.2)]);
-        let line =
-            Timeline::new(&system, &rules(Rule::Ns2, 10_000), seconds(600), &AtomicBool::new(false), |_| 0.0);
+        let line = Timeline::new(
+            &system,
+            &rules(SelectionRule::Ns2, 10_000),
+            seconds(600),
+            &AtomicBool::new(false),
+            |_| 0.0,
+        );
         let entries: Vec<_> =
             line.handoffs().iter().map(|h| (h.at.seconds(), h.terminal, h.from, h.to)).collect();
         let expected = [
@@ -472,7 +477,7 @@ mod tests {
         let system = system(&[(37.9, -122.3), (42.3, -71.1)]);
         let line = Timeline::new(
             &system,
-            &rules(Rule::Ns2, 10_000),
+            &rules(SelectionRule::Ns2, 10_000),
             seconds(86_399),
             &AtomicBool::new(false),
             |_| 0.0,
@@ -484,10 +489,20 @@ mod tests {
     #[test]
     fn exact_changes_come_before_those_that_wait_for_a_check() {
         let system = system(&[(37.9, -122.3), (42.3, -71.1)]);
-        let checked =
-            Timeline::new(&system, &rules(Rule::Ns2, 10_000), seconds(600), &AtomicBool::new(false), |_| 0.0);
-        let exact =
-            Timeline::new(&system, &rules(Rule::Ns2, 0), seconds(600), &AtomicBool::new(false), |_| 0.0);
+        let checked = Timeline::new(
+            &system,
+            &rules(SelectionRule::Ns2, 10_000),
+            seconds(600),
+            &AtomicBool::new(false),
+            |_| 0.0,
+        );
+        let exact = Timeline::new(
+            &system,
+            &rules(SelectionRule::Ns2, 0),
+            seconds(600),
+            &AtomicBool::new(false),
+            |_| 0.0,
+        );
         assert_eq!(exact.handoffs().len(), checked.handoffs().len());
         for (a, b) in exact.handoffs().iter().zip(checked.handoffs()) {
             assert_eq!((a.terminal, a.from, a.to), (b.terminal, b.from, b.to));
@@ -503,8 +518,13 @@ mod tests {
     #[test]
     fn the_best_rule_keeps_to_the_highest() {
         let system = system(&[(37.9, -122.3)]);
-        let line =
-            Timeline::new(&system, &rules(Rule::Best, 0), seconds(1200), &AtomicBool::new(false), |_| 0.0);
+        let line = Timeline::new(
+            &system,
+            &rules(SelectionRule::Best, 0),
+            seconds(1200),
+            &AtomicBool::new(false),
+            |_| 0.0,
+        );
         assert!(line.handoffs().len() >= 2);
         for t in 0..1200 {
             let at = Time::ZERO + Span::from_ms(1000 * t + 500);
@@ -518,7 +538,7 @@ mod tests {
     #[test]
     fn jitter_moves_checks_within_its_bounds() {
         let system = system(&[(37.9, -122.3), (42.3, -71.1)]);
-        let rules = Rules { jitter: Span::from_ms(5000), ..rules(Rule::Ns2, 10_000) };
+        let rules = Rules { jitter: Span::from_ms(5000), ..rules(SelectionRule::Ns2, 10_000) };
         let mut draws = 0.37;
         let line = Timeline::new(&system, &rules, seconds(3600), &AtomicBool::new(false), |_| {
             draws = (draws * 997.0) % 1.0;

@@ -92,7 +92,7 @@ impl ActionKind {
 
 /// An action with its scale and the bounds of what it sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Action {
+pub struct PolicyAction {
     /// What it does.
     pub kind: ActionKind,
     /// The factor of the action.
@@ -108,9 +108,9 @@ pub struct Action {
     pub parameter: Option<&'static str>,
 }
 
-impl Action {
+impl PolicyAction {
     /// Reads the table `[action]`. Fails with the key and what is wrong with it.
-    pub(super) fn read(table: Option<&Table>) -> Result<Action, String> {
+    pub(super) fn read(table: Option<&Table>) -> Result<PolicyAction, String> {
         let all = || ActionKind::ALL.map(ActionKind::name).join(", ");
         let Some(table) = table else { return Err(format!("action: missing; its kind is one of {}", all())) };
         let keys = ["kind", "scale", "limit", "least", "largest", "controller", "parameter"];
@@ -142,7 +142,7 @@ impl Action {
             );
         }
         let parameter = parameter.map(|(name, _)| name);
-        let action = Action { kind, scale, limit, bounds: (least, largest), controller, parameter };
+        let action = PolicyAction { kind, scale, limit, bounds: (least, largest), controller, parameter };
         let (lowest, highest) = action.range();
         if lowest as f32 >= highest as f32 {
             return Err(format!(
@@ -179,7 +179,7 @@ impl Action {
         next.clamp(least, self.bounds.1)
     }
 
-    /// The action that turns the window or rate `value` into `next`, within the bounds of actions; [`Action::apply`] is the
+    /// The action that turns the window or rate `value` into `next`, within the bounds of actions; [`PolicyAction::apply`] is the
     /// inverse. Of five changes, the nearest one.
     pub fn between(&self, value: f64, next: f64) -> f64 {
         let (least, largest) = self.range();
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn actions_change_windows_and_rates() {
-        let of = |kind: ActionKind| Action {
+        let of = |kind: ActionKind| PolicyAction {
             kind,
             scale: kind.scale(),
             limit: 1e9,
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn an_action_follows_from_what_it_did() {
         for kind in ActionKind::ALL {
-            let action = Action {
+            let action = PolicyAction {
                 kind,
                 scale: kind.scale(),
                 limit: 1e9,
@@ -321,7 +321,7 @@ mod tests {
                 let text =
                     format!("kind = \"parameter\"\ncontroller = \"{controller}\"\nparameter = \"{name}\"");
                 let table: Table = text.parse().expect("valid TOML");
-                assert_eq!(Action::read(Some(&table)).map(|action| action.parameter), Ok(Some(*name)));
+                assert_eq!(PolicyAction::read(Some(&table)).map(|action| action.parameter), Ok(Some(*name)));
                 count += 1;
             }
         }

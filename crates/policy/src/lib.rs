@@ -1,5 +1,5 @@
 //! A trained policy: once an interval it observes what the sender measured, and a network chooses how the window or the rate
-//! changes. The policy is a file ([`Plan`]); without `file` it is the one that ships, `trained.policy`, whose record says how
+//! changes. The policy is a file ([`PolicyFile`]); without `file` it is the one that ships, `trained.policy`, whose record says how
 //! it was trained. An environment ([`Policy::open`]) chooses the actions itself; both observe and act with the same code.
 //!
 //! The interval ends by the controller's timer. Between decisions nothing changes: a loss or an echo is only counted. An interval without an ACK has no
@@ -16,16 +16,16 @@
 
 mod action;
 mod feature;
+mod file;
 mod interval;
 mod keys;
 mod network;
-mod plan;
 
 pub use action::{ActionKind, tunable_parameters};
 pub use feature::Feature;
+pub use file::{PolicyFile, action_kinds};
 use interval::Interval;
 pub use interval::Measured;
-pub use plan::{Plan, action_kinds};
 
 use cc::parameters::{FileContent, Form, key};
 use cc::{
@@ -47,10 +47,11 @@ const ROOM: f64 = 2.5;
 const MOST_LOSS: f64 = 0.5;
 
 /// The policy that ships.
-pub fn trained() -> Arc<Plan> {
-    static TRAINED: OnceLock<Arc<Plan>> = OnceLock::new();
+pub fn trained() -> Arc<PolicyFile> {
+    static TRAINED: OnceLock<Arc<PolicyFile>> = OnceLock::new();
     let read = || {
-        Plan::read(include_str!("trained.policy")).unwrap_or_else(|error| panic!("trained.policy: {error}"))
+        PolicyFile::read(include_str!("trained.policy"))
+            .unwrap_or_else(|error| panic!("trained.policy: {error}"))
     };
     TRAINED.get_or_init(|| Arc::new(read())).clone()
 }
@@ -59,7 +60,7 @@ pub fn trained() -> Arc<Plan> {
 pub const REGISTRATION: Registration<AnyController> = Registration::of::<Policy>();
 
 /// The policy of a controller with `params`.
-fn plan_of(params: &Params) -> Arc<Plan> {
+fn file_of(params: &Params) -> Arc<PolicyFile> {
     params.file().unwrap_or_else(trained)
 }
 
@@ -71,7 +72,7 @@ fn whole(window: Segments) -> Segments {
 /// The window or rate, and the measurements since the last decision.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    plan: Arc<Plan>,
+    file: Arc<PolicyFile>,
     cwnd: Segments,
     max_window: Segments,
     segment_bits: f64,
@@ -84,9 +85,9 @@ pub struct Policy {
     /// A first rate that replaces the usual one, segments a second.
     first: Option<f64>,
     interval: Interval,
-    /// The last intervals, at most the history of the plan.
+    /// The last intervals, at most the history of the file.
     intervals: VecDeque<Measured>,
-    /// The state of the recurrent layers of the plan's network.
+    /// The state of the recurrent layers of the file's network.
     state: Vec<f32>,
     /// The last interval, or what the first one follows.
     last: Measured,
@@ -124,18 +125,18 @@ impl Algorithm for Policy {
         probes: &["rate", "action", "rtt", "loss"],
     };
     fn check(params: &Params) -> Result<(), ParamError> {
-        if plan_of(params).is_open() {
+        if file_of(params).is_open() {
             let reason = "the file has no [[layer]]; only an environment can use it";
             return Err(ParamError { name: "file".into(), reason: Some(reason.into()) });
         }
         Ok(())
     }
     fn read_file(text: &str) -> Result<FileContent, String> {
-        Plan::read(text).map(|plan| FileContent::new(text, plan))
+        PolicyFile::read(text).map(|file| FileContent::new(text, file))
     }
     fn new(params: &Params, flow: &FlowInfo) -> Policy {
         let mut policy =
-            Policy::with_plan(plan_of(params), [flow.initial_window, flow.max_window], flow.packet);
+            Policy::with_file(file_of(params), [flow.initial_window, flow.max_window], flow.packet);
         policy.flow = Some(*flow);
         policy.start_inner();
         policy
@@ -150,10 +151,10 @@ impl From<Policy> for AnyController {
 
 impl Policy {
     /// `segment`: its payload, bytes.
-    fn with_plan(plan: Arc<Plan>, [cwnd, max_window]: [Segments; 2], segment: u32) -> Policy {
+    fn with_file(file: Arc<PolicyFile>, [cwnd, max_window]: [Segments; 2], segment: u32) -> Policy {
         Policy {
-            state: plan.network.initial_state(),
-            plan,
+            state: file.network.initial_state(),
+            file,
             cwnd: whole(cwnd),
             max_window,
             segment_bits: segment as f64 * 8.0,
@@ -177,19 +178,19 @@ impl Policy {
         }
     }
 
-    /// The actions come from [`Policy::act`] from now on; observations are those of `plan`. Before the first packet.
+    /// The actions come from [`Policy::act`] from now on; observations are those of `file`. Before the first packet.
     /// `first`: the first rate, segments a second.
-    pub fn open(&mut self, plan: Arc<Plan>, first: Option<f64>) {
-        (self.state, self.plan, self.first) = (plan.network.initial_state(), plan, first);
+    pub fn open(&mut self, file: Arc<PolicyFile>, first: Option<f64>) {
+        (self.state, self.file, self.first) = (file.network.initial_state(), file, first);
         self.start_inner();
     }
 
     /// The controller between the actions, as a new flow has it.
     fn start_inner(&mut self) {
-        let named = self.plan.action.controller.zip(self.flow);
+        let named = self.file.action.controller.zip(self.flow);
         self.inner = named.map(|(name, flow)| {
             let controller = AnyController::with_defaults(name, &flow);
-            Box::new(controller.unwrap_or_else(|| unreachable!("the plan names a registered controller")))
+            Box::new(controller.unwrap_or_else(|| unreachable!("the file names a registered controller")))
         });
     }
 
@@ -199,8 +200,8 @@ impl Policy {
     }
 
     /// Measures the intervals of a flow whose controller is `observed`; `segment` is the payload of a segment, bytes.
-    pub fn observing(plan: Arc<Plan>, observed: AnyController, segment: u32) -> Policy {
-        let mut policy = Policy::with_plan(plan, [observed.cwnd(), f64::INFINITY], segment);
+    pub fn observing(file: Arc<PolicyFile>, observed: AnyController, segment: u32) -> Policy {
+        let mut policy = Policy::with_file(file, [observed.cwnd(), f64::INFINITY], segment);
         policy.inner = Some(Box::new(observed));
         policy
     }
@@ -218,7 +219,7 @@ impl Policy {
     /// Ends the interval and returns the observation.
     pub fn observe(&mut self, now: Time) -> Vec<f32> {
         let mut measured = self.interval.measure(now, &self.last);
-        measured.rate = if self.plan.action.kind.paces() { self.rate } else { 0.0 };
+        measured.rate = if self.file.action.kind.paces() { self.rate } else { 0.0 };
         if let Some(inner) = &self.inner {
             self.cwnd = inner.cwnd();
             measured.rate = inner.pacing().map_or(0.0, |rate| rate.bps() as f64 / self.segment_bits);
@@ -226,24 +227,24 @@ impl Policy {
         if self.observes() {
             let rtt = if measured.rtt > 0.0 { measured.rtt } else { measured.min_rtt };
             self.rate = if measured.rate > 0.0 { measured.rate } else { self.cwnd / rtt.max(1e-6) };
-            let value = if self.plan.action.kind.paces() { self.rate } else { self.cwnd };
+            let value = if self.file.action.kind.paces() { self.rate } else { self.cwnd };
             let before = std::mem::replace(&mut self.before, value);
-            self.action = if before > 0.0 { self.plan.action.between(before, value) } else { 0.0 };
+            self.action = if before > 0.0 { self.file.action.between(before, value) } else { 0.0 };
         }
         (measured.in_flight, measured.cwnd, measured.action) = (self.in_flight, self.cwnd, self.action);
         self.last = measured;
-        if self.intervals.len() == self.plan.history {
+        if self.intervals.len() == self.file.history {
             self.intervals.pop_front();
         }
         self.intervals.push_back(measured);
         self.observed = true;
         self.interval.restart(now);
-        self.plan.observe(&self.intervals)
+        self.file.observe(&self.intervals)
     }
 
     /// The observation of a flow without an interval, such as one that has not begun.
-    pub fn observe_nothing(plan: &Plan) -> Vec<f32> {
-        plan.observe(&VecDeque::new())
+    pub fn observe_nothing(file: &PolicyFile) -> Vec<f32> {
+        file.observe(&VecDeque::new())
     }
 
     /// The last interval that was observed.
@@ -263,7 +264,7 @@ impl Policy {
         }
         (self.last.min_rtt, self.last.rtt) = (rtt.seconds(), 0.0);
         if self.inner.is_none() {
-            let usual = if self.plan.action.kind.paces() { self.cwnd / rtt.seconds() } else { self.cwnd };
+            let usual = if self.file.action.kind.paces() { self.cwnd / rtt.seconds() } else { self.cwnd };
             self.set(self.first.unwrap_or(usual));
         }
         self.interval.restart(now);
@@ -271,7 +272,7 @@ impl Policy {
     }
 
     fn schedule(&mut self, now: Time) {
-        let length = self.plan.seconds(&self.last);
+        let length = self.file.seconds(&self.last);
         self.due = length.map_or(Time::NEVER, |seconds| now + Span::from_seconds(seconds));
         self.observed = false;
     }
@@ -279,7 +280,7 @@ impl Policy {
     /// Sets the rate, the window or the parameter that an action has chosen.
     fn set(&mut self, value: f64) {
         if let Some(inner) = &mut self.inner {
-            if let Some(name) = self.plan.action.parameter {
+            if let Some(name) = self.file.action.parameter {
                 return inner.tune(name, value);
             }
             let counts = self.flow.is_some_and(|flow| flow.arithmetic.growth == Growth::Counted);
@@ -290,7 +291,7 @@ impl Policy {
             }
             return;
         }
-        let window = if self.plan.action.kind.paces() {
+        let window = if self.file.action.kind.paces() {
             self.rate = value;
             let rtt = if self.last.rtt > 0.0 { self.last.rtt } else { self.last.min_rtt };
             (ROOM * value * rtt).max(LEAST[1])
@@ -314,7 +315,7 @@ impl Policy {
     /// changes it.
     fn current_value(&self) -> f64 {
         match &self.inner {
-            _ if self.plan.action.kind.paces() => self.rate,
+            _ if self.file.action.kind.paces() => self.rate,
             Some(inner) if inner.cwnd() != self.target => inner.cwnd(),
             _ => self.chosen,
         }
@@ -324,7 +325,7 @@ impl Policy {
     fn may_act(&self) -> bool {
         let repairs = matches!(self.phase, Phase::Cwr | Phase::Recovery);
         let of_sender = self.inner.as_ref().is_some_and(|inner| !inner.owns_window());
-        self.last.acks > 0.0 && !(repairs && of_sender && self.plan.action.parameter.is_none())
+        self.last.acks > 0.0 && !(repairs && of_sender && self.file.action.parameter.is_none())
     }
 }
 
@@ -413,19 +414,19 @@ impl Controller for Policy {
         if now < self.due {
             return;
         }
-        let action = if self.plan.is_open() {
+        let action = if self.file.is_open() {
             if !self.observed {
                 self.observe(now);
             }
             self.pending.take().filter(|_| !self.observes())
         } else {
             let inputs = self.observe(now);
-            self.plan.action.chosen(&self.plan.network.evaluate(&inputs, &mut self.state))
+            self.file.action.chosen(&self.file.network.evaluate(&inputs, &mut self.state))
         };
         if let Some(action) = action.filter(|_| self.may_act()) {
             self.action = action;
             let value = self.current_value();
-            let next = self.plan.action.apply(value, action);
+            let next = self.file.action.apply(value, action);
             let overload = self.last.loss() > MOST_LOSS && self.inner.is_none();
             self.set(if overload { next.min(0.5 * value) } else { next });
         }
@@ -457,7 +458,7 @@ impl Controller for Policy {
     fn pacing(&self) -> Option<Rate> {
         match &self.inner {
             Some(inner) => inner.pacing(),
-            None if self.plan.action.kind.paces() => pacing_rate(self.rate * self.segment_bits),
+            None if self.file.action.kind.paces() => pacing_rate(self.rate * self.segment_bits),
             None => None,
         }
     }
@@ -478,7 +479,7 @@ impl Controller for Policy {
             return inner.probe(out);
         }
         out[0] = match self.last.rate {
-            _ if self.plan.action.kind.paces() => self.rate,
+            _ if self.file.action.kind.paces() => self.rate,
             rate if rate > 0.0 => rate,
             _ => f64::NAN,
         };

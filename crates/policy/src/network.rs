@@ -177,18 +177,18 @@ impl Layer {
 
 /// Layers, each of which has as many inputs as the one before has outputs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Network {
+pub struct NeuralNetwork {
     /// The layers from the input on.
     pub layers: Vec<Layer>,
 }
 
-impl Network {
+impl NeuralNetwork {
     /// The state of the recurrent layers before the first decision: zeros.
     pub fn initial_state(&self) -> Vec<f32> {
         vec![0.0; self.layers.iter().map(Layer::state_size).sum()]
     }
 
-    /// The outputs of the last layer. `state`: the last outputs of the recurrent layers ([`Network::initial_state`] at
+    /// The outputs of the last layer. `state`: the last outputs of the recurrent layers ([`NeuralNetwork::initial_state`] at
     /// first), which change unless a number is not finite: such a decision leaves no trace.
     pub fn evaluate(&self, inputs: &[f32], state: &mut [f32]) -> Vec<f32> {
         let before = state.to_vec();
@@ -239,7 +239,8 @@ mod tests {
         let mut first = layer(&[1.0, 2.0, -1.0, 0.5], &[0.0, 1.0], Activation::Relu);
         let second = layer(&[3.0, -2.0], &[0.25], Activation::Linear);
         let evaluate = |first: &Dense| {
-            let network = Network { layers: vec![Layer::Dense(first.clone()), Layer::Dense(second.clone())] };
+            let network =
+                NeuralNetwork { layers: vec![Layer::Dense(first.clone()), Layer::Dense(second.clone())] };
             network.evaluate(&[1.0, 2.0], &mut network.initial_state())
         };
         // relu(1 + 4) = 5, relu(-1 + 1 + 1) = 1: 15 - 2 + 0.25.
@@ -259,7 +260,7 @@ mod tests {
             recurrent: vec![0.0, 0.0, 5.0],
             recurrent_bias: vec![0.0, 0.0, 9.0],
         };
-        let mut network = Network { layers: vec![Layer::Gru(gru)] };
+        let mut network = NeuralNetwork { layers: vec![Layer::Gru(gru)] };
         let mut state = network.initial_state();
         let close = |outputs: Vec<f32>, expected: f64| (f64::from(outputs[0]) - expected).abs() < 1e-6;
         let first = 0.5 * 0.7_f64.tanh();

@@ -81,7 +81,7 @@ fn an_overload_halves_the_rate() {
 
 #[test]
 fn an_environment_chooses_the_actions() {
-    let file = Arc::new(Plan::read(&text("cwnd_pow2", "")).expect("the file is valid"));
+    let file = Arc::new(PolicyFile::read(&text("cwnd_pow2", "")).expect("the file is valid"));
     let mut policy = policy(&text("rate_delta", LAYER));
     policy.open(file, Some(8.0));
     policy.on_handshake(&Handshake { now: at(0), rtt: Some(Span::from_seconds(0.1)) });
@@ -107,7 +107,7 @@ fn an_environment_chooses_the_actions() {
 #[test]
 fn files_with_mistakes_are_refused() {
     let right = text("rate_delta", LAYER);
-    let with = |old: &str, new: &str| Plan::read(&right.replace(old, new)).expect_err(new);
+    let with = |old: &str, new: &str| PolicyFile::read(&right.replace(old, new)).expect_err(new);
     for (old, new, message) in [
         ("policy 1", "policy 2", "format: \"ackclock policy 2\" is not \"ackclock policy 1\""),
         ("format = \"ackclock policy 1\"\n", "", "format: missing"),

@@ -5,7 +5,7 @@ use crate::run::build;
 use crate::scenario::PyScenario;
 use crate::workers::Workers;
 use lab::{Environment, Recording, Settings};
-use policy::{Feature, Measured, Plan};
+use policy::{Feature, Measured, PolicyFile};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -74,7 +74,7 @@ impl Slot {
 /// Environments that step together, on several threads, which wait for the next step in between.
 #[pyclass(frozen, module = "ackclock._core")]
 pub(crate) struct Environments {
-    plan: Arc<Plan>,
+    file: Arc<PolicyFile>,
     agents: Vec<String>,
     slots: Workers<Slot>,
 }
@@ -84,28 +84,28 @@ impl Environments {
     /// `count` environments for the flows `agents`; `plan` is the text of a policy file without layers.
     #[new]
     fn new(plan: &str, agents: Vec<String>, count: usize, threads: usize) -> PyResult<Environments> {
-        let plan = Plan::read(plan).map_err(PyValueError::new_err)?;
+        let file = PolicyFile::read(plan).map_err(PyValueError::new_err)?;
         let slots = Workers::new((0..count).map(|_| Slot::default()), threads, Slot::step)?;
-        Ok(Environments { plan: Arc::new(plan), agents, slots })
+        Ok(Environments { file: Arc::new(file), agents, slots })
     }
 
     /// Numbers in the observation of one flow.
     #[getter]
     fn inputs(&self) -> usize {
-        self.plan.inputs()
+        self.file.inputs()
     }
 
     /// The smallest and the largest value of each number in an observation.
     #[getter]
     fn bounds(&self) -> Vec<(f32, f32)> {
-        let one = self.plan.features.iter().map(|feature| feature.bounds());
-        (0..self.plan.history).flat_map(|_| one.clone()).collect()
+        let of_interval = self.file.features.iter().map(|feature| feature.bounds());
+        (0..self.file.history).flat_map(|_| of_interval.clone()).collect()
     }
 
     /// The kind of an action and its bounds.
     #[getter]
     fn action(&self) -> (&'static str, (f64, f64)) {
-        (self.plan.action.kind.name(), self.plan.action.range())
+        (self.file.action.kind.name(), self.file.action.range())
     }
 
     /// Begins an episode in environment `index` and runs to the first decision. Returns whether there is one. If it
@@ -123,11 +123,11 @@ impl Environments {
     ) -> PyResult<bool> {
         let run =
             build(py, scenario, Settings { seed, recording: Recording::default(), ..Settings::default() })?;
-        let plan = self.plan.clone();
+        let file = self.file.clone();
         let environment = if observes {
-            Environment::observing(run, &self.agents, plan)
+            Environment::observing(run, &self.agents, file)
         } else {
-            Environment::new(run, &self.agents, plan, first)
+            Environment::new(run, &self.agents, file, first)
         };
         let environment = environment.map_err(PyValueError::new_err)?;
         let mut slot = self.slot(py, index)?;
@@ -140,7 +140,7 @@ impl Environments {
     /// Environment `to` becomes a copy of environment `from` of `other`. Raises NotImplementedError with the reason if that
     /// cannot be copied.
     fn copy(&self, py: Python<'_>, to: usize, other: &Environments, from: usize) -> PyResult<()> {
-        if self.plan != other.plan || self.agents != other.agents {
+        if self.file != other.file || self.agents != other.agents {
             return Err(PyValueError::new_err("the environments differ in their convention or their agents"));
         }
         let copy = {
@@ -211,7 +211,7 @@ impl Environments {
             running.extend(flows.iter().map(|active| u8::from(*active)));
             states.push(slot.state());
             // Nothing of an environment without an episode.
-            inputs.resize((number + 1) * agents * self.plan.inputs(), 0.0);
+            inputs.resize((number + 1) * agents * self.file.inputs(), 0.0);
             values.resize((number + 1) * agents * Measured::NAMES.len(), 0.0);
             running.resize((number + 1) * agents, 0);
         }
@@ -259,18 +259,19 @@ pub(crate) fn policy_features() -> (
 /// take them as those of one flow, in this order. Raises ValueError.
 #[pyfunction]
 pub(crate) fn evaluate_policy(py: Python<'_>, text: &str, observations: PyBuffer<f32>) -> PyResult<Vec<f32>> {
-    let plan = Plan::read(text).map_err(PyValueError::new_err)?;
+    let file = PolicyFile::read(text).map_err(PyValueError::new_err)?;
     let inputs = observations.to_vec(py)?;
-    if inputs.len() % plan.inputs() != 0 {
-        return Err(PyValueError::new_err(format!("an observation has {} numbers", plan.inputs())));
+    if inputs.len() % file.inputs() != 0 {
+        return Err(PyValueError::new_err(format!("an observation has {} numbers", file.inputs())));
     }
-    let mut state = plan.network.initial_state();
-    let outputs = inputs.chunks_exact(plan.inputs()).flat_map(|one| plan.network.evaluate(one, &mut state));
+    let mut state = file.network.initial_state();
+    let outputs =
+        inputs.chunks_exact(file.inputs()).flat_map(|input| file.network.evaluate(input, &mut state));
     Ok(outputs.collect())
 }
 
 /// Checks the text of a policy file. Raises ValueError with the key.
 #[pyfunction]
 pub(crate) fn check_policy(text: &str) -> PyResult<()> {
-    Plan::read(text).map(drop).map_err(PyValueError::new_err)
+    PolicyFile::read(text).map(drop).map_err(PyValueError::new_err)
 }

@@ -3,7 +3,7 @@
 use crate::assignment::PyAssignment;
 use crate::errors::{guarded, scenario_error};
 use crate::external::PyFactory;
-use lab::{Access, Document, MentionPlace, Scenario, ScenarioText};
+use lab::{FileAccess, Document, MentionPlace, Scenario, ScenarioText};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -24,10 +24,10 @@ pub(crate) struct PySource {
 impl PySource {
     pub(crate) fn text(&self) -> PyResult<ScenarioText<'_>> {
         let access = match (&self.files, self.code.as_str()) {
-            (Some(files), _) => Access::Carried(files.clone().into_iter().collect()),
-            (None, "none") => Access::NoCode,
-            (None, "folder") => Access::Folder,
-            (None, "anywhere") => Access::Anywhere,
+            (Some(files), _) => FileAccess::Carried(files.clone().into_iter().collect()),
+            (None, "none") => FileAccess::NoCode,
+            (None, "folder") => FileAccess::Folder,
+            (None, "anywhere") => FileAccess::Anywhere,
             (None, other) => return Err(PyValueError::new_err(format!("code is \"{other}\""))),
         };
         Ok(ScenarioText { file: &self.file, text: &self.text, set: &self.assignments, access })

@@ -33,7 +33,7 @@ impl PyStudy {
     /// Name and labels of each axis.
     #[getter]
     fn axes(&self) -> Vec<(String, Vec<String>)> {
-        let labels = |axis: &lab::Axis| axis.steps.iter().map(|step| step.label.clone()).collect();
+        let labels = |axis: &lab::Axis| axis.values.iter().map(|value| value.label.clone()).collect();
         self.study.axes.iter().map(|axis| (axis.name.clone(), labels(axis))).collect()
     }
     #[getter]

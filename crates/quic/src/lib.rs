@@ -38,7 +38,7 @@ mod signals;
 
 pub use clock::Clock;
 pub use config::{Config, ConfigError, Pacing};
-pub use control::{Change, ControllerHandle, ControllerState, ControllerStats, InFlight};
+pub use control::{ControllerChange, ControllerHandle, ControllerState, ControllerStats, InFlight};
 pub use ecn::Ecn;
 pub use endpoint::{ConnectionError, Deadlines, Endpoint, connection_error};
 pub use signals::{degraded_signals, missing_signal, provided_signals};

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::ipv4;
-use crate::namespaces::{Command, Namespaces, Notice, Plan, Side};
+use crate::namespaces::{Command, NamespacePlan, Namespaces, Notice, Side};
 use crate::network::{FlowFacts, LiveNetwork};
 use crate::validity::Validity;
 use crate::wall::RealTimePriority;
@@ -99,7 +99,7 @@ pub struct Emulated {
 pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
     let facts = FlowFacts::of(request.scenario)?;
     let network = LiveNetwork::build(request.scenario, &facts, request.seed, 0)?;
-    let plan = Plan {
+    let plan = NamespacePlan {
         mtu: mtu(&facts)?,
         commands: std::mem::take(&mut request.commands),
         sockets: Vec::new(),

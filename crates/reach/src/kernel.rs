@@ -7,7 +7,7 @@ use crate::controller::kernel_measures_delay;
 use crate::emulate::{LivePath, mtu};
 use crate::error::{Error, failed};
 use crate::live::LiveRun;
-use crate::namespaces::{Namespaces, Plan, Side, SocketRequest};
+use crate::namespaces::{NamespacePlan, Namespaces, Side, SocketRequest};
 use crate::network::{FlowFacts, LiveNetwork};
 use crate::sys::{self, TcpInfo};
 use crate::wall::{RealTimePriority, WallClock};
@@ -186,9 +186,9 @@ fn run(
 }
 
 /// Sockets at both ends.
-fn plan(tcp: &TcpFlow, facts: &FlowFacts, control: &str) -> Result<Plan, Error> {
+fn plan(tcp: &TcpFlow, facts: &FlowFacts, control: &str) -> Result<NamespacePlan, Error> {
     let socket = |side, control: Option<&str>| SocketRequest { side, control: control.map(str::to_string) };
-    Ok(Plan {
+    Ok(NamespacePlan {
         mtu: mtu(facts)?,
         commands: [None, None],
         sockets: vec![socket(Side::From, Some(control)), socket(Side::To, None)],

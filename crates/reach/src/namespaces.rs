@@ -70,7 +70,7 @@ pub(crate) struct SocketRequest {
 }
 
 /// What the namespaces contain.
-pub(crate) struct Plan {
+pub(crate) struct NamespacePlan {
     /// Largest packet of the path, bytes.
     pub mtu: u32,
     /// The programs at the two ends. All programs end with that at `from`.
@@ -119,7 +119,7 @@ type Prepared = [Option<(Vec<CString>, Vec<CString>)>; 2];
 
 impl Namespaces {
     /// Creates the namespaces. Fails if this machine does not allow it.
-    pub fn create(plan: &Plan) -> Result<Namespaces, Error> {
+    pub fn create(plan: &NamespacePlan) -> Result<Namespaces, Error> {
         let prepared = prepare(plan)?;
         let flags = SocketFlags::CLOEXEC;
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
@@ -259,7 +259,7 @@ fn receive(control: BorrowedFd<'_>) -> Result<(String, Vec<OwnedFd>), Error> {
     Ok((String::from_utf8_lossy(&text[..received.bytes]).into_owned(), descriptors.flatten().collect()))
 }
 
-fn prepare(plan: &Plan) -> Result<Prepared, Error> {
+fn prepare(plan: &NamespacePlan) -> Result<Prepared, Error> {
     let mut prepared = [None, None];
     for side in Side::BOTH {
         let Some(command) = &plan.commands[side as usize] else { continue };
@@ -316,7 +316,7 @@ fn in_child(control: BorrowedFd<'_>, work: impl FnOnce()) -> ! {
 }
 
 /// The process that creates the namespaces and waits for the first process in them.
-fn hold(plan: &Plan, prepared: &Prepared, parent: i32, control: BorrowedFd<'_>) -> ! {
+fn hold(plan: &NamespacePlan, prepared: &Prepared, parent: i32, control: BorrowedFd<'_>) -> ! {
     sys::ignore_signals(true);
     if let Err(error) = isolate() {
         report(
@@ -385,7 +385,7 @@ fn isolate() -> io::Result<()> {
 }
 
 /// The first process of the PID namespace: opens the devices, starts the programs, collects their status.
-fn first_process(plan: &Plan, prepared: &Prepared, control: BorrowedFd<'_>) -> ! {
+fn first_process(plan: &NamespacePlan, prepared: &Prepared, control: BorrowedFd<'_>) -> ! {
     if !sys::die_with_parent(0) {
         sys::exit(1);
     }
@@ -428,7 +428,7 @@ fn first_process(plan: &Plan, prepared: &Prepared, control: BorrowedFd<'_>) -> !
 }
 
 /// Opens the devices and sockets of both ends and sends them to the program. Returns the network namespaces.
-fn open_ends(plan: &Plan, control: BorrowedFd<'_>) -> Result<[File; 2], (char, String)> {
+fn open_ends(plan: &NamespacePlan, control: BorrowedFd<'_>) -> Result<[File; 2], (char, String)> {
     let mut descriptors = Vec::new();
     let mut networks = Vec::new();
     let mut statistics = Vec::new();
@@ -479,7 +479,7 @@ fn tcp_socket(request: &SocketRequest) -> Result<OwnedFd, (char, String)> {
 
 /// Starts a program in a network namespace. Returns its number.
 fn start(
-    plan: &Plan,
+    plan: &NamespacePlan,
     (arguments, environment): &(Vec<CString>, Vec<CString>),
     network: BorrowedFd<'_>,
     control: BorrowedFd<'_>,
@@ -558,7 +558,7 @@ mod tests {
     #[test]
     fn a_program_is_needed() {
         let command = Command { arguments: Vec::new(), environment: Vec::new() };
-        let plan = Plan {
+        let plan = NamespacePlan {
             mtu: 1500,
             commands: [Some(command), None],
             sockets: Vec::new(),

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::validity::{Demands, Lateness, Validity, stall_limit};
 use crate::wall::{WallClock, cpu_s};
-use lab::{Attachment, DeliveredDatagram, FlowEnd, Outcome, Run, Scenario, Settings};
+use lab::{AttachmentOptions, DeliveredDatagram, FlowEnd, Outcome, Run, Scenario, Settings};
 use net::Ecn;
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
@@ -91,7 +91,7 @@ impl LiveNetwork {
         seed: Option<u64>,
         header: u32,
     ) -> Result<LiveNetwork, Error> {
-        let attachment = Some(Attachment { first_only: true, header });
+        let attachment = Some(AttachmentOptions { first_only: true, header });
         let settings = Settings { seed, attachment, ..Settings::default() };
         // The ends do not know of the warm-up: what they measure is over the whole duration.
         let whole = Scenario { warmup: Span::ZERO, ..scenario.clone() };

@@ -4,16 +4,16 @@ use lab::WindowLog;
 use units::Time;
 
 /// Codes of the window trace, by the names that the trace uses.
-pub(crate) struct Codes {
+pub(crate) struct WindowCodes {
     events: Vec<&'static str>,
     phases: Vec<&'static str>,
     causes: Vec<&'static str>,
 }
 
-impl Codes {
-    fn new() -> Codes {
+impl WindowCodes {
+    fn new() -> WindowCodes {
         let codes = lab::catalog::codes();
-        Codes { events: codes.trace_events, phases: codes.phases, causes: codes.causes }
+        WindowCodes { events: codes.trace_events, phases: codes.phases, causes: codes.causes }
     }
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct WindowSample {
 
 /// Collects the trace, and the integrals over time.
 pub(crate) struct WindowTrace {
-    codes: Codes,
+    codes: WindowCodes,
     pub log: WindowLog,
     last: Option<WindowSample>,
     /// Integrals of window and threshold, segments times seconds.
@@ -59,7 +59,7 @@ impl WindowTrace {
     /// No samples yet.
     pub fn new() -> WindowTrace {
         WindowTrace {
-            codes: Codes::new(),
+            codes: WindowCodes::new(),
             log: WindowLog::default(),
             last: None,
             areas: (0.0, 0.0),
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_names_have_codes() {
-        let codes = Codes::new();
+        let codes = WindowCodes::new();
         assert_ne!(code(&codes.events, "ack"), WindowLog::NO_CAUSE);
         for phase in ["open", "cwr", "recovery", "loss"] {
             assert_ne!(code(&codes.phases, phase), WindowLog::NO_CAUSE, "{phase}");

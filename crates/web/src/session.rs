@@ -2,8 +2,8 @@
 
 use crate::controller::PageFactory;
 use lab::{
-    Access, CarriedFiles, PacketLog, Recording, Run, SatelliteView, Scenario, ScenarioText, Settings, Study,
-    TraceMode,
+    CarriedFiles, FileAccess, PacketLog, Recording, Run, SatelliteView, Scenario, ScenarioText, Settings,
+    Study, TraceMode,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -107,7 +107,7 @@ impl Session {
     /// The text of a request, which may name the files of the page.
     pub(crate) fn text<'a>(&self, request: &'a Value, set: &'a [String]) -> ScenarioText<'a> {
         let text = |key: &str| request[key].as_str().unwrap_or_default();
-        let access = Access::Carried(self.files.clone());
+        let access = FileAccess::Carried(self.files.clone());
         ScenarioText { file: text("file"), text: text("text"), set, access }
     }
 

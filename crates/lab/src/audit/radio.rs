@@ -7,7 +7,8 @@
 
 use super::Violation;
 use net::radio::{
-    FrameContents, FrameKind, Model, PacketFate, Propagation, Radio, RadioEvent, RadioStep, Trajectory,
+    FrameContents, FrameKind, PacketFate, Propagation, PropagationModel, Radio, RadioEvent, RadioStep,
+    Trajectory,
 };
 use std::collections::VecDeque;
 use units::{Span, Time};
@@ -107,7 +108,7 @@ impl RadioAuditor {
             violations.push(("one frame at a time", format!("n{node} sends {kind:?} while it sends")));
         }
         // With shadowing the received power is random, and the auditor does not know it.
-        let deterministic = !matches!(self.propagation.model, Model::Shadowing { .. });
+        let deterministic = !matches!(self.propagation.model, PropagationModel::Shadowing { .. });
         if deterministic && contended {
             let late = |sent: &&Sent| sent.node != node && sent.end + CROSSING + DIFS > at;
             for sent in self.recent.iter().filter(late) {

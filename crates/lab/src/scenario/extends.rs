@@ -7,7 +7,7 @@ use super::mention::{Mention, MentionPlace, add_mentions};
 use super::renamed::rename_keys;
 use super::short::write_out_short_forms;
 use crate::error::{ScenarioError, Source};
-use crate::files::{Access, shipped_path};
+use crate::files::{FileAccess, shipped_path};
 use std::sync::Arc;
 
 /// Parses a scenario. `extends = "base.toml"` (relative to the folder of the file) merges it over the base file, which
@@ -47,7 +47,7 @@ fn extended(
         return Err(refuse(format!("must name a file, not {}", base.value.kind())));
     };
     let path = match name.strip_prefix('@') {
-        Some(shipped) if !matches!(source.access, Access::Carried(_)) => {
+        Some(shipped) if !matches!(source.access, FileAccess::Carried(_)) => {
             shipped_path(shipped.trim_end_matches(".toml")).map_err(refuse)?
         }
         _ => {
@@ -126,7 +126,7 @@ mod tests {
         let files = [("base.toml", NETWORK), ("middle.toml", MIDDLE)];
         let carried = files.map(|(name, text)| (name.to_string(), text.as_bytes().to_vec()));
         let source =
-            Source { file: "top.toml".into(), access: Access::Carried(carried.into_iter().collect()) };
+            Source { file: "top.toml".into(), access: FileAccess::Carried(carried.into_iter().collect()) };
         let document =
             parse_scenario(Arc::new(source), text, &mut Vec::new()).map_err(|error| error.to_string())?;
         Ok(format!("{:?}", literal("", &document, std::path::Path::new(""))))

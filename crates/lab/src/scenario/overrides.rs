@@ -7,7 +7,7 @@ use super::extends::parse_scenario;
 use super::key::{key_parts, split_outside_quotes};
 use super::mention::Mention;
 use crate::error::{ErrorKind, ScenarioError, Source};
-use crate::files::Access;
+use crate::files::FileAccess;
 use std::sync::Arc;
 
 /// A scenario as it is written: its text, and the assignments that come with it.
@@ -20,7 +20,7 @@ pub struct ScenarioText<'a> {
     /// `KEY=VALUE` assignments that come with the text, such as those of a link.
     pub set: &'a [String],
     /// What the text and its assignments may name. Those of the command line may name everything.
-    pub access: Access,
+    pub access: FileAccess,
 }
 
 /// The document of a scenario's text, merged over its base files, with the assignments that come with it. Adds what the text

@@ -5,7 +5,7 @@ use super::document::TomlItem;
 use super::key::key_text;
 use super::model::{Duplex, Flow, FlowKind, RadioNetwork};
 use crate::error::{Origin, ScenarioError};
-use net::{LinkId, NodeId, Route, RouterConfig, Segment, Topology};
+use net::{LinkId, NodeId, PathSegment, Route, RouterConfig, Topology};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -60,29 +60,29 @@ pub(crate) fn radio_names(radio: Option<&RadioNetwork>) -> Vec<String> {
 /// A path from node to node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowPath {
-    pub segments: SmallVec<[Segment; 1]>,
+    pub segments: SmallVec<[PathSegment; 1]>,
 }
 
 impl FlowPath {
     /// The links that are known before the run: all of them unless the path uses satellites.
     pub fn links(&self) -> impl Iterator<Item = &LinkId> {
         self.segments.iter().flat_map(|segment| match segment {
-            Segment::Links(links) => &links[..],
+            PathSegment::Links(links) => &links[..],
             _ => &[],
         })
     }
     /// Whether it goes over links only.
     pub fn is_wired(&self) -> bool {
-        self.segments.iter().all(|segment| matches!(segment, Segment::Links(_)))
+        self.segments.iter().all(|segment| matches!(segment, PathSegment::Links(_)))
     }
     /// Whether a part of it goes over the radio channel.
     pub fn has_radio(&self) -> bool {
-        self.segments.iter().any(|segment| matches!(segment, Segment::Radio { .. }))
+        self.segments.iter().any(|segment| matches!(segment, PathSegment::Radio { .. }))
     }
     /// The nodes where it enters and leaves the satellite network, if it uses satellites.
     pub fn satellite_ends(&self) -> Option<[usize; 2]> {
         self.segments.iter().find_map(|segment| match *segment {
-            Segment::Satellites { from, to } => Some([from, to]),
+            PathSegment::Satellites { from, to } => Some([from, to]),
             _ => None,
         })
     }
@@ -111,7 +111,7 @@ impl PathNodes<'_> {
             };
             let routes = routes.ok()?.into_iter();
             return Some(
-                routes.map(|route| FlowPath { segments: smallvec![Segment::Links(route)] }).collect(),
+                routes.map(|route| FlowPath { segments: smallvec![PathSegment::Links(route)] }).collect(),
             );
         }
         if self.radio.is_empty() {
@@ -146,8 +146,8 @@ impl PathNodes<'_> {
         self.radio.contains(&node.0)
     }
 
-    fn over_radio(&self, from: NodeId, to: NodeId) -> Segment {
-        Segment::Radio { from: from.0 - self.radio.start, to: to.0 - self.radio.start }
+    fn over_radio(&self, from: NodeId, to: NodeId) -> PathSegment {
+        PathSegment::Radio { from: from.0 - self.radio.start, to: to.0 - self.radio.start }
     }
 
     fn links_between(&self, from: NodeId, to: NodeId) -> Option<Route> {
@@ -162,12 +162,12 @@ impl PathNodes<'_> {
 
     /// A path without radio, and its number of links on the ground. With satellites the routing tables serve fixed
     /// links too.
-    fn without_radio(&self, from: NodeId, to: NodeId) -> Option<(Segment, usize)> {
+    fn without_radio(&self, from: NodeId, to: NodeId) -> Option<(PathSegment, usize)> {
         let route = self.links_between(from, to);
         if self.terminals.is_empty() {
             let route = route?;
             let links = route.len();
-            return Some((Segment::Links(route), links));
+            return Some((PathSegment::Links(route), links));
         }
         let links = match route {
             Some(route) => route.len(),
@@ -180,14 +180,14 @@ impl PathNodes<'_> {
     fn nearest(
         &self,
         gateways: &[NodeId],
-        path: impl Fn(NodeId) -> Option<(Segment, usize)>,
-    ) -> Option<(NodeId, Segment)> {
+        path: impl Fn(NodeId) -> Option<(PathSegment, usize)>,
+    ) -> Option<(NodeId, PathSegment)> {
         let reachable = gateways.iter().filter_map(|gateway| Some((*gateway, path(*gateway)?)));
         let (gateway, (segment, _)) = reachable.min_by_key(|(_, (_, links))| *links)?;
         Some((gateway, segment))
     }
 
-    fn path(&self, gateways: &[NodeId], (from, to): (NodeId, NodeId)) -> Option<Vec<Segment>> {
+    fn path(&self, gateways: &[NodeId], (from, to): (NodeId, NodeId)) -> Option<Vec<PathSegment>> {
         if self.is_radio(from) && self.is_radio(to) {
             return Some(vec![self.over_radio(from, to)]);
         }
@@ -212,8 +212,8 @@ impl PathNodes<'_> {
     }
 }
 
-fn over_satellites(from: NodeId, to: NodeId) -> Segment {
-    Segment::Satellites { from: from.0 as usize, to: to.0 as usize }
+fn over_satellites(from: NodeId, to: NodeId) -> PathSegment {
+    PathSegment::Satellites { from: from.0 as usize, to: to.0 as usize }
 }
 
 /// The routers of a network, for the checks of controllers that need them.

@@ -10,7 +10,7 @@ use super::tle;
 use crate::error::ScenarioError;
 use net::HandoffLoss;
 use net::qdisc::Queue;
-use orbit::{Constellation, EarthModel, Rule, Rules, SatelliteSystem, Terminal, Walker};
+use orbit::{Constellation, EarthModel, Rules, SatelliteSystem, SelectionRule, Terminal, Walker};
 use params::Form::{
     self, Integer, LinkRate, Losses, Number, Quantity, QuantityOr, Queue as QueueForm, Range, Switch, Text,
     Word,
@@ -135,7 +135,7 @@ pub(super) static HANDOFF: Table =
 params::options! {
     /// The rules of hand-offs of a constellation.
     pub struct HandoffOptions {
-        rule: Rule = Word(Rule::NAMES), ["\"ns2\""],
+        rule: SelectionRule = Word(SelectionRule::NAMES), ["\"ns2\""],
             "the satellite that a terminal changes to: as in ns-2, or the highest; `\"every\"`: it uses all visible ones, and the shortest path decides";
         check: Span = Quantity(Unit::Time, "10s"), ["\"10s\""], "interval of the checks; 0 for the exact time";
         jitter: Span = Quantity(Unit::Time, "5s"), ["\"0s\""],
@@ -325,7 +325,7 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
 fn read_handoff(table: &TableReader<'_>) -> Result<HandoffOptions> {
     let Some(handoff) = table.table("handoff")? else { return Ok(HandoffOptions::with_defaults(0)) };
     let options = HandoffOptions::new(&handoff.values(&HANDOFF, 0)?);
-    if options.rule == Rule::Every {
+    if options.rule == SelectionRule::Every {
         let reason = "rule = \"every\", which has no hand-offs";
         handoff.refuse(&["time", "guard_before", "guard_after"], reason)?;
         if options.loss == HandoffLoss::InFlight {

@@ -126,7 +126,7 @@ pub(super) fn literal(key: &str, item: &TomlItem, folder: &Path) -> Literal {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use crate::files::Access;
+    use crate::files::FileAccess;
 
     const TEXT: &str = r#"
 extends = "sub/base.toml"
@@ -139,7 +139,7 @@ sweep = { "l.rate.file, l.'fit'" = [["b.txt", "c.txt"]], d = { A = { "p.python" 
     fn read(assignments: &[&str]) -> Document {
         let files = [("sub/base.toml", "base = { file = \"e.txt\" }\nrate = { file = \"f.txt\" }\n")];
         let files = files.map(|(name, text)| (name.to_string(), text.as_bytes().to_vec()));
-        let access = Access::Carried(files.into_iter().collect());
+        let access = FileAccess::Carried(files.into_iter().collect());
         let assignments: Vec<_> = assignments.iter().map(|text| Assignment::Text(text.to_string())).collect();
         let text = TEXT.replace("python", "note");
         Document::read(&ScenarioText { file: "s.toml", text: &text, set: &[], access }, &assignments).unwrap()
@@ -224,33 +224,33 @@ sweep = { "l.rate.file, l.'fit'" = [["b.txt", "c.txt"]], d = { A = { "p.python" 
         let read = |assignment, access| {
             document_of(&ScenarioText { file: "s", text: &text, set: &[], access }, &[assignment])
         };
-        let document = read(control(Literal::Text("reno".into()), false), Access::NoCode).unwrap();
+        let document = read(control(Literal::Text("reno".into()), false), FileAccess::NoCode).unwrap();
         let written = format!("{:?}", literal("", &document, std::path::Path::new("")));
         assert_eq!(written.matches("reno").count(), 1, "{written}");
         let refused =
             |of_text, access| read(control(python.clone(), of_text), access).err().map(|error| error.kind);
-        assert_eq!(refused(true, Access::NoCode), Some(ErrorKind::Code));
-        assert_eq!(refused(true, Access::Carried(Default::default())), Some(ErrorKind::Code));
-        assert_eq!(refused(true, Access::Folder), None);
-        assert_eq!(refused(false, Access::NoCode), None);
+        assert_eq!(refused(true, FileAccess::NoCode), Some(ErrorKind::Code));
+        assert_eq!(refused(true, FileAccess::Carried(Default::default())), Some(ErrorKind::Code));
+        assert_eq!(refused(true, FileAccess::Folder), None);
+        assert_eq!(refused(false, FileAccess::NoCode), None);
     }
 
     #[test]
     fn code_is_refused_in_what_comes_with_a_text() {
         let python = "flow.f.tcp.congestion_control.python=x.py:X".to_string();
-        let kind = |text: &str, set: &[String], assignments: &[String], access: Access| {
+        let kind = |text: &str, set: &[String], assignments: &[String], access: FileAccess| {
             let text = ScenarioText { file: "s", text, set, access };
             let assignments: Vec<_> = assignments.iter().map(Assignment::from).collect();
             document_of(&text, &assignments).err().map(|error| error.kind)
         };
-        let carried = || Access::Carried(Default::default());
+        let carried = || FileAccess::Carried(Default::default());
         let table = r#"a = [{ b = { python = "x.py:X" } }]"#;
         let axis = r#"sweep = { 'seed, a."python"' = [[1, "x.py:X"]] }"#;
         let escaped = r#"sweep = { 'seed, a."\u0070ython"' = [[1, "x.py:X"]] }"#;
         for text in [table, axis, escaped] {
-            assert_eq!(kind(text, &[], &[], Access::NoCode), Some(ErrorKind::Code), "{text}");
+            assert_eq!(kind(text, &[], &[], FileAccess::NoCode), Some(ErrorKind::Code), "{text}");
             assert_eq!(kind(text, &[], &[], carried()), Some(ErrorKind::Code), "{text}");
-            assert_eq!(kind(text, &[], &[], Access::Folder), None, "{text}");
+            assert_eq!(kind(text, &[], &[], FileAccess::Folder), None, "{text}");
         }
         assert_eq!(kind("", std::slice::from_ref(&python), &[], carried()), Some(ErrorKind::Code));
         assert_eq!(kind("", &[], &[python], carried()), None);

@@ -8,7 +8,7 @@ use units::Time;
 /// The flows of a run whose ends are outside the simulation. They keep their name and their path; what their tables say
 /// about their traffic is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attachment {
+pub struct AttachmentOptions {
     /// Only the first flow of the scenario; otherwise all flows.
     pub first_only: bool,
     /// Bytes that a datagram has on the wire besides those handed to [`crate::Run::inject`]: 0 for IP packets, 28 for UDP

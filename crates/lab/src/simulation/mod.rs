@@ -40,7 +40,7 @@ mod shape;
 mod transmission_log;
 mod warmup;
 
-pub use attached::{Attachment, DeliveredDatagram, FlowEnd};
+pub use attached::{AttachmentOptions, DeliveredDatagram, FlowEnd};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use fork::NotForkable;
@@ -76,7 +76,7 @@ pub struct Settings {
     /// Give every hop and every arrival at a receiver an event of its own, for tests. The results are the same.
     pub unfused: bool,
     /// The flows whose ends are outside the simulation ([`Run::inject`]).
-    pub attachment: Option<Attachment>,
+    pub attachment: Option<AttachmentOptions>,
 }
 
 /// A run in progress.

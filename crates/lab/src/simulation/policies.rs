@@ -4,7 +4,7 @@ use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::{Inner, Run, each};
 use crate::scenario::{Action, missing_option};
 use cc::Signals;
-use policy::{Measured, Plan, Policy};
+use policy::{Measured, Policy, PolicyFile};
 use std::sync::Arc;
 use units::Time;
 
@@ -13,61 +13,61 @@ pub struct Environment {
     run: Run,
     /// The numbers of the flows, in the order of the actions.
     flows: Vec<u32>,
-    plan: Arc<Plan>,
+    file: Arc<PolicyFile>,
     /// When the last decision was due.
     at: Time,
     active: Vec<bool>,
 }
 
 impl Environment {
-    /// The flows `names` of a run that has not begun observe and act as `plan` says. `first`: their first rate,
+    /// The flows `names` of a run that has not begun observe and act as `file` says. `first`: their first rate,
     /// segments a second. Fails if one of them has no policy, or if it lacks a signal that the controller between the
     /// actions needs.
     pub fn new(
         mut run: Run,
         names: &[String],
-        plan: Arc<Plan>,
+        file: Arc<PolicyFile>,
         first: Option<f64>,
     ) -> Result<Environment, String> {
         let flows = numbers(&run, names)?;
-        let kind = plan.action.kind;
+        let kind = file.action.kind;
         if first.is_some() && !kind.paces() {
             return Err(format!("first_rate: an action {} sets no rate; write first_rate=None", kind.name()));
         }
         for (name, flow) in names.iter().zip(&flows) {
-            let opened = with_policy(&mut run, *flow, |policy| policy.open(plan.clone(), first));
+            let opened = with_policy(&mut run, *flow, |policy| policy.open(file.clone(), first));
             opened.ok_or_else(|| format!("flow \"{name}\": its congestion_control is not \"policy\""))?;
-            let controller = plan.action.controller.unwrap_or("policy");
+            let controller = file.action.controller.unwrap_or("policy");
             serve_policy(&mut run, *flow)
                 .map_err(|lacks| format!("flow \"{name}\": {controller} {lacks}"))?;
         }
-        Ok(Environment { run, flows, plan, at: Time::ZERO, active: Vec::new() })
+        Ok(Environment { run, flows, file, at: Time::ZERO, active: Vec::new() })
     }
 
     /// As [`Environment::new`], but the flows keep their controllers, whose decisions become the actions. Fails for a flow
     /// that is not TCP with recovery `rack`, and for actions that set a parameter.
-    pub fn observing(mut run: Run, names: &[String], plan: Arc<Plan>) -> Result<Environment, String> {
-        if plan.action.parameter.is_some() {
+    pub fn observing(mut run: Run, names: &[String], file: Arc<PolicyFile>) -> Result<Environment, String> {
+        if file.action.parameter.is_some() {
             return Err(
                 "an action that sets a parameter cannot be recorded: no controller has such actions".into()
             );
         }
         let flows = numbers(&run, names)?;
         for (name, flow) in names.iter().zip(&flows) {
-            if !observe_controller(&mut run, *flow, &plan) {
+            if !observe_controller(&mut run, *flow, &file) {
                 return Err(format!(
                     "flow \"{name}\": only a TCP flow with recovery \"rack\" and a registered controller can be recorded"
                 ));
             }
         }
-        Ok(Environment { run, flows, plan, at: Time::ZERO, active: Vec::new() })
+        Ok(Environment { run, flows, file, at: Time::ZERO, active: Vec::new() })
     }
 
     /// A copy; fails with the reason if the run cannot be copied.
     pub fn fork(&self) -> Result<Environment, String> {
         let run = self.run.fork().map_err(|reason| reason.to_string())?;
-        let (flows, plan, active) = (self.flows.clone(), self.plan.clone(), self.active.clone());
-        Ok(Environment { run, flows, plan, at: self.at, active })
+        let (flows, file, active) = (self.flows.clone(), self.file.clone(), self.active.clone());
+        Ok(Environment { run, flows, file, at: self.at, active })
     }
 
     /// The run.
@@ -98,7 +98,7 @@ impl Environment {
             let seen = seen.flatten();
             self.active.push(seen.is_some());
             let (observation, values) =
-                seen.unwrap_or_else(|| (Policy::observe_nothing(&self.plan), Measured::default()));
+                seen.unwrap_or_else(|| (Policy::observe_nothing(&self.file), Measured::default()));
             observations.extend(observation);
             measured.extend(values.values());
         }
@@ -206,13 +206,13 @@ fn is_replaced(run: &Run, flow: u32) -> bool {
 }
 
 /// Measures the intervals of a flow that has not begun; its controller stays. Returns whether that is possible.
-fn observe_controller(run: &mut Run, flow: u32, plan: &Arc<Plan>) -> bool {
+fn observe_controller(run: &mut Run, flow: u32, file: &Arc<PolicyFile>) -> bool {
     each!(&mut run.inner, simulation => {
         let Endpoints::Tcp(index) = simulation.endpoints[flow as usize] else { return false };
         let sender = &mut simulation.senders[index];
         let observed = sender.controller().clone();
         let registered = !matches!(observed, cc::AnyController::ExternalController(_));
-        let policy = Policy::observing(plan.clone(), observed, sender.options().packet);
+        let policy = Policy::observing(file.clone(), observed, sender.options().packet);
         let needs = cc::Controller::needs(&policy);
         sender.prepare(needs);
         let possible = registered && sender.accepts(needs);

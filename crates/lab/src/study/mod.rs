@@ -50,12 +50,12 @@ pub struct Axis {
     /// Its key or name.
     pub name: String,
     /// Its values.
-    pub steps: Vec<Step>,
+    pub values: Vec<AxisValue>,
 }
 
 /// One value of an axis.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct AxisValue {
     /// Its name in results.
     pub label: String,
     assignments: Vec<(String, TomlItem)>,
@@ -135,8 +135,8 @@ impl Study {
         let mut chosen = std::collections::BTreeSet::new();
         let mut stride = self.points();
         for axis in &self.axes {
-            stride /= axis.steps.len();
-            chosen.extend((0..axis.steps.len()).map(|step| step * stride));
+            stride /= axis.values.len();
+            chosen.extend((0..axis.values.len()).map(|index| index * stride));
         }
         let rest = most.saturating_sub(chosen.len());
         chosen.extend((0..rest).map(|n| n * self.points() / rest));
@@ -167,7 +167,7 @@ impl Study {
                 }
             }
         }
-        let runs = axes.iter().map(|a: &Axis| a.steps.len()).try_fold(seeds.len(), |n, m| n.checked_mul(m));
+        let runs = axes.iter().map(|a: &Axis| a.values.len()).try_fold(seeds.len(), |n, m| n.checked_mul(m));
         if runs.is_none_or(|runs| runs > MOST_RUNS) {
             return Err(top.error("sweep", format!("more than {MOST_RUNS} runs")));
         }
@@ -177,24 +177,24 @@ impl Study {
 
     /// Number of points: combinations of the axes, without seeds.
     pub fn points(&self) -> usize {
-        self.axes.iter().map(|axis| axis.steps.len()).product()
+        self.axes.iter().map(|axis| axis.values.len()).product()
     }
 
-    /// The step of each axis at a point; the last axis varies fastest.
-    fn steps(&self, point: usize) -> Vec<&Step> {
+    /// The value of each axis at a point; the last axis varies fastest.
+    fn values(&self, point: usize) -> Vec<&AxisValue> {
         let mut rest = point;
-        let mut steps: Vec<&Step> = Vec::new();
+        let mut values: Vec<&AxisValue> = Vec::new();
         for axis in self.axes.iter().rev() {
-            steps.push(&axis.steps[rest % axis.steps.len()]);
-            rest /= axis.steps.len();
+            values.push(&axis.values[rest % axis.values.len()]);
+            rest /= axis.values.len();
         }
-        steps.reverse();
-        steps
+        values.reverse();
+        values
     }
 
     /// The label of each axis at a point.
     pub fn labels(&self, point: usize) -> Vec<&str> {
-        self.steps(point).into_iter().map(|step| step.label.as_str()).collect()
+        self.values(point).into_iter().map(|value| value.label.as_str()).collect()
     }
 
     /// The identity of a run, 128 bits in hexadecimal: a hash of the scenario, the seed and the engine, which decide
@@ -230,7 +230,7 @@ impl Study {
         if let TomlValue::Table(entries) = &mut document.root.value {
             entries.retain(|(key, _)| key != "sweep");
         }
-        for (key, item) in self.steps(point).into_iter().flat_map(|step| &step.assignments) {
+        for (key, item) in self.values(point).into_iter().flat_map(|value| &value.assignments) {
             assign(&mut document.root, key, item.clone())?;
         }
         Ok(document)
@@ -285,18 +285,18 @@ fn too_many_seeds(first: u64, last: u64) -> bool {
 
 fn read_axis(key: &str, item: &TomlItem) -> Result<Axis> {
     let keys: Vec<&str> = split_outside_quotes(key, ',').into_iter().map(str::trim).collect();
-    let steps: Vec<Step> = match &item.value {
+    let values: Vec<AxisValue> = match &item.value {
         TomlValue::Table(variants) => {
             variants.iter().map(|(label, set)| read_variant(key, label, set)).collect::<Result<_>>()?
         }
         TomlValue::List(values) if keys.len() == 1 => values
             .iter()
-            .map(|v| Step { label: label(v), assignments: vec![(key.to_string(), v.clone())] })
+            .map(|v| AxisValue { label: label(v), assignments: vec![(key.to_string(), v.clone())] })
             .collect(),
         TomlValue::List(values) => values
             .iter()
             .map(|v| match &v.value {
-                TomlValue::List(parts) if parts.len() == keys.len() => Ok(Step {
+                TomlValue::List(parts) if parts.len() == keys.len() => Ok(AxisValue {
                     label: parts.iter().map(label).collect::<Vec<_>>().join(", "),
                     assignments: keys.iter().map(|k| k.to_string()).zip(parts.iter().cloned()).collect(),
                 }),
@@ -308,19 +308,21 @@ fn read_axis(key: &str, item: &TomlItem) -> Result<Axis> {
             return Err(refuse(&item.origin, key, message));
         }
     };
-    if steps.is_empty() {
+    if values.is_empty() {
         return Err(refuse(&item.origin, key, "has no values"));
     }
     let mut seen = BTreeSet::new();
-    if let Some(twice) = steps.iter().find(|step| !seen.insert(&step.label)) {
+    if let Some(twice) = values.iter().find(|value| !seen.insert(&value.label)) {
         return Err(refuse(&item.origin, key, format!("gives \"{}\" twice", twice.label)));
     }
-    Ok(Axis { name: key.to_string(), steps })
+    Ok(Axis { name: key.to_string(), values })
 }
 
-fn read_variant(axis: &str, label: &str, set: &TomlItem) -> Result<Step> {
+fn read_variant(axis: &str, label: &str, set: &TomlItem) -> Result<AxisValue> {
     match &set.value {
-        TomlValue::Table(assignments) => Ok(Step { label: label.into(), assignments: assignments.clone() }),
+        TomlValue::Table(assignments) => {
+            Ok(AxisValue { label: label.into(), assignments: assignments.clone() })
+        }
         other => Err(refuse(
             &set.origin,
             &format!("{axis}.{label}"),

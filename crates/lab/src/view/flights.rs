@@ -9,7 +9,7 @@ const MOST: usize = 20_000;
 
 /// What becomes of a packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketFate {
+pub enum LinkFate {
     /// It arrives at the far end.
     Arrives = 0,
     /// It is dropped before or in the queue.
@@ -24,7 +24,7 @@ pub enum PacketFate {
 #[derive(Debug, Default)]
 pub struct Flights {
     /// Rows of eight values: link, arrival at the queue (s), end of transmission (s; NaN without one), arrival at the far
-    /// end (s; NaN without one), flow, kind (0 data, 1 ACK), number, fate ([`PacketFate`]).
+    /// end (s; NaN without one), flow, kind (0 data, 1 ACK), number, fate ([`LinkFate`]).
     pub rows: Vec<f64>,
     /// Packets that are not listed because there are too many.
     pub left_out: usize,
@@ -84,7 +84,7 @@ impl Run {
                     if let Some(flight) = sent.filter(|_| at >= from) {
                         match reason {
                             Some(reason) => flights.push(log, flight, f64::NAN, fate(reason)),
-                            None => flights.push(log, flight, at, PacketFate::Arrives),
+                            None => flights.push(log, flight, at, LinkFate::Arrives),
                         }
                     }
                 }
@@ -94,7 +94,7 @@ impl Run {
         let mut rest: Vec<Flight> = open.into_values().flatten().collect();
         rest.sort_unstable_by_key(|flight| flight.row);
         for flight in rest {
-            flights.push(log, flight, f64::NAN, PacketFate::Arrives); // still on its way when the log ends
+            flights.push(log, flight, f64::NAN, LinkFate::Arrives); // still on its way when the log ends
         }
         flights
     }
@@ -130,7 +130,7 @@ fn first_row(log: &PacketLog, from: f64) -> usize {
 }
 
 impl Flights {
-    fn push(&mut self, log: &PacketLog, flight: Flight, arrive: f64, fate: PacketFate) {
+    fn push(&mut self, log: &PacketLog, flight: Flight, arrive: f64, fate: LinkFate) {
         if self.rows.len() == MOST * Self::COLUMNS.len() {
             self.left_out += 1;
             return;
@@ -141,14 +141,14 @@ impl Flights {
     }
 }
 
-fn fate(reason: DropReason) -> PacketFate {
+fn fate(reason: DropReason) -> LinkFate {
     match reason {
-        DropReason::Queue | DropReason::Aqm => PacketFate::DroppedByQueue,
+        DropReason::Queue | DropReason::Aqm => LinkFate::DroppedByQueue,
         DropReason::Loss
         | DropReason::Handoff
         | DropReason::Retry
         | DropReason::Rlc
-        | DropReason::Handover => PacketFate::LostOnLink,
-        DropReason::List | DropReason::Route | DropReason::Policer => PacketFate::Dropped,
+        | DropReason::Handover => LinkFate::LostOnLink,
+        DropReason::List | DropReason::Route | DropReason::Policer => LinkFate::Dropped,
     }
 }

@@ -7,7 +7,7 @@ mod satellites;
 mod series;
 mod why;
 
-pub use flights::{Flights, PacketFate};
+pub use flights::{Flights, LinkFate};
 pub use satellites::{PathSample, SatelliteSnapshot, SatelliteView};
 pub use series::{Curves, Series};
 pub use why::{Explanation, Question, Unanswered, explain, reductions};

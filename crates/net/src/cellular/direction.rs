@@ -3,7 +3,7 @@
 use super::account::UserAccount;
 use super::config::{CellOptions, UserOptions};
 use super::modulation::{Modulation, error_probability};
-use super::order::{Order, Part};
+use super::order::{Order, PacketPart};
 use super::schedulers::Average;
 use super::uplink::BufferStatus;
 use crate::qdisc::scheduled::Waiting;
@@ -27,9 +27,9 @@ pub struct Scheme {
 
 /// A transport block.
 #[derive(Clone, Debug)]
-pub struct Block {
+pub struct TransportBlock {
     pub direction: u32,
-    pub parts: Vec<Part>,
+    pub parts: Vec<PacketPart>,
     pub scheme: Scheme,
     /// Resource blocks.
     pub width: u32,
@@ -57,7 +57,7 @@ pub struct Reporting {
 
 /// One direction of a link.
 #[derive(Clone, Debug)]
-pub struct Direction {
+pub struct CellDirection {
     pub link: u32,
     /// The shared channel that it uses, 0: downlink, 1: uplink.
     pub channel: usize,
@@ -91,7 +91,7 @@ pub struct Direction {
     pub account: UserAccount,
 }
 
-impl Direction {
+impl CellDirection {
     pub fn new(
         numbers: DirectionNumbers,
         options: &UserOptions,
@@ -99,9 +99,9 @@ impl Direction {
         harq: Stream,
         reporting: Reporting,
         buffer_status: Option<BufferStatus>,
-    ) -> Direction {
+    ) -> CellDirection {
         let DirectionNumbers { link, channel, user } = numbers;
-        Direction {
+        CellDirection {
             link,
             channel,
             user,
@@ -176,7 +176,7 @@ impl Direction {
     /// Sends a block in slot `slot` and draws whether it arrives.
     pub fn attempt(
         &mut self,
-        block: &Block,
+        block: &TransportBlock,
         slot: u64,
         options: &CellOptions,
         modulation: &Modulation,

@@ -26,7 +26,7 @@ use crate::ids::LinkId;
 use crate::signal::{Signal, SignalStreams};
 use crate::transmitter::Steps;
 use blocks::BlockSizes;
-use direction::{Block, Direction, DirectionNumbers, Reporting};
+use direction::{CellDirection, DirectionNumbers, Reporting, TransportBlock};
 use engine::Stream;
 use modulation::Modulation;
 use schedulers::SlotScheduler;
@@ -47,7 +47,7 @@ struct SharedChannel {
     /// The directions with data.
     active: Vec<u32>,
     /// Blocks to send again, with their slots.
-    repeats: VecDeque<(u64, Block)>,
+    repeats: VecDeque<(u64, TransportBlock)>,
     scheduler: SlotScheduler,
     /// The part of the slots that are for it.
     share: f64,
@@ -68,7 +68,7 @@ pub struct Cell {
     slot: Span,
     sizes: Vec<Arc<BlockSizes>>,
     users: Vec<User>,
-    directions: Vec<Direction>,
+    directions: Vec<CellDirection>,
     channels: [SharedChannel; 2],
     /// Slots at which a direction may release packets behind a lost one.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
@@ -155,7 +155,7 @@ impl Cell {
         let period = self.slots(self.options.cqi_period).max(1);
         let reporting = Reporting { period, delay: self.slots(self.options.cqi_delay) };
         let numbers = DirectionNumbers { link: link.0, channel, user };
-        self.directions.push(Direction::new(numbers, options, signal, harq, reporting, buffer_status));
+        self.directions.push(CellDirection::new(numbers, options, signal, harq, reporting, buffer_status));
         self.users[user as usize].directions[channel] = Some(number);
         number
     }
@@ -215,8 +215,9 @@ impl Cell {
 
     /// The links, and how many packets of each have left the queue and not yet the receiver.
     pub(crate) fn outstanding(&self) -> impl Iterator<Item = (u32, u64)> {
-        let held =
-            |direction: &Direction| direction.order.outstanding() + u64::from(direction.forwarded.is_some());
+        let held = |direction: &CellDirection| {
+            direction.order.outstanding() + u64::from(direction.forwarded.is_some())
+        };
         self.directions.iter().map(move |direction| (direction.link, held(direction)))
     }
 

@@ -14,7 +14,7 @@ pub const PACKET_HEADER: u32 = 2;
 
 /// A part of a packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct PacketPart {
     /// Number of the packet.
     number: u32,
     bytes: u32,
@@ -39,7 +39,7 @@ pub struct Order {
     places: VecDeque<Place>,
     first: u32,
     /// Parts to send again, with the first slot in which they can be sent.
-    retransmissions: VecDeque<(u64, Part)>,
+    retransmissions: VecDeque<(u64, PacketPart)>,
     /// Time that complete packets have waited behind others.
     pub held_back: Span,
 }
@@ -97,14 +97,14 @@ impl Order {
     }
 
     /// Fills a block of slot `slot`, in which `room` bytes are left, with parts that wait. Returns the room that is left.
-    pub fn fill(&mut self, slot: u64, mut room: u32, parts: &mut Vec<Part>) -> u32 {
+    pub fn fill(&mut self, slot: u64, mut room: u32, parts: &mut Vec<PacketPart>) -> u32 {
         while room > PART_HEADER && self.has_parts(slot) {
             let most = room - PART_HEADER;
             let part = match self.retransmissions.front_mut().filter(|(from, _)| *from <= slot) {
                 Some((_, part)) => {
                     let bytes = part.bytes.min(most);
                     part.bytes -= bytes;
-                    let part = Part { number: part.number, bytes };
+                    let part = PacketPart { number: part.number, bytes };
                     if self.retransmissions.front().is_some_and(|(_, rest)| rest.bytes == 0) {
                         self.retransmissions.pop_front();
                     }
@@ -115,7 +115,7 @@ impl Order {
                     let Some(place) = self.places.back_mut() else { break };
                     let bytes = place.unsent.min(most);
                     place.unsent -= bytes;
-                    Part { number, bytes }
+                    PacketPart { number, bytes }
                 }
             };
             room -= part.bytes + PART_HEADER;
@@ -125,7 +125,7 @@ impl Order {
     }
 
     /// A block with these parts has arrived at `now`.
-    pub fn arrived(&mut self, parts: &[Part], now: Time) {
+    pub fn arrived(&mut self, parts: &[PacketPart], now: Time) {
         for part in parts {
             let place = &mut self.places[(part.number - self.first) as usize];
             place.missing -= part.bytes;
@@ -136,7 +136,7 @@ impl Order {
     }
 
     /// A block with these parts was given up: they are sent again from slot `from` on.
-    pub fn send_again(&mut self, parts: Vec<Part>, from: u64) {
+    pub fn send_again(&mut self, parts: Vec<PacketPart>, from: u64) {
         let first = self.retransmissions.partition_point(|(slot, _)| *slot <= from);
         for (index, part) in parts.into_iter().enumerate() {
             self.retransmissions.insert(first + index, (from, part));
@@ -144,7 +144,7 @@ impl Order {
     }
 
     /// A block with these parts was given up: their packets are lost, which the receiver knows at `known`.
-    pub fn lose(&mut self, parts: &[Part], known: Time) {
+    pub fn lose(&mut self, parts: &[PacketPart], known: Time) {
         for part in parts {
             let place = &mut self.places[(part.number - self.first) as usize];
             place.missing -= part.bytes;

@@ -1,8 +1,8 @@
 //! The slots of a cell: the users that are served, the contents of transport blocks, and their results.
 
 use super::account::ATTEMPTS;
-use super::direction::{Block, Direction, Scheme};
-use super::order::{PACKET_HEADER, PART_HEADER, Part};
+use super::direction::{CellDirection, Scheme, TransportBlock};
+use super::order::{PACKET_HEADER, PART_HEADER, PacketPart};
 use super::uplink::BufferStatus;
 use super::{Cell, DOWNLINK, UPLINK};
 use crate::ids::LinkId;
@@ -22,7 +22,7 @@ impl Cell {
             // Before its first slot a cell has served nothing, so a handover ends nothing.
             self.begin_handovers(now, &mut Turn::default());
         }
-        let Direction { channel, user, .. } = self.directions[direction as usize];
+        let CellDirection { channel, user, .. } = self.directions[direction as usize];
         self.users[user as usize].active(now, channel == DOWNLINK);
         self.activate(direction);
         if channel == UPLINK
@@ -46,7 +46,7 @@ impl Cell {
 
     /// A scheduling request at the terminal's next opportunity from `now` on.
     fn request(&mut self, number: u32, now: Time) {
-        let Direction { user, .. } = self.directions[number as usize];
+        let CellDirection { user, .. } = self.directions[number as usize];
         let now = self.users[user as usize].ready(now, false);
         let period = self.slots(self.options.sr_period).max(1);
         let granted = self.options.first_grant;
@@ -237,7 +237,7 @@ impl Cell {
             let rate = self
                 .sizes(self.directions[number as usize].layers, symbols)
                 .bytes(scheme.mcs, self.total_blocks);
-            let Direction { user, average, .. } = &mut self.directions[number as usize];
+            let CellDirection { user, average, .. } = &mut self.directions[number as usize];
             let scheduler = &self.channels[channel].scheduler;
             candidates.push((scheduler.metric(served, *user, users, rate as f64, average), number, scheme));
         }
@@ -260,7 +260,7 @@ impl Cell {
     /// A direction with data got so many bytes in this slot.
     fn served(&mut self, number: u32, bytes: u32) {
         let users = self.users.len() as u32;
-        let Direction { user, average, channel, .. } = &mut self.directions[number as usize];
+        let CellDirection { user, average, channel, .. } = &mut self.directions[number as usize];
         self.channels[*channel].scheduler.served(*user, users, bytes, average);
     }
 
@@ -318,7 +318,11 @@ impl Cell {
             direction.account.grant_wait = direction.account.grant_wait + start.since(since);
         }
         self.report_buffer(number, slot, queues);
-        self.send(Block { direction: number, parts, scheme, width, attempt: 1, first: slot }, slot, turn);
+        self.send(
+            TransportBlock { direction: number, parts, scheme, width, attempt: 1, first: slot },
+            slot,
+            turn,
+        );
         (width, used)
     }
 
@@ -341,7 +345,7 @@ impl Cell {
     }
 
     /// Takes what fits in `room` bytes from a direction. Returns the parts and their bytes with headers.
-    fn fill(&mut self, number: u32, slot: u64, room: u32, queues: &mut dyn Queues) -> (Vec<Part>, u32) {
+    fn fill(&mut self, number: u32, slot: u64, room: u32, queues: &mut dyn Queues) -> (Vec<PacketPart>, u32) {
         let start = self.start(slot);
         let direction = &mut self.directions[number as usize];
         let user = &self.users[direction.user as usize];
@@ -379,7 +383,7 @@ impl Cell {
     }
 
     /// Sends a block in slot `slot`; what becomes of it is known at the end of the slot.
-    fn send(&mut self, block: Block, slot: u64, turn: &mut Turn) {
+    fn send(&mut self, block: TransportBlock, slot: u64, turn: &mut Turn) {
         let end = self.start(slot + 1);
         let number = block.direction;
         let direction = &mut self.directions[number as usize];
@@ -389,7 +393,7 @@ impl Cell {
         let arrived = direction.attempt(&block, slot, &self.options, &self.modulation);
         let link = LinkId(direction.link);
         turn.transmitted(|| {
-            let Block { scheme: Scheme { mcs, .. }, width, attempt, ref parts, .. } = block;
+            let TransportBlock { scheme: Scheme { mcs, .. }, width, attempt, ref parts, .. } = block;
             let (all, parts) = (self.total_blocks, parts.len() as u32);
             let first = Time::ZERO + self.slot * block.first;
             let content = Content::Block { mcs, width, all, attempt, first, parts, arrived };
@@ -408,7 +412,7 @@ impl Cell {
     }
 
     /// A block has failed in its last attempt, in slot `slot`.
-    fn give_up(&mut self, block: Block, slot: u64) {
+    fn give_up(&mut self, block: TransportBlock, slot: u64) {
         let delay = self.options.recovery_delay();
         let from = slot + 1 + self.slots(delay);
         let reported = self.start(slot + 1).max(self.start(block.first + 1) + delay);
@@ -431,7 +435,7 @@ impl Cell {
 
     /// Releases the packets of a direction that are complete at `at`.
     fn release(&mut self, number: u32, at: Time, turn: &mut Turn) {
-        let Direction { order, link, account, .. } = &mut self.directions[number as usize];
+        let CellDirection { order, link, account, .. } = &mut self.directions[number as usize];
         let link = *link;
         order.release(at, |packet: Released| {
             account.delivered += u64::from(packet.lost.is_none());

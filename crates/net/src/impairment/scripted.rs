@@ -51,10 +51,10 @@ pub(super) const SCRIPTED: Kind = Kind {
             ),
         ]]
     ),
-    check: |values| Selection::read(values).and(Action::read(values)).map(|_| ()),
+    check: |values| Selection::read(values).and(ScriptedAction::read(values)).map(|_| ()),
     build: |values, context| {
         let (flow, syn) = (context.flow)(&values.read::<String>("flow"))?;
-        let (mut selection, action) = (Selection::read(values).ok()?, Action::read(values).ok()?);
+        let (mut selection, action) = (Selection::read(values).ok()?, ScriptedAction::read(values).ok()?);
         for segment in &mut selection.segments {
             segment.seq = segment.seq.saturating_add(syn);
         }
@@ -82,7 +82,7 @@ pub(super) const SCRIPTED: Kind = Kind {
 
 /// What happens to a listed packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum ScriptedAction {
     /// It is dropped before the queue.
     Drop,
     /// It is marked (CE) if it is ECN-capable.
@@ -93,19 +93,19 @@ pub enum Action {
     Duplicate,
 }
 
-impl Action {
+impl ScriptedAction {
     /// The action that the values of a table name. Fails if `by` does not go with it.
-    fn read(values: &Values) -> Result<Action, Mistake> {
+    fn read(values: &Values) -> Result<ScriptedAction, Mistake> {
         let by: Option<Span> = values.optional("by");
         let action = match (values.read("action"), by) {
-            ("delay", Some(by)) => return Ok(Action::Delay(by)),
+            ("delay", Some(by)) => return Ok(ScriptedAction::Delay(by)),
             ("delay", None) => {
                 return Err(("by", "is missing: the additional delay, such as by = \"45ms\"".into()));
             }
             (_, Some(_)) => return Err(("by", "is for action = \"delay\" only".into())),
-            ("drop", None) => Action::Drop,
-            ("mark", None) => Action::Mark,
-            _ => Action::Duplicate,
+            ("drop", None) => ScriptedAction::Drop,
+            ("mark", None) => ScriptedAction::Mark,
+            _ => ScriptedAction::Duplicate,
         };
         Ok(action)
     }
@@ -113,7 +113,7 @@ impl Action {
 
 /// Transmissions of one segment, as they arrive at the link: from number `first` to number `last`; the original is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Transmissions {
+pub struct SegmentTransmissions {
     /// Number of the packet in its flow.
     pub seq: u32,
     /// The first transmission listed.
@@ -128,7 +128,7 @@ pub struct Selection {
     /// Data packets by the order of their arrival at the link, from 0, the SYN included.
     pub packets: Vec<u64>,
     /// Transmissions of data segments.
-    pub segments: Vec<Transmissions>,
+    pub segments: Vec<SegmentTransmissions>,
     /// ACKs, or datagrams of the reverse direction, by the order of their arrival at the link, from 0, the ACK of the SYN
     /// included.
     pub acks: Vec<u64>,
@@ -149,7 +149,7 @@ impl Selection {
                 [seq, first, last] => (seq, first, last),
                 _ => return None,
             };
-            (1..=last).contains(&first).then_some(Transmissions { seq, first, last })
+            (1..=last).contains(&first).then_some(SegmentTransmissions { seq, first, last })
         };
         let message = "must be a segment with the number of its transmissions, such as [[300, 2]], \
                        or with the first and the last of them, such as [[300, 2, 2]]";
@@ -167,7 +167,7 @@ impl Selection {
 pub struct Scripted {
     flow: u32,
     selection: Selection,
-    action: Action,
+    action: ScriptedAction,
     seen: u64,
     seen_acks: u64,
     /// Arrivals of each segment of the selection.
@@ -176,7 +176,7 @@ pub struct Scripted {
 
 impl Scripted {
     /// Applies `action` to the packets of `flow` that `selection` lists, in any order.
-    pub fn new(flow: u32, mut selection: Selection, action: Action) -> Scripted {
+    pub fn new(flow: u32, mut selection: Selection, action: ScriptedAction) -> Scripted {
         selection.packets.sort_unstable();
         selection.acks.sort_unstable();
         let seen_segments = vec![0; selection.segments.len()];
@@ -184,7 +184,7 @@ impl Scripted {
     }
 
     /// Whether it lists `packet`, the last packet of its flow that it counted, for `action`.
-    fn listed(&self, packet: &Packet, action: Action) -> bool {
+    fn listed(&self, packet: &Packet, action: ScriptedAction) -> bool {
         if packet.flow != self.flow || self.action != action {
             return false;
         }
@@ -199,7 +199,7 @@ impl Scripted {
     }
 
     /// The action for `packet`, if it is listed. Counts the packets of the flow.
-    fn action(&mut self, packet: &Packet) -> Option<Action> {
+    fn action(&mut self, packet: &Packet) -> Option<ScriptedAction> {
         if packet.flow != self.flow {
             return None;
         }
@@ -226,20 +226,20 @@ impl Impair for Scripted {
     #[inline]
     fn before(&mut self, _now: Time, packet: &Packet, effect: &mut Effect) -> Option<DropReason> {
         match self.action(packet)? {
-            Action::Drop => return Some(DropReason::List),
-            Action::Mark => effect.mark = packet.ecn.capable(),
-            Action::Delay(by) => effect.delay = effect.delay + by,
-            Action::Duplicate => effect.duplicate = packet.kind != PacketKind::Ack,
+            ScriptedAction::Drop => return Some(DropReason::List),
+            ScriptedAction::Mark => effect.mark = packet.ecn.capable(),
+            ScriptedAction::Delay(by) => effect.delay = effect.delay + by,
+            ScriptedAction::Duplicate => effect.duplicate = packet.kind != PacketKind::Ack,
         }
         None
     }
 
     fn rule(&self, _now: Time, packet: &Packet, reason: DropReason) -> Option<Rule> {
-        (reason == DropReason::List && self.listed(packet, Action::Drop)).then_some(Rule::Script)
+        (reason == DropReason::List && self.listed(packet, ScriptedAction::Drop)).then_some(Rule::Script)
     }
 
     fn reorders(&self) -> bool {
-        matches!(self.action, Action::Delay(_) | Action::Duplicate)
+        matches!(self.action, ScriptedAction::Delay(_) | ScriptedAction::Duplicate)
     }
 
     fn displaces(&self) -> bool {
@@ -257,8 +257,8 @@ mod tests {
         Packet::new(kind, flow, 0, seq, 1500, Time::ZERO)
     }
 
-    fn listed(seq: u32, first: u32, last: u32) -> Transmissions {
-        Transmissions { seq, first, last }
+    fn listed(seq: u32, first: u32, last: u32) -> SegmentTransmissions {
+        SegmentTransmissions { seq, first, last }
     }
 
     #[test]
@@ -268,7 +268,7 @@ mod tests {
             segments: vec![listed(7, 1, 2), listed(9, 2, 2)],
             acks: vec![0],
         };
-        let mut script = Scripted::new(4, selection, Action::Drop);
+        let mut script = Scripted::new(4, selection, ScriptedAction::Drop);
         let mut data = |flow, seq| script.action(&packet(PacketKind::Data, flow, seq)).is_some();
         assert_eq!(
             [data(4, 0), data(4, 0), data(5, 0), data(4, 0), data(4, 0), data(4, 0)],

@@ -31,17 +31,17 @@ impl RadioTimer {
 
 /// The time, and the timers of all nodes: the event queue has one timer for the first of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Clock {
+pub(super) struct RadioClock {
     pub now: Time,
     /// The timers of one kind have `1 << bits` places: a node and a timer follow from a place without a division.
     bits: u32,
     deadlines: Deadlines,
 }
 
-impl Clock {
-    pub fn new(nodes: usize) -> Clock {
+impl RadioClock {
+    pub fn new(nodes: usize) -> RadioClock {
         let bits = nodes.next_power_of_two().trailing_zeros();
-        Clock { now: Time::ZERO, bits, deadlines: Deadlines::new(RadioTimer::ALL.len() << bits) }
+        RadioClock { now: Time::ZERO, bits, deadlines: Deadlines::new(RadioTimer::ALL.len() << bits) }
     }
     #[inline]
     pub fn now(&self) -> Time {

@@ -1,9 +1,9 @@
 //! 802.11 DCF of one station: frame exchanges, retries and backoff (docs/specs/manet.md section 3). It is a state
 //! machine that writes its outputs to a list.
 
-use super::clock::{Clock, RadioTimer};
+use super::clock::{RadioClock, RadioTimer};
 use super::events::{FrameKind, RadioCounts};
-use super::station::{CW_MIN, Capture, Current, ExchangeState, Frame, SLOT, Signal, Station, Timing};
+use super::station::{CW_MIN, Capture, Current, ExchangeState, Frame, ReceivedSignal, SLOT, Station, Timing};
 use super::store::{BROADCAST, QueuedFrame};
 use params::{Form, Key, Unit, by_profile, key, options};
 use units::{Rate, Span, Time};
@@ -31,7 +31,7 @@ pub(super) struct MacContext<'a> {
     pub timing: &'a Timing,
     /// Largest propagation delay, in timeouts.
     pub margin: Span,
-    pub clock: &'a mut Clock,
+    pub clock: &'a mut RadioClock,
     pub counts: &'a mut RadioCounts,
     pub outputs: &'a mut Vec<MacOutput>,
 }
@@ -162,7 +162,7 @@ impl Station {
 
     /// A signal reaches the station, now or after its propagation delay.
     #[inline]
-    pub(super) fn on_signal(&mut self, cx: &mut MacContext<'_>, signal: Signal) {
+    pub(super) fn on_signal(&mut self, cx: &mut MacContext<'_>, signal: ReceivedSignal) {
         let t = cx.timing;
         // If the backoff ends before the signal arrives, the station continues the countdown.
         let interrupted = self.counting && self.deadline(t) > signal.start;
@@ -496,7 +496,7 @@ mod tests {
         station: Station,
         config: MacConfig,
         timing: Timing,
-        clock: Clock,
+        clock: RadioClock,
         counts: RadioCounts,
     }
 
@@ -505,7 +505,7 @@ mod tests {
             let config = MacConfig { rts_threshold, ..MacConfig::with_defaults(1) };
             let timing = config.timing(1e-10, 10.0, 0.0);
             let station = Station::new(Stream::new(1, "backoff", "test"));
-            Bench { station, config, timing, clock: Clock::new(2), counts: RadioCounts::default() }
+            Bench { station, config, timing, clock: RadioClock::new(2), counts: RadioCounts::default() }
         }
 
         fn call(&mut self, call: impl FnOnce(&mut Station, &mut MacContext<'_>)) -> Vec<MacOutput> {

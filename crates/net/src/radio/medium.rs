@@ -8,7 +8,7 @@ use units::{Span, Time};
 
 /// The nodes on the plane.
 #[derive(Clone)]
-pub(super) struct Medium {
+pub(super) struct RadioMedium {
     cursors: Vec<TrajectoryCursor>,
     /// The distance beyond which no node senses a signal, m.
     reach: f64,
@@ -30,14 +30,14 @@ pub(super) struct Medium {
 /// Slack over reach.
 const SLACK: f64 = 0.1;
 
-impl Medium {
-    pub fn new(paths: Vec<Trajectory>, reach: f64) -> Medium {
+impl RadioMedium {
+    pub fn new(paths: Vec<Trajectory>, reach: f64) -> RadioMedium {
         let cursors: Vec<TrajectoryCursor> = paths.into_iter().map(TrajectoryCursor::new).collect();
         let fastest = cursors.iter().map(TrajectoryCursor::top_speed).fold(0.0, f64::max);
         let slack = SLACK * reach;
         let lasts = if fastest > 0.0 { slack / (2.0 * fastest) } else { f64::INFINITY };
         let count = cursors.len();
-        Medium {
+        RadioMedium {
             cursors,
             reach,
             slack,
@@ -139,7 +139,7 @@ mod tests {
         let mut stream = Stream::new(1, "mobility", "test");
         let end = Time::ZERO + Span::from_seconds(60.0);
         let paths: Vec<Trajectory> = (0..80).map(|_| model.trajectory(&mut stream, end)).collect();
-        let mut medium = Medium::new(paths.clone(), 550.0);
+        let mut medium = RadioMedium::new(paths.clone(), 550.0);
         for step in 0..300u64 {
             let (now, node) = (Time::ZERO + Span::from_ms(200 * step), (step * 7 % 80) as u32);
             let mut near = Vec::new();

@@ -4,7 +4,7 @@ use units::{Span, Time};
 
 /// A message of a routing protocol.
 #[derive(Clone, Debug)]
-pub(crate) enum Message {
+pub(crate) enum RoutingMessage {
     /// Route request of AODV.
     Request(Request),
     /// Route reply of AODV, or a hello.

@@ -27,21 +27,21 @@ pub use events::{FrameContents, FrameKind, RadioCounts, RadioEvent, RadioOutput,
 pub use fate::PacketFate;
 pub use mac::MacConfig;
 pub use mobility::{RandomWaypoint, Start, Trajectory};
-pub use propagation::{Model, Propagation};
+pub use propagation::{Propagation, PropagationModel};
 pub use routing::{AodvConfig, RoutingConfig};
 pub use station::Capture;
 
 use crate::packet::{Packet, PacketKind};
 use agent::Agent;
 use arp::{Arp, ArpContext, ArpOutput};
-use clock::{Clock, RadioTimer};
+use clock::{RadioClock, RadioTimer};
 use engine::{EventQueue, Stream};
 use interface::{Enqueued, InterfaceQueue};
 use mac::{MacContext, MacOutput};
-use medium::Medium;
+use medium::RadioMedium;
 use propagation::{Attenuation, SPEED_OF_LIGHT};
 use routing::{Deferred, Routing, RoutingContext, RoutingOutput};
-use station::{Frame, Signal, Station, Timing};
+use station::{Frame, ReceivedSignal, Station, Timing};
 use std::collections::VecDeque;
 use store::{BROADCAST, Payload, QueuedFrame, Store};
 use units::{PS_PER_S, Span, Time};
@@ -56,7 +56,7 @@ const MAX_EVENTS_PER_CALL: u32 = 10_000;
 pub struct Radio {
     mac: MacConfig,
     timing: Timing,
-    medium: Medium,
+    medium: RadioMedium,
     /// The nodes in range of a transmission: kept to use its memory again.
     near: Vec<(u32, f64)>,
     attenuation: Attenuation,
@@ -80,7 +80,7 @@ pub struct Radio {
     store: Store,
     /// Source and destination node of each path.
     paths: Vec<(u32, u32)>,
-    clock: Clock,
+    clock: RadioClock,
     /// The timer of the radio network in the event queue, and the end of the run.
     timer: u32,
     horizon: Time,
@@ -106,7 +106,7 @@ impl Radio {
             margin: Span::from_seconds(p.range() / SPEED_OF_LIGHT).max(MARGIN),
             sense_threshold: p.sense_threshold,
             sense_range_squared: reach * reach,
-            medium: Medium::new(config.nodes, reach),
+            medium: RadioMedium::new(config.nodes, reach),
             near: Vec::new(),
             shadowing_stream: Stream::new(config.seed, "shadowing", ""),
             stations: nodes.clone().map(|n| Station::new(stream("backoff", n))).collect(),
@@ -118,7 +118,7 @@ impl Radio {
             routing_outputs: Vec::new(),
             store: Store::default(),
             paths: Vec::new(),
-            clock: Clock::new(nodes.len()),
+            clock: RadioClock::new(nodes.len()),
             timer,
             horizon,
             outputs: VecDeque::new(),
@@ -149,7 +149,7 @@ impl Radio {
     }
 
     /// Stores the clock. The event queue calls the radio at its first deadline, or before.
-    fn rest(&mut self, event_queue: &mut EventQueue<Packet>, clock: Clock) {
+    fn rest(&mut self, event_queue: &mut EventQueue<Packet>, clock: RadioClock) {
         event_queue.set_timer(self.timer, clock.bound());
         self.clock = clock;
     }
@@ -165,7 +165,7 @@ impl Radio {
         }
     }
 
-    fn enqueue_at_source(&mut self, clock: &mut Clock, packet: &Packet, path: u32) {
+    fn enqueue_at_source(&mut self, clock: &mut RadioClock, packet: &Packet, path: u32) {
         self.counts.packets.0 += 1;
         self.counts.offered += !packet.kind.is_reverse() as u64;
         let payload = self.store.put(Payload::Data { packet: *packet, path, delivered: false, lost: None });
@@ -257,7 +257,12 @@ impl Radio {
     }
 
     /// Calls the MAC of `node` and carries out its outputs, in order.
-    fn mac(&mut self, clock: &mut Clock, node: u32, call: &mut dyn FnMut(&mut Station, &mut MacContext<'_>)) {
+    fn mac(
+        &mut self,
+        clock: &mut RadioClock,
+        node: u32,
+        call: &mut dyn FnMut(&mut Station, &mut MacContext<'_>),
+    ) {
         // An output can cause a nested call of this function. The nested call has its own list.
         let mut outputs = std::mem::take(&mut self.mac_outputs);
         let mut cx = MacContext {
@@ -301,7 +306,7 @@ impl Radio {
     /// A transmission: its signal reaches every node in range.
     fn transmit(
         &mut self,
-        clock: &mut Clock,
+        clock: &mut RadioClock,
         node: u32,
         frame: Frame,
         end: Time,
@@ -329,7 +334,7 @@ impl Radio {
                 continue;
             }
             let delay = Span::from_ps((square.sqrt() * (PS_PER_S as f64 / SPEED_OF_LIGHT)) as i64 as u64);
-            let signal = Signal {
+            let signal = ReceivedSignal {
                 start: now + delay,
                 end: end + delay,
                 duration: frame.duration,
@@ -345,7 +350,7 @@ impl Radio {
 
     /// A signal reaches the station of `node`, which has no output for it.
     #[inline]
-    fn signal(&mut self, clock: &mut Clock, node: u32, signal: Signal) {
+    fn signal(&mut self, clock: &mut RadioClock, node: u32, signal: ReceivedSignal) {
         let mut cx = MacContext {
             now: clock.now(),
             node,
@@ -359,7 +364,7 @@ impl Radio {
         self.stations[node as usize].on_signal(&mut cx, signal);
     }
 
-    fn on_receive(&mut self, clock: &mut Clock, node: u32) {
+    fn on_receive(&mut self, clock: &mut RadioClock, node: u32) {
         let mut sender = None;
         self.mac(clock, node, &mut |station, cx| sender = station.on_receive(cx));
         let Some(from) = sender else { return };
@@ -368,7 +373,7 @@ impl Radio {
     }
 
     /// Sends a frame to its next hop.
-    fn send_down(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame) {
+    fn send_down(&mut self, clock: &mut RadioClock, node: u32, frame: QueuedFrame) {
         if self.arps.is_none() {
             return self.send_to_interface(clock, node, frame);
         }
@@ -378,7 +383,7 @@ impl Radio {
     /// Calls ARP of `node` and carries out its outputs, in order.
     fn resolve_address(
         &mut self,
-        clock: &mut Clock,
+        clock: &mut RadioClock,
         node: u32,
         call: &mut dyn FnMut(&mut Arp, &mut ArpContext<'_>),
     ) {
@@ -402,7 +407,7 @@ impl Radio {
     }
 
     /// Sends a frame to the interface queue.
-    fn send_to_interface(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame) {
+    fn send_to_interface(&mut self, clock: &mut RadioClock, node: u32, frame: QueuedFrame) {
         let queue = &mut self.queues[node as usize];
         if queue.is_immediate() {
             return self.enqueue(clock, node, frame);
@@ -412,7 +417,7 @@ impl Radio {
         }
     }
 
-    fn on_interface(&mut self, clock: &mut Clock, node: u32) {
+    fn on_interface(&mut self, clock: &mut RadioClock, node: u32) {
         loop {
             match self.queues[node as usize].arrived(clock.now()) {
                 Ok(frame) => self.enqueue(clock, node, frame),
@@ -422,7 +427,7 @@ impl Radio {
         }
     }
 
-    fn enqueue(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame) {
+    fn enqueue(&mut self, clock: &mut RadioClock, node: u32, frame: QueuedFrame) {
         let mac_free = self.stations[node as usize].current.is_none();
         match self.queues[node as usize].enqueue(frame, mac_free) {
             Enqueued::Load(frame) => self.mac(clock, node, &mut |station, cx| station.load(cx, frame)),
@@ -432,7 +437,7 @@ impl Radio {
     }
 
     /// The link to the next hop of a frame failed, or the address of the next hop was not resolved.
-    fn link_failed(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame, fate: PacketFate) {
+    fn link_failed(&mut self, clock: &mut RadioClock, node: u32, frame: QueuedFrame, fate: PacketFate) {
         if frame.target == BROADCAST {
             return self.drop_item(clock.now(), node, frame, fate);
         }
@@ -442,7 +447,7 @@ impl Radio {
     /// Calls the routing protocol of `node` and carries out its outputs, in order.
     fn route(
         &mut self,
-        clock: &mut Clock,
+        clock: &mut RadioClock,
         node: u32,
         call: &mut dyn FnMut(&mut dyn Routing, &mut RoutingContext<'_>),
     ) {
@@ -467,17 +472,17 @@ impl Radio {
         self.routing_outputs = outputs;
     }
 
-    fn send_routed(&mut self, clock: &mut Clock, node: u32, frame: QueuedFrame) {
+    fn send_routed(&mut self, clock: &mut RadioClock, node: u32, frame: QueuedFrame) {
         self.counts.routing += frame.priority as u64;
         self.send_down(clock, node, frame);
     }
 
-    fn defer(&mut self, clock: &mut Clock, node: u32, at: Time, what: Deferred) {
+    fn defer(&mut self, clock: &mut RadioClock, node: u32, at: Time, what: Deferred) {
         let first = self.agents[node as usize].defer(at, what);
         clock.set(node, RadioTimer::Routing, first);
     }
 
-    fn on_deferred(&mut self, clock: &mut Clock, node: u32) {
+    fn on_deferred(&mut self, clock: &mut RadioClock, node: u32) {
         loop {
             match self.agents[node as usize].due(clock.now()) {
                 Ok(Deferred::Send(frame)) => self.send_routed(clock, node, frame),
@@ -491,7 +496,7 @@ impl Radio {
     }
 
     /// The contents of a frame arrived at `node` from its neighbour `from`. A copy that is kept is retained.
-    fn arrived(&mut self, clock: &mut Clock, node: u32, from: u32, item: QueuedFrame) {
+    fn arrived(&mut self, clock: &mut RadioClock, node: u32, from: u32, item: QueuedFrame) {
         match self.store.get(item.payload) {
             Payload::Data { .. } => {
                 if item.target == node {

@@ -7,7 +7,7 @@ use params::{Key, Values, key};
 
 /// How power falls with distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Model {
+pub enum PropagationModel {
     /// Free space.
     Friis,
     /// Free space up to the crossover distance, the two-ray ground reflection beyond.
@@ -43,7 +43,7 @@ params::options! {
     }
     with {
         /// How power falls with distance.
-        model: Model = Model::new;
+        model: PropagationModel = PropagationModel::new;
     }
 }
 
@@ -53,17 +53,17 @@ const FOUR_PI: f64 = 4.0 * core::f64::consts::PI;
 /// Limit of the deviations, in standard deviations. On each side, one deviation in 30,000 is beyond the limit.
 const MAX_DEVIATIONS: f64 = 4.0;
 
-impl Model {
+impl PropagationModel {
     /// The model that the values of [`Propagation::MODEL_KEYS`] name; two-ray ground reflection without them.
-    fn new(values: &Values) -> Model {
+    fn new(values: &Values) -> PropagationModel {
         match values.optional("kind") {
-            Some("friis") => Model::Friis,
-            Some("shadowing") => Model::Shadowing {
+            Some("friis") => PropagationModel::Friis,
+            Some("shadowing") => PropagationModel::Shadowing {
                 exponent: values.read("exponent"),
                 deviation: values.read("deviation_db"),
                 reference: values.read("reference_distance"),
             },
-            _ => Model::TwoRay,
+            _ => PropagationModel::TwoRay,
         }
     }
 }
@@ -92,13 +92,13 @@ impl Propagation {
             return self.power;
         }
         match self.model {
-            Model::Friis => self.friis(square),
-            Model::TwoRay if distance <= self.crossover() => self.friis(square),
-            Model::TwoRay => {
+            PropagationModel::Friis => self.friis(square),
+            PropagationModel::TwoRay if distance <= self.crossover() => self.friis(square),
+            PropagationModel::TwoRay => {
                 let h = self.height * self.height;
                 self.power * self.gain * self.gain * h * h / (square * square * self.loss)
             }
-            Model::Shadowing { exponent, reference, .. } => {
+            PropagationModel::Shadowing { exponent, reference, .. } => {
                 let near = self.friis(reference * reference);
                 near * libm::pow(distance / reference, -exponent)
             }
@@ -107,8 +107,8 @@ impl Propagation {
     /// Up to this distance packets can be received (with shadowing: in the median), m.
     pub fn range(&self) -> f64 {
         let model = match self.model {
-            Model::Shadowing { exponent, reference, .. } => {
-                Model::Shadowing { exponent, deviation: 0.0, reference }
+            PropagationModel::Shadowing { exponent, reference, .. } => {
+                PropagationModel::Shadowing { exponent, deviation: 0.0, reference }
             }
             model => model,
         };
@@ -117,7 +117,7 @@ impl Propagation {
     /// The distance beyond which no node senses a signal, m.
     pub fn reach(&self) -> f64 {
         let margin = match self.model {
-            Model::Shadowing { deviation, .. } => decibel(MAX_DEVIATIONS * deviation),
+            PropagationModel::Shadowing { deviation, .. } => decibel(MAX_DEVIATIONS * deviation),
             _ => 1.0,
         };
         let (mut near, mut far) = (0.0, 1.0);
@@ -154,11 +154,11 @@ impl Attenuation {
     pub fn new(p: &Propagation) -> Attenuation {
         let h = p.height * p.height;
         let crossover = match p.model {
-            Model::TwoRay => p.crossover(),
+            PropagationModel::TwoRay => p.crossover(),
             _ => f64::INFINITY,
         };
         let deviation = match p.model {
-            Model::Shadowing { deviation, .. } => Some(deviation),
+            PropagationModel::Shadowing { deviation, .. } => Some(deviation),
             _ => None,
         };
         Attenuation {
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn shadowing_deviates_by_its_decibels() {
-        let model = Model::Shadowing { exponent: 3.0, deviation: 4.0, reference: 1.0 };
+        let model = PropagationModel::Shadowing { exponent: 3.0, deviation: 4.0, reference: 1.0 };
         let p = Propagation { model, ..Propagation::with_defaults(0) };
         let (fast, mut stream) = (Attenuation::new(&p), Stream::new(1, "shadowing", "test"));
         let n = 20_000;

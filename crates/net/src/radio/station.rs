@@ -53,7 +53,7 @@ pub(super) struct Timing {
 
 /// A signal at a receiver.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Signal {
+pub(super) struct ReceivedSignal {
     pub start: Time,
     pub end: Time,
     pub duration: Span,
@@ -65,7 +65,7 @@ pub(super) struct Signal {
     pub mine: bool,
 }
 
-const NO_SIGNAL: Signal = Signal {
+const NO_SIGNAL: ReceivedSignal = ReceivedSignal {
     start: Time::ZERO,
     end: Time::ZERO,
     duration: Span::ZERO,
@@ -105,9 +105,9 @@ pub(super) struct Current {
 #[derive(Clone, Debug)]
 pub(super) struct Station {
     /// The signal that occupies the receiver.
-    pub rx: Signal,
+    pub rx: ReceivedSignal,
     /// The last signal addressed to the station that has ended. It is kept for the event at its end.
-    pub ended: Signal,
+    pub ended: ReceivedSignal,
     /// Network allocation vector: the time until which other stations reserve the medium.
     pub nav: Time,
     /// The time until which the station must not contend after a reception error.
@@ -187,7 +187,7 @@ impl Station {
 
     /// The NAV and the end of EIFS after the end of `rx`, as far as the station can compute them now.
     #[inline]
-    fn after(&self, rx: &Signal, t: &Timing) -> (Time, Time) {
+    fn after(&self, rx: &ReceivedSignal, t: &Timing) -> (Time, Time) {
         // The processor cannot predict which of these hold, so nothing here is a branch.
         let transmits = self.tx_until > rx.end; // at the end of the signal
         let choose = |condition: bool, time: Time| if condition { time } else { Time::ZERO };
@@ -260,7 +260,7 @@ impl Station {
     /// Adds a signal that reaches the station now or after its propagation delay. Returns the number of receptions
     /// addressed to the station that are lost because of the overlap.
     #[inline]
-    pub fn add_signal(&mut self, mut new: Signal, t: &Timing) -> u32 {
+    pub fn add_signal(&mut self, mut new: ReceivedSignal, t: &Timing) -> u32 {
         self.complete_reception(new.start, t);
         if self.tx_until > new.start {
             new.bad = true;
@@ -284,13 +284,13 @@ impl Station {
         }
         let corrupted = (first.mine && !first.bad) as u32 + (second.mine && !second.bad) as u32;
         let longer = if second.end > first.end { second } else { first };
-        self.rx = Signal { bad: true, ..longer };
+        self.rx = ReceivedSignal { bad: true, ..longer };
         corrupted
     }
 
     /// Adds a signal under [`Capture::Sinr`]: the receiver receives the first signal that it can decode, and all
     /// other signals are interference.
-    fn add_signal_sinr(&mut self, mut new: Signal, t: &Timing) -> u32 {
+    fn add_signal_sinr(&mut self, mut new: ReceivedSignal, t: &Timing) -> u32 {
         self.others.retain(|(end, _)| *end > new.start);
         let noise = t.noise + self.others.iter().map(|(_, power)| power).sum::<f64>();
         self.others.push((new.end, new.power));

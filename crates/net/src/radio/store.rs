@@ -2,7 +2,7 @@
 
 use super::events::FrameContents;
 use super::fate::PacketFate;
-use super::message::Message;
+use super::message::RoutingMessage;
 use crate::packet::Packet;
 
 /// The neighbour number for a broadcast.
@@ -22,7 +22,7 @@ pub(crate) enum Payload {
         lost: Option<PacketFate>,
     },
     /// A message of a routing protocol.
-    Routing(Message),
+    Routing(RoutingMessage),
     /// An ARP request of `from` for the address of `target`.
     ArpRequest { from: u32, target: u32 },
     /// An ARP reply with the address of `from`.

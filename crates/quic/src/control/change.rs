@@ -7,7 +7,7 @@ use units::{Segments, Span};
 
 /// What changed since the last call of [`ControllerState::take_change`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Change {
+pub struct ControllerChange {
     /// ACK frames acknowledged something new.
     pub acked: bool,
     /// A probe timeout or persistent congestion.
@@ -26,7 +26,7 @@ pub struct Change {
 
 impl ControllerState {
     /// What changed since the last call.
-    pub fn take_change(&mut self) -> Change {
+    pub fn take_change(&mut self) -> ControllerChange {
         let window = (self.controller.cwnd(), self.controller.ssthresh());
         let before = std::mem::replace(&mut self.seen, window);
         let mut change = std::mem::take(&mut self.change);

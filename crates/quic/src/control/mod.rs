@@ -16,7 +16,7 @@ mod pending;
 mod stats;
 
 pub(crate) use adapter::Factory;
-pub use change::Change;
+pub use change::ControllerChange;
 pub use stats::ControllerStats;
 
 use crate::config::{Config, Pacing};
@@ -123,7 +123,7 @@ pub struct ControllerState {
     /// The end of the stream data sent so far.
     stream_sent: u64,
     stats: ControllerStats,
-    change: Change,
+    change: ControllerChange,
     seen: (Segments, Segments),
     cause: Option<WindowCause>,
     /// Probe timeouts since the last ACK.
@@ -168,7 +168,7 @@ impl ControllerState {
             probe_expected: false,
             stream_sent: 0,
             stats: ControllerStats::default(),
-            change: Change::default(),
+            change: ControllerChange::default(),
             cause: None,
             pto_count: 0,
             packet_threshold: config.packet_threshold as u64,

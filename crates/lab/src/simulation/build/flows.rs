@@ -1,7 +1,7 @@
 //! Adds the flows: routes, senders and receivers, sources and sinks.
 
 use super::links::copies;
-use super::plan::{Layout, Plan};
+use super::plan::{BuildPlan, Layout};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{CongestionControl, Direction, Flow, FlowKind, QuicFlow, TcpFlow};
 use crate::simulation::attached::AttachedFlow;
@@ -37,7 +37,7 @@ pub(super) struct Flows {
 
 /// Adds every flow, with its routes.
 pub(super) fn add_flows(
-    plan: &Plan<'_>,
+    plan: &BuildPlan<'_>,
     layout: &Layout<'_>,
     directions: &[&Direction],
     network: &mut Network,
@@ -84,7 +84,7 @@ pub(super) fn add_flows(
     flows
 }
 
-fn schedule(plan: &Plan<'_>, flow: &Flow) -> FlowSchedule {
+fn schedule(plan: &BuildPlan<'_>, flow: &Flow) -> FlowSchedule {
     let mut start = Time::ZERO + flow.start;
     if flow.start_jitter > Span::ZERO {
         let part = Stream::new(plan.seed, "start", &flow.name).uniform();
@@ -142,7 +142,7 @@ fn answers_quick_start(path: &FlowPath, directions: &[&Direction]) -> bool {
 impl Flows {
     fn add_tcp(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &BuildPlan<'_>,
         number: u32,
         flow: &Flow,
         tcp: &TcpFlow,
@@ -179,7 +179,7 @@ impl Flows {
     }
 
     /// Adds the columns of the internal values of a flow's controller.
-    fn add_probes(&mut self, plan: &Plan<'_>, control: &CongestionControl) {
+    fn add_probes(&mut self, plan: &BuildPlan<'_>, control: &CongestionControl) {
         let mut probes = control.probes();
         if plan.scenario.satellites.is_some() {
             probes.push(HANDOFF.into());
@@ -203,7 +203,7 @@ impl Flows {
 
     fn add_quic(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &BuildPlan<'_>,
         number: u32,
         flow: &Flow,
         quic: &Arc<QuicFlow>,
@@ -227,14 +227,14 @@ impl Flows {
         self.add_probes(plan, &quic.control);
     }
 
-    fn add_attached(&mut self, plan: &Plan<'_>, flow: u32, routes: [u32; 2], copied: bool) {
+    fn add_attached(&mut self, plan: &BuildPlan<'_>, flow: u32, routes: [u32; 2], copied: bool) {
         let header = plan.settings.attachment.map_or(0, |attachment| attachment.header);
         self.endpoints.push(Endpoints::Attached(self.attached.len()));
         let stats = counters(plan, copied);
         self.attached.push(AttachedFlow { flow, routes, header, sent: [0; 2], stats });
     }
 
-    fn add_udp(&mut self, plan: &Plan<'_>, number: u32, flow: &Flow, route: u32, copied: bool) {
+    fn add_udp(&mut self, plan: &BuildPlan<'_>, number: u32, flow: &Flow, route: u32, copied: bool) {
         let FlowKind::Udp { packet, schedule, period, jitter } = &flow.kind else { return };
         let times = &self.schedules[number as usize];
         let mut source = UdpSource::new(number, route, *packet, schedule.clone(), times.stop);
@@ -252,7 +252,7 @@ impl Flows {
 
 /// The counters of a receiver or a sink. They record the delay of every packet if the scenario has delay quantiles, its
 /// number if it is to be compared with those before (`copied`).
-fn counters(plan: &Plan<'_>, copied: bool) -> ReceiverStats {
+fn counters(plan: &BuildPlan<'_>, copied: bool) -> ReceiverStats {
     let detail = ArrivalDetail {
         delays: plan.scenario.delays.then(Vec::new),
         numbers: copied.then(PacketNumbers::default),

@@ -1,7 +1,7 @@
 //! Adds the links, each with its queue, impairment and router.
 
 use super::media::Media;
-use super::plan::{Layout, Plan, named_stream};
+use super::plan::{BuildPlan, Layout, named_stream};
 use crate::audit::{AccessRules, Airtimes, AuditedLink, AuditedMedium, CellRules, EdcaRules};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, FlowKind, Loss, Queue, RateVariation, WifiQueue};
@@ -16,7 +16,7 @@ use units::{Limit, Rate, Span, Time};
 
 /// The network with its links, and what the auditor is to know of each if the run is audited.
 pub(super) fn add_links(
-    plan: &Plan<'_>,
+    plan: &BuildPlan<'_>,
     layout: &Layout<'_>,
     directions: &[&Direction],
 ) -> (Network, Vec<Span>, Vec<AuditedLink>) {
@@ -134,7 +134,7 @@ pub(super) fn longest_round_trips(layout: &Layout<'_>, directions: &[&Direction]
 }
 
 fn audited_link(
-    plan: &Plan<'_>,
+    plan: &BuildPlan<'_>,
     layout: &Layout<'_>,
     link: LinkId,
     direction: &Direction,
@@ -182,7 +182,7 @@ fn audited_link(
 
 /// The medium of a direction, as the auditor knows it: Wi-Fi channels first, then two ways for each cell, then grants.
 fn audited_medium(
-    plan: &Plan<'_>,
+    plan: &BuildPlan<'_>,
     layout: &Layout<'_>,
     link: LinkId,
     direction: &Direction,
@@ -256,7 +256,7 @@ pub(in crate::simulation) fn permit_losses(link: &mut AuditedLink, losses: &[Los
 }
 
 /// The number of a flow of this run, and how many segments come before its data.
-fn flow_of(plan: &Plan<'_>, name: &str) -> Option<(u32, u32)> {
+fn flow_of(plan: &BuildPlan<'_>, name: &str) -> Option<(u32, u32)> {
     let index = plan.scenario.flows.iter().position(|flow| flow.name == name)?;
     let syn = match &plan.scenario.flows[index].kind {
         FlowKind::Tcp(tcp) => tcp.options.syn as u32,

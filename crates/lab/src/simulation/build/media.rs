@@ -1,6 +1,6 @@
 //! Adds the media that links share: Wi-Fi channels with their devices, and cells with their terminals.
 
-use super::plan::{Layout, Plan, named_stream};
+use super::plan::{BuildPlan, Layout, named_stream};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{Direction, Flow, FlowKind, RateVariation, Wifi, WifiQueue};
 use engine::Stream;
@@ -50,7 +50,7 @@ pub(super) struct Categories {
 
 impl Categories {
     /// The categories of link `link`, whose packets have category `default` if their flows have none.
-    fn new(plan: &Plan<'_>, layout: &Layout<'_>, link: LinkId, default: Access) -> Categories {
+    fn new(plan: &BuildPlan<'_>, layout: &Layout<'_>, link: LinkId, default: Access) -> Categories {
         let flows = || plan.numbered.iter().map(|index| &plan.scenario.flows[*index]);
         if flows().all(|flow| flow.access.is_none_or(|access| access == default)) {
             return Categories { accesses: vec![default], places: Arc::default() };
@@ -98,7 +98,7 @@ impl Media {
     /// another link. The links are added in order, forward and back.
     pub fn add(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &BuildPlan<'_>,
         layout: &Layout<'_>,
         network: &mut Network,
         link: LinkId,
@@ -124,7 +124,7 @@ impl Media {
 
     fn add_wifi(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &BuildPlan<'_>,
         topology: &Topology,
         network: &mut Network,
         link: LinkId,
@@ -174,7 +174,7 @@ impl Media {
 
     fn add_cellular(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &BuildPlan<'_>,
         topology: &Topology,
         network: &mut Network,
         link: LinkId,
@@ -216,7 +216,7 @@ fn scheduler(set: &Wifi, downlink: bool) -> StationScheduler {
 }
 
 /// The streams of random numbers of the signal of a direction.
-fn signal_streams(plan: &Plan<'_>, topology: &Topology, link: LinkId) -> SignalStreams {
+fn signal_streams(plan: &BuildPlan<'_>, topology: &Topology, link: LinkId) -> SignalStreams {
     let stream = |purpose: &str| named_stream(plan.seed, topology, link, purpose);
     SignalStreams { fading: stream("fading"), shadowing: stream("shadowing"), blockage: stream("blockage") }
 }

@@ -23,7 +23,7 @@ use flows::{Flows, add_flows};
 use links::add_links;
 use net::radio::Radio;
 use net::{LinkId, Network, Packet};
-use plan::{Layout, Plan};
+use plan::{BuildPlan, Layout};
 pub use resolved::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 use std::sync::atomic::AtomicBool;
 use transport::{AckOptionPool, FlowTimer};
@@ -38,7 +38,7 @@ struct Media {
 
 /// Adds satellites, radio and warm-up to the network, with their timers.
 fn add_media(
-    plan: &Plan<'_>,
+    plan: &BuildPlan<'_>,
     layout: &mut Layout<'_>,
     network: &mut Network,
     event_queue: &mut EventQueue<Packet>,
@@ -85,7 +85,7 @@ fn satellite_ends(layout: &Layout<'_>) -> Vec<[usize; 2]> {
 
 /// The recorder, with the auditors that are asked for.
 fn recorder<const WINDOWS: bool, const PACKETS: bool>(
-    plan: &Plan<'_>,
+    plan: &BuildPlan<'_>,
     layout: &Layout<'_>,
     flows: &Flows,
     audited: Vec<AuditedLink>,
@@ -108,7 +108,12 @@ fn recorder<const WINDOWS: bool, const PACKETS: bool>(
 }
 
 /// Sets the first timers. Flows that start at one instant start in the order of the file.
-fn set_first_timers(plan: &Plan<'_>, flows: &Flows, media: &Media, event_queue: &mut EventQueue<Packet>) {
+fn set_first_timers(
+    plan: &BuildPlan<'_>,
+    flows: &Flows,
+    media: &Media,
+    event_queue: &mut EventQueue<Packet>,
+) {
     if let Some((first, _)) = media.satellites.as_ref().and_then(|schedule| schedule.events.first()) {
         event_queue.set_timer(plan.numbered.len() as u32 * FlowTimer::COUNT, *first);
     }
@@ -125,7 +130,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         settings: Settings,
         stop: &AtomicBool,
     ) -> Result<Self, ScenarioError> {
-        let plan = Plan::new(scenario, settings);
+        let plan = BuildPlan::new(scenario, settings);
         let radio_nodes = radio_names(scenario.radio.as_deref());
         let mut layout = Layout::new(&plan, &radio_nodes, stop);
         let moving = layout.satellites.as_mut().map_or(Vec::new(), |s| std::mem::take(&mut s.directions));

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use units::Time;
 
 /// The data that all steps use.
-pub(super) struct Plan<'a> {
+pub(super) struct BuildPlan<'a> {
     pub scenario: &'a Scenario,
     pub settings: Settings,
     pub seed: u64,
@@ -21,8 +21,8 @@ pub(super) struct Plan<'a> {
     pub order: Vec<u32>,
 }
 
-impl<'a> Plan<'a> {
-    pub fn new(scenario: &'a Scenario, settings: Settings) -> Plan<'a> {
+impl<'a> BuildPlan<'a> {
+    pub fn new(scenario: &'a Scenario, settings: Settings) -> BuildPlan<'a> {
         let mut numbered: Vec<usize> = (0..scenario.flows.len()).collect();
         numbered.sort_by_key(|index| match scenario.flows[*index].kind {
             _ if attached(settings, *index) => 3,
@@ -35,7 +35,7 @@ impl<'a> Plan<'a> {
             order[*index] = number as u32;
         }
         let seed = settings.seed.unwrap_or(scenario.seed);
-        Plan { scenario, settings, seed, end: Time::ZERO + scenario.duration, numbered, order }
+        BuildPlan { scenario, settings, seed, end: Time::ZERO + scenario.duration, numbered, order }
     }
 
     /// Number of the TCP and QUIC flows that are not attached; they have the first numbers.
@@ -74,7 +74,7 @@ impl<'a> Layout<'a> {
         self.local.get(link.0 as usize) == Some(&true)
     }
 
-    pub fn new(plan: &Plan<'a>, radio_nodes: &'a [String], stop: &AtomicBool) -> Layout<'a> {
+    pub fn new(plan: &BuildPlan<'a>, radio_nodes: &'a [String], stop: &AtomicBool) -> Layout<'a> {
         let scenario = plan.scenario;
         let (topology, nodes, satellites) = match &scenario.satellites {
             Some(constellation) => {

@@ -1,7 +1,7 @@
 //! The values that a run derives from a scenario: queue limits in packets or bytes, paths, empty-path round-trip times.
 
 use super::links::longest_round_trips;
-use super::plan::{Layout, Plan};
+use super::plan::{BuildPlan, Layout};
 use crate::scenario::paths::{FlowPath, radio_names};
 use crate::scenario::{
     Direction, DirectionDescription, Flow, FlowKind, Loss, Scenario, Traffic, describe_direction,
@@ -98,7 +98,7 @@ pub struct ResolvedTraffic {
 impl Scenario {
     /// The derived values of this scenario. Does not run it.
     pub fn resolve(&self) -> ResolvedNetwork {
-        let plan = Plan::new(self, Settings::default());
+        let plan = BuildPlan::new(self, Settings::default());
         let radio_nodes = radio_names(self.radio.as_deref());
         let mut layout = Layout::new(&plan, &radio_nodes, &AtomicBool::new(false));
         let moving = layout.satellites.as_mut().map_or(Vec::new(), |s| std::mem::take(&mut s.directions));

@@ -18,7 +18,7 @@ use net::LinkId;
 use net::cut::{Cut, exchange_link, in_flight, packet_hops, set_elsewhere};
 use part::{Part, receive};
 pub use plan::PartFacts;
-use plan::Plan;
+use plan::PartPlan;
 use std::num::NonZero;
 use std::sync::Arc;
 use threads::{Shared, Threads};
@@ -27,7 +27,7 @@ use units::Time;
 /// The parts of a run on several threads, but the first one, which is the simulation of the run.
 pub struct Parts {
     others: Vec<Part>,
-    plan: Plan,
+    plan: PartPlan,
     shared: Vec<Shared>,
     threads: usize,
     /// None for tests, which use all threads.
@@ -48,7 +48,7 @@ impl Parts {
         }
         let mut whole = None;
         let mut parts = Parts::of(run, |simulation| {
-            let plan = Plan::useful(simulation, most.min(processors))?;
+            let plan = PartPlan::useful(simulation, most.min(processors))?;
             let is_small = simulation.endpoints.len() <= MOST_COMPARED;
             whole = is_small.then(|| simulation.fork()).transpose().map_err(|error| error.to_string())?;
             Ok(plan)
@@ -60,10 +60,10 @@ impl Parts {
 
     /// As [`Parts::new`], into at most `parts` parts whose traffic is nearly all between them, for tests.
     pub fn scattered(run: &mut Run, parts: usize) -> Result<Parts, String> {
-        Parts::of(run, |simulation| Plan::scattered(simulation, parts))
+        Parts::of(run, |simulation| PartPlan::scattered(simulation, parts))
     }
 
-    fn of(run: &mut Run, plan: impl FnOnce(&Part) -> Result<Plan, String>) -> Result<Parts, String> {
+    fn of(run: &mut Run, plan: impl FnOnce(&Part) -> Result<PartPlan, String>) -> Result<Parts, String> {
         let Inner::Plain(simulation) = &mut run.inner else {
             return Err("a recording needs one thread".into());
         };
@@ -268,7 +268,7 @@ fn processors() -> usize {
 }
 
 /// Makes a copy of a simulation part number `part`: it has the events at its nodes.
-fn set_up(simulation: &mut Part, part: usize, plan: &Plan, ends: &Arc<[u16]>) {
+fn set_up(simulation: &mut Part, part: usize, plan: &PartPlan, ends: &Arc<[u16]>) {
     use transport::FlowTimer;
     let is_mine = |node: net::NodeId| plan.of[node.0 as usize] as usize == part;
     for (flow, [from, _]) in simulation.ends.iter().enumerate() {

@@ -27,7 +27,7 @@ pub struct PartFacts {
 
 /// The owners of nodes, and the lookahead between parts.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct PartPlan {
     /// The part of each node.
     pub of: Vec<u16>,
     /// For each part, the parts from which packets come, with the least delay.
@@ -50,10 +50,10 @@ const MOST: f64 = 1.25;
 /// The size of a packet for the estimate, bits.
 const PACKET_BITS: f64 = 12_000.0;
 
-impl Plan {
+impl PartPlan {
     /// Divides a simulation that has not begun into at most `most` parts of about equal work. Fails with the reason if one thread
     /// is faster.
-    pub fn useful(simulation: &Part, most: usize) -> Result<Plan, String> {
+    pub fn useful(simulation: &Part, most: usize) -> Result<PartPlan, String> {
         let (load, mut parts) = (Load::new(simulation)?, most);
         if load.hops < LEAST_RUN {
             return Err(format!(
@@ -67,7 +67,7 @@ impl Plan {
                 let largest = 100.0 * largest;
                 format!("nodes without a link of some delay between them have {largest:.0} % of the work")
             });
-            match of.and_then(|of| Plan::of(simulation, &graph, of, load.hops_per_s).checked()) {
+            match of.and_then(|of| PartPlan::of(simulation, &graph, of, load.hops_per_s).checked()) {
                 Ok(plan) => return Ok(plan),
                 Err(_) if parts > 2 => parts = (3 * parts / 4).max(2),
                 Err(reason) => return Err(reason),
@@ -77,18 +77,18 @@ impl Plan {
 
     /// Divides a simulation that has not begun into at most `parts` parts, whose traffic is nearly all between them. Fails with
     /// the reason if this is impossible.
-    pub fn scattered(simulation: &Part, parts: usize) -> Result<Plan, String> {
+    pub fn scattered(simulation: &Part, parts: usize) -> Result<PartPlan, String> {
         let load = Load::new(simulation)?;
         let graph = load.graph(simulation);
         let of = scatter(&graph, parts);
         if of.iter().all(|part| *part == 0) {
             return Err("all nodes stay together, because no link has a fixed delay".into());
         }
-        Ok(Plan::of(simulation, &graph, of, load.hops_per_s))
+        Ok(PartPlan::of(simulation, &graph, of, load.hops_per_s))
     }
 
     /// The plan, if its parts do not wait for each other most of the time.
-    fn checked(self) -> Result<Plan, String> {
+    fn checked(self) -> Result<PartPlan, String> {
         let PartFacts { lookahead_s, hops, .. } = self.facts;
         let parts = self.incoming.len();
         if hops < LEAST_HOPS * parts as f64 {
@@ -101,7 +101,7 @@ impl Plan {
         Ok(self)
     }
 
-    fn of(simulation: &Part, graph: &Graph, of: Vec<u16>, hops_per_s: f64) -> Plan {
+    fn of(simulation: &Part, graph: &Graph, of: Vec<u16>, hops_per_s: f64) -> PartPlan {
         let (network, topology) = (&simulation.network, &simulation.topology);
         let parts = of.iter().max().map_or(0, |part| *part as usize + 1);
         let mut incoming = vec![BTreeMap::new(); parts];
@@ -130,7 +130,7 @@ impl Plan {
             compared: false,
         };
         let incoming = incoming.into_iter().map(|from| from.into_iter().collect()).collect();
-        Plan { of, incoming, lookahead: least, facts }
+        PartPlan { of, incoming, lookahead: least, facts }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The threads of a run: each advances its parts as far as the other parts permit.
 
 use super::part::{Part, receive};
-use super::plan::Plan;
+use super::plan::PartPlan;
 use crate::clock::{cpu_time, wall_time};
 use crate::simulation::border::Message;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -41,7 +41,7 @@ impl Shared {
 
 /// What the threads of one call have in common.
 pub(super) struct Threads<'a> {
-    plan: &'a Plan,
+    plan: &'a PartPlan,
     shared: &'a [Shared],
     end: Time,
     stop: AtomicBool,
@@ -81,7 +81,7 @@ enum Step {
 impl Threads<'_> {
     /// `threads` threads that advance parts to the end of the run, and stop after `events` events of a part or after [`LONGEST`].
     pub fn new<'a>(
-        plan: &'a Plan,
+        plan: &'a PartPlan,
         shared: &'a [Shared],
         end: Time,
         threads: usize,

@@ -37,7 +37,7 @@ pub struct QueueState {
 
 /// An event of a packet at a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Step {
+pub struct LinkEvent {
     /// When.
     pub time_s: f64,
     /// The link; of an ACK with a remark.
@@ -92,7 +92,7 @@ pub struct RuleView {
 
 /// What limits a flow while its window does not change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Limit {
+pub struct FlowLimit {
     /// handshake, complete, no_acks, recovery, application, receive_window, max_cwnd, pacing, window, other.
     pub kind: &'static str,
     /// Time since the last change of the window.
@@ -144,7 +144,7 @@ pub struct Explanation {
     /// The packet that caused the change: the one acknowledged, lost, or marked.
     pub packet: Option<i64>,
     /// The events of that packet, of all its copies, up to the change.
-    pub journey: Vec<Step>,
+    pub journey: Vec<LinkEvent>,
     /// The rule that dropped or marked it.
     pub rule: Option<RuleView>,
     /// The queue that dropped or marked it.
@@ -152,7 +152,7 @@ pub struct Explanation {
     /// What takes the drop or the mark back; `None` if there is none, or if it cannot be taken back.
     pub prevention: Option<Prevention>,
     /// What limits the flow since, if the window has not changed for longer than a round trip.
-    pub limit: Option<Limit>,
+    pub limit: Option<FlowLimit>,
     /// All of it in words, line by line.
     pub lines: Vec<String>,
 }
@@ -180,7 +180,7 @@ impl Explanation {
             return None;
         }
         // A loss on the link is decided after the link accepted the packet.
-        let accepted = |step: &&Step| step.event == "enqueued" && step.link == drop.link;
+        let accepted = |step: &&LinkEvent| step.event == "enqueued" && step.link == drop.link;
         let on_link = [DropReason::Loss, DropReason::Retry, DropReason::Rlc, DropReason::Handover];
         let accepted = self.journey[..at].iter().rfind(accepted).filter(|_| is_one_of(&on_link));
         // A change of the queue can drop waiting packets, and comes before other changes at its time.

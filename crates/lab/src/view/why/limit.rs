@@ -1,6 +1,6 @@
 //! What limits a flow while its window does not change.
 
-use super::explanation::Limit;
+use super::explanation::FlowLimit;
 use crate::simulation::{FlowBounds, WindowLog};
 use transport::{SendLimit, Trigger};
 use units::significant;
@@ -14,7 +14,7 @@ pub(super) fn of(
     at_s: f64,
     bounds: &FlowBounds,
     exact: bool,
-) -> Option<Limit> {
+) -> Option<FlowLimit> {
     let unchanged_s = at_s - log.time_s[change];
     let flow = log.flow[last];
     let rtt = (0..=last).rev().find(|row| log.flow[*row] == flow && !log.rtt_s[*row].is_nan());
@@ -24,7 +24,7 @@ pub(super) fn of(
     }
     let (kind, words) = kind(log, last, at_s, rtt, bounds, exact);
     // A window that grows once per round trip is unchanged for about one.
-    (kind != "window" || unchanged_s > 2.0 * rtt).then_some(Limit { kind, unchanged_s, words })
+    (kind != "window" || unchanged_s > 2.0 * rtt).then_some(FlowLimit { kind, unchanged_s, words })
 }
 
 fn kind(

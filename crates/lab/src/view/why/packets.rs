@@ -1,6 +1,6 @@
 //! The packets of a flow up to a time: their events, the rules that dropped or marked them, the queues they met.
 
-use super::explanation::{QueueState, RuleView, Step, TransmissionView};
+use super::explanation::{LinkEvent, QueueState, RuleView, TransmissionView};
 use super::sentences;
 use crate::simulation::{Logs, PacketLog, RuleRow, Run, Shape, TransmissionLog};
 use net::DropReason;
@@ -21,7 +21,7 @@ pub(super) struct Packets<'a> {
 
 /// A drop or a mark of a packet: the row of its event.
 #[derive(Clone, Copy)]
-pub(super) struct Signal {
+pub(super) struct CongestionSignal {
     row: usize,
     /// Number of the packet.
     pub seq: i64,
@@ -38,16 +38,16 @@ impl<'a> Packets<'a> {
         (0..self.events).filter(move |row| self.log.flow[*row] == self.flow && self.log.kind[*row] == kind)
     }
 
-    pub fn link(&self, signal: Signal) -> &str {
+    pub fn link(&self, signal: CongestionSignal) -> &str {
         &self.names.links[self.log.link[signal.row] as usize]
     }
 
-    pub fn time_s(&self, signal: Signal) -> f64 {
+    pub fn time_s(&self, signal: CongestionSignal) -> f64 {
         self.log.time[signal.row].seconds()
     }
 
     /// The description of a drop: of the rule, or of the reason.
-    pub fn words(&self, drop: Signal) -> String {
+    pub fn words(&self, drop: CongestionSignal) -> String {
         match self.rule(drop, true) {
             Some(rule) => rule.words,
             None => self.log.drop_reason(drop.row).map_or(String::new(), |reason| reason.words().into()),
@@ -60,24 +60,24 @@ impl<'a> Packets<'a> {
     }
 
     /// The last drop of packet `seq` before time `before_s`.
-    pub fn last_drop(&self, seq: i64, before_s: f64) -> Option<Signal> {
+    pub fn last_drop(&self, seq: i64, before_s: f64) -> Option<CongestionSignal> {
         let drop = |row: &usize| {
             self.log.seq[*row] == seq
                 && self.log.event[*row] == PacketLog::DROP
                 && self.log.time[*row].seconds() < before_s
         };
-        self.of_flow(DATA).rev().find(drop).map(|row| Signal { row, seq })
+        self.of_flow(DATA).rev().find(drop).map(|row| CongestionSignal { row, seq })
     }
 
     /// The last drop of a data packet before time `before_s`.
-    pub fn last_drop_of_any(&self, before_s: f64) -> Option<Signal> {
+    pub fn last_drop_of_any(&self, before_s: f64) -> Option<CongestionSignal> {
         let drop =
             |row: &usize| self.log.event[*row] == PacketLog::DROP && self.log.time[*row].seconds() < before_s;
-        self.of_flow(DATA).rev().find(drop).map(|row| Signal { row, seq: self.log.seq[row] })
+        self.of_flow(DATA).rev().find(drop).map(|row| CongestionSignal { row, seq: self.log.seq[row] })
     }
 
     /// The first mark of the last marked packet up to number `acked` that arrived after time `after_s`.
-    pub fn last_mark(&self, acked: i64, after_s: f64) -> Option<Signal> {
+    pub fn last_mark(&self, acked: i64, after_s: f64) -> Option<CongestionSignal> {
         let arrived = self.of_flow(DATA).rev().find(|row| {
             self.log.marked[*row]
                 && self.log.event[*row] == PacketLog::DELIVER
@@ -86,11 +86,11 @@ impl<'a> Packets<'a> {
         })?;
         let seq = self.log.seq[arrived];
         let row = self.of_flow(DATA).find(|row| self.log.marked[*row] && self.log.seq[*row] == seq)?;
-        Some(Signal { row, seq })
+        Some(CongestionSignal { row, seq })
     }
 
     /// The rule of a drop or a mark of a data packet.
-    pub fn rule(&self, signal: Signal, dropped: bool) -> Option<RuleView> {
+    pub fn rule(&self, signal: CongestionSignal, dropped: bool) -> Option<RuleView> {
         let log = self.log;
         let (time, link) = (log.time[signal.row], log.link[signal.row]);
         let rule_of = self.rules.iter().rev().find(|rule| {
@@ -112,7 +112,7 @@ impl<'a> Packets<'a> {
 
     /// Events of a packet before `before_s`, and of its ACK with `both_ways`. What is sent in response to a change is not
     /// part of its cause.
-    pub fn journey(&self, seq: i64, before_s: f64, both_ways: bool) -> Vec<Step> {
+    pub fn journey(&self, seq: i64, before_s: f64, both_ways: bool) -> Vec<LinkEvent> {
         let log = self.log;
         let mut arrived: Vec<(u32, f64)> = Vec::new();
         let mut steps = Vec::new();
@@ -130,7 +130,7 @@ impl<'a> Packets<'a> {
             }
             let sent = log.event[row] == PacketLog::DEPART;
             let remark = if log.kind[row] == ACK { " (its ACK)" } else { "" };
-            steps.push(Step {
+            steps.push(LinkEvent {
                 time_s,
                 link: format!("{}{remark}", self.names.links[link as usize]),
                 event: ["enqueued", "drop", "transmitted", "delivered"][log.event[row] as usize],
@@ -171,7 +171,7 @@ impl<'a> Packets<'a> {
 
     /// Packets of each flow that the link of a drop or mark holds at that time: enqueued, and neither sent nor dropped.
     /// `None` if its queue had no part in it.
-    pub fn queue(&self, signal: Signal) -> Option<QueueState> {
+    pub fn queue(&self, signal: CongestionSignal) -> Option<QueueState> {
         let log = self.log;
         let why = log.drop_reason(signal.row);
         if why.is_some_and(|reason| !matches!(reason, DropReason::Queue | DropReason::Aqm)) {

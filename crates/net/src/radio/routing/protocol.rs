@@ -1,7 +1,7 @@
 //! The interface of a routing protocol: a state machine that writes its outputs to a list.
 
 use crate::radio::fate::PacketFate;
-use crate::radio::message::Message;
+use crate::radio::message::RoutingMessage;
 use crate::radio::store::{Payload, QueuedFrame, Store};
 use engine::Stream;
 use units::{Span, Time};
@@ -14,7 +14,7 @@ pub(crate) trait Routing: Send {
     /// A packet is at this node, its source or a node on its path, and needs a next hop.
     fn on_packet(&mut self, cx: &mut RoutingContext<'_>, frame: QueuedFrame);
     /// A message with time to live `ttl` arrived from neighbour `from`.
-    fn on_message(&mut self, cx: &mut RoutingContext<'_>, from: u32, ttl: u8, message: &Message);
+    fn on_message(&mut self, cx: &mut RoutingContext<'_>, from: u32, ttl: u8, message: &RoutingMessage);
     /// The MAC or ARP gave up a packet for `frame.next`, for the reason `fate`.
     fn on_link_failure(&mut self, cx: &mut RoutingContext<'_>, frame: QueuedFrame, fate: PacketFate);
     /// A timer of [`RoutingContext::later`] expired.
@@ -94,7 +94,14 @@ impl RoutingContext<'_> {
         self.outputs.push(RoutingOutput::RouteChanged(to, next));
     }
     /// Sends a message of `bytes` to neighbour `next`: at once, or after a random time up to `jitter`.
-    pub fn send_message(&mut self, next: u32, ttl: u8, bytes: u32, jitter: Option<Span>, message: Message) {
+    pub fn send_message(
+        &mut self,
+        next: u32,
+        ttl: u8,
+        bytes: u32,
+        jitter: Option<Span>,
+        message: RoutingMessage,
+    ) {
         let payload = self.store.put(Payload::Routing(message));
         let frame = QueuedFrame::message(payload, next, bytes, ttl, true);
         match jitter {

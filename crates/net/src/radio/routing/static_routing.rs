@@ -2,7 +2,7 @@
 
 use super::protocol::{Routing, RoutingContext, RoutingTimer};
 use crate::radio::fate::PacketFate;
-use crate::radio::message::Message;
+use crate::radio::message::RoutingMessage;
 use crate::radio::store::QueuedFrame;
 use units::Time;
 
@@ -18,7 +18,7 @@ impl Routing for StaticRouting {
             cx.drop(frame, PacketFate::NoRoute);
         }
     }
-    fn on_message(&mut self, _cx: &mut RoutingContext<'_>, _from: u32, _ttl: u8, _message: &Message) {}
+    fn on_message(&mut self, _cx: &mut RoutingContext<'_>, _from: u32, _ttl: u8, _message: &RoutingMessage) {}
     fn on_link_failure(&mut self, cx: &mut RoutingContext<'_>, frame: QueuedFrame, fate: PacketFate) {
         cx.drop(frame, fate);
     }

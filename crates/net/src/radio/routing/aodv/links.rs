@@ -2,9 +2,9 @@
 
 use super::Aodv;
 use super::Timer;
-use super::route::State;
+use super::route::RouteState;
 use crate::radio::fate::PacketFate;
-use crate::radio::message::{Message, Reply};
+use crate::radio::message::{Reply, RoutingMessage};
 use crate::radio::routing::protocol::RoutingContext;
 use crate::radio::store::{BROADCAST, NO_NEXT_HOP, QueuedFrame};
 use units::{Span, Time};
@@ -21,7 +21,7 @@ impl Aodv {
         // A node that is nearer to the destination than to the source repairs the route itself.
         let near = if aodv.ns2 { item.hops > route.hops } else { item.hops >= route.hops && item.hops > 0 };
         if aodv.local_repair && near && (aodv.ns2 || route.next == broken) {
-            route.state = State::Repair;
+            route.state = RouteState::Repair;
             if !aodv.ns2 {
                 route.seq = route.seq.wrapping_add(1);
                 route.next = NO_NEXT_HOP;
@@ -44,17 +44,17 @@ impl Aodv {
     pub(super) fn end_repair(&mut self, cx: &mut RoutingContext<'_>, to: u32) {
         let ns2 = self.config.ns2;
         let Some(route) = self.routes.get_mut(&to) else { return };
-        if ns2 && route.state != State::Up {
+        if ns2 && route.state != RouteState::Up {
             route.down();
             return self.route_changed(cx, to);
         }
-        if route.state == State::Repair {
+        if route.state == RouteState::Repair {
             route.down();
             route.precursors.clear();
             let seq = route.seq;
             self.route_changed(cx, to);
             self.drop_waiting(cx, to);
-            self.send_message(cx, BROADCAST, 1, false, Message::Error(vec![(to, seq)]));
+            self.send_message(cx, BROADCAST, 1, false, RoutingMessage::Error(vec![(to, seq)]));
         }
     }
 
@@ -80,19 +80,19 @@ impl Aodv {
             self.route_changed(cx, to);
         }
         if !list.is_empty() {
-            self.send_message(cx, BROADCAST, 1, false, Message::Error(list));
+            self.send_message(cx, BROADCAST, 1, false, RoutingMessage::Error(list));
         }
     }
 
     /// A message arrived from a neighbour (RFC 3561 sections 6.5 and 6.7): creates or extends the route to it.
     pub(super) fn neighbour_detected(&mut self, cx: &mut RoutingContext<'_>, neighbour: u32, until: Time) {
         let route = self.routes.entry(neighbour).or_default();
-        if route.state == State::Down {
+        if route.state == RouteState::Down {
             let (seq, known) = (route.seq, route.seq_known);
             route.set(seq, 1, neighbour, until);
             route.seq_known = known;
             self.route_changed(cx, neighbour);
-        } else if route.state == State::Up && route.next == neighbour {
+        } else if route.state == RouteState::Up && route.next == neighbour {
             route.expire = route.expire.max(until);
         }
     }
@@ -101,7 +101,7 @@ impl Aodv {
         let (now, aodv) = (cx.now, self.config.clone());
         let Some(interval) = aodv.hello else { return };
         // In the RFC, only nodes that are part of an active route send hello messages.
-        let speaks = aodv.ns2 || self.routes.values().any(|r| r.state == State::Up && r.expire > now);
+        let speaks = aodv.ns2 || self.routes.values().any(|r| r.state == RouteState::Up && r.expire > now);
         let wait = interval.ps() as f64 * (0.75 + 0.5 * cx.stream.uniform());
         let target_seq = self.seq;
         if speaks {
@@ -116,7 +116,7 @@ impl Aodv {
                 asked: now,
                 hello: true,
             };
-            self.send_message(cx, BROADCAST, 1, !aodv.ns2, Message::Reply(payload));
+            self.send_message(cx, BROADCAST, 1, !aodv.ns2, RoutingMessage::Reply(payload));
         }
         cx.later(now + Span::from_ps(wait as u64), Timer::Hello);
     }

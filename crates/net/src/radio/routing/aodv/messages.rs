@@ -1,8 +1,8 @@
 //! AODV: processing of received messages.
 
-use super::route::{AodvRoute, State};
+use super::route::{AodvRoute, RouteState};
 use super::{Aodv, newer};
-use crate::radio::message::{Message, Reply, Request};
+use crate::radio::message::{Reply, Request, RoutingMessage};
 use crate::radio::routing::protocol::RoutingContext;
 use crate::radio::store::{BROADCAST, NO_NEXT_HOP};
 use units::{Span, Time};
@@ -24,7 +24,8 @@ impl Aodv {
         back.expire = back.expire.max(holds);
         let better = newer(aodv.ns2, request.source_seq, back.seq)
             || request.source_seq == back.seq && hops < back.hops
-            || !aodv.ns2 && (!back.seq_known || back.state != State::Up && request.source_seq == back.seq);
+            || !aodv.ns2
+                && (!back.seq_known || back.state != RouteState::Up && request.source_seq == back.seq);
         if better {
             let expire = back.expire;
             back.set(request.source_seq, hops, from, expire);
@@ -50,7 +51,7 @@ impl Aodv {
             if aodv.ns2 {
                 r.has_valid_hop_count()
             } else {
-                r.state == State::Up && r.expire > now && r.seq_known
+                r.state == RouteState::Up && r.expire > now && r.seq_known
             }
         };
         let fresh = |r: &&AodvRoute| request.target_seq.is_none_or(|asked| !newer(aodv.ns2, asked, r.seq));
@@ -76,7 +77,7 @@ impl Aodv {
         };
         if ttl > 1 {
             let onward = Request { hops: hops + 1, target_seq, ..request };
-            self.send_message(cx, BROADCAST, ttl - 1, true, Message::Request(onward));
+            self.send_message(cx, BROADCAST, ttl - 1, true, RoutingMessage::Request(onward));
         }
     }
 
@@ -91,7 +92,7 @@ impl Aodv {
             return; // in ns-2, the node may have a newer route than the path of the request, and that route is down
         }
         let reply = Reply { source, target, target_seq, hops, lifetime, asked, hello: false };
-        self.send_message(cx, next, self.config.net_diameter, false, Message::Reply(reply));
+        self.send_message(cx, next, self.config.net_diameter, false, RoutingMessage::Reply(reply));
     }
 
     pub(super) fn on_reply(&mut self, cx: &mut RoutingContext<'_>, from: u32, reply: Reply) {
@@ -105,7 +106,7 @@ impl Aodv {
         }
         let route = self.routes.entry(target).or_default();
         let better = newer(ns2, seq, route.seq)
-            || seq == route.seq && (hops < route.hops || !ns2 && route.state != State::Up)
+            || seq == route.seq && (hops < route.hops || !ns2 && route.state != RouteState::Up)
             || !ns2 && !route.seq_known;
         if better && target != cx.node {
             route.set(seq, hops, from, now + reply.lifetime);
@@ -132,7 +133,7 @@ impl Aodv {
             back.expire = if ns2 { now + active } else { back.expire.max(now + active) };
         }
         let onward = Reply { hops: hops + 1, ..reply };
-        self.send_message(cx, next, self.config.net_diameter, false, Message::Reply(onward));
+        self.send_message(cx, next, self.config.net_diameter, false, RoutingMessage::Reply(onward));
     }
 
     pub(super) fn on_error(&mut self, cx: &mut RoutingContext<'_>, from: u32, list: &[(u32, u32)]) {
@@ -155,7 +156,7 @@ impl Aodv {
             }
         }
         if !onward.is_empty() {
-            self.send_message(cx, BROADCAST, 1, true, Message::Error(onward));
+            self.send_message(cx, BROADCAST, 1, true, RoutingMessage::Error(onward));
         }
     }
 }

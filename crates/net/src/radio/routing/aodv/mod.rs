@@ -9,9 +9,9 @@ pub use config::AodvConfig;
 
 use super::protocol::{Deferred, Routing, RoutingContext, RoutingTimer};
 use crate::radio::fate::PacketFate;
-use crate::radio::message::{Message, Request};
+use crate::radio::message::{Request, RoutingMessage};
 use crate::radio::store::{BROADCAST, QueuedFrame};
-use route::{AodvRoute, State};
+use route::{AodvRoute, RouteState};
 use std::collections::{BTreeMap, VecDeque};
 use units::{Span, Time};
 
@@ -93,11 +93,11 @@ impl Routing for Aodv {
         self.resolve(cx, frame);
     }
 
-    fn on_message(&mut self, cx: &mut RoutingContext<'_>, from: u32, ttl: u8, message: &Message) {
+    fn on_message(&mut self, cx: &mut RoutingContext<'_>, from: u32, ttl: u8, message: &RoutingMessage) {
         match message {
-            Message::Request(request) => self.on_request(cx, from, ttl, *request),
-            Message::Reply(reply) => self.on_reply(cx, from, *reply),
-            Message::Error(list) => self.on_error(cx, from, list),
+            RoutingMessage::Request(request) => self.on_request(cx, from, ttl, *request),
+            RoutingMessage::Reply(reply) => self.on_reply(cx, from, *reply),
+            RoutingMessage::Error(list) => self.on_error(cx, from, list),
         }
     }
 
@@ -155,7 +155,7 @@ impl Aodv {
     /// The route to `to` if it can be used now.
     fn usable(&self, to: u32, now: Time) -> Option<&AodvRoute> {
         let ns2 = self.config.ns2;
-        self.routes.get(&to).filter(|r| r.state == State::Up && (ns2 || r.expire > now))
+        self.routes.get(&to).filter(|r| r.state == RouteState::Up && (ns2 || r.expire > now))
     }
 
     /// Sends a message to neighbour `next`, with or without a random delay.
@@ -165,12 +165,12 @@ impl Aodv {
         next: u32,
         ttl: u8,
         jitter: bool,
-        message: Message,
+        message: RoutingMessage,
     ) {
         let size = match &message {
-            Message::Request(_) => self.config.request_bytes,
-            Message::Reply(_) => self.config.reply_bytes,
-            Message::Error(list) => 4 + 8 * list.len() as u32,
+            RoutingMessage::Request(_) => self.config.request_bytes,
+            RoutingMessage::Reply(_) => self.config.reply_bytes,
+            RoutingMessage::Error(list) => 4 + 8 * list.len() as u32,
         };
         cx.send_message(
             next,
@@ -193,13 +193,13 @@ impl Aodv {
             self.keep(cx, item, to);
             return self.discover(cx, to);
         }
-        if state == State::Repair {
+        if state == RouteState::Repair {
             return self.keep(cx, item, to);
         }
         // RFC 3561 section 6.11, case ii: the node increments the sequence number first.
         let route = self.routes.entry(to).or_default();
         route.seq = if ns2 { route.seq } else { route.seq.wrapping_add(1) };
-        let error = Message::Error(vec![(to, route.seq)]);
+        let error = RoutingMessage::Error(vec![(to, route.seq)]);
         self.send_message(cx, BROADCAST, 1, false, error);
         cx.drop(item, PacketFate::NoRoute);
     }
@@ -210,7 +210,7 @@ impl Aodv {
         let (now, active, ns2) = (cx.now, self.config.active_route, self.config.ns2);
         let source = item.source;
         let routes = &mut self.routes;
-        let Some(route) = routes.get_mut(&to).filter(|route| route.state == State::Up) else {
+        let Some(route) = routes.get_mut(&to).filter(|route| route.state == RouteState::Up) else {
             return cx.drop(item, PacketFate::NoRoute);
         };
         let next = route.next;
@@ -220,7 +220,7 @@ impl Aodv {
             // The routes to the destination, to the source, and to the next hop of each are in use.
             let back = routes.get(&source).map_or(source, |route| route.next);
             for used in [to, next, source, back] {
-                if let Some(route) = routes.get_mut(&used).filter(|route| route.state == State::Up) {
+                if let Some(route) = routes.get_mut(&used).filter(|route| route.state == RouteState::Up) {
                     route.expire = route.expire.max(now + active);
                 }
             }
@@ -283,7 +283,7 @@ impl Aodv {
     fn discover(&mut self, cx: &mut RoutingContext<'_>, to: u32) {
         let (now, aodv) = (cx.now, self.config.clone());
         let route = self.routes.entry(to).or_default();
-        if route.state == State::Up && (aodv.ns2 || route.expire > now) || route.wait_until > now {
+        if route.state == RouteState::Up && (aodv.ns2 || route.expire > now) || route.wait_until > now {
             return;
         }
         if route.attempts > aodv.retries {
@@ -308,7 +308,7 @@ impl Aodv {
         // ns-2 starts from the last TTL or the last hop count. A new route has an infinite hop count, so its first
         // request reaches the whole network.
         let last = if aodv.ns2 { route.last_ttl.max(route.last_hops) } else { route.last_ttl };
-        let repair = route.state == State::Repair && !aodv.ns2;
+        let repair = route.state == RouteState::Repair && !aodv.ns2;
         let ttl = if repair {
             route.attempts = aodv.retries + 1;
             (route.hops as u8).saturating_add(2).min(aodv.net_diameter)
@@ -347,7 +347,7 @@ impl Aodv {
             Request { source: cx.node, id, source_seq, target: to, target_seq, hops: 1, asked: now };
         // Without jitter, two nodes that send at the same instant would do so in every attempt (RFC 5148). ns-2 relies
         // on the backoff of the MAC.
-        self.send_message(cx, BROADCAST, ttl, !aodv.ns2, Message::Request(request));
+        self.send_message(cx, BROADCAST, ttl, !aodv.ns2, RoutingMessage::Request(request));
     }
 
     fn retry(&mut self, cx: &mut RoutingContext<'_>, to: u32) {
@@ -363,12 +363,12 @@ impl Aodv {
         let mut delay = Span::ZERO;
         for to in destinations {
             let Some(route) = self.routes.get_mut(&to) else { continue };
-            if route.state == State::Up && route.expire < now {
+            if route.state == RouteState::Up && route.expire < now {
                 route.seq = route.seq.wrapping_add(1);
                 route.down();
                 self.route_changed(cx, to);
                 self.drop_waiting(cx, to);
-            } else if route.state == State::Up {
+            } else if route.state == RouteState::Up {
                 for item in self.waiting(cx, to) {
                     self.forward(cx, to, item, Some(delay));
                     delay = delay + gap;
@@ -380,7 +380,7 @@ impl Aodv {
     }
 
     fn route_changed(&self, cx: &mut RoutingContext<'_>, to: u32) {
-        let route = self.routes.get(&to).filter(|route| route.state == State::Up);
+        let route = self.routes.get(&to).filter(|route| route.state == RouteState::Up);
         cx.route_changed(to, route.map(|route| route.next));
     }
 }
@@ -431,7 +431,7 @@ mod tests {
         fn reply(&mut self, from: u32) -> Vec<RoutingOutput> {
             let (lifetime, asked) = (Span::from_ms(10_000), Time::ZERO);
             let reply = Reply { source: 0, target: 9, target_seq: 4, hops: 2, lifetime, asked, hello: false };
-            self.call(|aodv, cx| aodv.on_message(cx, from, 1, &Message::Reply(reply)))
+            self.call(|aodv, cx| aodv.on_message(cx, from, 1, &RoutingMessage::Reply(reply)))
         }
     }
 
@@ -444,7 +444,7 @@ mod tests {
         assert_eq!((request.next, request.priority), (BROADCAST, true));
         assert!(matches!(
             node.store.get(request.payload),
-            Payload::Routing(Message::Request(Request { source: 0, target: 9, hops: 1, .. }))
+            Payload::Routing(RoutingMessage::Request(Request { source: 0, target: 9, hops: 1, .. }))
         ));
         assert_eq!(node.aodv.next_hop(9, node.now), None);
         // The node takes the route from the reply, and sends the packet to the neighbour that sent the reply.
@@ -468,7 +468,7 @@ mod tests {
         assert!(outputs.iter().any(|output| matches!(output, RoutingOutput::RouteChanged(9, None))));
         let Some(RoutingOutput::Send(error)) = outputs.last() else { panic!("{outputs:?}") };
         assert!(
-            matches!(node.store.get(error.payload), Payload::Routing(Message::Error(list)) if list[0].0 == 9)
+            matches!(node.store.get(error.payload), Payload::Routing(RoutingMessage::Error(list)) if list[0].0 == 9)
         );
     }
 
@@ -484,8 +484,9 @@ mod tests {
             hops: 1,
             asked: Time::ZERO,
         };
-        let ask =
-            |node: &mut Node| node.call(|aodv, cx| aodv.on_message(cx, 5, 4, &Message::Request(request)));
+        let ask = |node: &mut Node| {
+            node.call(|aodv, cx| aodv.on_message(cx, 5, 4, &RoutingMessage::Request(request)))
+        };
         let outputs = ask(&mut node);
         let Some(RoutingOutput::Send(reply)) = outputs.last() else { panic!("{outputs:?}") };
         assert_eq!(reply.next, 5);

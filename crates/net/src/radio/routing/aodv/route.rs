@@ -5,7 +5,7 @@ use units::{Span, Time};
 
 /// Whether a route can be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum RouteState {
     Up,
     #[default]
     Down,
@@ -19,7 +19,7 @@ pub(super) const NO_HOPS: u16 = 255;
 /// The routing table entry for a destination.
 #[derive(Clone, Debug)]
 pub(super) struct AodvRoute {
-    pub state: State,
+    pub state: RouteState,
     /// Sequence number, and whether it is known (in ns-2, zero means unknown).
     pub seq: u32,
     pub seq_known: bool,
@@ -42,7 +42,7 @@ pub(super) struct AodvRoute {
 impl Default for AodvRoute {
     fn default() -> AodvRoute {
         AodvRoute {
-            state: State::Down,
+            state: RouteState::Down,
             seq: 0,
             seq_known: false,
             hops: NO_HOPS,
@@ -62,15 +62,16 @@ impl Default for AodvRoute {
 impl AodvRoute {
     pub fn set(&mut self, seq: u32, hops: u16, next: u32, expire: Time) {
         (self.seq, self.seq_known, self.hops) = (seq, true, hops);
-        (self.next, self.expire, self.state) = (next, expire, State::Up);
+        (self.next, self.expire, self.state) = (next, expire, RouteState::Up);
     }
 
     /// Takes it down; its sequence number stays.
     pub fn down(&mut self) {
-        if self.state != State::Down {
+        if self.state != RouteState::Down {
             self.last_hops = self.hops;
         }
-        (self.hops, self.state, self.next, self.expire) = (NO_HOPS, State::Down, NO_NEXT_HOP, Time::ZERO);
+        (self.hops, self.state, self.next, self.expire) =
+            (NO_HOPS, RouteState::Down, NO_NEXT_HOP, Time::ZERO);
     }
 
     /// Whether the route has a valid hop count: it is up or under repair.

@@ -4,11 +4,11 @@
 //! `limit`, `least`, `largest`), one `[[layer]]` for each layer (`weights`, `bias`; `normalisation`, `activation` of a dense
 //! one, `recurrent`, `recurrent_bias` of one of kind `gru`), and `[record]`, which only people read. docs/gym.md describes it.
 
-use super::action::{Action, ActionKind};
+use super::action::{ActionKind, PolicyAction};
 use super::feature::Feature;
 use super::interval::Measured;
 use super::keys::{number, refuse_unknown};
-use super::network::{Activation, Dense, Gru, Layer, Network, Normalisation};
+use super::network::{Activation, Dense, Gru, Layer, NeuralNetwork, Normalisation};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const SHORTEST_INTERVAL_S: f64 = 1e-3;
 
 /// How long an interval is: `rtts` round-trip times, but at least `least` seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Length {
+pub struct IntervalLength {
     /// Round-trip times; 0 for a fixed length.
     pub rtts: f64,
     /// Whether the round-trip time is the mean one of the last interval, not the smallest one.
@@ -37,31 +37,31 @@ pub struct Length {
 
 /// A policy. Without layers it is one for an environment, which chooses its actions.
 #[derive(Clone, PartialEq)]
-pub struct Plan {
+pub struct PolicyFile {
     /// What is observed of an interval.
     pub features: Vec<Feature>,
     /// Intervals in an observation.
     pub history: usize,
     /// The length of an interval.
-    pub length: Length,
+    pub length: IntervalLength,
     /// What an action does.
-    pub action: Action,
+    pub action: PolicyAction,
     /// The network from the observation to the action.
-    pub network: Network,
+    pub network: NeuralNetwork,
     /// The text of the file; the identity of the policy.
     text: Arc<str>,
 }
 
 /// The text, so that equal policies have equal output.
-impl fmt::Debug for Plan {
+impl fmt::Debug for PolicyFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Plan({})", self.text)
     }
 }
 
-impl Plan {
+impl PolicyFile {
     /// Reads a policy file. Fails with the key and what is wrong with it.
-    pub fn read(text: &str) -> Result<Plan, String> {
+    pub fn read(text: &str) -> Result<PolicyFile, String> {
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
             let line =
                 error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
@@ -81,16 +81,16 @@ impl Plan {
         let history = history
             .filter(|n| (1..=LONGEST_HISTORY).contains(n))
             .ok_or_else(|| format!("history: must be an integer from 1 to {LONGEST_HISTORY}"))?;
-        let plan = Plan {
+        let file = PolicyFile {
             features,
             history: history as usize,
             length: read_length(sub_table(&table, "interval")?)?,
-            action: Action::read(sub_table(&table, "action")?)?,
+            action: PolicyAction::read(sub_table(&table, "action")?)?,
             network: read_network(&table)?,
             text: text.into(),
         };
-        plan.check_sizes()?;
-        Ok(plan)
+        file.check_sizes()?;
+        Ok(file)
     }
 
     /// Numbers in an observation.
@@ -165,7 +165,7 @@ fn read_features(table: &Table) -> Result<Vec<Feature>, String> {
     names.iter().map(feature).collect()
 }
 
-fn read_length(table: Option<&Table>) -> Result<Length, String> {
+fn read_length(table: Option<&Table>) -> Result<IntervalLength, String> {
     let empty = Table::new();
     let table = table.unwrap_or(&empty);
     refuse_unknown(table, &["rtts", "of", "least"], "interval.")?;
@@ -180,11 +180,11 @@ fn read_length(table: Option<&Table>) -> Result<Length, String> {
         return Err("interval: rtts and least are both 0; one of them must give a length".into());
     }
     // Shorter intervals would cost more than the packets in them.
-    Ok(Length { rtts, of_mean, least: least.max(SHORTEST_INTERVAL_S) })
+    Ok(IntervalLength { rtts, of_mean, least: least.max(SHORTEST_INTERVAL_S) })
 }
 
-fn read_network(table: &Table) -> Result<Network, String> {
-    let Some(layers) = table.get("layer") else { return Ok(Network::default()) };
+fn read_network(table: &Table) -> Result<NeuralNetwork, String> {
+    let Some(layers) = table.get("layer") else { return Ok(NeuralNetwork::default()) };
     let layers = layers.as_array().ok_or("layer: must be a list of tables")?;
     let layers = layers.iter().enumerate().map(|(number, layer)| {
         let place = format!("layer {}", number + 1);
@@ -198,7 +198,7 @@ fn read_network(table: &Table) -> Result<Network, String> {
             other => Err(format!("{place}: there is no kind \"{other}\"; there are dense, gru")),
         }
     });
-    Ok(Network { layers: layers.collect::<Result<_, String>>()? })
+    Ok(NeuralNetwork { layers: layers.collect::<Result<_, String>>()? })
 }
 
 fn read_dense(layer: &Table, place: &str) -> Result<Dense, String> {
