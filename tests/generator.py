@@ -210,7 +210,7 @@ class Generator:
         properties = {
             key: form
             for key, form in DEFINITIONS[name]["properties"].items()
-            if not form.get("deprecated") and key not in self.LEFT_OUT
+            if key not in self.LEFT_OUT
         }
         part = min(0.5, self.OPTIONAL / len(properties))
         table: Document = {

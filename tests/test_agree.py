@@ -117,7 +117,7 @@ def test_numbers_of_a_seed_are_uniform_and_belong_to_names() -> None:
 def test_controllers_of_the_scenario_with_their_parameters() -> None:
     text = ONE_FLOW.replace('"reno" }', '{ kind = "vegas", alpha = 1 } }')
     assert [c.overrides for c in controls(Scenario.parse(text), [])] == [()]
-    second = text + '[[flow]]\nname = "g"\nfrom = "s"\nto = "d"\ntcp = { control = "cubic" }\n'
+    second = text + '[[flow]]\nname = "g"\nfrom = "s"\nto = "d"\ntcp = { congestion_control = "cubic" }\n'
     found = controls(Scenario.parse(second), [])
     assert [c.label for c in found] == ["vegas", "cubic"]
     assert [str(one) for one in found[0].overrides] == [

@@ -33,8 +33,8 @@ from = "s1"
 to = "d1"
 bytes = "3MB"
 """
-LINUX = 'profile = "linux", window = 60'
-NS2 = 'profile = "ns2", window = 20'
+LINUX = 'profile = "linux", receive_window = 60'
+NS2 = 'profile = "ns2", receive_window = 20'
 
 
 def run(tcp: str, loss: float = 0.0, places: tuple[str, ...] = ("",), more: str = "") -> Result:
@@ -169,7 +169,7 @@ def test_a_link_is_captured_by_its_name(tmp_path: Path) -> None:
 
 def test_radio_nodes_beyond_a_gateway(tmp_path: Path, root: Path) -> None:
     text = (root / "scenarios" / "gateway.toml").read_text()
-    lost = 'queue = { kind = "droptail", limit = "100p" }\nloss = { kind = "list", flow = "download", packets = [1] }'
+    lost = 'queue = { kind = "droptail", limit = "100p" }\nloss = { kind = "scripted", flow = "download", packets = [1] }'
     text = text.replace('queue = { kind = "droptail", limit = "100p" }', lost)
     result = Scenario.parse(text, ['duration="5s"']).run(captures=["server", "n0"])
     handshake = tshark(tmp_path, result.captures["server"], "tcp.flags.syn == 1 && tcp.flags.ack == 1", "frame.number")

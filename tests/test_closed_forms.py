@@ -149,7 +149,7 @@ clock_tick = "0s"
 ends = ["a", "b"]
 rate = "1Gbps"
 delay = "50ms"
-loss = { kind = "list", flow = "f", packets = [3000] }
+loss = { kind = "scripted", flow = "f", packets = [3000] }
 [[flow]]
 name = "f"
 from = "a"

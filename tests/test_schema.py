@@ -59,7 +59,7 @@ def test_every_scenario_of_the_repository_is_valid(root: Path, of_scenarios: jso
         ({"link": [{"ends": ["a", "b"], "delay": "1ms"}]}, "$.link[0]"),
         ({"radio": {"nodes": 2, "mobility": {"kind": "static"}, "mac": {"rts": 1}}}, "$.radio.mac"),
         ({"tcp": {"congestion_control": {"kind": "vegas", "alpha": True}}}, "$.tcp.congestion_control"),
-        ({"tcp": {"control": 5}}, "$.tcp.control"),
+        ({"tcp": {"congestion_control": 5}}, "$.tcp.congestion_control"),
         ({"link": [LINK | {"loss": {"kind": "bernoulli", "rate": 7}}]}, "$.link[0].loss"),
         ({"link": [LINK | {"loss": [{"kind": "bernoulli"}]}]}, "$.link[0].loss[0]"),
         ({"link": [LINK | {"queue": {"kind": "red"}}]}, "$.link[0].queue"),

@@ -135,7 +135,6 @@ def test_papers_from_elsewhere_execute_nothing(
 
 WAYS: dict[str, dict[str, Any]] = {
     "text": {"text": NETWORK.replace('recovery = "newreno"', 'congestion_control = { python = "mine.py:X" }')},
-    "old name": {"text": NETWORK.replace('recovery = "newreno"', 'control = { python = "mine.py:X" }')},
     "base": {
         "text": 'extends = "base.toml"',
         "files": {"base.toml": {"text": f'tcp = {{ congestion_control = {{ python = "mine.py:X" }} }}\n{NETWORK}'}},

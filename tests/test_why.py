@@ -79,8 +79,8 @@ def test_an_ack_that_let_it_grow() -> None:
 @pytest.mark.parametrize(
     ("loss", "event", "reason"),
     [
-        ('loss = { kind = "list", flow = "f", packets = [60] }', "dupack", "list"),
-        ('loss = { kind = "list", flow = "f", packets = [60, 61, 62, 63, 64, 65, 66, 67, 68] }', "rto", "list"),
+        ('loss = { kind = "scripted", flow = "f", packets = [60] }', "dupack", "list"),
+        ('loss = { kind = "scripted", flow = "f", packets = [60, 61, 62, 63, 64, 65, 66, 67, 68] }', "rto", "list"),
         ('loss = { kind = "bernoulli", rate = 0.3 }', "rto", "loss"),
     ],
 )
@@ -262,7 +262,7 @@ def test_what_limits_a_flow_whose_window_does_not_change(made: Scenario, at_s: f
 
 def test_recovery_keeps_the_window() -> None:
     losses = (
-        'loss = { kind = "list", flow = "f", packets = [60, 62, 64, 66, 68] }\n[link.back]\nloss = { kind = "none" }'
+        'loss = { kind = "scripted", flow = "f", packets = [60, 62, 64, 66, 68] }\n[link.back]\nloss = { kind = "none" }'
     )
     made = scenario(WIDE, losses, options='recovery = "sack"')
     trace = made.run(trace="ack").trace

@@ -44,7 +44,6 @@ def _table(name: str, form: dict[str, Any]) -> list[str]:
     rows = [
         f"| `{key}` | {_type(value)} | {_meaning(value)} |"
         for key, value in form["properties"].items()
-        if not value.get("deprecated")
     ]
     about = [form["description"], ""] if form.get("description") else []
     return [f"## {name}", "", *about, "| key | value | meaning |", "|---|---|---|", *rows, ""]

@@ -1,6 +1,6 @@
 //! The JSON Schema (draft 2020-12) of scenarios, from the descriptions of their tables.
 
-use crate::scenario::{controllers, keys_of, old_names, rates, tables};
+use crate::scenario::{controllers, keys_of, rates, tables};
 use params::{Form, Key, PERCENT, Table, Unit};
 use serde_json::{Map, Value, json};
 
@@ -22,14 +22,8 @@ pub fn scenario_schema() -> Value {
 }
 
 fn object(table: &Table) -> Value {
-    let mut properties: Map<String, Value> =
+    let properties: Map<String, Value> =
         table.keys().map(|key| (key.name.to_string(), described(key))).collect();
-    for (old, new) in old_names(table.name) {
-        let mut form = properties[new].clone();
-        form["deprecated"] = true.into();
-        form["description"] = format!("Old name of `{new}`.").into();
-        properties.insert(old.into(), form);
-    }
     json!({
         "type": "object",
         "description": format!("{}.", capitalised(table.place)),

@@ -59,11 +59,11 @@ proptest! {
         seed in 0u64..1000,
         tcp in prop::sample::select(&[
             "{ profile = \"linux\" }",
-            "{ profile = \"linux\", control = \"dctcp\", ecn = true, recovery = \"rack\" }",
-            "{ profile = \"linux\", control = \"bbr\", recovery = \"rack\" }",
-            "{ profile = \"linux\", control = \"swift\", recovery = \"rack\" }",
-            "{ profile = \"ns2\", control = \"reno\" }",
-            "{ profile = \"ns2\", control = \"vegas\", recovery = \"sack\" }",
+            "{ profile = \"linux\", congestion_control = \"dctcp\", ecn = true, recovery = \"rack\" }",
+            "{ profile = \"linux\", congestion_control = \"bbr\", recovery = \"rack\" }",
+            "{ profile = \"linux\", congestion_control = \"swift\", recovery = \"rack\" }",
+            "{ profile = \"ns2\", congestion_control = \"reno\" }",
+            "{ profile = \"ns2\", congestion_control = \"vegas\", recovery = \"sack\" }",
         ][..]),
         queue in prop::sample::select(&[
             "{ kind = \"droptail\", limit = \"12p\" }",

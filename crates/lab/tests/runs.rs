@@ -48,7 +48,7 @@ fn profiles() -> Vec<String> {
             }
             for profile in ["ns2", "linux"] {
                 results.push(format!(
-                    r#"{{ profile = "{profile}", control = "{}", recovery = "{}", window = 60 }}"#,
+                    r#"{{ profile = "{profile}", congestion_control = "{}", recovery = "{}", receive_window = 60 }}"#,
                     d.name, recovery.1
                 ));
             }
@@ -110,11 +110,11 @@ fn options_pass_the_audit() {
         "partial_deflation = false",
         "fast_retransmit_after_rto = true",
         "min_rto = \"1s\"",
-        "window = 1",
+        "receive_window = 1",
         "ecn = true",
         "ecn = true, abe = true",
         "initial_window = 40, initial_ssthresh = 3",
-        "header = 0, packet = 1",
+        "header = 0, mss = 1",
     ] {
         for (profile, recovery) in [("ns2", "newreno"), ("ns2", "sack"), ("linux", "sack"), ("linux", "reno")]
         {
@@ -254,21 +254,21 @@ fn the_same_scenario_and_seed_give_the_same_bytes() {
     let scenarios: Vec<Scenario> = [
         network(
             7,
-            r#"{ profile = "ns2", control = "reno", recovery = "newreno" }"#,
+            r#"{ profile = "ns2", congestion_control = "reno", recovery = "newreno" }"#,
             r#"{ kind = "droptail", limit = "6p" }"#,
             r#"{ kind = "bernoulli", rate = 0.01 }"#,
             "2Mbps",
         ),
         network(
             7,
-            r#"{ profile = "ns2", control = "vegas", recovery = "reno" }"#,
+            r#"{ profile = "ns2", congestion_control = "vegas", recovery = "reno" }"#,
             r#"{ kind = "droptail", limit = "6p" }"#,
             r#"{ kind = "bernoulli", rate = 0.01 }"#,
             "2Mbps",
         ),
         network(
             7,
-            r#"{ profile = "linux", control = "cubic" }"#,
+            r#"{ profile = "linux", congestion_control = "cubic" }"#,
             r#"{ kind = "droptail", limit = "1bdp" }"#,
             r#"{ kind = "gilbert_elliott", p = 0.01, r = 0.3 }"#,
             "2Mbps",
@@ -426,7 +426,7 @@ fn listed_packets_are_dropped_and_repaired() {
             r#"
 duration = "6s"
 tcp = {{ profile = "ns2", recovery = "{recovery}", receive_window = 28 }}
-link = [{{ ends = ["a", "b"], rate = "800kbps", delay = "100ms", loss = {{ kind = "list", flow = "f", packets = [14, 26, 28] }}, back = {{ loss = {{ kind = "none" }} }} }}]
+link = [{{ ends = ["a", "b"], rate = "800kbps", delay = "100ms", loss = {{ kind = "scripted", flow = "f", packets = [14, 26, 28] }}, back = {{ loss = {{ kind = "none" }} }} }}]
 flow = [{{ name = "f", from = "a", to = "b" }}]
 "#
         )

@@ -78,7 +78,7 @@ fn a_handoff_takes_what_waits_unless_it_is_said_to_be_lossless() {
 
 #[test]
 fn a_freeze_of_no_length_ends() {
-    let more = format!("control = \"bic_dpe\"\n{FLOW}");
+    let more = format!("congestion_control = \"bic_dpe\"\n{FLOW}");
     let (run, _) =
         run_traced(&text("400s", "handoff = { guard_before = \"0s\", guard_after = \"0s\" }", &more));
     let log = &run.logs().windows;
@@ -231,7 +231,7 @@ fn nothing_arrives_where_no_satellite_is_seen() {
 
 #[test]
 fn hints_reach_the_flows_of_the_terminal_and_stop_growth() {
-    let more = format!("control = \"bic_dpe\"\n{FLOW}");
+    let more = format!("congestion_control = \"bic_dpe\"\n{FLOW}");
     let (run, _) =
         run_traced(&text("260s", "handoff = { guard_before = \"2s\", guard_after = \"1s\" }", &more));
     let log = &run.logs().windows;

@@ -96,12 +96,12 @@ fn errors_name_line_key_and_remedy() {
         ),
         (
             "profile = \"ns2\"",
-            "window = 0",
+            "receive_window = 0",
             "s.toml:4: tcp.receive_window: 0 is not between 1 and 1073741824",
         ),
         (
             "profile = \"ns2\"",
-            "window = 2.5",
+            "receive_window = 2.5",
             "s.toml:4: tcp.receive_window: must be a whole number, not a number",
         ),
         (
@@ -122,7 +122,7 @@ fn errors_name_line_key_and_remedy() {
         ),
         (
             "congestion_control = { kind = \"vegas\", alpha = 2 }",
-            "control = \"sarbe\", profile = \"linux\", timestamps = false",
+            "congestion_control = \"sarbe\", profile = \"linux\", timestamps = false",
             "s.toml:17: flow.f.tcp.congestion_control: sarbe needs the receiver's clock: write timestamps = true",
         ),
         (
@@ -218,7 +218,7 @@ fn no_path_and_repeated_names_are_told() {
         (
             GOOD.replace(
                 "delay = \"10ms\"",
-                "delay = \"10ms\"\nloss = { kind = \"list\", flow = \"g\", packets = [1] }",
+                "delay = \"10ms\"\nloss = { kind = \"scripted\", flow = \"g\", packets = [1] }",
             ),
             "s.toml:11: link.bottleneck.loss: names the flow \"g\", which does not exist; did you mean \"f\"?",
         ),
@@ -246,9 +246,9 @@ fn a_large_file_is_read_in_linear_time() {
 #[test]
 fn parameters_with_a_unit_take_text_with_a_unit() {
     let base = "duration = \"1s\"\n[[link]]\nends = [\"a\", \"b\"]\nrate = \"1Mbps\"\ndelay = \"1ms\"\n";
-    let flow = "[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = { packet = \"1kB\" }\n";
+    let flow = "[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntcp = { mss = \"1kB\" }\n";
     let control = |text: &str| {
-        let text = format!("{base}{flow}").replace("packet = ", &format!("control = {text}, packet = "));
+        let text = format!("{base}{flow}").replace("mss = ", &format!("congestion_control = {text}, mss = "));
         Scenario::parse("s.toml", &text, &[])
             .map(|scenario| format!("{:?}", scenario.flows))
             .map_err(|error| error.to_string())
@@ -267,26 +267,6 @@ fn parameters_with_a_unit_take_text_with_a_unit() {
     };
     assert_eq!((red("\"1000B\""), red("1000")), (Ok(()), Ok(())));
     assert!(red("\"5p\"").unwrap_err().contains("\"5p\" is not a number of bytes"));
-}
-
-#[test]
-fn old_names_of_variants_are_accepted_with_advice() {
-    let text = r#"
-duration = "1s"
-link = [{ ends = ["a", "b"], rate = "1Mbps", delay = "1ms" }]
-flow = [{ from = "a", to = "b", tcp = { congestion_control = { kind = "vegas", reading = "linux" } } }]
-"#;
-    let parse = |text: &str| {
-        let (scenario, advice) = ackclock_lab::advised(|| ackclock_lab::Scenario::parse("s.toml", text, &[]));
-        (scenario.unwrap(), advice)
-    };
-    let (old, advice) = parse(text);
-    let (new, none) = parse(&text.replace("reading", "variant"));
-    assert_eq!(advice.len(), 1);
-    assert!(advice[0].contains("is called \"variant\" now"), "{}", advice[0]);
-    assert!(none.is_empty());
-    let control = |scenario: &ackclock_lab::Scenario| format!("{:?}", scenario.flows[0].kind.control());
-    assert_eq!(control(&old), control(&new));
 }
 
 const FABRIC: &str = r#"

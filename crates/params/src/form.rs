@@ -238,7 +238,7 @@ impl Form {
         Form::Range(Unit::Rate, example, "1bps", "8000Gbps")
     }
 
-    /// Whether it is the word `name`, perhaps with old names after it.
+    /// Whether it is the word `name`, or a choice of words of which that is the first.
     pub fn is_name(&self, name: &str) -> bool {
         matches!(self, Form::Word([first, ..]) if *first == name)
     }

@@ -60,30 +60,20 @@ pub struct Model {
     pub source: &'static str,
 }
 
-/// The model called `$name` (before: `$old`) of the key `$key` of a scenario, with groups of keys besides `kind`.
+/// The model called `$name` of the key `$key` of a scenario, with groups of keys besides `kind`.
 #[macro_export]
 macro_rules! model {
-    ($key:literal, $name:literal $(| $old:literal)*, $summary:expr, $source:expr, [$($group:expr),* $(,)?]) => {
+    ($key:literal, $name:literal, $summary:expr, $source:expr, [$($group:expr),* $(,)?]) => {
         $crate::Model {
             table: $crate::Table {
                 name: $name,
                 place: concat!("`", $key, " = { kind = \"", $name, "\", ... }`"),
-                groups: &[&[$crate::key("kind", $crate::Form::Word(&[$name $(, $old)*]), "", $summary)], $($group),*],
+                groups: &[&[$crate::key("kind", $crate::Form::Word(&[$name]), "", $summary)], $($group),*],
             },
             summary: $summary,
             source: $source,
         }
     };
-}
-
-impl Model {
-    /// Its name, and then the names that it had.
-    pub fn names(&self) -> &'static [&'static str] {
-        match self.table.key("kind").map(|key| key.form) {
-            Some(Form::Word(names)) => names,
-            _ => &[],
-        }
-    }
 }
 
 /// A mistake in the values of a table: the key, and what is wrong.

@@ -4,7 +4,6 @@
 use super::count;
 use super::document::{TomlItem, TomlValue};
 use super::key::{key_parts, key_text};
-use super::renamed::{rename_keys, rename_parts};
 use super::short::write_out_short_forms;
 use crate::error::{Origin, ScenarioError, nearest};
 
@@ -23,11 +22,9 @@ pub fn assign_parts(
     mut value: TomlItem,
 ) -> Result<(), ScenarioError> {
     let origin = value.origin.clone();
-    let mut parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     let key = &*key_text(parts.iter().copied());
     let refuse = |message: String| ScenarioError::new(&origin, key, message);
-    rename_parts(&mut parts, &value, key);
-    rename_keys(&mut value, &parts.join("."))?;
     write_out_short_forms(&parts, &mut value);
     if let ["change", name, rest @ ..] = &parts[..] {
         add_change(document, name, &origin);

@@ -119,7 +119,7 @@ pub fn set_external_loader(loader: ExternalLoader) {
     LOADER.get_or_init(|| loader);
 }
 
-/// `control = "vegas"`, `control = { kind = "vegas", alpha = 1 }` or `control = { python = "file.py:Class", gain = 2 }`.
+/// `congestion_control = "vegas"`, `{ kind = "vegas", alpha = 1 }` or `{ python = "file.py:Class", gain = 2 }`.
 pub(crate) fn read(layer: &TableReader<'_>) -> Result<Option<CongestionControl>> {
     let Some(item) = layer.get("congestion_control") else { return Ok(None) };
     let TomlValue::Text(name) = &item.value else {
@@ -160,16 +160,6 @@ fn read_files(table: &TableReader<'_>, name: &str, values: &mut [(String, cc::Pa
     Ok(())
 }
 
-/// The present name of a parameter: `reading` is now called `variant`.
-fn present_name(descriptor: &cc::Descriptor, key: String, advise: impl FnOnce(&str, String)) -> String {
-    let declares = |name: &str| descriptor.params.iter().any(|param| param.name == name);
-    if key != "reading" || declares("reading") || !declares("variant") {
-        return key;
-    }
-    advise(&key, "is called \"variant\" now".into());
-    "variant".into()
-}
-
 /// The registered controller `name`; `refuse` makes an error about a parameter, or about the name if that is empty.
 fn registered(
     name: &str,
@@ -184,7 +174,6 @@ fn registered(
     let values = values
         .into_iter()
         .map(|(key, value)| {
-            let key = present_name(descriptor, key, |key, advice| advice::give(refuse(key, advice)));
             let unit = descriptor.params.iter().find(|param| param.name == key).map_or("", |p| p.unit);
             let value = without_unit(unit, value, |advice| advice::give(refuse(&key, advice)))
                 .map_err(|message| refuse(&key, message))?;

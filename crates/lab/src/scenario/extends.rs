@@ -4,7 +4,6 @@ use super::assign::assign_parts;
 use super::document::{TomlItem, TomlValue, parse};
 use super::key::key_parts;
 use super::mention::{Mention, MentionPlace, add_mentions};
-use super::renamed::rename_keys;
 use super::short::write_out_short_forms;
 use crate::error::{ScenarioError, Source};
 use crate::files::{FileAccess, shipped_path};
@@ -33,7 +32,6 @@ fn extended(
     let mut document = parse(source.clone(), text)?;
     let place = MentionPlace::Text(source.file.clone());
     add_mentions(mentions, &place, "", &document);
-    rename_keys(&mut document, "")?;
     write_out_short_forms(&[], &mut document);
     let TomlValue::Table(entries) = &mut document.value else { return Ok(document) };
     let mut take =

@@ -189,9 +189,6 @@ impl Walk {
         let Some(kind) = self.note(reader.text("kind")).flatten() else { return };
         let Some(descriptor) = super::control::controller(kind).map(|c| &c.descriptor) else { return };
         reader.get("fit");
-        if reader.has("reading") {
-            reader.get("reading"); // the old name of `variant`
-        }
         for key in descriptor.params {
             // Text with a unit is checked by the reader of controllers.
             if key.takes_text() {

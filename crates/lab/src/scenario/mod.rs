@@ -40,7 +40,6 @@ mod radio_traffic;
 mod rate;
 mod rate_log;
 mod read;
-mod renamed;
 mod router;
 mod satellites;
 mod short;
@@ -77,7 +76,6 @@ pub use model::{
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
-pub(crate) use renamed::old_names;
 pub(crate) use tables::{keys_of, rates, tables};
 pub(crate) use tcp::missing_option;
 pub(crate) use top::SEED;

@@ -1,7 +1,6 @@
 //! Reading of a table against its description. A key that is not described is an unknown key; its error names the nearest one
 //! that is.
 
-use super::advice;
 use super::document::{TomlItem, TomlValue};
 use super::key::key_text;
 use crate::error::{ErrorKind, Origin, ScenarioError, nearest};
@@ -153,13 +152,7 @@ impl<'a> TableReader<'a> {
         let example = names.clone().next().unwrap_or_default();
         let name = self.need("kind", self.text("kind")?, &format!("such as kind = \"{example}\""))?;
         let unknown = || self.error("kind", format!("unknown {what} \"{name}\"; {}", nearest(name, names)));
-        let mut candidates = models.into_iter().filter(|one| model(one).names().contains(&name));
-        let named = candidates.next().ok_or_else(unknown)?;
-        let present = model(&named).table.name;
-        if name != present {
-            advice::give(self.error("kind", format!("\"{name}\" is now called \"{present}\"")));
-        }
-        Ok(named)
+        models.into_iter().find(|one| model(one).table.name == name).ok_or_else(unknown)
     }
 
     /// Gives `set` the values of those of `keys` that the table has, in the order of `keys`.

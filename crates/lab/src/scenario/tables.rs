@@ -19,7 +19,7 @@ use super::wifi::{AP_QUEUE, EDCA, EDCA_CATEGORY, FIXED_RATE, WIFI, WIFI_RATE};
 use net::impairment::KINDS;
 use net::qdisc::disciplines;
 use net::{RATES, REQUEST_GRANT, ROUTERS};
-use params::{Form, Key, Model, Table};
+use params::{Key, Model, Table};
 
 /// The models of rates.
 pub(crate) fn rates() -> impl Iterator<Item = &'static Model> + Clone {
@@ -48,13 +48,9 @@ pub fn tables() -> impl Iterator<Item = &'static Table> {
         .chain(losses)
 }
 
-/// The table of the model that `kind` names, by a present or an old name.
+/// The table of the model that `kind` names.
 pub(super) fn table_of_kind(kind: &str) -> Option<&'static Table> {
-    let names = |table: &Table| match table.key("kind").map(|key| key.form) {
-        Some(Form::Word(names)) => names,
-        _ => &[],
-    };
-    tables().find(|table| names(table).first() == Some(&table.name) && names(table).contains(&kind))
+    tables().find(|table| table.name == kind && table.key("kind").is_some_and(|key| key.form.is_name(kind)))
 }
 
 /// The keys of the table called `name`: that of a model too, such as a queue discipline.

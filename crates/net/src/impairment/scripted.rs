@@ -14,7 +14,7 @@ const NUMBER: Form = Form::Integer(0, u32::MAX as u64);
 pub(super) const SCRIPTED: Kind = Kind {
     model: params::model!(
         "loss",
-        "scripted" | "list",
+        "scripted",
         "drops (before the queue), marks, delays or duplicates listed packets of a flow at this link",
         "",
         [&[
