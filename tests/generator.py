@@ -207,11 +207,7 @@ class Generator:
 
     def table(self, name: str) -> Document:
         """A table of the schema: its required keys, and some of the others."""
-        properties = {
-            key: form
-            for key, form in DEFINITIONS[name]["properties"].items()
-            if key not in self.LEFT_OUT
-        }
+        properties = {key: form for key, form in DEFINITIONS[name]["properties"].items() if key not in self.LEFT_OUT}
         part = min(0.5, self.OPTIONAL / len(properties))
         table: Document = {
             key: self.value(name, key, form)

@@ -169,7 +169,9 @@ def test_a_link_is_captured_by_its_name(tmp_path: Path) -> None:
 
 def test_radio_nodes_beyond_a_gateway(tmp_path: Path, root: Path) -> None:
     text = (root / "scenarios" / "gateway.toml").read_text()
-    lost = 'queue = { kind = "droptail", limit = "100p" }\nloss = { kind = "scripted", flow = "download", packets = [1] }'
+    lost = (
+        'queue = { kind = "droptail", limit = "100p" }\nloss = { kind = "scripted", flow = "download", packets = [1] }'
+    )
     text = text.replace('queue = { kind = "droptail", limit = "100p" }', lost)
     result = Scenario.parse(text, ['duration="5s"']).run(captures=["server", "n0"])
     handshake = tshark(tmp_path, result.captures["server"], "tcp.flags.syn == 1 && tcp.flags.ack == 1", "frame.number")

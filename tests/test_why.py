@@ -261,9 +261,7 @@ def test_what_limits_a_flow_whose_window_does_not_change(made: Scenario, at_s: f
 
 
 def test_recovery_keeps_the_window() -> None:
-    losses = (
-        'loss = { kind = "scripted", flow = "f", packets = [60, 62, 64, 66, 68] }\n[link.back]\nloss = { kind = "none" }'
-    )
+    losses = 'loss = { kind = "scripted", flow = "f", packets = [60, 62, 64, 66, 68] }\n[link.back]\nloss = { kind = "none" }'
     made = scenario(WIDE, losses, options='recovery = "sack"')
     trace = made.run(trace="ack").trace
     times = trace.filter(trace["phase"] == "recovery")["time_s"]

@@ -41,10 +41,7 @@ def page(of: str) -> str:
 
 
 def _table(name: str, form: dict[str, Any]) -> list[str]:
-    rows = [
-        f"| `{key}` | {_type(value)} | {_meaning(value)} |"
-        for key, value in form["properties"].items()
-    ]
+    rows = [f"| `{key}` | {_type(value)} | {_meaning(value)} |" for key, value in form["properties"].items()]
     about = [form["description"], ""] if form.get("description") else []
     return [f"## {name}", "", *about, "| key | value | meaning |", "|---|---|---|", *rows, ""]
 

@@ -267,7 +267,7 @@ fn the_seed_moves_checks_that_have_jitter() {
 }
 
 #[test]
-fn many_small_skies_pass_the_audit() {
+fn small_constellations_pass_the_audit() {
     for (planes, per_plane) in [(1, 1), (1, 2), (2, 1), (2, 3), (3, 2), (12, 20)] {
         for rule in ["ns2", "best"] {
             let walker = format!(

@@ -106,20 +106,20 @@ impl Router {
     }
 
     /// Processes a packet and updates its header fields. `free_at` is the time at which the transmitter becomes idle.
-    pub fn pass(&mut self, now: Time, free_at: Time, packet: &mut Packet) {
+    pub fn process(&mut self, now: Time, free_at: Time, packet: &mut Packet) {
         match self {
             Router::Rcp(router) => {
-                if let Some(header) = router.pass(now, free_at, packet) {
+                if let Some(header) = router.process(now, free_at, packet) {
                     packet.set_rate_header(header);
                 }
             }
             Router::QuickStart(router) => {
-                if let Some(header) = router.pass(now, packet) {
+                if let Some(header) = router.process(now, packet) {
                     packet.set_rate_header(header);
                 }
             }
             Router::Xcp(router) => {
-                if let Some(header) = router.pass(now, free_at, packet) {
+                if let Some(header) = router.process(now, free_at, packet) {
                     packet.set_xcp_header(header);
                 }
             }

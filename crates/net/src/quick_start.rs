@@ -47,7 +47,7 @@ impl QuickStartRouter {
     }
 
     /// Processes a packet. Returns its new rate header if it is a SYN with a request.
-    pub fn pass(&mut self, now: Time, packet: &Packet) -> Option<RateHeader> {
+    pub fn process(&mut self, now: Time, packet: &Packet) -> Option<RateHeader> {
         while now >= self.ends {
             self.past_bits = std::mem::take(&mut self.now_bits);
             self.ends += self.config.window;
@@ -87,7 +87,7 @@ mod tests {
         let at = Time::ZERO + Span::from_ms(1000);
         // 8.5 Mb/s are left: the header's next rate below is 40 kb/s times 2^7.
         let granted =
-            |r: &mut QuickStartRouter, t| r.pass(t, &syn(t, 10_000_000)).and_then(RateHeader::rate).unwrap();
+            |r: &mut QuickStartRouter, t| r.process(t, &syn(t, 10_000_000)).and_then(RateHeader::rate).unwrap();
         assert_eq!(granted(&mut router, at), Rate::from_bps(5_120_000));
         assert_eq!(granted(&mut router, at), Rate::from_bps(2_560_000)); // less what was just approved
         assert!(granted(&mut router, at) < Rate::from_bps(1_000_000));
@@ -100,10 +100,10 @@ mod tests {
         let mut router = QuickStartRouter::new(QuickStartConfig::with_defaults(0), Rate::from_bps(1_000_000));
         let at = Time::ZERO + Span::from_ms(10);
         for seq in 1..30 {
-            assert!(router.pass(at, &Packet::new(PacketKind::Data, 0, 0, seq, 1000, at)).is_none());
+            assert!(router.process(at, &Packet::new(PacketKind::Data, 0, 0, seq, 1000, at)).is_none());
         }
         // 232 kbit in 200 ms are more than the link carries: nothing is left.
-        let answer = router.pass(at, &syn(at, 500_000)).and_then(RateHeader::rate).unwrap();
+        let answer = router.process(at, &syn(at, 500_000)).and_then(RateHeader::rate).unwrap();
         assert!(answer < QUICK_START_LEAST);
     }
 }

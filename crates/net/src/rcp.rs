@@ -66,7 +66,7 @@ impl RcpRouter {
 
     /// Processes a packet. Returns its new rate header if it carries one. `free_at` is the time at which the
     /// transmitter becomes idle.
-    pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<RateHeader> {
+    pub fn process(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<RateHeader> {
         while now >= self.ends {
             self.update_rate();
         }
@@ -135,14 +135,14 @@ mod tests {
     fn a_packet_leaves_with_the_least_rate_of_its_path() {
         let mut router = RcpRouter::new(RcpConfig::with_defaults(0), Rate::from_bps(2_000_000));
         let mut packet = Packet::new(PacketKind::Data, 0, 0, 0, 1000, Time::ZERO);
-        assert_eq!(router.pass(Time::ZERO, Time::ZERO, &packet), None);
+        assert_eq!(router.process(Time::ZERO, Time::ZERO, &packet), None);
         packet.set_rate_header(RateHeader::request(Span::from_ms(100)));
-        let granted = router.pass(Time::ZERO, Time::ZERO, &packet).unwrap();
+        let granted = router.process(Time::ZERO, Time::ZERO, &packet).unwrap();
         assert_eq!(granted.rate(), Some(Rate::from_bps(100_000)));
         assert_eq!(granted.round_trip(), Span::from_ms(100));
         packet.set_rate_header(granted.at_most(Rate::from_bps(30_000)));
         assert_eq!(
-            router.pass(Time::ZERO, Time::ZERO, &packet).unwrap().rate(),
+            router.process(Time::ZERO, Time::ZERO, &packet).unwrap().rate(),
             Some(Rate::from_bps(30_000))
         );
     }
@@ -151,7 +151,7 @@ mod tests {
     fn an_idle_link_grants_more_and_more() {
         let mut router = RcpRouter::new(RcpConfig::with_defaults(0), Rate::from_bps(2_000_000));
         let late = Time::ZERO + Span::from_ms(60_000);
-        router.pass(late, Time::ZERO, &Packet::new(PacketKind::Data, 0, 0, 0, 40, Time::ZERO));
+        router.process(late, Time::ZERO, &Packet::new(PacketKind::Data, 0, 0, 0, 40, Time::ZERO));
         assert_eq!(router.rate(), Rate::from_bps(2_000_000));
     }
 }

@@ -74,7 +74,7 @@ impl XcpRouter {
 
     /// Processes a packet. Returns its new XCP header if it has one. `free_at` is the time at which the transmitter
     /// becomes idle.
-    pub fn pass(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<XcpHeader> {
+    pub fn process(&mut self, now: Time, free_at: Time, packet: &Packet) -> Option<XcpHeader> {
         while now >= self.ends {
             self.update_rate();
         }
@@ -153,18 +153,18 @@ mod tests {
         let mut router = XcpRouter::new(XcpConfig::with_defaults(0), Rate::from_bps(8_000_000));
         for k in 0..10 {
             let at = Time::ZERO + Span::from_ms(5 * k);
-            assert_eq!(router.pass(at, at, &packet(5, 100)).unwrap().feedback, 0);
+            assert_eq!(router.process(at, at, &packet(5, 100)).unwrap().feedback, 0);
         }
         let at = Time::ZERO + Span::from_ms(51);
         // 320 kB/s over ten spacings of 5 ms: a packet gets a tenth.
-        assert_eq!(router.pass(at, at, &packet(5, 100)).unwrap().feedback, 32_000);
-        assert_eq!(router.pass(at, at, &packet(10, 100)).unwrap().feedback, 64_000);
+        assert_eq!(router.process(at, at, &packet(5, 100)).unwrap().feedback, 32_000);
+        assert_eq!(router.process(at, at, &packet(10, 100)).unwrap().feedback, 64_000);
         // A packet that requests less receives its request.
         let mut modest = packet(5, 100);
         modest.set_xcp_header(XcpHeader { feedback: 7, ..modest.xcp_header().unwrap() });
-        assert_eq!(router.pass(at, at, &modest).unwrap().feedback, 7);
+        assert_eq!(router.process(at, at, &modest).unwrap().feedback, 7);
         // No round-trip time yet, no feedback.
-        assert_eq!(router.pass(at, at, &packet(5, 0)).unwrap().feedback, 0);
+        assert_eq!(router.process(at, at, &packet(5, 0)).unwrap().feedback, 0);
     }
 
     #[test]
@@ -172,9 +172,9 @@ mod tests {
         let mut router = XcpRouter::new(XcpConfig::with_defaults(0), Rate::from_bps(800_000));
         for k in 0..10 {
             let at = Time::ZERO + Span::from_ms(5 * k);
-            router.pass(at, at + Span::from_ms(100), &packet(5, 100));
+            router.process(at, at + Span::from_ms(100), &packet(5, 100));
         }
         let at = Time::ZERO + Span::from_ms(51);
-        assert!(router.pass(at, at + Span::from_ms(100), &packet(5, 100)).unwrap().feedback < -3000);
+        assert!(router.process(at, at + Span::from_ms(100), &packet(5, 100)).unwrap().feedback < -3000);
     }
 }

@@ -21,10 +21,6 @@ fn in_base(text: &str, units: Units, expected: &str) -> Result<f64, UnitError> {
 pub struct Length(f64);
 
 impl Length {
-    /// A length of `metres` metres.
-    pub const fn from_metres(metres: f64) -> Length {
-        Length(metres)
-    }
     /// Metres.
     pub const fn metres(self) -> f64 {
         self.0
@@ -52,10 +48,6 @@ impl FromStr for Length {
 pub struct Angle(f64);
 
 impl Angle {
-    /// An angle of `degrees` degrees.
-    pub const fn from_degrees(degrees: f64) -> Angle {
-        Angle(degrees)
-    }
     /// Degrees.
     pub const fn degrees(self) -> f64 {
         self.0

@@ -31,14 +31,14 @@ const NEW: usize = 0;
 #[link(wasm_import_module = "page")]
 unsafe extern "C" {
     /// Passes an event to controller `controller`; 1 if it failed.
-    fn tell(controller: u32, kind: u32, event: *mut f64) -> u32;
+    fn pass_event(controller: u32, kind: u32, event: *mut f64) -> u32;
 }
 
 /// Passes an event to the page. Outside a browser there is no page, so every controller fails.
 fn pass(controller: u32, kind: usize, event: &mut [f64]) -> bool {
     #[cfg(target_arch = "wasm32")]
     // SAFETY: the page reads and writes the places of the slice during the call alone.
-    return unsafe { tell(controller, kind as u32, event.as_mut_ptr()) } == 0;
+    return unsafe { pass_event(controller, kind as u32, event.as_mut_ptr()) } == 0;
     #[cfg(not(target_arch = "wasm32"))]
     {
         let _ = (controller, kind, event);

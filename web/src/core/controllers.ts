@@ -4,7 +4,7 @@
  * the answers go back in the first places, then the probes. `make reference` writes the table of methods, fields and answers.
  */
 import table from './interface.json';
-import type { Tell } from './lab';
+import type { PassEvent } from './lab';
 import type { PageClass } from './types';
 
 /** A field of an event or an answer. A field without a name is an argument that is a number. */
@@ -90,8 +90,8 @@ export class Controllers {
     return { name, probes: this.#probes, needs: words('needs'), ...(initial === undefined || initial === null ? {} : { initial_window: Number(initial) }) };
   }
 
-  /** The import `page.tell` of the core. */
-  readonly tell: Tell = (controller, kind, at, memory) => {
+  /** The import `page.pass_event` of the core. */
+  readonly passEvent: PassEvent = (controller, kind, at, memory) => {
     try {
       const e = new Float64Array(memory.buffer, at), of = this.#class;
       if (!of) throw new Error('there is no controller in the page');

@@ -14,7 +14,7 @@ interface Exports {
 }
 type Call = 'files' | 'check' | 'layout' | 'open' | 'why' | 'satellites' | 'radio';
 /** Called by the core for each event of a controller of the page; `event` is its record in memory. True: it failed. */
-export type Tell = (controller: number, kind: number, event: number, memory: WebAssembly.Memory) => boolean;
+export type PassEvent = (controller: number, kind: number, event: number, memory: WebAssembly.Memory) => boolean;
 
 /** An error in what the user gave. */
 export class Refused extends Error {
@@ -27,10 +27,10 @@ export class Lab {
   #core: Exports;
   /** The files given last, which a new instance needs again. */
   #files: Files = {};
-  constructor(private readonly module: WebAssembly.Module, private readonly tell: Tell = () => true) { this.#core = this.#instance(); }
+  constructor(private readonly module: WebAssembly.Module, private readonly passEvent: PassEvent = () => true) { this.#core = this.#instance(); }
 
   #instance(): Exports {
-    const page = { tell: (controller: number, kind: number, event: number) => (this.tell(controller, kind, event, core.memory) ? 1 : 0) };
+    const page = { pass_event: (controller: number, kind: number, event: number) => (this.passEvent(controller, kind, event, core.memory) ? 1 : 0) };
     const core = new WebAssembly.Instance(this.module, { page }).exports as unknown as Exports;
     core.begin();
     return core;

@@ -64,7 +64,7 @@ async function run(id: number, request: RunRequest): Promise<Ended> {
 
 type Handlers = { [K in CallName]: (request: Calls[K]['request'], id: number) => Calls[K]['answer'] | Promise<Calls[K]['answer']> };
 const handlers: Handlers = {
-  begin: async ({ wasm }) => { lab = new Lab(await WebAssembly.compile(wasm), controllers.tell); return lab.catalog(); },
+  begin: async ({ wasm }) => { lab = new Lab(await WebAssembly.compile(wasm), controllers.passEvent); return lab.catalog(); },
   files: (files) => { started().files(files); return null; },
   check: (request) => started().check(request),
   run: (request, id) => run(id, request),

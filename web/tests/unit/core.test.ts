@@ -108,7 +108,7 @@ describe('a controller of the page', () => {
   it.each([['ns2'], ['linux']])('with the algorithm of Reno gives the bits of Reno, profile %s', (profile) => {
     const controllers = load(EXAMPLE.replace(/class \w+/, 'class Own'));
     const set = [`tcp.profile=${profile}`];
-    const own = lab(controllers.tell), rust = lab();
+    const own = lab(controllers.passEvent), rust = lab();
     const a = finish(own, { text: dumbbell, set, controllers: { reno: { name: 'page' } } }), b = finish(rust, { text: dumbbell, set });
     expect(controllers.failure).toBe('');
     expect(a.fingerprint).toBe(b.fingerprint);
@@ -116,7 +116,7 @@ describe('a controller of the page', () => {
   });
   it('that fails ends the run with its message', () => {
     const controllers = load('class Own { constructor(f) { this.cwnd = 2; this.ssthresh = 64; } onAck() { throw new Error("no idea"); } onCongestion() {} onRto() {} setWindow(w) { this.cwnd = w; } }');
-    const core = lab(controllers.tell);
+    const core = lab(controllers.passEvent);
     expect(() => finish(core, { text: dumbbell, controllers: { reno: { name: 'page' } } })).toThrow(Failed);
     expect(controllers.failure).toContain('no idea');
   });
@@ -132,7 +132,7 @@ describe('a controller of the page', () => {
       onAck(ack) { this.cwnd = 40; if (ack.intervalS !== null) this.best = Math.max(this.best ?? 0, ack.delivered / ack.intervalS); }
       onCongestion() {} onRto() {} setWindow(w) { this.cwnd = w; }
     }`;
-    const controllers = load(code), core = lab(controllers.tell);
+    const controllers = load(code), core = lab(controllers.passEvent);
     const own = controllers.use('Own', new Function(`${code}; return Own`)());
     expect(own).toEqual({ name: 'Own', probes: ['ticks', 'sends', 'best'], needs: ['pacing', 'timer', 'sent', 'rate'], initial_window: 3 });
     const { outcome } = finish(core, { text: dumbbell, set: ['duration=10s', 'flow.vegas.start=11s', 'flow.cubic.start=11s', 'tcp.recovery=rack', 'tcp.profile=linux'], controllers: { reno: own } });
@@ -154,7 +154,7 @@ describe('a controller of the page', () => {
       onCongestion() {} onRto() {} setWindow(w) { this.sets++; }
     }`;
     const last = (owns: boolean): number[] => {
-      const controllers = load(code(owns)), core = lab(controllers.tell);
+      const controllers = load(code(owns)), core = lab(controllers.passEvent);
       const own = controllers.use('Own', new Function(`${code(owns)}; return Own`)());
       const request = { text: dumbbell, set: ['duration=10s', 'flow.vegas.start=11s', 'flow.cubic.start=11s', 'tcp.recovery=rack', 'tcp.profile=linux', 'link.bottleneck.queue.limit=5p'], controllers: { reno: own } };
       finish(core, request);
@@ -167,7 +167,7 @@ describe('a controller of the page', () => {
     expect(last(false)[0]).toBeGreaterThan(20);
   });
   it('refuses a signal that does not exist', () => {
-    const core = lab(load(EXAMPLE.replace(/class \w+/, 'class Own')).tell);
+    const core = lab(load(EXAMPLE.replace(/class \w+/, 'class Own')).passEvent);
     expect(() => core.open({ file: 'f', text: dumbbell, set: [], trace: 'off', packets: false, fingerprint: false, controllers: { reno: { name: 'Own', needs: ['speed'] } } })).toThrow(/needs: "speed" is not one of rate/);
   });
   it('without its methods is refused', () => { expect(() => load('class Own {}')).toThrow('onAck'); });

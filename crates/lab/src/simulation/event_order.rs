@@ -17,13 +17,13 @@ pub(crate) struct EventOrder {
     /// For each link, one hint per kind of step: the times of each kind do not decrease.
     hints: Vec<[LaneHint; 3]>,
     /// Number of events so far.
-    told: u64,
+    added: u64,
 }
 
 impl EventOrder {
     /// An empty order for a run that ends at `end`.
     pub fn new(end: Time) -> EventOrder {
-        EventOrder { ahead: EventQueue::new(), end, hints: Vec::new(), told: 0 }
+        EventOrder { ahead: EventQueue::new(), end, hints: Vec::new(), added: 0 }
     }
 
     /// See [`EventQueue::growth`].
@@ -37,7 +37,7 @@ impl EventOrder {
     }
 
     /// Adds an event that is reported at or before its time.
-    pub fn tell(&mut self, event: &PacketEvent) {
+    pub fn add(&mut self, event: &PacketEvent) {
         let link = event.link.0 as usize;
         if link >= self.hints.len() {
             self.hints.resize_with(link + 1, Default::default);
@@ -50,8 +50,8 @@ impl EventOrder {
         };
         // An event that is reported too late keeps its time, so that the auditor detects it.
         let at = event.at.max(self.ahead.now());
-        self.ahead.push(at, Tie::counted(self.told), event, &mut self.hints[link][hint], |_| {});
-        self.told += 1;
+        self.ahead.push(at, Tie::counted(self.added), event, &mut self.hints[link][hint], |_| {});
+        self.added += 1;
     }
 
     /// Removes the next event before `now`. Events at `now` remain, because more of them can be reported.

@@ -26,7 +26,7 @@ impl Run {
             Inner::Windows(simulation) => Inner::Windows(Box::new(simulation.fork()?)),
             Inner::Full(simulation) => Inner::Full(Box::new(simulation.fork()?)),
         };
-        Ok(Run { inner, looks: self.looks })
+        Ok(Run { inner, memory_checks: self.memory_checks })
     }
 }
 

@@ -83,7 +83,7 @@ pub struct Settings {
 pub struct Run {
     inner: Inner,
     /// Calls of [`Run::check_memory`].
-    looks: u32,
+    memory_checks: u32,
 }
 
 /// Three types of runs, so that a disabled recording has no cost. In a page, where each is a part of its size, there are two.
@@ -136,7 +136,7 @@ impl Run {
             _ if !events => Inner::Windows(Box::new(Simulation::build(scenario, settings, stop)?)),
             _ => Inner::Full(Box::new(Simulation::build(scenario, settings, stop)?)),
         };
-        Ok(Run { inner, looks: 0 })
+        Ok(Run { inner, memory_checks: 0 })
     }
 
     /// Processes up to `events` events. Returns whether the run has ended.
@@ -167,8 +167,8 @@ impl Run {
     /// a message that names the largest need and a remedy. For callers that call [`Run::advance`] with some ten
     /// thousand events at a time.
     pub fn check_memory(&mut self) -> Result<(), String> {
-        self.looks += 1;
-        if !self.looks.is_multiple_of(4) {
+        self.memory_checks += 1;
+        if !self.memory_checks.is_multiple_of(4) {
             return Ok(());
         }
         let needs = each!(&self.inner, simulation => simulation.memory_needs());

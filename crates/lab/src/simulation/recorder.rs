@@ -451,10 +451,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
             return;
         }
         if let Some(captures) = &mut self.captures {
-            let event = captures.tell(event);
-            self.stream.tell(&event);
+            let event = captures.copy_options(event);
+            self.stream.add(&event);
         } else if self.recording.packets || self.recording.fingerprint || self.auditor.is_some() {
-            self.stream.tell(event);
+            self.stream.add(event);
         }
     }
 

@@ -71,7 +71,7 @@ impl Run {
                     }
                 }
                 (PacketLog::DROP, Some(reason)) if !reason.after_queue() && (from..=to).contains(&at) => {
-                    flights.push(log, new, f64::NAN, fate(reason));
+                    flights.push(log, new, f64::NAN, fate_of_drop(reason));
                 }
                 (event, reason)
                     if event != PacketLog::ENQUEUE && reason.is_none_or(|reason| reason.after_queue()) =>
@@ -83,7 +83,7 @@ impl Run {
                     }
                     if let Some(flight) = sent.filter(|_| at >= from) {
                         match reason {
-                            Some(reason) => flights.push(log, flight, f64::NAN, fate(reason)),
+                            Some(reason) => flights.push(log, flight, f64::NAN, fate_of_drop(reason)),
                             None => flights.push(log, flight, at, LinkFate::Arrives),
                         }
                     }
@@ -141,7 +141,7 @@ impl Flights {
     }
 }
 
-fn fate(reason: DropReason) -> LinkFate {
+fn fate_of_drop(reason: DropReason) -> LinkFate {
     match reason {
         DropReason::Queue | DropReason::Aqm => LinkFate::DroppedByQueue,
         DropReason::Loss

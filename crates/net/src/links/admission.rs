@@ -71,7 +71,7 @@ impl Links {
         let link = &self.states[id as usize];
         let mut packet = Packet { ecn: if marked { Ecn::Ce } else { packet.ecn }, ..*packet };
         if let Some(router) = &mut self.ingress[link.ingress as usize].router {
-            router.pass(now, link.free_at, &mut packet);
+            router.process(now, link.free_at, &mut packet);
         }
         packet
     }

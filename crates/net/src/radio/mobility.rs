@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_way_can_be_cut_short() {
+    fn a_movement_can_be_cut_short() {
         let s = |s: f64| Time::ZERO + Span::from_seconds(s);
         let mut path = Trajectory::new([0.0, 0.0]);
         assert_eq!(path.go(s(1.0), [10.0, 0.0], 1.0), s(11.0));
