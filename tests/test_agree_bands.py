@@ -40,8 +40,8 @@ def test_quic_agrees_with_tcp(tmp_path: Path) -> None:
     """The means over twelve seeds; measured ratios stand in docs/agree.md."""
     base = Scenario.parse(LOSSY)
     on = substrates.substrates("tcp,quic")
-    order = execute.Order(base, [], controls(base, list(BANDS)), on, 12, 5)
-    found = document.build(order, execute.execute(order, tmp_path), [])
+    plan = execute.RunPlan(base, [], controls(base, list(BANDS)), on, 12, 5)
+    found = document.build(plan, execute.execute(plan, tmp_path), [])
     outside = {}
     for controller in found["controllers"]:
         for row in controller["comparisons"][0]["rows"]:

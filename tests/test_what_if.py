@@ -269,7 +269,7 @@ def test_why_takes_a_drop_back(scenario: Scenario, tmp_path: Path, capsys: pytes
     assert without.packet == cause.packet
     result = without.scenario.run(packets=True, audit=True)
     assert result.violations == []
-    at = [step.time_s for step in cause.journey if step.event == "drop"][-1]
+    at = [step.time_s for step in cause.packet_events if step.event == "drop"][-1]
     rows = result.packets.filter((result.packets["time_s"] - at).abs() < 1e-12)
     named = [row for row in rows.iter_rows(named=True) if row["flow"] == "g" and row["seq"] == cause.packet]
     assert {str(row["event"]) for row in named} == {"enqueue"} | ({"deliver"} if len(named) > 1 else set())
@@ -299,7 +299,7 @@ def test_a_loss_on_the_link_is_taken_back() -> None:
     taken = 0
     for at_s in range(1, 10):
         cause = explain(scenario, float(at_s), flow="g", cut=True)
-        if any(step.event == "drop" and step.reason == "loss" for step in cause.journey):
+        if any(step.event == "drop" and step.reason == "loss" for step in cause.packet_events):
             without = counterfactual(scenario, cause, float(at_s))
             outcome = what_if_outcome(without.scenario)
             assert outcome != what_if_outcome(scenario), at_s
@@ -324,7 +324,7 @@ def test_drops_and_marks_of_a_discipline_are_taken_back(queue: str) -> None:
             (column("flow") == "g") & (column("kind") == "data") & (column("link") == undo.link)
             & (column("seq") == undo.packet) & (column("time_s") <= cause.time_s)
         )  # fmt: skip
-        drops = sum(step.event == "drop" and step.link == undo.link for step in cause.journey)
+        drops = sum(step.event == "drop" and step.link == undo.link for step in cause.packet_events)
         assert of_packet.filter(column("event") == "drop").height == max(0, drops - 1)
         assert undo.action == "keep_next" or not of_packet["marked"].any()
         taken.add(undo.action)

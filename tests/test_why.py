@@ -51,7 +51,7 @@ def test_a_queue_that_was_full() -> None:
     assert found.event == "dupack"
     assert found.cwnd[1] < found.cwnd[0]
     assert found.packet == found.acked + 1
-    drop = next(step for step in found.journey if step.event == "drop")
+    drop = next(step for step in found.packet_events if step.event == "drop")
     assert (drop.link, drop.reason) == ("r->b", "queue")
     assert drop.time_s < found.time_s
     # Twenty packets wait, and one is in transmission.
@@ -69,11 +69,11 @@ def test_an_ack_that_let_it_grow() -> None:
     found = explain(made, last["time_s"])
     assert (found.time_s, found.cwnd[1], found.acked) == (last["time_s"], last["cwnd"], last["ack"])
     assert found.cwnd[1] > found.cwnd[0]
-    assert found.journey[0].link == "a->r"
-    assert found.journey[-1].link == "r->a (its ACK)"
-    assert found.journey[-1].time_s == found.time_s
+    assert found.packet_events[0].link == "a->r"
+    assert found.packet_events[-1].link == "r->a (its ACK)"
+    assert found.packet_events[-1].time_s == found.time_s
     # The sample that the controller was given is the time from first to last step.
-    assert found.rtt_s == pytest.approx(found.journey[-1].time_s - found.journey[0].time_s, abs=1e-9)
+    assert found.rtt_s == pytest.approx(found.packet_events[-1].time_s - found.packet_events[0].time_s, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_losses_and_timeouts(loss: str, event: str, reason: str) -> None:
     at = trace.filter(trace["event"] == event)["time_s"][0]
     found = explain(made, at)
     assert (found.event, found.packet) == (event, found.acked + 1)
-    assert [step.reason for step in found.journey if step.event == "drop"][-1] == reason
+    assert [step.reason for step in found.packet_events if step.event == "drop"][-1] == reason
     assert found.queue is None
 
 
@@ -156,7 +156,7 @@ def test_codel_has_its_sojourn_time(kind: str, ecn: bool) -> None:
     assert found.rule is not None
     assert found.rule.kind == "codel"
     values = found.rule.values
-    here = [step for step in found.journey if step.link == "r->b"]
+    here = [step for step in found.packet_events if step.link == "r->b"]
     arrived = next(step for step in here if step.event == "enqueued")
     assert values["sojourn_s"] == pytest.approx(found.rule.time_s - arrived.time_s, abs=1e-9)
     assert values["sojourn_s"] > values["target_s"] == 0.005
@@ -261,7 +261,8 @@ def test_what_limits_a_flow_whose_window_does_not_change(made: Scenario, at_s: f
 
 
 def test_recovery_keeps_the_window() -> None:
-    losses = 'loss = { kind = "scripted", flow = "f", packets = [60, 62, 64, 66, 68] }\n[link.back]\nloss = { kind = "none" }'
+    losses = 'loss = { kind = "scripted", flow = "f", packets = [60, 62, 64, 66, 68] }\n'
+    losses += '[link.back]\nloss = { kind = "none" }'
     made = scenario(WIDE, losses, options='recovery = "sack"')
     trace = made.run(trace="ack").trace
     times = trace.filter(trace["phase"] == "recovery")["time_s"]
@@ -319,8 +320,8 @@ def test_the_keys_of_the_json() -> None:
     assert list(found)[:11] == [
         "flow", "control", "time_s", "event", "phase", "cwnd", "ssthresh", "rtt_s", "in_flight", "acked", "cause",
     ]  # fmt: skip
-    assert {"packet", "journey", "queue", "rule", "limit", "change", "lines"} <= set(found)
-    assert set(found["journey"][0]) == {"time_s", "link", "event", "reason", "waited_s", "transmission"}
+    assert {"packet", "packet_events", "queue", "rule", "limit", "change", "lines"} <= set(found)
+    assert set(found["packet_events"][0]) == {"time_s", "link", "event", "reason", "waited_s", "transmission"}
     assert set(found["queue"]) == {"link", "time_s", "packets"}
 
 
@@ -350,7 +351,7 @@ def test_the_command(root: Path) -> None:
 def test_a_wait_for_a_shared_channel_counts_the_transmissions_of_others() -> None:
     scenario = Scenario.load("@wifi", ["duration=6s", "warmup=1s"])
     found = explain(scenario, 5.0, flow="camera")
-    waits = [step for step in found.journey if step.transmission is not None]
+    waits = [step for step in found.packet_events if step.transmission is not None]
     assert waits
     assert all(step.link.split()[0] in {"ap->camera", "camera->ap"} for step in waits)
     transmissions = scenario.run(packets=True).transmissions
@@ -374,7 +375,7 @@ def test_a_wait_for_a_shared_channel_counts_the_transmissions_of_others() -> Non
 
 def test_an_explanation_names_the_transport_block() -> None:
     found = explain(Scenario.load("@lte", ["duration=6s"]), at_s=1.5)
-    blocks = [step.transmission for step in found.journey if step.transmission is not None]
+    blocks = [step.transmission for step in found.packet_events if step.transmission is not None]
     assert blocks
     assert {block.kind for block in blocks} == {"block"}
     assert all(0 < block.share <= 1 and block.attempt >= 1 for block in blocks)
@@ -389,7 +390,7 @@ def test_a_run_keeps_the_causes_of_its_reductions() -> None:
     assert [cause.time_s for cause in result.causes] == sorted(cause.time_s for cause in result.causes)
     last = result.causes[-1]
     asked = explain(scenario, last.time_s, flow=last.flow, cut=True)
-    assert (asked.time_s, asked.cause, asked.journey) == (last.time_s, last.cause, last.journey)
+    assert (asked.time_s, asked.cause, asked.packet_events) == (last.time_s, last.cause, last.packet_events)
     assert len(scenario.run(trace="ack", packets=True, causes=2).causes) == 2
     with pytest.raises(ScenarioError, match="causes: needs trace"):
         scenario.run(causes=1)

@@ -38,7 +38,7 @@ print("\n".join(cause.sentences()))
 # packets ahead in the queue must leave first, then the duplicate ACKs must return.
 
 # %%
-drop = next(step for step in cause.journey if step.event == "drop")
+drop = next(step for step in cause.packet_events if step.event == "drop")
 after_ms = 1e3 * (cause.time_s - drop.time_s)
 share = cause.queue.packets[cause.flow] / cause.queue.total
 print(f"{cause.flow} reacted {after_ms:.1f} ms after the drop at {drop.link}")

@@ -118,7 +118,7 @@ class Explanation:
     """The cause of a reduction or its undo, as in the column `cause` of the window trace; None for growth."""
     packet: int | None = None
     """The packet that caused the change: the one acknowledged, lost, or marked."""
-    journey: list[Step] = field(default_factory=list)
+    packet_events: list[Step] = field(default_factory=list)
     """The events of that packet, of all its copies, up to the change."""
     rule: Rule | None = None
     """The rule that dropped or marked it."""
@@ -137,9 +137,9 @@ class Explanation:
         data: dict[str, Any] = json.loads(text)
         for key, kind in {"rule": Rule, "queue": Queue, "prevention": Prevention, "limit": Limit}.items():
             data[key] = None if data[key] is None else kind(**data[key])
-        data["journey"] = [
+        data["packet_events"] = [
             Step(**step | {"transmission": step["transmission"] and Transmission(**step["transmission"])})
-            for step in data["journey"]
+            for step in data["packet_events"]
         ]
         data["cwnd"], data["ssthresh"] = tuple(data["cwnd"]), tuple(data["ssthresh"])
         return cls(**data)

@@ -53,7 +53,7 @@ def counterfactual(
 
     prevention = explanation.prevention
     if prevention is None:
-        if any(step.event == "drop" for step in explanation.journey):
+        if any(step.event == "drop" for step in explanation.packet_events):
             raise BadInput(
                 f"--counterfactual: the drop of packet {explanation.packet} cannot be taken back: a hand-off lost it, "
                 "it had no path, its link is one of satellites, or the change is no reduction"

@@ -86,8 +86,9 @@ mod tests {
             QuickStartRouter::new(QuickStartConfig::with_defaults(0), Rate::from_bps(10_000_000));
         let at = Time::ZERO + Span::from_ms(1000);
         // 8.5 Mb/s are left: the header's next rate below is 40 kb/s times 2^7.
-        let granted =
-            |r: &mut QuickStartRouter, t| r.process(t, &syn(t, 10_000_000)).and_then(RateHeader::rate).unwrap();
+        let granted = |r: &mut QuickStartRouter, t| {
+            r.process(t, &syn(t, 10_000_000)).and_then(RateHeader::rate).unwrap()
+        };
         assert_eq!(granted(&mut router, at), Rate::from_bps(5_120_000));
         assert_eq!(granted(&mut router, at), Rate::from_bps(2_560_000)); // less what was just approved
         assert!(granted(&mut router, at) < Rate::from_bps(1_000_000));

@@ -15,7 +15,7 @@ from ackclock import stats
 from ackclock.agree import known_differences
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
 from ackclock.agree.controls import has_profile
-from ackclock.agree.execute import Order, Samples
+from ackclock.agree.execute import RunPlan, Samples
 from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR, METRICS, SHOWN, Metric, Setting, windows
 from ackclock.agree.perturb import DELAY_PART
 from ackclock.agree.sample import Sample
@@ -29,29 +29,29 @@ QUANTILES = 101
 Document = dict[str, Any]
 
 
-def build(order: Order, samples: Samples, command: Sequence[str]) -> Document:
-    """Compare the runs of an order and describe everything."""
-    reference = order.substrates[0].name
-    names = [substrate.name for substrate in order.substrates]
+def build(plan: RunPlan, samples: Samples, command: Sequence[str]) -> Document:
+    """Compare the runs of a plan and describe everything."""
+    reference = plan.substrates[0].name
+    names = [substrate.name for substrate in plan.substrates]
     document: Document = {
         "format": FORMAT,
-        "title": order.scenario.title,
-        "scenario": order.scenario.file,
-        "set": list(order.settings),
-        "packets": list(order.packets),
-        "span": list(order.span),
+        "title": plan.scenario.title,
+        "scenario": plan.scenario.file,
+        "set": list(plan.settings),
+        "packets": list(plan.packets),
+        "span": list(plan.span),
         "command": list(command),
         "engine": ENGINE,
-        "duration_s": order.scenario.duration_s,
+        "duration_s": plan.scenario.duration_s,
         "reference": reference,
-        "seeds": order.seeds,
-        "repeats": order.repeats,
-        "remarks": _remarks(order),
+        "seeds": plan.seeds,
+        "repeats": plan.repeats,
+        "remarks": _remarks(plan),
         "perturbation": {"delay_part": DELAY_PART, "start": "up to one base round-trip time later"},
         "metrics": [_metric(metric) for metric in METRICS] + [_distance_metric()],
         "shown": [{"name": m.name, "words": m.words, "unit": m.unit} for m in SHOWN],
-        "substrates": [{"name": s.name, "title": s.title, "real_time": s.real_time} for s in order.substrates],
-        "controllers": [_controller(order, samples, control.label, control.name) for control in order.controls],
+        "substrates": [{"name": s.name, "title": s.title, "real_time": s.real_time} for s in plan.substrates],
+        "controllers": [_controller(plan, samples, control.label, control.name) for control in plan.controls],
         "known_differences": [{**asdict(one), "metrics": one.metrics} for one in known_differences.concerning(names)],
         "signals": [
             {"name": s.name, "controllers": s.controllers, "missing": s.missing, **{name: s.on(name) for name in names}}
@@ -62,10 +62,10 @@ def build(order: Order, samples: Samples, command: Sequence[str]) -> Document:
     return document
 
 
-def _remarks(order: Order) -> list[str]:
+def _remarks(plan: RunPlan) -> list[str]:
     """What concerns the whole report: a profile that only simulated TCP has."""
-    names = [substrate.name for substrate in order.substrates]
-    if "tcp" in names and has_profile(order.scenario, "ns2"):
+    names = [substrate.name for substrate in plan.substrates]
+    if "tcp" in names and has_profile(plan.scenario, "ns2"):
         return [
             "The scenario has the profile ns2, whose windows grow by ACKs and are real numbers, and every packet is "
             "acknowledged. Only simulated TCP has it: differences may come from the profile. Repeat the report with "
@@ -89,13 +89,13 @@ def _distance_metric() -> dict[str, Any]:
     return {"name": DISTANCE, "words": words, "unit": "", "part": None, "least": DISTANCE_FLOOR}
 
 
-def _controller(order: Order, samples: Samples, label: str, name: str) -> Document:
-    names = [substrate.name for substrate in order.substrates]
+def _controller(plan: RunPlan, samples: Samples, label: str, name: str) -> Document:
+    names = [substrate.name for substrate in plan.substrates]
     runs = {s: samples.runs.get((label, s), []) for s in names}
-    bottleneck, settings = _settings(order, runs)
+    bottleneck, settings = _settings(plan, runs)
     values = {s: _values(runs_of_substrate, settings) for s, runs_of_substrate in runs.items()}
     described = {}
-    for substrate in order.substrates:
+    for substrate in plan.substrates:
         s = substrate.name
         described[s] = {
             "refused": samples.refused.get((label, s)),
@@ -112,7 +112,7 @@ def _controller(order: Order, samples: Samples, label: str, name: str) -> Docume
                 {"signal": signal.name, "given": support} for signal, support in known_differences.lacking(name, s)
             ],
         }
-    comparisons = [_comparison(order, name, substrate.name, values, runs) for substrate in order.substrates[1:]]
+    comparisons = [_comparison(plan, name, substrate.name, values, runs) for substrate in plan.substrates[1:]]
     return {
         "control": label,
         "name": name,
@@ -122,14 +122,14 @@ def _controller(order: Order, samples: Samples, label: str, name: str) -> Docume
     }
 
 
-def _real(order: Order, *names: str) -> bool:
-    return any(substrate.real_time for substrate in order.substrates if substrate.name in names)
+def _real(plan: RunPlan, *names: str) -> bool:
+    return any(substrate.real_time for substrate in plan.substrates if substrate.name in names)
 
 
-def _settings(order: Order, runs: Mapping[str, Sequence[Sample]]) -> tuple[str | None, dict[int, Setting]]:
+def _settings(plan: RunPlan, runs: Mapping[str, Sequence[Sample]]) -> tuple[str | None, dict[int, Setting]]:
     """The bottleneck (of the links with a fixed rate the one most used on the reference), and the setting by seed."""
     first = next((samples[0] for samples in runs.values() if samples and samples[0].links), None)
-    rates = {link["name"]: link["mean_rate_bps"] for link in order.scenario.resolved["links"]}
+    rates = {link["name"]: link["mean_rate_bps"] for link in plan.scenario.resolved["links"]}
     used = {} if first is None else {n: link["utilisation"] for n, link in first.links.items() if n in rates}
     bottleneck = max(used, key=lambda n: used[n] or 0.0) if used else None
     by_seed: dict[int, Setting] = {}
@@ -162,14 +162,14 @@ def _estimate(values: Mapping[str, Mapping[int, float | None]], name: str) -> di
 
 
 def _comparison(
-    order: Order,
+    plan: RunPlan,
     control: str,
     substrate: str,
     values: Mapping[str, Mapping[str, Mapping[int, float | None]]],
     runs: Mapping[str, Sequence[Sample]],
 ) -> Document:
-    reference = order.substrates[0].name
-    paired = not _real(order, reference, substrate)
+    reference = plan.substrates[0].name
+    paired = not _real(plan, reference, substrate)
     a, b = values[reference], values[substrate]
     rows = [compare(metric, a[metric.name], b[metric.name], paired=paired) for metric in METRICS]
     of = [{sample.seed: windows(sample) for sample in runs[name]} for name in (reference, substrate)]

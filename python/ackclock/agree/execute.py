@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from ackclock import ScenarioError
 from ackclock.agree.controls import Control
@@ -26,12 +27,19 @@ from ackclock.workers import TIME_LIMIT_S, Stop, Work
 LAYOUT = 2
 """Version of the samples in a store."""
 Progress = Callable[[int, int], object]
-Place = tuple[str, str]
-"""Label of a controller and name of a substrate."""
+
+
+class Combination(NamedTuple):
+    """A controller on a substrate."""
+
+    controller: str
+    """Its label."""
+    substrate: str
+    """The name."""
 
 
 @dataclass(frozen=True)
-class Order:
+class RunPlan:
     """What is to be run: a scenario with its controllers, on several substrates; the first one is the reference."""
 
     scenario: Scenario
@@ -51,12 +59,12 @@ class Order:
 
 @dataclass
 class Samples:
-    """The runs of an order, by controller and substrate, in the order of seeds."""
+    """The runs of a plan, by controller and substrate, in the order of seeds."""
 
-    runs: dict[Place, list[Sample]] = field(default_factory=dict)
-    invalid: dict[Place, list[Sample]] = field(default_factory=dict)
+    runs: dict[Combination, list[Sample]] = field(default_factory=dict)
+    invalid: dict[Combination, list[Sample]] = field(default_factory=dict)
     """Runs in real time that stayed invalid and runs that lost a connection; they are in no figure and no test."""
-    refused: dict[Place, str] = field(default_factory=dict)
+    refused: dict[Combination, str] = field(default_factory=dict)
     """Reasons why a controller could not be run on a substrate."""
 
 
@@ -64,7 +72,7 @@ class Samples:
 class Task:
     """One run: the scenario of the seed with the controller, on a substrate. Can be pickled."""
 
-    place: Place
+    combination: Combination
     substrate: Substrate
     source: Source
     overrides: Sequence[Override]
@@ -77,7 +85,7 @@ class Task:
     @property
     def words(self) -> str:
         """The task in messages."""
-        return f"{self.place[0]} on {self.substrate.name}, seed {self.seed}"
+        return f"{self.combination.controller} on {self.substrate.name}, seed {self.seed}"
 
     def run(self, stop: Stop | None = None) -> Sample:
         """Run it. Raises as `Substrate.run`."""
@@ -106,38 +114,38 @@ def failed(task: Task, error: str) -> Exception:
 WORK = Work(run_tasks, failed)
 
 
-def tasks(order: Order, samples: Samples) -> list[Task]:
-    """Every run of an order; controllers that the scenario refuses are put into `samples.refused`.
+def tasks(plan: RunPlan, samples: Samples) -> list[Task]:
+    """Every run of a plan; controllers that the scenario refuses are put into `samples.refused`.
 
     Raises ScenarioError if the scenario cannot be run for another reason.
     """
     planned = []
-    source = order.scenario.source
+    source = plan.scenario.source
     anywhere = portable(source)
-    for control in order.controls:
-        base = [*order.settings, *order.packets, *order.span, *control.overrides, "delays=true"]
+    for control in plan.controls:
+        base = [*plan.settings, *plan.packets, *plan.span, *control.overrides, "delays=true"]
         try:
             resolved = Scenario.read(source, base).resolved
         except ScenarioError as error:
             if not error.unmet_need:
                 raise
-            for one in order.substrates:
-                samples.refused[control.label, one.name] = error.message
+            for one in plan.substrates:
+                samples.refused[Combination(control.label, one.name)] = error.message
             continue
-        for seed in range(1, max(order.seeds, order.repeats) + 1):
+        for seed in range(1, max(plan.seeds, plan.repeats) + 1):
             assignments = [*base, *overrides(resolved, seed)]
-            plan = StudyPlan.read(source, assignments)
-            [run] = plan.runs({0: [seed]})
-            for one in order.substrates:
-                if seed <= (order.repeats if one.real_time else order.seeds):
-                    place = (control.label, one.name)
+            study = StudyPlan.read(source, assignments)
+            [run] = study.runs({0: [seed]})
+            for one in plan.substrates:
+                if seed <= (plan.repeats if one.real_time else plan.seeds):
+                    combination = Combination(control.label, one.name)
                     run_id = f"{LAYOUT} {one.name} {identity_on(one.name, run.run_id)}"
-                    planned.append(Task(place, one, anywhere, assignments, seed, run_id, plan.core.has_external))
+                    planned.append(Task(combination, one, anywhere, assignments, seed, run_id, study.core.has_external))
     return planned
 
 
 def execute(
-    order: Order,
+    plan: RunPlan,
     out: Path,
     *,
     jobs: int | None = None,
@@ -145,14 +153,14 @@ def execute(
     time_limit_s: float | None = None,
     progress: Progress | None = None,
 ) -> Samples:
-    """Run an order. Finished runs are kept in the store `out/samples`; those in real time until `forget` is called.
+    """Run all of a plan. Finished runs are kept in the store `out/samples`; those in real time until `forget` is called.
 
     Runs in virtual time use `jobs` threads (processes if a controller is in Python), or a Ray cluster if `engine` is
     "ray". Raises ScenarioError if the scenario cannot be run, BadInput if there is no cluster, RuntimeError if a run
     failed, and KeyboardInterrupt after the runs have been stopped.
     """
     samples = Samples()
-    planned = tasks(order, samples)
+    planned = tasks(plan, samples)
     advance = progress or (lambda _ended, _total: None)
     with Store.create(own_folder(out, "samples")) as store:
         done = _stored(store, planned)
@@ -174,12 +182,12 @@ def execute(
             for batch in runner.run(missing):
                 keep({virtual[number]: result for number, result in batch})
         for i, task in enumerate(planned):
-            if task.substrate.real_time and i not in done and task.place not in samples.refused:
+            if task.substrate.real_time and i not in done and task.combination not in samples.refused:
                 keep({i: run_tasks(None, [task])[0]})
     for i in sorted(done):
         task, sample = planned[i], done[i]
-        if task.place not in samples.refused:
-            (samples.runs if sample.valid else samples.invalid).setdefault(task.place, []).append(sample)
+        if task.combination not in samples.refused:
+            (samples.runs if sample.valid else samples.invalid).setdefault(task.combination, []).append(sample)
     return samples
 
 
@@ -210,17 +218,17 @@ def _stored(store: Store, planned: Sequence[Task]) -> dict[int, Sample]:
     return done
 
 
-def forget(order: Order, folder: Path) -> None:
+def forget(plan: RunPlan, folder: Path) -> None:
     """Delete the runs in real time of a finished report: the next report makes new ones."""
     with Store.create(folder) as store:
-        store.remove(task.run_id for task in tasks(order, Samples()) if task.substrate.real_time)
+        store.remove(task.run_id for task in tasks(plan, Samples()) if task.substrate.real_time)
 
 
 def _refuse(task: Task, error: Exception, samples: Samples) -> None:
     """Note that a controller cannot be run on a substrate; any other error is raised again."""
     if isinstance(error, Refused):
-        samples.refused.setdefault(task.place, str(error))
+        samples.refused.setdefault(task.combination, str(error))
     elif isinstance(error, ScenarioError) and error.unmet_need:
-        samples.refused.setdefault(task.place, error.message)
+        samples.refused.setdefault(task.combination, error.message)
     else:
         raise error

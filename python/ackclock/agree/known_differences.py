@@ -83,7 +83,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class Tables:
-    """Both tables."""
+    """What known.toml has: differences between substrates, and signals."""
 
     differences: list[Difference]
     signals: list[Signal]
@@ -91,7 +91,7 @@ class Tables:
 
 @cache
 def tables() -> Tables:
-    """Read both tables. Raises BadInput if one is damaged."""
+    """Read the file known.toml. Raises BadInput if it is damaged."""
     file = Path(__file__).with_name("known.toml")
     data = read_toml(file)
     if unknown := data.keys() - {"difference", "signal"}:

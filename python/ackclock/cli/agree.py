@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ackclock.agree.document import Document
-    from ackclock.agree.execute import Order
+    from ackclock.agree.execute import RunPlan
 
 EXAMPLE = "ackclock agree @bufferbloat --on tcp,quic --seeds 12 --out out/agree"
 MOST_SEEDS = 1000
@@ -85,9 +85,9 @@ def command(
     from ackclock.agree.execute import execute, forget
 
     check_controls(control or [])
-    order = _order(file, on, control or [], seeds, repeats, set_ or [], allow_code=allow_code)
-    for substrate in order.substrates:
-        reason = substrate.available(order.scenario)
+    plan = _plan(file, on, control or [], seeds, repeats, set_ or [], allow_code=allow_code)
+    for substrate in plan.substrates:
+        reason = substrate.available(plan.scenario)
         if reason is not None:
             return fail(f"--on {substrate.name}: not available: {reason}", 3)
     target = _target(out or Path("out") / "agree" / Path(file).stem)
@@ -98,7 +98,7 @@ def command(
         with named_progress() as progress:
             advance = None if as_json else progress("running")
             samples = execute(
-                order,
+                plan,
                 target,
                 jobs=jobs,
                 engine=engine,
@@ -107,9 +107,9 @@ def command(
             )
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
-    document = build(order, samples, _repeat(file, on, control or [], seeds, repeats, set_ or [], target))
+    document = build(plan, samples, _repeat(file, on, control or [], seeds, repeats, set_ or [], target))
     _write(document, target, plot)
-    forget(order, target / "samples")
+    forget(plan, target / "samples")
     if as_json:
         print(text_of(document), end="")
         return 0
@@ -142,12 +142,12 @@ def _write(document: Document, target: Path, plot: Path | None) -> None:
         save_figure(overview(document), plot)
 
 
-def _order(
+def _plan(
     file: Path, on: str, named: list[str], seeds: int, repeats: int, overrides: list[str], *, allow_code: bool
-) -> Order:
+) -> RunPlan:
     """Read the scenario and the options. Raises BadInput and ScenarioError."""
     from ackclock.agree.controls import controls, equal_packets, equal_span
-    from ackclock.agree.execute import Order
+    from ackclock.agree.execute import RunPlan
     from ackclock.experiment import Scenario
     from ackclock.substrates import substrates as named_substrates
 
@@ -168,7 +168,7 @@ def _order(
         raise BadInput(f"{file}: {live[0]} runs one TCP flow, and the scenario has more; give one with a single flow")
     packets = equal_packets(scenario, substrates)
     span = equal_span(scenario, substrates)
-    return Order(scenario, scenario.overrides, chosen, substrates, seeds, repeats, packets, span)
+    return RunPlan(scenario, scenario.overrides, chosen, substrates, seeds, repeats, packets, span)
 
 
 def _repeat(

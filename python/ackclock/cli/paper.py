@@ -163,7 +163,7 @@ def _print_differing(result: Reproduction) -> None:
         stored = result.stored(v.claim.id)
         if stored is None:
             continue
-        here = f"{result.paper.key} {v.claim.id}: {with_unit(v.claim, v.taken.value)} here"
+        here = f"{result.paper.key} {v.claim.id}: {with_unit(v.claim, v.calibrated.value)} here"
         if stored.single_run is None:
             in_full_form = f"{with_unit(v.claim, stored.value)} in every run of the full form"
         else:
@@ -181,7 +181,7 @@ def print_verdicts(result: Reproduction) -> None:
     for head in ("claim", "verdict", "statement", "value", "95 % interval", "printed", "full form"):
         table.add_column(head, justify="right" if head in {"value", "95 % interval", "printed"} else "left")
     for v in result.verdicts:
-        c, j = v.claim, v.taken
+        c, j = v.claim, v.calibrated
         verdict = f"{v.word}: {v.detail}" if v.detail else v.word
         value = "" if j.value is None else with_unit(c, j.value)
         sure = "" if j.value is None else certainty(c, j)

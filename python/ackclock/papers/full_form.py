@@ -83,7 +83,7 @@ def _lines(value: Any) -> str:
 
 
 def _stored(v: Verdict) -> dict[str, Any]:
-    j = v.taken
+    j = v.calibrated
     return asdict(StoredVerdict(v.word, v.detail, j.value, j.low, j.high, j.n, j.single))
 
 

@@ -49,14 +49,14 @@ class ClaimResult:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim with its judgement under the calibrated interpretation (`taken`) and under the others.
+    """A claim with its judgement under the calibrated interpretation (`calibrated`) and under the others.
 
     `rows` are the interpretations under which the claim is judged with all seeds too: it holds only if it holds under
     all of them.
     """
 
     claim: Claim
-    taken: ClaimResult
+    calibrated: ClaimResult
     rows: list[ClaimResult] = field(default_factory=list)
     choices: list[ClaimResult] = field(default_factory=list)
     """The judgements under the other interpretations that change a run of the claim; the rows are not among them."""
@@ -65,17 +65,17 @@ class Verdict:
     @property
     def weak(self) -> bool:
         """Whether the claim's interval decides it, but not after the correction for the number of claims."""
-        return self.taken.direction in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
+        return self.calibrated.direction in {"confirmed", "opposite"} and self.p_holm is not None and self.p_holm > 0.05
 
     @property
     def p(self) -> float | None:
         """The p-value of the claim: the largest of its rows."""
-        return max((j.p for j in (self.taken, *self.rows) if j.p is not None), default=None)
+        return max((j.p for j in (self.calibrated, *self.rows) if j.p is not None), default=None)
 
     @property
     def _judged(self) -> tuple[str, str]:
         """The verdict with the rows and after the correction."""
-        return verdict_over_rows([(j.direction, j.size) for j in (self.taken, *self.rows)], weak=self.weak)
+        return verdict_over_rows([(j.direction, j.size) for j in (self.calibrated, *self.rows)], weak=self.weak)
 
     @property
     def word(self) -> str:
@@ -112,19 +112,19 @@ class Verdict:
             "unit": c.unit,
             "verdict": self.word,
             "detail": self.detail,
-            **self.taken.to_dict(),
+            **self.calibrated.to_dict(),
             "n_unit": c.n_unit,
             "printed": c.expected,
             "claimed": {"side": c.direction, "reference": c.reference, "tolerance": c.tolerance},
             "equivalence": _region(c),
             "size_tolerance": None if c.expected is None else list(_around(c, c.expected)),
-            "note": self.taken.note,
+            "note": self.calibrated.note,
             "scenarios": [f"studies/{c.study}.toml"] if c.study else [],
             "p": self.p,
             "p_holm": self.p_holm,
-            "wilcoxon": self.taken.wilcoxon,
+            "wilcoxon": self.calibrated.wilcoxon,
             "alone": self.alone,
-            "evidence": {"direction": self.taken.direction, "size": self.taken.size},
+            "evidence": {"direction": self.calibrated.direction, "size": self.calibrated.size},
             "rows": [{"what": j.reading, "verdict": verdict(j.direction, j.size)[0], **j.to_dict()} for j in self.rows],
             "choices": [{"what": j.reading, "fits": j.equivalent, **j.to_dict()} for j in self.choices],
         }

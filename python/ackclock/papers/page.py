@@ -187,7 +187,7 @@ def plain_sentence(reproduction: Reproduction, text: str) -> str:
 def _in_sentence(reproduction: Reproduction, name: str) -> str:
     for v in reproduction.verdicts:
         if v.claim.id == name:
-            return numbers.in_sentence(v.claim, v.taken)
+            return numbers.in_sentence(v.claim, v.calibrated)
     e = reproduction.values[name]
     low, high = e.low, e.high
     return si.value(e.value) + (
@@ -215,7 +215,11 @@ def headline_axis(papers: Iterable[Reproduction]) -> Axis:
     values = []
     for one in papers:
         v = one.verdict(one.paper.page.headline.claim)
-        values += [x for x in (v.taken.value, v.taken.low, v.taken.high, v.claim.expected) if x is not None and x > 0]
+        values += [
+            x
+            for x in (v.calibrated.value, v.calibrated.low, v.calibrated.high, v.claim.expected)
+            if x is not None and x > 0
+        ]
     low, high = min([0.5, *values]), max([2.0, *values])
     return ratio_axis(2.0 ** math.floor(math.log2(low)), 2.0 ** math.ceil(math.log2(high)))
 
@@ -252,9 +256,9 @@ def comparison_figure(reproduction: Reproduction, target: str, size: str = "wide
     for name, label in figure.rows:
         v = reproduction.verdict(name)
         printed = "" if v.claim.expected is None else numbers.with_unit(v.claim, v.claim.expected)
-        value = numbers.with_unit(v.claim, v.taken.value)
+        value = numbers.with_unit(v.claim, v.calibrated.value)
         drawn = claim_strip(v, reproduction.stored(name), axis)
-        sure = numbers.certainty(v.claim, v.taken)
+        sure = numbers.certainty(v.claim, v.calibrated)
         rows.append(FigureRow(label, target + name, v.word, drawn, printed, value, sure))
     for name, label in figure.beside:
         e = reproduction.values[name]
@@ -267,9 +271,9 @@ def comparison_figure(reproduction: Reproduction, target: str, size: str = "wide
 def choices_sentence(v: Verdict) -> str:
     """How the value of a claim depends on what the paper does not state."""
     values = [j.value for j in v.choices if j.value is not None]
-    if not values or v.taken.value is None:
+    if not values or v.calibrated.value is None:
         return ""
-    values.append(v.taken.value)
+    values.append(v.calibrated.value)
     inside = sum(v.on_claimed_side(x) for x in values)
     count = len(values)
     share = f"All {count} values" if inside == count else f"{inside} of {count} values" if inside else "No value"
@@ -278,7 +282,7 @@ def choices_sentence(v: Verdict) -> str:
     spread = f"{numbers.with_unit(v.claim, min(values))} to {numbers.with_unit(v.claim, max(values))}"
     verb = "is" if inside in {0, 1} else "are"
     others = f"{len(v.choices)} other choices change" if len(v.choices) > 1 else "1 other choice changes"
-    ours = "ours included" if v.on_claimed_side(v.taken.value) else "ours not among them"
+    ours = "ours included" if v.on_claimed_side(v.calibrated.value) else "ours not among them"
     if not inside:
         return f"{others} this value ({runs_each}): {spread}. {share} is where the paper says."
     return f"{others} this value ({runs_each}): {spread}. {share}, {ours}, {verb} where the paper says."
@@ -366,8 +370,8 @@ def _choices(
             for j in (*v.rows, *v.choices)
             if j.reading == reading.label
             and j.value is not None
-            and v.taken.value is not None
-            and v.on_claimed_side(j.value) != v.on_claimed_side(v.taken.value)
+            and v.calibrated.value is not None
+            and v.on_claimed_side(j.value) != v.on_claimed_side(v.calibrated.value)
         ]
         for reading in readings
     }

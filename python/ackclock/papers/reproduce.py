@@ -178,7 +178,7 @@ def readme(paper: Paper, result: Reproduction) -> None:
         raise BadInput(f"{source}: has no {begin} ... {end}")
     lines = ["| claim | verdict | measured (95 %) | claimed | printed | other choices |", "|---|---|---|---|---|---|"]
     for v in result.verdicts:
-        c, j = v.claim, v.taken
+        c, j = v.claim, v.calibrated
         detail = f": {v.detail}" if v.detail else ""
         values = [f"{numbers.with_unit(c, one.value)} {numbers.certainty(c, one)}" for one in (j, *v.rows)]
         measured = "-" if j.value is None else "; ".join(values)

@@ -69,15 +69,15 @@ class Reproduction:
         claims = []
         for v in self.verdicts:
             stored = self.stored(v.claim.id)
-            if stored is None or v.taken.value is None or stored.value is None:
+            if stored is None or v.calibrated.value is None or stored.value is None:
                 continue
             if stored.single_run is not None:
                 low, high = stored.single_run
-            elif v.taken.low is None and not v.taken.is_one_run:  # equal in every run, here and there
+            elif v.calibrated.low is None and not v.calibrated.is_one_run:  # equal in every run, here and there
                 low, high = (stored.value + sign * SAME * abs(stored.value) for sign in (-1, 1))
             else:
                 continue
-            if not low <= v.taken.value <= high:
+            if not low <= v.calibrated.value <= high:
                 claims.append(v)
         return claims
 

@@ -63,7 +63,7 @@ def ratio_axis(low: float, high: float, ticks: Sequence[float] = ()) -> Axis:
 
 def claim_axis(v: Verdict, full: StoredVerdict | None) -> Axis:
     """The axis of one claim: ratios symmetric about 1, shares from 0 to 100 %, other values with 0."""
-    claim, results = v.claim, [v.taken, *v.rows, *v.choices]
+    claim, results = v.claim, [v.calibrated, *v.rows, *v.choices]
     values = [x for j in results for x in (j.value, j.low, j.high) if x is not None]
     values += [x for x in (claim.expected, claim.reference) if x is not None]
     values += [x for x in (() if full is None else (full.value, full.low, full.high)) if x is not None]
@@ -128,7 +128,7 @@ def claim_strip(v: Verdict, full: StoredVerdict | None, axis: Axis, *, choices: 
         if full.low is not None and full.high is not None:
             marks.append(span("fw", axis, full.low, full.high))
         marks.append(mark("fd", axis, full.value))
-    for number, j in enumerate([v.taken, *v.rows]):
+    for number, j in enumerate([v.calibrated, *v.rows]):
         if j.value is None:
             continue
         second = " row" if number else ""

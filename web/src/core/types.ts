@@ -61,7 +61,7 @@ export interface WhyStep { time_s: number; link: string; event: string; reason: 
 export interface WhyRule { kind: string; link: string; time_s: number; values: Record<string, number>; words: string }
 export interface Why {
   flow: string; control: string; time_s: number; event: string; phase: string; cwnd: [number, number]; ssthresh: [number | null, number | null];
-  rtt_s: number | null; in_flight: number; acked: number; cause: string; packet: number | null; journey: WhyStep[];
+  rtt_s: number | null; in_flight: number; acked: number; cause: string; packet: number | null; packet_events: WhyStep[];
   queue: { link: string; time_s: number; packets: Record<string, number> } | null;
   /** The rule that dropped or marked the packet. */
   rule?: WhyRule | null;

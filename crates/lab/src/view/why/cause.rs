@@ -28,7 +28,7 @@ pub(super) fn fill_quic(explanation: &mut Explanation, packets: &Packets<'_>) {
         ("start" | "handoff" | "timer", _) => fill(explanation, packets),
         _ => {
             grown(explanation, packets);
-            (explanation.packet, explanation.journey) = (None, Vec::new());
+            (explanation.packet, explanation.packet_events) = (None, Vec::new());
         }
     }
 }
@@ -42,13 +42,13 @@ fn lost_datagram(explanation: &mut Explanation, packets: &Packets<'_>, cause: &s
     let ago = 1e3 * (explanation.time_s - packets.time_s(drop));
     let (link, words) = (packets.link(drop), packets.words(drop));
     explanation.packet = Some(drop.seq);
-    explanation.journey = packets.journey(drop.seq, explanation.time_s, false);
+    explanation.packet_events = packets.events_of(drop.seq, explanation.time_s, false);
     explanation.cause = format!("{cause}: {link} dropped datagram {} {ago:.3} ms before ({words})", drop.seq);
     explanation.rule = packets.rule(drop, true);
     explanation.queue = packets.queue(drop);
 }
 
-/// Fills in the cause, the packet, its journey, the rule and the queue.
+/// Fills in the cause, the packet, its events, the rule and the queue.
 pub(super) fn fill(explanation: &mut Explanation, packets: &Packets<'_>) {
     let change = WindowCause::ALL.into_iter().find(|cause| explanation.change == Some(cause.name()));
     let (acked, next) = (explanation.acked, explanation.acked + 1);
@@ -114,7 +114,7 @@ fn recovered(explanation: &mut Explanation) {
 pub(super) fn follow(explanation: &mut Explanation, begin: Explanation) {
     let Explanation { time_s, cause, .. } = &begin;
     explanation.cause = format!("{}; it began at {time_s:.6} s: {cause}", explanation.cause);
-    (explanation.packet, explanation.journey) = (begin.packet, begin.journey);
+    (explanation.packet, explanation.packet_events) = (begin.packet, begin.packet_events);
     (explanation.rule, explanation.queue) = (begin.rule, begin.queue);
 }
 
@@ -138,7 +138,7 @@ fn grown(explanation: &mut Explanation, packets: &Packets<'_>) {
     explanation.cause = format!("{what} ({rtt}; {part})");
     if explanation.event == "ack" {
         explanation.packet = Some(acked);
-        explanation.journey = packets.journey(acked, f64::INFINITY, true);
+        explanation.packet_events = packets.events_of(acked, f64::INFINITY, true);
     }
 }
 
@@ -146,7 +146,7 @@ fn grown(explanation: &mut Explanation, packets: &Packets<'_>) {
 fn lost(explanation: &mut Explanation, packets: &Packets<'_>, cause: String) {
     let seq = explanation.acked + 1;
     explanation.packet = Some(seq);
-    explanation.journey = packets.journey(seq, explanation.time_s, false);
+    explanation.packet_events = packets.events_of(seq, explanation.time_s, false);
     let Some(drop) = packets.last_drop(seq, explanation.time_s) else {
         let late =
             "no link dropped a copy of it: the packet or its ACKs arrived late or were lost over radio";
@@ -173,7 +173,7 @@ fn marked(explanation: &mut Explanation, packets: &Packets<'_>) {
     };
     let seq = mark.seq;
     explanation.packet = Some(seq);
-    explanation.journey = packets.journey(seq, explanation.time_s, false);
+    explanation.packet_events = packets.events_of(seq, explanation.time_s, false);
     explanation.cause =
         format!("the ACK of packet {acked} echoes congestion: {} marked packet {seq}", packets.link(mark));
     explanation.rule = packets.rule(mark, false);

@@ -144,7 +144,7 @@ pub struct Explanation {
     /// The packet that caused the change: the one acknowledged, lost, or marked.
     pub packet: Option<i64>,
     /// The events of that packet, of all its copies, up to the change.
-    pub journey: Vec<LinkEvent>,
+    pub packet_events: Vec<LinkEvent>,
     /// The rule that dropped or marked it.
     pub rule: Option<RuleView>,
     /// The queue that dropped or marked it.
@@ -164,7 +164,7 @@ impl Explanation {
     /// can name (those of moving satellites).
     pub(super) fn prevention(&self) -> Option<Prevention> {
         let packet = self.packet.filter(|_| self.change.is_some())?;
-        let Some(at) = self.journey.iter().rposition(|step| step.event == "drop") else {
+        let Some(at) = self.packet_events.iter().rposition(|step| step.event == "drop") else {
             let rule = self.rule.as_ref()?;
             return Some(Prevention {
                 at_s: rule.time_s,
@@ -173,7 +173,7 @@ impl Explanation {
                 packet,
             });
         };
-        let drop = &self.journey[at];
+        let drop = &self.packet_events[at];
         let reason = drop.reason.unwrap_or_default();
         let is_one_of = |reasons: &[DropReason]| reasons.iter().any(|one| one.name() == reason);
         if is_one_of(&[DropReason::Handoff, DropReason::Route]) || drop.link.ends_with('*') {
@@ -182,7 +182,7 @@ impl Explanation {
         // A loss on the link is decided after the link accepted the packet.
         let accepted = |step: &&LinkEvent| step.event == "enqueued" && step.link == drop.link;
         let on_link = [DropReason::Loss, DropReason::Retry, DropReason::Rlc, DropReason::Handover];
-        let accepted = self.journey[..at].iter().rfind(accepted).filter(|_| is_one_of(&on_link));
+        let accepted = self.packet_events[..at].iter().rfind(accepted).filter(|_| is_one_of(&on_link));
         // A change of the queue can drop waiting packets, and comes before other changes at its time.
         let before = if reason == DropReason::Aqm.name() { PICOSECOND } else { 0.0 };
         let at_s = accepted.map_or(drop.time_s - before, |step| step.time_s);

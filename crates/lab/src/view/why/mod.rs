@@ -177,7 +177,7 @@ fn outline(log: &WindowLog, change: Change, names: &[String], bounds: &FlowBound
         change: cause.map(|cause| cause.name()),
         cause: String::new(),
         packet: None,
-        journey: Vec::new(),
+        packet_events: Vec::new(),
         rule: None,
         queue: None,
         prevention: None,

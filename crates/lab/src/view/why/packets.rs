@@ -112,7 +112,7 @@ impl<'a> Packets<'a> {
 
     /// Events of a packet before `before_s`, and of its ACK with `both_ways`. What is sent in response to a change is not
     /// part of its cause.
-    pub fn journey(&self, seq: i64, before_s: f64, both_ways: bool) -> Vec<LinkEvent> {
+    pub fn events_of(&self, seq: i64, before_s: f64, both_ways: bool) -> Vec<LinkEvent> {
         let log = self.log;
         let mut arrived: Vec<(u32, f64)> = Vec::new();
         let mut steps = Vec::new();

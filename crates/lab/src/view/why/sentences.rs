@@ -23,10 +23,10 @@ pub(super) fn of(explanation: &Explanation, at_s: f64) -> Vec<String> {
         format!("  ssthresh {low} to {high}, {flight} in flight, phase {}", explanation.phase),
         format!("  {}", explanation.cause),
     ];
-    if explanation.journey.is_empty() && explanation.packet.is_some() {
+    if explanation.packet_events.is_empty() && explanation.packet.is_some() {
         lines.push("    (no link events: packets over radio are not traced)".into());
     }
-    for step in &explanation.journey {
+    for step in &explanation.packet_events {
         let mut waited =
             step.waited_s.map_or(String::new(), |s| format!(" {:.3} ms after its arrival", 1e3 * s));
         if let Some(transmission) = &step.transmission {
