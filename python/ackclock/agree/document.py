@@ -15,7 +15,7 @@ from ackclock import stats
 from ackclock.agree import known_differences
 from ackclock.agree.compare import Row, compare, compare_distributions, judge
 from ackclock.agree.controls import has_profile
-from ackclock.agree.execute import RunPlan, Samples
+from ackclock.agree.execute import Combination, RunPlan, Samples
 from ackclock.agree.metrics import DISTANCE, DISTANCE_FLOOR, METRICS, SHOWN, Metric, Setting, windows
 from ackclock.agree.perturb import DELAY_PART
 from ackclock.agree.sample import Sample
@@ -91,16 +91,17 @@ def _distance_metric() -> dict[str, Any]:
 
 def _controller(plan: RunPlan, samples: Samples, label: str, name: str) -> Document:
     names = [substrate.name for substrate in plan.substrates]
-    runs = {s: samples.runs.get((label, s), []) for s in names}
+    runs = {s: samples.runs.get(Combination(label, s), []) for s in names}
     bottleneck, settings = _settings(plan, runs)
     values = {s: _values(runs_of_substrate, settings) for s, runs_of_substrate in runs.items()}
     described = {}
     for substrate in plan.substrates:
         s = substrate.name
+        combination = Combination(label, s)
         described[s] = {
-            "refused": samples.refused.get((label, s)),
+            "refused": samples.refused.get(combination),
             "runs": len(runs[s]),
-            "invalid": [_stamp(one) for one in samples.invalid.get((label, s), [])],
+            "invalid": [_stamp(one) for one in samples.invalid.get(combination, [])],
             "validity": [_stamp(one) for one in runs[s] if one.validity is not None],
             "means": {m.name: _estimate(values[s], m.name) for m in (*METRICS, *SHOWN)},
             "values": {m.name: [values[s][m.name].get(x.seed) for x in runs[s]] for m in (*METRICS, *SHOWN)},

@@ -153,7 +153,7 @@ def execute(
     time_limit_s: float | None = None,
     progress: Progress | None = None,
 ) -> Samples:
-    """Run all of a plan. Finished runs are kept in the store `out/samples`; those in real time until `forget` is called.
+    """Run a plan. Finished runs are kept in the store `out/samples`; those in real time until `forget` is called.
 
     Runs in virtual time use `jobs` threads (processes if a controller is in Python), or a Ray cluster if `engine` is
     "ray". Raises ScenarioError if the scenario cannot be run, BadInput if there is no cluster, RuntimeError if a run

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ackclock import _core
@@ -68,11 +69,18 @@ def _attempt(
         if progress is not None:
             progress(min(1.0, (time.monotonic() - begin) / scenario.duration_s))
 
-    try:
+    with _errors_of(scenario):
         if substrate == "udp":
             return _core.run_udp(scenario._parsed, seed=seed, progress=advance)
         algorithm = (kernel_controller or kernel_name(scenario)) if substrate == "linux" else None
         return _core.run_kernel(scenario._parsed, algorithm, seed=seed, progress=advance)
+
+
+@contextmanager
+def _errors_of(scenario: Scenario) -> Iterator[None]:
+    """Raises the errors of the core as Unavailable, ScenarioError or BadInput."""
+    try:
+        yield
     except _core.UnavailableError as error:
         raise Unavailable(str(error)) from None
     except _core.ScenarioError:
@@ -102,7 +110,7 @@ def emulate(
     need_linux()
     if limit_s is None and not bounded(scenario):
         limit_s = FOREVER_S
-    try:
+    with _errors_of(scenario):
         report: dict[str, Any] = json.loads(
             _core.emulate(
                 scenario._parsed,
@@ -115,12 +123,6 @@ def emulate(
                 output_to_error=output_to_error,
             )
         )
-    except _core.UnavailableError as error:
-        raise Unavailable(str(error)) from None
-    except _core.ScenarioError:
-        raise
-    except ValueError as error:
-        raise BadInput(f"{scenario.file}: {error}") from None
     return report
 
 

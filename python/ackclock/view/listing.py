@@ -1,4 +1,4 @@
-"""Lists of what can be opened: the runs of a paper, the scenarios, recordings, studies, failures and papers of a folder."""
+"""Lists of what can be opened: the runs of a paper; the scenarios, recordings, studies and papers of a folder."""
 
 from __future__ import annotations
 

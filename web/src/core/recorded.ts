@@ -17,7 +17,7 @@ export interface Recording {
 }
 interface Log { time: Float64Array; link: Uint32Array; event: Uint8Array; reason: Uint8Array; flow: Uint32Array; kind: Uint8Array; seq: Float64Array }
 /** For each packet that a queue takes, its row, and the times of its departure and its end; NaN without one. */
-interface Journeys { row: Uint32Array; depart: Float64Array; end: Float64Array; fate: Uint8Array; longest: number; open: number[] }
+interface PacketTimes { row: Uint32Array; depart: Float64Array; end: Float64Array; fate: Uint8Array; longest: number; open: number[] }
 
 const GOODPUT_BINS = 120, DROPS_PER_COLUMN = 4, MOST_FLIGHTS = 20_000;
 const AFTER_QUEUE = ['loss', 'handoff', 'aqm'], BY_QUEUE = ['queue', 'aqm'], ON_LINK = ['loss', 'handoff'];
@@ -30,7 +30,7 @@ export class Recorded {
   readonly #columns = new Map<string, Float64Array>();
   readonly #flow: Uint32Array;
   readonly #log: Log | null;
-  #journeys: Journeys | null = null;
+  #packetTimes: PacketTimes | null = null;
 
   constructor(readonly recording: Recording) {
     if (recording.v !== 1) throw new Error(`the recording is of version ${String(recording.v)}; this page reads version 1`);
@@ -131,7 +131,7 @@ export class Recorded {
   flights(from: number, to: number): Flights {
     const log = this.#log;
     if (!log) return { rows: 0, left_out: 0, data: new Float64Array(0) };
-    const all = (this.#journeys ??= this.#follow(log)), rows: number[] = [];
+    const all = (this.#packetTimes ??= this.#follow(log)), rows: number[] = [];
     let left = 0;
     const add = (k: number): void => {
       const row = all.row[k]!, end = all.end[k]!, fate = all.fate[k]!;
@@ -146,7 +146,7 @@ export class Recorded {
     return { rows: rows.length / FLIGHT.width, left_out: left, data: Float64Array.from(rows) };
   }
   /** Copies of one packet leave a link in the order in which they came. */
-  #follow(log: Log): Journeys {
+  #follow(log: Log): PacketTimes {
     const enqueue = this.#code('packet_event', 'enqueue'), departs = this.#code('packet_event', 'depart'), dropped = this.#code('packet_event', 'drop');
     const reasons = this.recording.codes.reason, after = reasons.map((r) => AFTER_QUEUE.includes(r));
     const fates = reasons.map((r) => (BY_QUEUE.includes(r) ? DROPPED_BY_QUEUE : ON_LINK.includes(r) ? LOST_ON_LINK : DROPPED));

@@ -4,7 +4,7 @@
 use super::assign::assign;
 use super::document::{TomlItem, TomlValue};
 use super::key::key_parts;
-use super::links::scheduled_queues;
+use super::links::{arrival_queues, scheduled_queues};
 use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Scenario, Wanted};
 use super::table::TableReader;
 use crate::error::{Origin, ScenarioError, nearest};
@@ -266,7 +266,8 @@ fn direction_actions(
     }
     if !actions.is_empty() && (old.queue.needs_constant_rate() || new.queue.needs_constant_rate()) {
         return Err(format!(
-            "RED and PIE decide at arrival: rate, delay and queue of their link cannot change; use {}",
+            "{} decide at arrival: rate, delay and queue of their link cannot change; use {}",
+            arrival_queues(" and "),
             scheduled_queues()
         ));
     }

@@ -2,6 +2,7 @@
 
 use super::count::COUNT;
 use super::document::TomlItem;
+use super::links::arrival_queues;
 use super::model::{Direction, Duplex, Flow, FlowKind};
 use super::nodes::{Nodes, check_ends};
 use super::table::TableReader;
@@ -118,9 +119,10 @@ pub(super) fn check_small_queues(
         ends.any(|(from, direction)| nodes.contains(from) && refused(direction))
     };
     let message = if !only_links {
-        "small_queues is for paths of links alone"
+        "small_queues is for paths of links alone".into()
     } else if links.iter().any(first) {
-        "small_queues needs hosts whose links are wires or Wi-Fi without RED, PIE and routers"
+        let queues = arrival_queues(", ");
+        format!("small_queues needs hosts whose links are wires or Wi-Fi without {queues} and routers")
     } else {
         return Ok(());
     };

@@ -11,7 +11,7 @@ use super::router::read_router;
 use super::table::TableReader;
 use super::{cellular, wifi};
 use crate::error::ScenarioError;
-use net::qdisc::{Queue, disciplines};
+use net::qdisc::{Discipline, Queue, disciplines};
 use params::Form::{self, LinkRate, Losses, Router, Row, Text};
 use params::{Table, key};
 use units::Span;
@@ -110,17 +110,28 @@ pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
 
 /// The disciplines that need no constant rate, in a sentence.
 pub(super) fn scheduled_queues() -> String {
-    let names = disciplines().filter(|discipline| discipline.at_departure.is_some());
+    names_of(|discipline| discipline.at_departure.is_some())
+}
+
+/// The names of some disciplines in quotation marks.
+fn names_of(is_named: fn(&Discipline) -> bool) -> String {
+    let names = disciplines().filter(|discipline| is_named(discipline));
     let names: Vec<String> = names.map(|discipline| format!("\"{}\"", discipline.name())).collect();
-    let (last, others) = names.split_last().expect("there are disciplines that decide at departures");
+    let (last, others) = names.split_last().expect("there are such disciplines");
     format!("{} or {last}", others.join(", "))
+}
+
+/// The disciplines that decide at arrivals only, for a message.
+pub(super) fn arrival_queues(separator: &str) -> String {
+    let names = disciplines().filter(|discipline| discipline.at_departure.is_none());
+    names.map(|discipline| discipline.name().to_uppercase()).collect::<Vec<_>>().join(separator)
 }
 
 /// Fails if the queue of a direction does not go with its rate or its router.
 pub(super) fn check_queue(reader: &TableReader<'_>, direction: &Direction) -> Result<()> {
     let varies = direction.variation.is_some();
     if varies && direction.queue.needs_constant_rate() {
-        let message = format!("RED and PIE need a constant rate; use {}", scheduled_queues());
+        let message = format!("{} need a constant rate; use {}", arrival_queues(" and "), scheduled_queues());
         return Err(reader.error("queue", message));
     }
     if direction.has_medium() && direction.losses.iter().any(|loss| loss.kind().name() == "stall") {
@@ -132,8 +143,8 @@ pub(super) fn check_queue(reader: &TableReader<'_>, direction: &Direction) -> Re
         return Err(reader.error("queue", "departures_first needs a constant rate"));
     }
     if direction.router.is_some() && (varies || direction.queue.is_scheduled()) {
-        let message =
-            "needs a constant rate, and a queue that decides at arrival: \"droptail\", \"red\" or \"pie\"";
+        let names = names_of(|discipline| discipline.at_arrival.is_some());
+        let message = format!("needs a constant rate, and a queue that decides at arrival: {names}");
         return Err(reader.error("router", message));
     }
     Ok(())
