@@ -155,19 +155,21 @@ web/ackclock.wasm: $(CRATES) Cargo.toml Cargo.lock web/wasm.sh
 	@echo "building the core as WebAssembly: two to five minutes on two cores"
 	web/wasm.sh $@
 
-lint: build $(VENV)/.dev
+lint: build $(VENV)/.dev web/node_modules/.installed
 	cargo fmt --all --check
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	cd web && npm run --silent style
 
 clippy:
 	cargo clippy --locked --quiet --workspace --all-targets -- --deny warnings
 
-format: build $(VENV)/.dev
+format: build $(VENV)/.dev web/node_modules/.installed
 	cargo fmt --all
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	cd web && npm run --silent format
 
 bench: build
 	$(BIN)/ackclock bench
