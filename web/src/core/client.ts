@@ -5,7 +5,11 @@ import type { CallName, Calls, Reply } from './protocol';
 import type { Catalog, Shape } from './types';
 
 export type Progress = (now: number, bytes: number, shape: Shape) => void;
-interface Waiting { resolve: (answer: never) => void; reject: (error: Error) => void; progress?: Progress }
+interface Waiting {
+  resolve: (answer: never) => void;
+  reject: (error: Error) => void;
+  progress?: Progress;
+}
 
 export class Client {
   #worker: Worker;

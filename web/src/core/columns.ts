@@ -3,10 +3,17 @@ import { inflateSync } from 'fflate';
 import { fromBase64 } from '../share/base64';
 
 /** `planes` bytes a row, the lowest byte of every row first. With a scale: differences of whole numbers, the sign in the lowest bit. */
-export interface Column { rows: number; planes: number; scale?: number; data: string; missing?: string }
+export interface Column {
+  rows: number;
+  planes: number;
+  scale?: number;
+  data: string;
+  missing?: string;
+}
 
 export function column(packed: Column): Float64Array {
-  const { rows, planes, scale } = packed, data = inflateSync(fromBase64(packed.data));
+  const { rows, planes, scale } = packed,
+    data = inflateSync(fromBase64(packed.data));
   if (data.length !== rows * planes) throw new Error('the recording is damaged: a column has another length');
   const out = scale === undefined ? floats(data, rows, planes) : numbers(data, rows, planes, scale);
   if (packed.missing) {
@@ -28,7 +35,8 @@ function numbers(data: Uint8Array, rows: number, planes: number, scale: number):
 }
 /** The bits of each float, exclusive or those of the one before. */
 function floats(data: Uint8Array, rows: number, planes: number): Float64Array {
-  const out = new Float64Array(rows), bytes = new Uint8Array(out.buffer);
+  const out = new Float64Array(rows),
+    bytes = new Uint8Array(out.buffer);
   for (let p = 0; p < planes; p++) {
     let last = 0;
     for (let i = 0; i < rows; i++) bytes[i * 8 + p] = last ^= data[p * rows + i]!;

@@ -8,25 +8,50 @@ import type { PassEvent } from './lab';
 import type { PageClass } from './types';
 
 /** A field of an event or an answer. A field without a name is an argument that is a number. */
-interface Field { name: string; exact: string | null; kind: 'number' | 'count' | 'flag' | 'time' | 'word'; words: string[]; optional: boolean }
-export const { flow: FLOW, methods: METHODS, answers: ANSWERS } = table as { flow: Field[]; methods: { name: string; required: boolean; fields: Field[] }[]; answers: Field[] };
+interface Field {
+  name: string;
+  exact: string | null;
+  kind: 'number' | 'count' | 'flag' | 'time' | 'word';
+  words: string[];
+  optional: boolean;
+}
+export const {
+  flow: FLOW,
+  methods: METHODS,
+  answers: ANSWERS,
+} = table as { flow: Field[]; methods: { name: string; required: boolean; fields: Field[] }[]; answers: Field[] };
 
 type PageController = Record<string, unknown>;
-type PageControllerClass = { new (flow: object): PageController; name: string; needs?: unknown; probes?: unknown; initialWindow?: unknown; ecnResponse?: unknown };
+type PageControllerClass = {
+  new (flow: object): PageController;
+  name: string;
+  needs?: unknown;
+  probes?: unknown;
+  initialWindow?: unknown;
+  ecnResponse?: unknown;
+};
 const number = (v: unknown): number => (v === null || v === undefined ? NaN : Number(v));
 const seconds = (ps: number): number => ps / 1e12;
 export const camel = (name: string): string => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /** The value of a field from its number. */
 function valueOf({ kind, words, optional }: Field): (x: number) => unknown {
-  const value = kind === 'time' ? seconds : kind === 'flag' ? (x: number) => x === 1 : kind === 'word' ? (x: number) => words[x] : (x: number) => x;
+  const value =
+    kind === 'time'
+      ? seconds
+      : kind === 'flag'
+        ? (x: number) => x === 1
+        : kind === 'word'
+          ? (x: number) => words[x]
+          : (x: number) => x;
   return optional ? (x) => (Number.isNaN(x) ? null : value(x)) : value;
 }
 /** The argument of a method: an object with a key for each field, or a number if its only field has no name. */
 export function argumentOf(fields: Field[]): (e: Float64Array) => unknown {
   const values = fields.map(valueOf);
   if (fields[0]!.name === '') return (e) => values[0]!(e[0]!);
-  const keys = fields.map((field) => camel(field.name)), exact = fields.map((field) => field.exact && camel(field.exact));
+  const keys = fields.map((field) => camel(field.name)),
+    exact = fields.map((field) => field.exact && camel(field.exact));
   return (e) => {
     const argument: Record<string, unknown> = {};
     for (let i = 0; i < keys.length; i++) {
@@ -41,7 +66,9 @@ export function argumentOf(fields: Field[]): (e: Float64Array) => unknown {
 function answerOf({ name, kind, words }: Field): (instance: PageController, of: PageControllerClass) => number {
   const key = camel(name);
   if (kind === 'flag') return (instance) => (instance[key] === true ? 1 : 0);
-  if (kind === 'word') return (instance, of) => Math.max(0, words.indexOf(String(instance[key] ?? (of as unknown as PageController)[key])));
+  if (kind === 'word')
+    return (instance, of) =>
+      Math.max(0, words.indexOf(String(instance[key] ?? (of as unknown as PageController)[key])));
   return (instance) => number(instance[key]);
 }
 
@@ -58,7 +85,10 @@ export class Controllers {
   /** What a class raised, with its place; empty if nothing failed. */
   failure = '';
   /** Forget the controllers of the run before. */
-  begin(): void { this.#controllers.clear(); this.failure = ''; }
+  begin(): void {
+    this.#controllers.clear();
+    this.failure = '';
+  }
 
   /** Runs the code and takes its class. Called only after the user has confirmed code that came in a link. */
   load(code: string | null): PageClass | null {
@@ -69,31 +99,46 @@ export class Controllers {
     if (!names.length) throw new Error('the code has no class');
     const name = names[names.length - 1]!;
     delete scope.ackclockClass;
-    const url = URL.createObjectURL(new Blob([`(() => { 'use strict';\n${code}\nself.ackclockClass = ${name}; })();`], { type: 'text/javascript' }));
-    try { scope.importScripts(url); } finally { URL.revokeObjectURL(url); }
+    const url = URL.createObjectURL(
+      new Blob([`(() => { 'use strict';\n${code}\nself.ackclockClass = ${name}; })();`], { type: 'text/javascript' }),
+    );
+    try {
+      scope.importScripts(url);
+    } finally {
+      URL.revokeObjectURL(url);
+    }
     return this.use(name, scope.ackclockClass);
   }
   /** Takes a class; gives what the core must know of it. */
   use(name: string, loaded: unknown): PageClass {
     if (typeof loaded !== 'function') throw new Error(`${name} is not a class`);
-    for (const method of METHODS.filter((m) => m.required).map((m) => camel(m.name))) if (typeof loaded.prototype?.[method] !== 'function') throw new Error(`${name} has no method ${method}`);
+    for (const method of METHODS.filter((m) => m.required).map((m) => camel(m.name)))
+      if (typeof loaded.prototype?.[method] !== 'function') throw new Error(`${name} has no method ${method}`);
     const members = loaded as PageControllerClass;
     const words = (key: 'needs' | 'probes'): string[] => {
       const list = members[key] ?? [];
-      if (!Array.isArray(list) || !list.every((word) => typeof word === 'string')) throw new Error(`${name}.${key} is not a list of names`);
+      if (!Array.isArray(list) || !list.every((word) => typeof word === 'string'))
+        throw new Error(`${name}.${key} is not a list of names`);
       return list as string[];
     };
-    if (members.ecnResponse !== undefined && !RESPONSES.includes(String(members.ecnResponse))) throw new Error(`${name}.ecnResponse is not one of ${RESPONSES.join(', ')}`);
+    if (members.ecnResponse !== undefined && !RESPONSES.includes(String(members.ecnResponse)))
+      throw new Error(`${name}.ecnResponse is not one of ${RESPONSES.join(', ')}`);
     this.#class = members;
     this.#probes = [...words('probes')];
     const initial = members.initialWindow;
-    return { name, probes: this.#probes, needs: words('needs'), ...(initial === undefined || initial === null ? {} : { initial_window: Number(initial) }) };
+    return {
+      name,
+      probes: this.#probes,
+      needs: words('needs'),
+      ...(initial === undefined || initial === null ? {} : { initial_window: Number(initial) }),
+    };
   }
 
   /** The import `page.pass_event` of the core. */
   readonly passEvent: PassEvent = (controller, kind, at, memory) => {
     try {
-      const e = new Float64Array(memory.buffer, at), of = this.#class;
+      const e = new Float64Array(memory.buffer, at),
+        of = this.#class;
       if (!of) throw new Error('there is no controller in the page');
       let instance = this.#controllers.get(controller);
       if (kind === 0) {
@@ -104,7 +149,8 @@ export class Controllers {
         this.#deliver(instance, methods[kind - 1]!, e);
       }
       for (let i = 0; i < answers.length; i++) e[i] = answers[i]!(instance, of);
-      if (!(e[0]! >= 1 && e[1]! >= 1)) throw new Error(`cwnd is ${String(instance.cwnd)}, ssthresh is ${String(instance.ssthresh)}`);
+      if (!(e[0]! >= 1 && e[1]! >= 1))
+        throw new Error(`cwnd is ${String(instance.cwnd)}, ssthresh is ${String(instance.ssthresh)}`);
       const probes = this.#probes;
       for (let i = 0; i < probes.length; i++) e[answers.length + i] = number(instance[probes[i]!]);
       return false;

@@ -1,5 +1,9 @@
 /** Thins a curve whose points come in the order of time: of each pixel column the first, least, greatest and last point. */
-export interface Range { from: number; to: number; columns: number }
+export interface Range {
+  from: number;
+  to: number;
+  columns: number;
+}
 type Point = readonly [at: number, value: number];
 
 export class Decimator {
@@ -8,7 +12,10 @@ export class Decimator {
   #before: number | null = null;
   readonly #points: Point[] = [];
   /** `steps`: a value holds until the next point, so that the one before the interval counts; NaN or infinity ends it. */
-  constructor(private readonly range: Range, private readonly steps: boolean) {}
+  constructor(
+    private readonly range: Range,
+    private readonly steps: boolean,
+  ) {}
 
   columnOf(at: number): number {
     const { from, to, columns } = this.range;
@@ -16,10 +23,18 @@ export class Decimator {
   }
   push(at: number, value: number): void {
     if (at > this.range.to) return;
-    if (!Number.isFinite(value)) { if (this.steps) this.#end(at); return; }
-    if (at < this.range.from) { this.#before = value; return; }
+    if (!Number.isFinite(value)) {
+      if (this.steps) this.#end(at);
+      return;
+    }
+    if (at < this.range.from) {
+      this.#before = value;
+      return;
+    }
     this.#begin();
-    const c = this.columnOf(at), p: Point = [at, value], bucket = this.#bucket;
+    const c = this.columnOf(at),
+      p: Point = [at, value],
+      bucket = this.#bucket;
     if (bucket && this.#column === c) {
       if (value < bucket[1][1]) bucket[1] = p;
       if (value > bucket[2][1]) bucket[2] = p;
@@ -37,7 +52,10 @@ export class Decimator {
   }
   /** Ends the value that is held: one point with NaN, a gap of the curve, and nothing until the next value. */
   #end(at: number): void {
-    if (at < this.range.from) { this.#before = null; return; }
+    if (at < this.range.from) {
+      this.#before = null;
+      return;
+    }
     this.#begin();
     this.#flush();
     const last = this.#points.at(-1);

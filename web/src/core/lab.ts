@@ -1,16 +1,54 @@
 /** The C ABI of the core: JSON and columns of numbers in linear memory. One instance holds one run. */
-import type { Catalog, Checked, Curves, Files, Flights, NodePosition, Outcome, Places, Problem, RadioPlaces, Recorded, RunRequest, Satellites, ScenarioRequest, Shape, Transmissions, Why } from './types';
+import type {
+  Catalog,
+  Checked,
+  Curves,
+  Files,
+  Flights,
+  NodePosition,
+  Outcome,
+  Places,
+  Problem,
+  RadioPlaces,
+  Recorded,
+  RunRequest,
+  Satellites,
+  ScenarioRequest,
+  Shape,
+  Transmissions,
+  Why,
+} from './types';
 
 interface Exports {
   memory: WebAssembly.Memory;
-  begin(): void; failed(): number; failed_length(): number;
-  buffer(length: number): number; answer(): number; answer_length(): number; data(): number; data_length(): number;
-  files(): number; check(): number; layout(): number; open(): number; why(): number; satellites(): number;
-  advance(events: number): number; advance_to(seconds: number): number; now(): number;
-  outcome(): void; fingerprint(): void; catalog(): void;
-  column(number: number): number; column_length(number: number): number;
-  curves(from: number, to: number, px: number): void; flights(from: number, to: number): void;
-  places(seconds: number): void; radio(): number; recorded(): void; transmissions(from: number, to: number): void;
+  begin(): void;
+  failed(): number;
+  failed_length(): number;
+  buffer(length: number): number;
+  answer(): number;
+  answer_length(): number;
+  data(): number;
+  data_length(): number;
+  files(): number;
+  check(): number;
+  layout(): number;
+  open(): number;
+  why(): number;
+  satellites(): number;
+  advance(events: number): number;
+  advance_to(seconds: number): number;
+  now(): number;
+  outcome(): void;
+  fingerprint(): void;
+  catalog(): void;
+  column(number: number): number;
+  column_length(number: number): number;
+  curves(from: number, to: number, px: number): void;
+  flights(from: number, to: number): void;
+  places(seconds: number): void;
+  radio(): number;
+  recorded(): void;
+  transmissions(from: number, to: number): void;
 }
 type Call = 'files' | 'check' | 'layout' | 'open' | 'why' | 'satellites' | 'radio';
 /** Called by the core for each event of a controller of the page; `event` is its record in memory. True: it failed. */
@@ -18,7 +56,9 @@ export type PassEvent = (controller: number, kind: number, event: number, memory
 
 /** An error in what the user gave. */
 export class Refused extends Error {
-  constructor(readonly problem: Problem) { super(problem.full ?? problem.message); }
+  constructor(readonly problem: Problem) {
+    super(problem.full ?? problem.message);
+  }
 }
 /** The core panicked or ran out of memory. The instance was replaced; its run is gone. */
 export class Failed extends Error {}
@@ -27,22 +67,41 @@ export class Lab {
   #core: Exports;
   /** The files given last, which a new instance needs again. */
   #files: Files = {};
-  constructor(private readonly module: WebAssembly.Module, private readonly passEvent: PassEvent = () => true) { this.#core = this.#instance(); }
+  constructor(
+    private readonly module: WebAssembly.Module,
+    private readonly passEvent: PassEvent = () => true,
+  ) {
+    this.#core = this.#instance();
+  }
 
   #instance(): Exports {
-    const page = { pass_event: (controller: number, kind: number, event: number) => (this.passEvent(controller, kind, event, core.memory) ? 1 : 0) };
+    const page = {
+      pass_event: (controller: number, kind: number, event: number) =>
+        this.passEvent(controller, kind, event, core.memory) ? 1 : 0,
+    };
     const core = new WebAssembly.Instance(this.module, { page }).exports as unknown as Exports;
     core.begin();
     return core;
   }
-  #text(at: number, length: number): string { return new TextDecoder().decode(new Uint8Array(this.#core.memory.buffer, at, length)); }
+  #text(at: number, length: number): string {
+    return new TextDecoder().decode(new Uint8Array(this.#core.memory.buffer, at, length));
+  }
   #guard<T>(work: () => T): T {
-    try { return work(); } catch (error) {
+    try {
+      return work();
+    } catch (error) {
       if (!(error instanceof WebAssembly.RuntimeError || error instanceof RangeError)) throw error;
       let words = '';
-      try { words = this.#text(this.#core.failed(), this.#core.failed_length()); } catch { /* the memory is not readable */ }
+      try {
+        words = this.#text(this.#core.failed(), this.#core.failed_length());
+      } catch {
+        /* the memory is not readable */
+      }
       this.reset();
-      throw new Failed(words || `the core stopped: ${error.message}. The run may need more memory than a page has; shorten it or use fewer flows`);
+      throw new Failed(
+        words ||
+          `the core stopped: ${error.message}. The run may need more memory than a page has; shorten it or use fewer flows`,
+      );
     }
   }
   /** Replaces the instance and gives its memory back. */
@@ -56,8 +115,12 @@ export class Lab {
     new Uint8Array(this.#core.memory.buffer, at, bytes.length).set(bytes);
     return this.#core[what]();
   }
-  #answer<T>(): T { return JSON.parse(this.#text(this.#core.answer(), this.#core.answer_length())) as T; }
-  #data(): Float64Array { return new Float64Array(this.#core.memory.buffer, this.#core.data(), this.#core.data_length()).slice(); }
+  #answer<T>(): T {
+    return JSON.parse(this.#text(this.#core.answer(), this.#core.answer_length())) as T;
+  }
+  #data(): Float64Array {
+    return new Float64Array(this.#core.memory.buffer, this.#core.data(), this.#core.data_length()).slice();
+  }
   /** The answer with its numbers; a message in place of an answer is an error. */
   #withData<T extends { data: Float64Array }>(): T {
     const answer = this.#answer<T & { message?: string }>();
@@ -71,10 +134,25 @@ export class Lab {
     });
   }
 
-  files(files: Files): void { this.#files = files; this.#guard(() => { if (this.#call('files', files) !== 0) throw new Refused(this.#answer<Problem>()); }); }
+  files(files: Files): void {
+    this.#files = files;
+    this.#guard(() => {
+      if (this.#call('files', files) !== 0) throw new Refused(this.#answer<Problem>());
+    });
+  }
   check(request: ScenarioRequest): Checked {
-    const checked = this.#ask<Omit<Checked, 'positions'>>('check', request), { links, flows } = checked.network;
-    return { ...checked, positions: checked.kind !== 'wired' ? [] : this.layout(links.map((l) => l.ends), flows.map((f) => [f.from, f.to])) };
+    const checked = this.#ask<Omit<Checked, 'positions'>>('check', request),
+      { links, flows } = checked.network;
+    return {
+      ...checked,
+      positions:
+        checked.kind !== 'wired'
+          ? []
+          : this.layout(
+              links.map((l) => l.ends),
+              flows.map((f) => [f.from, f.to]),
+            ),
+    };
   }
   open(request: RunRequest): Shape {
     const shape = this.#ask<Omit<Shape, 'positions'>>('open', request);
@@ -82,19 +160,33 @@ export class Lab {
   }
   /** Positions of nodes in a drawing; links and flows by the names of their ends. */
   layout(links: [string, string][], flows: [string, string][]): NodePosition[] {
-    return this.#ask<[string, number, number, number][]>('layout', { links, flows }).map(([node, column, row, rows]) => ({ node, column, row, rows }));
+    return this.#ask<[string, number, number, number][]>('layout', { links, flows }).map(
+      ([node, column, row, rows]) => ({ node, column, row, rows }),
+    );
   }
-  why(request: { at_s: number; flow?: string; cut: boolean }): Why { return this.#ask('why', request); }
-  satellites(request: unknown): Satellites { return this.#ask('satellites', request); }
+  why(request: { at_s: number; flow?: string; cut: boolean }): Why {
+    return this.#ask('why', request);
+  }
+  satellites(request: unknown): Satellites {
+    return this.#ask('satellites', request);
+  }
   /** True at the end of the run. */
-  advance(events: number): boolean { return this.#guard(() => this.#status(this.#core.advance(events))); }
-  advanceTo(seconds: number): boolean { return this.#guard(() => this.#status(this.#core.advance_to(seconds))); }
+  advance(events: number): boolean {
+    return this.#guard(() => this.#status(this.#core.advance(events)));
+  }
+  advanceTo(seconds: number): boolean {
+    return this.#guard(() => this.#status(this.#core.advance_to(seconds)));
+  }
   #status(code: number): boolean {
     if (code < 0) throw new Refused(this.#answer<Problem>());
     return code === 1;
   }
-  now(): number { return this.#core.now(); }
-  outcome(): Outcome { return JSON.parse(this.outcomeText()) as Outcome; }
+  now(): number {
+    return this.#core.now();
+  }
+  outcome(): Outcome {
+    return JSON.parse(this.outcomeText()) as Outcome;
+  }
   /** The outcome as the core writes it. */
   outcomeText(): string {
     return this.#guard(() => {
@@ -106,8 +198,18 @@ export class Lab {
       return text;
     });
   }
-  fingerprint(): string { return this.#guard(() => { this.#core.fingerprint(); return this.#text(this.#core.answer(), this.#core.answer_length()); }); }
-  catalog(): Catalog { return this.#guard(() => { this.#core.catalog(); return this.#answer<Catalog>(); }); }
+  fingerprint(): string {
+    return this.#guard(() => {
+      this.#core.fingerprint();
+      return this.#text(this.#core.answer(), this.#core.answer_length());
+    });
+  }
+  catalog(): Catalog {
+    return this.#guard(() => {
+      this.#core.catalog();
+      return this.#answer<Catalog>();
+    });
+  }
   /** Of each of `px` columns the first, least, greatest and last value. */
   curves(from: number, to: number, px: number): Curves {
     return this.#guard(() => {
@@ -127,17 +229,39 @@ export class Lab {
       return this.#withData<Transmissions>();
     });
   }
-  recorded(): Recorded { return this.#guard(() => { this.#core.recorded(); return this.#answer<Recorded>(); }); }
-  places(seconds: number): Places { return this.#guard(() => { this.#core.places(seconds); return this.#withData<Places>(); }); }
-  radio(request: ScenarioRequest): RadioPlaces { const answer = this.#ask<Omit<RadioPlaces, 'data'>>('radio', request); return { ...answer, data: this.#data() }; }
+  recorded(): Recorded {
+    return this.#guard(() => {
+      this.#core.recorded();
+      return this.#answer<Recorded>();
+    });
+  }
+  places(seconds: number): Places {
+    return this.#guard(() => {
+      this.#core.places(seconds);
+      return this.#withData<Places>();
+    });
+  }
+  radio(request: ScenarioRequest): RadioPlaces {
+    const answer = this.#ask<Omit<RadioPlaces, 'data'>>('radio', request);
+    return { ...answer, data: this.#data() };
+  }
   /** Place and length of a column; memory may grow in the calls, and with it its buffer changes. */
   #place(number: number): [ArrayBuffer, number, number] {
-    const at = this.#core.column(number), length = this.#core.column_length(number);
+    const at = this.#core.column(number),
+      length = this.#core.column_length(number);
     return [this.#core.memory.buffer as ArrayBuffer, at, length];
   }
   /** A column of the trace as f64; copied. */
-  column(number: number): Float64Array { return this.#guard(() => new Float64Array(...this.#place(number)).slice()); }
-  column32(number: number): Uint32Array { return this.#guard(() => new Uint32Array(...this.#place(number)).slice()); }
-  column8(number: number): Uint8Array { return this.#guard(() => new Uint8Array(...this.#place(number)).slice()); }
-  get bytes(): number { return this.#core.memory.buffer.byteLength; }
+  column(number: number): Float64Array {
+    return this.#guard(() => new Float64Array(...this.#place(number)).slice());
+  }
+  column32(number: number): Uint32Array {
+    return this.#guard(() => new Uint32Array(...this.#place(number)).slice());
+  }
+  column8(number: number): Uint8Array {
+    return this.#guard(() => new Uint8Array(...this.#place(number)).slice());
+  }
+  get bytes(): number {
+    return this.#core.memory.buffer.byteLength;
+  }
 }

@@ -1,5 +1,22 @@
 /** Messages between page and worker. Every answer carries the id of its request; progress carries the id of its run. */
-import type { Catalog, Checked, Curves, Ended, Files, Flights, Places, PageClass, Problem, RadioPlaces, RunRequest, Satellites, ScenarioRequest, Shape, Transmissions, Why } from './types';
+import type {
+  Catalog,
+  Checked,
+  Curves,
+  Ended,
+  Files,
+  Flights,
+  Places,
+  PageClass,
+  Problem,
+  RadioPlaces,
+  RunRequest,
+  Satellites,
+  ScenarioRequest,
+  Shape,
+  Transmissions,
+  Why,
+} from './types';
 
 export interface Calls {
   begin: { request: { wasm: ArrayBuffer }; answer: Catalog };

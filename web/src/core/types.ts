@@ -1,7 +1,15 @@
 /** What the core takes and gives: the JSON of its C ABI. Times in seconds, rates in bit/s, windows in segments. */
-export interface FileContent { text?: string; base64?: string }
+export interface FileContent {
+  text?: string;
+  base64?: string;
+}
 export type Files = Record<string, FileContent>;
-export interface ScenarioRequest { file: string; text: string; set: string[]; seed?: number }
+export interface ScenarioRequest {
+  file: string;
+  text: string;
+  set: string[];
+  seed?: number;
+}
 export interface RunRequest extends ScenarioRequest {
   trace: 'ack' | 'changes' | 'off';
   packets: boolean;
@@ -18,50 +26,177 @@ export interface RunRequest extends ScenarioRequest {
   controllers?: Record<string, PageClass>;
 }
 /** A controller class of the page, as the core needs it. */
-export interface PageClass { name: string; probes?: string[]; needs?: string[]; initial_window?: number }
+export interface PageClass {
+  name: string;
+  probes?: string[];
+  needs?: string[];
+  initial_window?: number;
+}
 /** The interval whose rows are recorded, and the number of rows of the run so far. */
-export interface Recorded { from_s: number; to_s: number; window_rows: number; packet_events: number; kept_rows: [number, number, number] }
-export interface Problem { file?: string; line?: number | null; key?: string; message: string; full?: string }
-export interface DirectionInfo { rate_bps: number | null; delay_s: number | null; queue: string; loss: string; router: string }
+export interface Recorded {
+  from_s: number;
+  to_s: number;
+  window_rows: number;
+  packet_events: number;
+  kept_rows: [number, number, number];
+}
+export interface Problem {
+  file?: string;
+  line?: number | null;
+  key?: string;
+  message: string;
+  full?: string;
+}
+export interface DirectionInfo {
+  rate_bps: number | null;
+  delay_s: number | null;
+  queue: string;
+  loss: string;
+  router: string;
+}
 export interface NetworkInfo {
   links: { ends: [string, string]; directions: [DirectionInfo, DirectionInfo] }[];
   flows: { name: string; from: string; to: string; kind: string; label: string; start_s: number }[];
-  terminals: [string, number, number][]; satellites: number; satellite_links: [string, DirectionInfo][]; radio: unknown;
+  terminals: [string, number, number][];
+  satellites: number;
+  satellite_links: [string, DirectionInfo][];
+  radio: unknown;
 }
 /** `link_names`: as keys of `--set` name the links; `changes`: the names of the scenario's changes. */
-export interface Checked { link_names: string[]; changes: string[]; title: string; seed: number; duration_s: number; is_study: boolean; advice: string[]; kind: 'wired' | 'satellites' | 'radio'; network: NetworkInfo; positions: NodePosition[] }
-export interface Shape { duration_s: number; flows: string[]; flow_ends: [string, string][]; links: string[]; link_ends: [string, string][]; internals: string[]; positions: NodePosition[] }
+export interface Checked {
+  link_names: string[];
+  changes: string[];
+  title: string;
+  seed: number;
+  duration_s: number;
+  is_study: boolean;
+  advice: string[];
+  kind: 'wired' | 'satellites' | 'radio';
+  network: NetworkInfo;
+  positions: NodePosition[];
+}
+export interface Shape {
+  duration_s: number;
+  flows: string[];
+  flow_ends: [string, string][];
+  links: string[];
+  link_ends: [string, string][];
+  internals: string[];
+  positions: NodePosition[];
+}
 /** Of a drawing; columns and rows from 0. */
-export interface NodePosition { node: string; column: number; row: number; rows: number }
+export interface NodePosition {
+  node: string;
+  column: number;
+  row: number;
+  rows: number;
+}
 export interface FlowOutcome {
-  name: string; kind: string; control: string | null; recovery: string | null; goodput_bps: number | null; retransmitted_packets: number | null; timeouts: number | null;
-  window_cuts?: number | null; mean_cwnd: number | null; mean_rtt_s: number | null; min_rtt_s: number | null; mean_delay_s: number | null; completion_s: number | null;
+  name: string;
+  kind: string;
+  control: string | null;
+  recovery: string | null;
+  goodput_bps: number | null;
+  retransmitted_packets: number | null;
+  timeouts: number | null;
+  window_cuts?: number | null;
+  mean_cwnd: number | null;
+  mean_rtt_s: number | null;
+  min_rtt_s: number | null;
+  mean_delay_s: number | null;
+  completion_s: number | null;
   /** How a QUIC flow lost its connection; null if it did not, absent for other flows. */
   connection_error?: string | null;
   [key: string]: unknown;
 }
 export interface LinkOutcome {
-  name: string; delivered_packets: number; dropped_packets: Record<string, number>; queue_drops: number; drop_rate: number | null; marked_packets: number;
-  utilisation: number; mean_queue_packets: number; mean_sojourn_s: number | null; [key: string]: unknown;
+  name: string;
+  delivered_packets: number;
+  dropped_packets: Record<string, number>;
+  queue_drops: number;
+  drop_rate: number | null;
+  marked_packets: number;
+  utilisation: number;
+  mean_queue_packets: number;
+  mean_sojourn_s: number | null;
+  [key: string]: unknown;
 }
 export interface Outcome {
-  title: string; seed: number; duration_s: number; version: string; flows: FlowOutcome[]; links: LinkOutcome[];
+  title: string;
+  seed: number;
+  duration_s: number;
+  version: string;
+  flows: FlowOutcome[];
+  links: LinkOutcome[];
   radio: Record<string, unknown> | null;
   satellite: { handoffs: { terminal: string; time_s: number; from: string | null; to: string | null }[] } | null;
-  fairness: { jain: number | null }; engine: { events: number; packet_hops: number; cpu_s: number; wall_s: number };
+  fairness: { jain: number | null };
+  engine: { events: number; packet_hops: number; cpu_s: number; wall_s: number };
 }
-export type PanelName = 'use' | 'packets' | 'percentile' | 'cwnd' | 'ssthresh' | 'in_flight' | 'rtt' | 'delay' | 'queue' | 'goodput' | 'internal' | 'drops';
+export type PanelName =
+  | 'use'
+  | 'packets'
+  | 'percentile'
+  | 'cwnd'
+  | 'ssthresh'
+  | 'in_flight'
+  | 'rtt'
+  | 'delay'
+  | 'queue'
+  | 'goodput'
+  | 'internal'
+  | 'drops';
 /** `channel`: the number of the Wi-Fi channel, or of the downlink or uplink of a cell, that a link shares. */
-export interface SeriesInfo { panel: PanelName; flow: number | null; link: number | null; channel?: number; name: string; unit: string; start: number; points: number }
-export interface Curves { series: SeriesInfo[]; data: Float64Array }
+export interface SeriesInfo {
+  panel: PanelName;
+  flow: number | null;
+  link: number | null;
+  channel?: number;
+  name: string;
+  unit: string;
+  start: number;
+  points: number;
+}
+export interface Curves {
+  series: SeriesInfo[];
+  data: Float64Array;
+}
 /** Rows of `FLIGHT.width` numbers; `arrive` is NaN for a packet that does not arrive. */
-export interface Flights { rows: number; left_out: number; data: Float64Array }
+export interface Flights {
+  rows: number;
+  left_out: number;
+  data: Float64Array;
+}
 export const FLIGHT = { link: 0, start: 1, depart: 2, arrive: 3, flow: 4, kind: 5, seq: 6, fate: 7, width: 8 } as const;
-export interface WhyStep { time_s: number; link: string; event: string; reason: string | null; waited_s: number | null; transmission?: { words: string } | null }
-export interface WhyRule { kind: string; link: string; time_s: number; values: Record<string, number>; words: string }
+export interface WhyStep {
+  time_s: number;
+  link: string;
+  event: string;
+  reason: string | null;
+  waited_s: number | null;
+  transmission?: { words: string } | null;
+}
+export interface WhyRule {
+  kind: string;
+  link: string;
+  time_s: number;
+  values: Record<string, number>;
+  words: string;
+}
 export interface Why {
-  flow: string; control: string; time_s: number; event: string; phase: string; cwnd: [number, number]; ssthresh: [number | null, number | null];
-  rtt_s: number | null; in_flight: number; acked: number; cause: string; packet: number | null; packet_events: WhyStep[];
+  flow: string;
+  control: string;
+  time_s: number;
+  event: string;
+  phase: string;
+  cwnd: [number, number];
+  ssthresh: [number | null, number | null];
+  rtt_s: number | null;
+  in_flight: number;
+  acked: number;
+  cause: string;
+  packet: number | null;
+  packet_events: WhyStep[];
   queue: { link: string; time_s: number; packets: Record<string, number> } | null;
   /** The rule that dropped or marked the packet. */
   rule?: WhyRule | null;
@@ -71,20 +206,49 @@ export interface Why {
   limit?: { kind: string; unchanged_s: number; words: string } | null;
 }
 export interface Catalog {
-  version: string; engine: string;
+  version: string;
+  engine: string;
   lists: Record<string, { name: string; [key: string]: unknown }[]>;
   codes: Record<string, unknown>;
   schema: Record<string, unknown>;
 }
-export interface Satellites { handoffs: { terminal: string; time_s: number; from: string | null; to: string | null }[] }
+export interface Satellites {
+  handoffs: { terminal: string; time_s: number; from: string | null; to: string | null }[];
+}
 /** Latitude, longitude (degrees) and altitude (km) of every satellite and then of every terminal; links and path by number. */
-export interface Places { satellites: string[]; terminals: string[]; links: [number, number][]; path: number[]; delay_s: number | null; footprint_deg: number; data: Float64Array }
+export interface Places {
+  satellites: string[];
+  terminals: string[];
+  links: [number, number][];
+  path: number[];
+  delay_s: number | null;
+  footprint_deg: number;
+  data: Float64Array;
+}
 /** Of `rows` transmissions start, node, receiver, step, flow and duration; then of `routes` routes time, node, destination and next hop; -1 for none. */
-export interface Transmissions { rows: number; left_out: number; routes: number; steps: string[]; data: Float64Array }
+export interface Transmissions {
+  rows: number;
+  left_out: number;
+  routes: number;
+  steps: string[];
+  data: Float64Array;
+}
 /** x and y of each node (m), time by time. */
-export interface RadioPlaces { nodes: number; area_m: [number, number]; range_m: number; times_s: number[]; data: Float64Array }
+export interface RadioPlaces {
+  nodes: number;
+  area_m: [number, number];
+  range_m: number;
+  times_s: number[];
+  data: Float64Array;
+}
 export interface Ended {
-  shape: Shape; recorded: Recorded; outcome: Outcome | null; fingerprint: string; ms: number; bytes: number; now_s: number;
+  shape: Shape;
+  recorded: Recorded;
+  outcome: Outcome | null;
+  fingerprint: string;
+  ms: number;
+  bytes: number;
+  now_s: number;
   /** Why the run ended before its duration; null if it did not. */
   cut_short: string | null;
 }

@@ -20,11 +20,15 @@ let recorded: Recorded | null = null;
 let turn = 0;
 const say = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, transfer);
 /** Lets messages in, without the 4 ms of setTimeout. */
-const breathe = (): Promise<void> => new Promise((done) => {
-  const channel = new MessageChannel();
-  channel.port1.onmessage = () => { channel.port1.close(); done(); };
-  channel.port2.postMessage(0);
-});
+const breathe = (): Promise<void> =>
+  new Promise((done) => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => {
+      channel.port1.close();
+      done();
+    };
+    channel.port2.postMessage(0);
+  });
 
 function started(): Lab {
   if (!lab) throw new Failed('the core is not loaded');
@@ -32,16 +36,25 @@ function started(): Lab {
 }
 
 async function run(id: number, request: RunRequest): Promise<Ended> {
-  const core = started(), mine = ++turn, began = performance.now();
+  const core = started(),
+    mine = ++turn,
+    began = performance.now();
   if (core.bytes > KEPT_BYTES) core.reset();
   recorded = null;
   controllers.begin();
   const shape = core.open(request);
   const until = request.until_s ?? Infinity;
-  let told = 0, chunk = 4096, ended = false, cutShort: string | null = null;
+  let told = 0,
+    chunk = 4096,
+    ended = false,
+    cutShort: string | null = null;
   while (!ended) {
     const before = performance.now();
-    try { ended = core.advance(chunk); } catch (error) { throw controllers.failure ? new Failed(controllers.failure) : error; }
+    try {
+      ended = core.advance(chunk);
+    } catch (error) {
+      throw controllers.failure ? new Failed(controllers.failure) : error;
+    }
     if (controllers.failure) throw new Failed(controllers.failure);
     const spent = performance.now() - before;
     if (spent < SLICE / 2) chunk = Math.min(chunk * 2, 1 << 20);
@@ -51,24 +64,50 @@ async function run(id: number, request: RunRequest): Promise<Ended> {
     const now = core.now();
     say({ id, kind: 'progress', now, bytes: core.bytes, shape });
     await breathe();
-    if (mine !== turn) { cutShort = 'stopped'; break; }
-    if (now > until) { cutShort = 'until'; break; }
-    if (core.bytes > MOST_BYTES) throw new Failed(`the run was ended at ${now.toPrecision(4)} s of ${shape.duration_s} s: it needs more than ${MOST_BYTES / 1e9} GB of memory. Use fewer flows or lower rates, or compute it with \`ackclock run\``);
+    if (mine !== turn) {
+      cutShort = 'stopped';
+      break;
+    }
+    if (now > until) {
+      cutShort = 'until';
+      break;
+    }
+    if (core.bytes > MOST_BYTES)
+      throw new Failed(
+        `the run was ended at ${now.toPrecision(4)} s of ${shape.duration_s} s: it needs more than ${MOST_BYTES / 1e9} GB of memory. Use fewer flows or lower rates, or compute it with \`ackclock run\``,
+      );
   }
   const now = core.now();
   return {
-    shape, recorded: core.recorded(), outcome: ended ? core.outcome() : null, fingerprint: ended && request.fingerprint ? core.fingerprint() : '', ms: performance.now() - began,
-    bytes: core.bytes, now_s: now, cut_short: cutShort,
+    shape,
+    recorded: core.recorded(),
+    outcome: ended ? core.outcome() : null,
+    fingerprint: ended && request.fingerprint ? core.fingerprint() : '',
+    ms: performance.now() - began,
+    bytes: core.bytes,
+    now_s: now,
+    cut_short: cutShort,
   };
 }
 
-type Handlers = { [K in CallName]: (request: Calls[K]['request'], id: number) => Calls[K]['answer'] | Promise<Calls[K]['answer']> };
+type Handlers = {
+  [K in CallName]: (request: Calls[K]['request'], id: number) => Calls[K]['answer'] | Promise<Calls[K]['answer']>;
+};
 const handlers: Handlers = {
-  begin: async ({ wasm }) => { lab = new Lab(await WebAssembly.compile(wasm), controllers.passEvent); return lab.catalog(); },
-  files: (files) => { started().files(files); return null; },
+  begin: async ({ wasm }) => {
+    lab = new Lab(await WebAssembly.compile(wasm), controllers.passEvent);
+    return lab.catalog();
+  },
+  files: (files) => {
+    started().files(files);
+    return null;
+  },
   check: (request) => started().check(request),
   run: (request, id) => run(id, request),
-  stop: () => { turn++; return null; },
+  stop: () => {
+    turn++;
+    return null;
+  },
   curves: ({ from, to, px }) => (recorded ?? started()).curves(from, to, px),
   flights: ({ from, to }) => (recorded ?? started()).flights(from, to),
   transmissions: ({ from, to }) => started().transmissions(from, to),

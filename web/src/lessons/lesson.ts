@@ -1,36 +1,70 @@
 /** A lesson: Markdown with a scenario, other runs, knobs and measures in fenced blocks. Pure. */
 import { type Measure, parseMeasure } from './measure';
 
-export interface Knob { key: string; label: string; least: number; most: number; step: number; unit: string; initial: number }
+export interface Knob {
+  key: string;
+  label: string;
+  least: number;
+  most: number;
+  step: number;
+  unit: string;
+  initial: number;
+}
 /** A piece of a line. */
 export type Piece = { kind: 'text' | 'bold' | 'code' | 'measure'; text: string };
 export type Block = { kind: 'p' | 'h' | 'li' | 'question' | 'answer'; pieces: Piece[] };
 export interface Lesson {
-  id: string; title: string; blocks: Block[]; scenario: string;
+  id: string;
+  title: string;
+  blocks: Block[];
+  scenario: string;
   /** Names of other runs with their changes; '' is the scenario itself. A run without a label only gives numbers of the text. */
   runs: Map<string, { label: string; set: string[] }>;
-  knobs: Knob[]; measures: Measure[];
+  knobs: Knob[];
+  measures: Measure[];
 }
 
 function pieces(line: string): Piece[] {
   return [...line.matchAll(/\*\*(.+?)\*\*|`(.+?)`|\{(\w+)\}|([^*`{]+|[*`{])/g)].map((m): Piece =>
-    m[1] !== undefined ? { kind: 'bold', text: m[1] } : m[2] !== undefined ? { kind: 'code', text: m[2] } : m[3] !== undefined ? { kind: 'measure', text: m[3] } : { kind: 'text', text: m[4]! });
+    m[1] !== undefined
+      ? { kind: 'bold', text: m[1] }
+      : m[2] !== undefined
+        ? { kind: 'code', text: m[2] }
+        : m[3] !== undefined
+          ? { kind: 'measure', text: m[3] }
+          : { kind: 'text', text: m[4]! },
+  );
 }
-const rows = (text: string): string[] => text.split('\n').map((l) => l.trim()).filter(Boolean);
+const rows = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((l) => l.trim())
+    .filter(Boolean);
 
 /** Raises Error if a block is damaged. */
 export function parse(id: string, source: string): Lesson {
   const fences = new Map<string, string>();
-  const prose = source.replace(/^```(\w+)\n([\s\S]*?)^```$/gm, (_all, kind: string, body: string) => { fences.set(kind, body); return ''; });
+  const prose = source.replace(/^```(\w+)\n([\s\S]*?)^```$/gm, (_all, kind: string, body: string) => {
+    fences.set(kind, body);
+    return '';
+  });
   const title = /^# (.+)$/m.exec(prose)?.[1];
   const scenario = fences.get('scenario');
   if (!title || !scenario) throw new Error(`${id}: a lesson needs a title and a scenario`);
   const blocks: Block[] = [];
-  for (const part of prose.replace(/^# .+$/m, '').split(/\n\s*\n/).map((p) => p.trim()).filter(Boolean)) {
+  for (const part of prose
+    .replace(/^# .+$/m, '')
+    .split(/\n\s*\n/)
+    .map((p) => p.trim())
+    .filter(Boolean)) {
     if (part.startsWith('## ')) blocks.push({ kind: 'h', pieces: pieces(part.slice(3)) });
-    else if (part.startsWith('- ')) for (const item of part.split(/\n- /)) blocks.push({ kind: 'li', pieces: pieces(item.replace(/^- /, '').replace(/\n/g, ' ')) });
-    else if (part.startsWith('> Answer: ')) blocks.push({ kind: 'answer', pieces: pieces(part.slice('> Answer: '.length).replace(/\n> ?/g, ' ')) });
-    else if (part.startsWith('> ')) blocks.push({ kind: 'question', pieces: pieces(part.replace(/^> ?/gm, '').replace(/\n/g, ' ')) });
+    else if (part.startsWith('- '))
+      for (const item of part.split(/\n- /))
+        blocks.push({ kind: 'li', pieces: pieces(item.replace(/^- /, '').replace(/\n/g, ' ')) });
+    else if (part.startsWith('> Answer: '))
+      blocks.push({ kind: 'answer', pieces: pieces(part.slice('> Answer: '.length).replace(/\n> ?/g, ' ')) });
+    else if (part.startsWith('> '))
+      blocks.push({ kind: 'question', pieces: pieces(part.replace(/^> ?/gm, '').replace(/\n/g, ' ')) });
     else blocks.push({ kind: 'p', pieces: pieces(part.replace(/\n/g, ' ')) });
   }
   const runs: Lesson['runs'] = new Map([['', { label: 'As described', set: [] }]]);
@@ -40,12 +74,24 @@ export function parse(id: string, source: string): Lesson {
   }
   const knobs = rows(fences.get('knobs') ?? '').map((row): Knob => {
     const [key, label, least, most, step, unit, initial] = row.split('|').map((w) => w.trim());
-    return { key: key!, label: label!, least: Number(least), most: Number(most), step: Number(step), unit: unit!, initial: Number(initial) };
+    return {
+      key: key!,
+      label: label!,
+      least: Number(least),
+      most: Number(most),
+      step: Number(step),
+      unit: unit!,
+      initial: Number(initial),
+    };
   });
   const measures = rows(fences.get('measures') ?? '').map(parseMeasure);
   const names = new Set(measures.map((m) => m.name));
-  for (const b of blocks) for (const p of b.pieces) if (p.kind === 'measure' && !names.has(p.text)) throw new Error(`${id}: the text names {${p.text}}, which is no measure`);
+  for (const b of blocks)
+    for (const p of b.pieces)
+      if (p.kind === 'measure' && !names.has(p.text))
+        throw new Error(`${id}: the text names {${p.text}}, which is no measure`);
   return { id, title, blocks, scenario, runs, knobs, measures };
 }
 /** A knob's setting: text with a unit is quoted. */
-export const setting = (knob: Knob, v: number): string => `${knob.key}=${knob.unit === '' ? v : `"${Number(v.toFixed(6))}${knob.unit}"`}`;
+export const setting = (knob: Knob, v: number): string =>
+  `${knob.key}=${knob.unit === '' ? v : `"${Number(v.toFixed(6))}${knob.unit}"`}`;

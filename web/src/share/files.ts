@@ -22,8 +22,12 @@ const PLACE = /^(\.\.\/)*[\w-]+(\/[\w-]+)*\.html$/;
 export function doors(): [words: string, address: string][] {
   try {
     const places: Record<string, unknown> = JSON.parse(document.getElementById(DOORS)?.textContent ?? '{}');
-    return Object.entries(places).filter((door): door is [string, string] => typeof door[1] === 'string' && PLACE.test(door[1]));
-  } catch { return []; }
+    return Object.entries(places).filter(
+      (door): door is [string, string] => typeof door[1] === 'string' && PLACE.test(door[1]),
+    );
+  } catch {
+    return [];
+  }
 }
 
 /** The source of this page before anything ran: what a saved copy starts from. */
@@ -36,14 +40,20 @@ export function remember(): void {
   copy.querySelector('#ackclock-watch')?.remove();
   copy.querySelector(`#${DOORS}`)?.remove(); // a copy lies elsewhere
   const policy = copy.querySelector('meta[http-equiv="Content-Security-Policy"]');
-  policy?.setAttribute('content', (policy.getAttribute('content') ?? '').replace(/connect-src [^;]*/, "connect-src 'none'"));
+  policy?.setAttribute(
+    'content',
+    (policy.getAttribute('content') ?? '').replace(/connect-src [^;]*/, "connect-src 'none'"),
+  );
   copy.querySelector('#running')?.remove();
   copy.querySelector('#app')?.replaceChildren();
   for (const name of copy.getAttributeNames()) if (name !== 'lang') copy.removeAttribute(name);
   source = `<!doctype html>\n${copy.outerHTML}`;
 }
 export function pageWith(shared: Shared): string {
-  return source.replace('<div id="app">', () => `<script type="application/json" id="${EMBEDDED}">${inScript(shared)}</script><div id="app">`);
+  return source.replace(
+    '<div id="app">',
+    () => `<script type="application/json" id="${EMBEDDED}">${inScript(shared)}</script><div id="app">`,
+  );
 }
 
 export function save(name: string, content: string, type: string): void {

@@ -7,8 +7,12 @@ export type PackedFile = FileContent | { steps: string };
 export const STEP = 0x100;
 
 export function fromSteps(steps: string): string {
-  let at = 0, text = '';
+  let at = 0,
+    text = '';
   for (let i = 0; i < steps.length; i++) text += `${(at += steps.charCodeAt(i) - STEP)}\n`;
   return text;
 }
-export const unpacked = (files: Record<string, PackedFile>): Files => Object.fromEntries(Object.entries(files).map(([name, file]) => [name, 'steps' in file ? { text: fromSteps(file.steps) } : file]));
+export const unpacked = (files: Record<string, PackedFile>): Files =>
+  Object.fromEntries(
+    Object.entries(files).map(([name, file]) => [name, 'steps' in file ? { text: fromSteps(file.steps) } : file]),
+  );

@@ -44,7 +44,10 @@ async function compute(change: string): Promise<Ended | null> {
   if (mine !== turn) return null;
   void client.call('stop', null).catch(() => undefined);
   await client.call('files', $state.snapshot(scenario.files));
-  await client.call('controller', scenario.controlled.length && scenario.confirmed ? { code: scenario.code, confirmed: true } : null);
+  await client.call(
+    'controller',
+    scenario.controlled.length && scenario.confirmed ? { code: scenario.code, confirmed: true } : null,
+  );
   const request = asked();
   const ended = await client.call('run', { ...request, file: FILE, set: [...request.set, change] });
   return mine === turn ? ended : null;
@@ -56,20 +59,26 @@ export function drop(): void {
 /** Leaves the run at a time, with KEY=VALUE lines. */
 export async function leave(at: number, lines: string[]): Promise<void> {
   drop();
-  const values = lines.map((line) => { const [key, ...rest] = line.split('='); return `${JSON.stringify(key!.trim())} = ${toml(rest.join('=').trim())}`; });
+  const values = lines.map((line) => {
+    const [key, ...rest] = line.split('=');
+    return `${JSON.stringify(key!.trim())} = ${toml(rest.join('=').trim())}`;
+  });
   Object.assign(branch, { busy: true, change: assignment(at, `set = { ${values.join(', ')} }`) });
   try {
     const ended = await compute(branch.change);
     if (!ended) return; // another branch, or none, has taken its place
     Object.assign(branch, { at, outcome: ended.outcome });
     await look(900);
-  } catch (error) { branch.failure = (error as Error).message.replace(/^.*what_if\d*(?:\.|: )(set\.)?/, ''); }
+  } catch (error) {
+    branch.failure = (error as Error).message.replace(/^.*what_if\d*(?:\.|: )(set\.)?/, '');
+  }
   branch.busy = false;
 }
 /** The curves of the range that is looked at. */
 export async function look(px: number): Promise<void> {
   if (!client || branch.at === null) return;
-  const mine = turn, curves = await client.call('curves', { from: time.from, to: time.to, px });
+  const mine = turn,
+    curves = await client.call('curves', { from: time.from, to: time.to, px });
   if (mine === turn) branch.curves = curves;
 }
 /** The scenario with the change, in place of the scenario. */
@@ -84,22 +93,31 @@ async function windowAt(of: Client, flow: number, at: number): Promise<number> {
   const info = curves.series.find((s) => s.panel === 'cwnd' && s.flow === flow);
   if (!info) return NaN;
   const { start, points } = info;
-  return valueAt({ x: curves.data.subarray(start, start + points), y: curves.data.subarray(start + points, start + 2 * points) }, at);
+  return valueAt(
+    { x: curves.data.subarray(start, start + points), y: curves.data.subarray(start + points, start + 2 * points) },
+    at,
+  );
 }
 /** Takes back the drop or the mark that a Why names, and says what follows at a time. */
 export async function prove(why: Why, at: number): Promise<void> {
   branch.proof = '';
-  const { prevention } = why, shown = engine(), base = run.outcome;
+  const { prevention } = why,
+    shown = engine(),
+    base = run.outcome;
   if (!prevention || !shown || !base || branch.at !== null || branch.busy || run.recordedRun) return;
   const flow = run.shape!.flows.indexOf(why.flow);
   try {
     const entries = `do = "${prevention.action}", link = ${JSON.stringify(prevention.link)}, flow = ${JSON.stringify(why.flow)}, packet = ${prevention.packet}`;
     const ended = await compute(assignment(prevention.at_s, entries));
     if (!ended?.outcome || !client || run.why !== why) return;
-    const mine = turn, [had, has] = [await windowAt(shown, flow, at), await windowAt(client, flow, at)];
-    const before = base.flows[flow]?.goodput_bps ?? 0, after = ended.outcome.flows[flow]?.goodput_bps ?? 0;
+    const mine = turn,
+      [had, has] = [await windowAt(shown, flow, at), await windowAt(client, flow, at)];
+    const before = base.flows[flow]?.goodput_bps ?? 0,
+      after = ended.outcome.flows[flow]?.goodput_bps ?? 0;
     if (mine !== turn || run.why !== why) return;
     const change = before ? `, goodput ${(100 * (after / before - 1)).toFixed(1).replace(/^(?!-)/, '+')} %` : '';
     branch.proof = `Without this ${prevention.action === 'keep_next' ? 'drop' : 'mark'}: window ${has.toPrecision(4)} instead of ${had.toPrecision(4)} at ${at.toFixed(3)} s${change}.`;
-  } catch { /* a network whose drops cannot be taken back has no last line */ }
+  } catch {
+    /* a network whose drops cannot be taken back has no last line */
+  }
 }

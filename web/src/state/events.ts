@@ -5,7 +5,8 @@ type Ask = (from: number, to: number) => Promise<Flights | null>;
 /** Looks in ever wider ranges; gives the end of the run, or its start, if there is no further event. */
 export async function nextEvent(at: number, direction: 1 | -1, ask: Ask, duration: number): Promise<number> {
   for (let reach = 0.02; ; reach *= 6) {
-    const from = direction > 0 ? at : Math.max(0, at - reach), to = direction > 0 ? Math.min(duration, at + reach) : at;
+    const from = direction > 0 ? at : Math.max(0, at - reach),
+      to = direction > 0 ? Math.min(duration, at + reach) : at;
     const found = await ask(from, to);
     if (!found) return at; // no packets are recorded
     let best = direction > 0 ? Infinity : -Infinity;

@@ -12,10 +12,18 @@ export const recordingText = (): string => document.getElementById(RECORDING)?.t
 export const hasRecording = (): boolean => document.getElementById(RECORDING) !== null;
 
 function reasonOf(about: RunMetadata, computable: boolean): string {
-  if (about.python.length) return `a controller is written in Python (${about.python.join(', ')}), which this page cannot run`;
-  return computable ? 'a recording has no state of the simulator. The page can compute this run instead' : 'the recording does not have its scenario';
+  if (about.python.length)
+    return `a controller is written in Python (${about.python.join(', ')}), which this page cannot run`;
+  return computable
+    ? 'a recording has no state of the simulator. The page can compute this run instead'
+    : 'the recording does not have its scenario';
 }
-const requestOf = (shared: Shared): { file: string; text: string; set: string[]; seed?: number } => ({ file: FILE, text: shared.text, set: shared.set ?? [], ...(shared.seed === undefined ? {} : { seed: shared.seed }) });
+const requestOf = (shared: Shared): { file: string; text: string; set: string[]; seed?: number } => ({
+  file: FILE,
+  text: shared.text,
+  set: shared.set ?? [],
+  ...(shared.seed === undefined ? {} : { seed: shared.seed }),
+});
 
 /** Opens the page's recorded run. */
 export async function showRecording(): Promise<void> {
@@ -24,16 +32,34 @@ export async function showRecording(): Promise<void> {
   const client = engine();
   if (!client) return;
   try {
-    const recording = JSON.parse(text) as Recording, { about } = recording;
+    const recording = JSON.parse(text) as Recording,
+      { about } = recording;
     takeShared(about.shared.text ? checkShared(about.shared) : { v: 1, text: '' });
-    const notes: RecordingNotes = { source: about.title || about.file, notes: recording.notes, reason: '', packets: recording.packets !== null, computable: false, causes: recording.causes != null, seed: about.seed };
+    const notes: RecordingNotes = {
+      source: about.title || about.file,
+      notes: recording.notes,
+      reason: '',
+      packets: recording.packets !== null,
+      computable: false,
+      causes: recording.causes != null,
+      seed: about.seed,
+    };
     Object.assign(run, { recordedRun: notes, key: key() });
     const shape = await client.call('record', text);
     if (!shape) return;
     await readNetwork(about);
     const computable = !about.python.length && about.shared.text !== '' && scenario.checked !== null;
     Object.assign(run, {
-      failure: '', why: null, whyNote: '', shape, outcome: about.outcome, fingerprint: about.fingerprint, ms: 0, bytes: 0, now: about.duration_s, duration: about.duration_s,
+      failure: '',
+      why: null,
+      whyNote: '',
+      shape,
+      outcome: about.outcome,
+      fingerprint: about.fingerprint,
+      ms: 0,
+      bytes: 0,
+      now: about.duration_s,
+      duration: about.duration_s,
       recordedRange: null,
       recordedRun: { ...notes, reason: reasonOf(about, computable), computable },
     });
@@ -55,5 +81,7 @@ async function readNetwork(about: RunMetadata): Promise<void> {
   try {
     await engine()?.call('files', network.files ?? {});
     scenario.checked = (await engine()?.call('check', requestOf(network))) ?? null;
-  } catch { /* the network is drawn from the names of the links alone */ }
+  } catch {
+    /* the network is drawn from the names of the links alone */
+  }
 }

@@ -1,7 +1,18 @@
 /** The run: its status, its shape, its outcome, the curves of the range that is looked at. */
 import { Client } from '../core/client';
 import { Failed, Refused } from '../core/lab';
-import type { Catalog, Curves, Flights, Outcome, PageClass, Recorded, RunRequest, Shape, Transmissions, Why } from '../core/types';
+import type {
+  Catalog,
+  Curves,
+  Flights,
+  Outcome,
+  PageClass,
+  Recorded,
+  RunRequest,
+  Shape,
+  Transmissions,
+  Why,
+} from '../core/types';
 import { wasm } from '../core/wasm';
 import { request, scenario } from './scenario.svelte';
 import { asFlights } from './radio';
@@ -35,12 +46,27 @@ class Run {
   recordedRun = $state.raw<RecordingNotes | null>(null);
 }
 /** What a recorded run cannot show here, and why. */
-export interface RecordingNotes { source: string; notes: string[]; reason: string; packets: boolean; computable: boolean; causes: boolean; seed: number }
+export interface RecordingNotes {
+  source: string;
+  notes: string[];
+  reason: string;
+  packets: boolean;
+  computable: boolean;
+  causes: boolean;
+  seed: number;
+}
 export const run = new Run();
 
 let client: Client | null = null;
 let checks = 0;
-export const key = (): string => JSON.stringify([scenario.text, scenario.set, scenario.seed, scenario.controlled, scenario.controlled.length ? scenario.code : '']);
+export const key = (): string =>
+  JSON.stringify([
+    scenario.text,
+    scenario.set,
+    scenario.seed,
+    scenario.controlled,
+    scenario.controlled.length ? scenario.code : '',
+  ]);
 export const isShown = (): boolean => run.key === key();
 
 export function mark(status: Status): void {
@@ -59,13 +85,20 @@ export async function start(): Promise<void> {
     client = new Client(await wasm());
     run.catalog = await client.ready;
     mark('idle');
-  } catch (error) { fail(error); }
+  } catch (error) {
+    fail(error);
+  }
 }
 /** Shows what went wrong before a run. */
-export function refuse(message: string): void { run.failure = message; mark('error'); }
+export function refuse(message: string): void {
+  run.failure = message;
+  mark('error');
+}
 function fail(error: unknown): void {
-  if (error instanceof Refused) { scenario.problem = error.problem; run.failure = ''; }
-  else run.failure = error instanceof Error ? error.message : String(error);
+  if (error instanceof Refused) {
+    scenario.problem = error.problem;
+    run.failure = '';
+  } else run.failure = error instanceof Error ? error.message : String(error);
   mark('error');
 }
 
@@ -78,7 +111,12 @@ export async function check(): Promise<void> {
     const checked = await client.call('check', request());
     if (mine !== checks) return;
     scenario.checked = checked;
-    scenario.problem = checked.is_study ? { key: 'sweep', message: 'the file is a study of many runs; remove sweep to run one of them here, or use ackclock sweep' } : null;
+    scenario.problem = checked.is_study
+      ? {
+          key: 'sweep',
+          message: 'the file is a study of many runs; remove sweep to run one of them here, or use ackclock sweep',
+        }
+      : null;
   } catch (error) {
     if (mine === checks && error instanceof Refused) scenario.problem = error.problem;
   }
@@ -89,7 +127,16 @@ let page: PageClass | null = null;
 /** The run of the scenario, as the core takes it. */
 export function asked(): RunRequest {
   const controllers = page ? Object.fromEntries(scenario.controlled.map((flow) => [flow, page!])) : undefined;
-  return { ...request(), trace: 'ack', packets: true, rules: true, fingerprint: true, bounded: true, radio: scenario.checked?.kind === 'radio', ...(controllers ? { controllers } : {}) };
+  return {
+    ...request(),
+    trace: 'ack',
+    packets: true,
+    rules: true,
+    fingerprint: true,
+    bounded: true,
+    radio: scenario.checked?.kind === 'radio',
+    ...(controllers ? { controllers } : {}),
+  };
 }
 /** Milliseconds between two drawings of a run that is computed. */
 const REDRAW = 250;
@@ -97,7 +144,9 @@ const REDRAW = 250;
 export async function compute(): Promise<void> {
   if (!client || (scenario.controlled.length && !scenario.confirmed)) return;
   leaveRecording();
-  const mine = ++turn, again = isShown(), text = key();
+  const mine = ++turn,
+    again = isShown(),
+    text = key();
   Object.assign(run, { failure: '', why: null, whyNote: '', now: 0, seconds: 0, rerun: null });
   whole = null;
   mark('running');
@@ -105,10 +154,17 @@ export async function compute(): Promise<void> {
   if (mine !== turn) return;
   if (scenario.problem) return mark('error');
   try {
-    page = await client.call('controller', scenario.controlled.length ? { code: scenario.code, confirmed: true } : null);
+    page = await client.call(
+      'controller',
+      scenario.controlled.length ? { code: scenario.code, confirmed: true } : null,
+    );
     const began = performance.now();
-    let drawn = began, shown = again;
-    const begin = (shape: Shape): void => { if (!shown || time.duration !== shape.duration_s) show(shape); shown = true; };
+    let drawn = began,
+      shown = again;
+    const begin = (shape: Shape): void => {
+      if (!shown || time.duration !== shape.duration_s) show(shape);
+      shown = true;
+    };
     const ended = await client.call('run', asked(), (now, bytes, shape) => {
       if (mine !== turn) return;
       const at = performance.now();
@@ -121,15 +177,30 @@ export async function compute(): Promise<void> {
     });
     if (mine !== turn) return;
     begin(ended.shape);
-    Object.assign(run, { shape: ended.shape, outcome: ended.outcome, fingerprint: ended.fingerprint, ms: ended.ms, bytes: ended.bytes, now: ended.now_s, recordedRange: ended.recorded, key: ended.outcome ? text : '' });
-    if (ended.cut_short) { run.failure = `Stopped at ${ended.now_s.toFixed(3)} s of ${ended.shape.duration_s} s. The charts show the run so far.`; await look(); return mark('idle'); }
+    Object.assign(run, {
+      shape: ended.shape,
+      outcome: ended.outcome,
+      fingerprint: ended.fingerprint,
+      ms: ended.ms,
+      bytes: ended.bytes,
+      now: ended.now_s,
+      recordedRange: ended.recorded,
+      key: ended.outcome ? text : '',
+    });
+    if (ended.cut_short) {
+      run.failure = `Stopped at ${ended.now_s.toFixed(3)} s of ${ended.shape.duration_s} s. The charts show the run so far.`;
+      await look();
+      return mark('idle');
+    }
     const complete = ended.recorded.to_s >= ended.shape.duration_s;
     rows = { packets: ended.recorded.packet_events, windows: ended.recorded.window_rows };
     wanted = null;
     if (!complete) whole = await client.call('curves', { from: 0, to: ended.shape.duration_s, px: WHOLE });
     await look();
     if (mine === turn) mark('ended');
-  } catch (error) { if (mine === turn) fail(error); }
+  } catch (error) {
+    if (mine === turn) fail(error);
+  }
 }
 /** Begins to show a run. */
 function show(shape: Shape): void {
@@ -139,7 +210,8 @@ function show(shape: Shape): void {
 /** Ends a run, also one that does not answer: after a second the worker is replaced. */
 export async function stop(): Promise<void> {
   if (!client || (run.status !== 'running' && !run.rerun)) return;
-  const mine = turn, before = client;
+  const mine = turn,
+    before = client;
   void before.call('stop', null).catch(() => undefined);
   setTimeout(async () => {
     if (mine !== turn || (run.status !== 'running' && !run.rerun)) return;
@@ -161,9 +233,12 @@ export function leaveRecording(): void {
 /** Curves of the whole run, if not all of its rows are recorded; and their pixel columns. */
 let whole: Curves | null = null;
 const WHOLE = 2048;
-let looks = 0, looking = false;
+let looks = 0,
+  looking = false;
 let width = 900;
-export const setWidth = (px: number): void => { width = Math.max(100, Math.round(px)); };
+export const setWidth = (px: number): void => {
+  width = Math.max(100, Math.round(px));
+};
 /** Curves of the range that is looked at. A range that is not recorded, and is small enough, is recorded. */
 export async function look(): Promise<void> {
   if (!client || !run.shape) return;
@@ -177,14 +252,20 @@ export async function look(): Promise<void> {
   try {
     const found = await client.call('curves', { from: time.from, to: time.to, px: width });
     if (mine === looks) run.curves = found;
-  } catch (error) { if (mine === looks) run.failure = (error as Error).message; } finally { looking = false; }
+  } catch (error) {
+    if (mine === looks) run.failure = (error as Error).message;
+  } finally {
+    looking = false;
+  }
 }
-const covered = (from: number, to: number): boolean => !run.recordedRange || (from >= run.recordedRange.from_s && Math.min(to, time.duration) <= run.recordedRange.to_s);
+const covered = (from: number, to: number): boolean =>
+  !run.recordedRange || (from >= run.recordedRange.from_s && Math.min(to, time.duration) <= run.recordedRange.to_s);
 /** The part of the curves in a range, with the value before it. */
 function clipped(curves: Curves, from: number, to: number): Curves {
   const series = curves.series.map((s) => {
     const x = curves.data.subarray(s.start, s.start + s.points);
-    let a = 0, b = s.points;
+    let a = 0,
+      b = s.points;
     while (a + 1 < b && x[a + 1]! <= from) a++;
     while (b > a + 1 && x[b - 2]! >= to) b--;
     return { ...s, first: a, last: b };
@@ -204,12 +285,16 @@ function clipped(curves: Curves, from: number, to: number): Curves {
   };
 }
 /** Rows that a record has room for, and the part of them that is used: rows are not spread evenly. */
-const MOST_PACKETS = 3 * 2 ** 20, MOST_WINDOWS = 2 ** 19, USED = 0.6;
+const MOST_PACKETS = 3 * 2 ** 20,
+  MOST_WINDOWS = 2 ** 19,
+  USED = 0.6;
 let rows = { packets: 0, windows: 0 };
 /** The longest range that can be recorded at once, s; the whole run if all of it is. */
 export function longest(): number {
   const { packets, windows } = rows;
-  return whole ? time.duration * USED * Math.min(MOST_PACKETS / Math.max(1, packets), MOST_WINDOWS / Math.max(1, windows)) : time.duration;
+  return whole
+    ? time.duration * USED * Math.min(MOST_PACKETS / Math.max(1, packets), MOST_WINDOWS / Math.max(1, windows))
+    : time.duration;
 }
 let wanted: [number, number] | null = null;
 /** Runs again up to the end of a range and records it: the run is deterministic. True if the range is then recorded. */
@@ -218,15 +303,23 @@ async function record(from: number, to: number): Promise<boolean> {
   const most = longest();
   if (!client || !whole || to - from > most || (wanted && from >= wanted[0] && to <= wanted[1])) return false;
   // As much around the range as has room: more before it, where causes are.
-  const spare = most - (to - from), begin = Math.max(0, from - 0.7 * spare), until = Math.min(time.duration, begin + most);
+  const spare = most - (to - from),
+    begin = Math.max(0, from - 0.7 * spare),
+    until = Math.min(time.duration, begin + most);
   const mine = ++turn;
   wanted = [begin, until];
   run.rerun = { from: begin, to: until, part: 0 };
   try {
-    const ended = await client.call('run', { ...asked(), fingerprint: false, packets_from: begin, packets_until: until, until_s: until },
-      (now) => { if (mine === turn) run.rerun = { from: begin, to: until, part: now / until }; });
+    const ended = await client.call(
+      'run',
+      { ...asked(), fingerprint: false, packets_from: begin, packets_until: until, until_s: until },
+      (now) => {
+        if (mine === turn) run.rerun = { from: begin, to: until, part: now / until };
+      },
+    );
     if (mine !== turn) return false;
-    run.recordedRange = ended.cut_short === 'stopped' ? { ...ended.recorded, to_s: ended.recorded.from_s } : ended.recorded;
+    run.recordedRange =
+      ended.cut_short === 'stopped' ? { ...ended.recorded, to_s: ended.recorded.from_s } : ended.recorded;
     run.rerun = null;
     document.documentElement.dataset.bytes = String((run.bytes = ended.bytes));
     wanted = null;
@@ -234,19 +327,30 @@ async function record(from: number, to: number): Promise<boolean> {
     await look();
     return covered(from, to);
   } catch (error) {
-    if (mine === turn) { run.rerun = null; run.failure = (error as Error).message; }
+    if (mine === turn) {
+      run.rerun = null;
+      run.failure = (error as Error).message;
+    }
     return false;
   }
 }
 export async function flights(from: number, to: number): Promise<Flights | null> {
   if (!client || run.status !== 'ended' || run.rerun || run.recordedRun?.packets === false) return null;
   if (!run.recordedRun && !covered(from, to) && !(await record(from, to))) return null;
-  try { return await client.call('flights', { from, to }); } catch { return null; }
+  try {
+    return await client.call('flights', { from, to });
+  } catch {
+    return null;
+  }
 }
 export async function transmissions(from: number, to: number): Promise<Transmissions | null> {
   if (!client || run.status !== 'ended' || run.rerun) return null;
   if (!covered(from, to) && !(await record(from, to))) return null;
-  try { return await client.call('transmissions', { from, to }); } catch { return null; }
+  try {
+    return await client.call('transmissions', { from, to });
+  } catch {
+    return null;
+  }
 }
 /** What happens to packets in an interval: on links, or by radio. */
 export async function happenings(from: number, to: number): Promise<Flights | null> {
@@ -261,7 +365,12 @@ export async function explain(at: number, flow: string | undefined, cut: boolean
   const before = Math.max(0, at - longest() * 0.9);
   try {
     if (covered(at, at)) {
-      try { run.why = await client.call('why', ask); return; } catch (error) { if (covered(before, at)) throw error; }
+      try {
+        run.why = await client.call('why', ask);
+        return;
+      } catch (error) {
+        if (covered(before, at)) throw error;
+      }
     }
     run.whyNote = 'The packets before this time are being recorded.';
     await record(before, at);

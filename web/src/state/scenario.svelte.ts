@@ -6,7 +6,13 @@ import { type Shared, type View } from '../share/link';
 
 export const FILE = 'scenario.toml';
 /** The scenarios of the repository; their files are unpacked when they are used. */
-export const built = scenarios.map(({ name, text, files }) => ({ name, text, get files(): Files { return unpacked(files); } }));
+export const built = scenarios.map(({ name, text, files }) => ({
+  name,
+  text,
+  get files(): Files {
+    return unpacked(files);
+  },
+}));
 export const FIRST = 'dumbbell';
 
 export const scenario = $state({
@@ -32,17 +38,43 @@ export const scenario = $state({
 export function load(name: string): void {
   const found = built.find((s) => s.name === name);
   if (!found) return;
-  Object.assign(scenario, { name, text: found.text, set: [], seed: null, files: found.files, problem: null, checked: null, controlled: [] });
+  Object.assign(scenario, {
+    name,
+    text: found.text,
+    set: [],
+    seed: null,
+    files: found.files,
+    problem: null,
+    checked: null,
+    controlled: [],
+  });
 }
 /** A scenario that is not one of the list. */
 export function take(text: string, files: Files = {}, name = ''): void {
   Object.assign(scenario, { name, text, set: [], seed: null, files, problem: null, checked: null, controlled: [] });
 }
 /** What `restore` brings back. */
-export const keep = () => ({ name: scenario.name, text: scenario.text, set: $state.snapshot(scenario.set), seed: scenario.seed, files: $state.snapshot(scenario.files), controlled: $state.snapshot(scenario.controlled) });
-export function restore(kept: ReturnType<typeof keep>): void { Object.assign(scenario, kept, { problem: null, checked: null }); }
+export const keep = () => ({
+  name: scenario.name,
+  text: scenario.text,
+  set: $state.snapshot(scenario.set),
+  seed: scenario.seed,
+  files: $state.snapshot(scenario.files),
+  controlled: $state.snapshot(scenario.controlled),
+});
+export function restore(kept: ReturnType<typeof keep>): void {
+  Object.assign(scenario, kept, { problem: null, checked: null });
+}
 export function takeShared(shared: Shared): void {
-  Object.assign(scenario, { name: '', text: shared.text, set: shared.set ?? [], seed: shared.seed ?? null, files: shared.files ?? {}, problem: null, checked: null });
+  Object.assign(scenario, {
+    name: '',
+    text: shared.text,
+    set: shared.set ?? [],
+    seed: shared.seed ?? null,
+    files: shared.files ?? {},
+    problem: null,
+    checked: null,
+  });
   scenario.code = shared.controller?.code ?? '';
   scenario.controlled = Object.keys(shared.controller?.flows ?? {});
   scenario.confirmed = !shared.controller;
@@ -52,7 +84,11 @@ export function shared(engine: string, view?: View): Shared {
   if (scenario.set.length) out.set = $state.snapshot(scenario.set);
   if (scenario.seed !== null) out.seed = scenario.seed;
   if (Object.keys(scenario.files).length) out.files = $state.snapshot(scenario.files);
-  if (scenario.controlled.length) out.controller = { code: scenario.code, flows: Object.fromEntries(scenario.controlled.map((flow) => [flow, 'page'])) };
+  if (scenario.controlled.length)
+    out.controller = {
+      code: scenario.code,
+      flows: Object.fromEntries(scenario.controlled.map((flow) => [flow, 'page'])),
+    };
   if (view) out.view = view;
   if (engine) out.engine = engine;
   return out;

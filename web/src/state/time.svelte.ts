@@ -17,14 +17,20 @@ export function resetTime(duration: number): void {
 const LEAST = 1e-6;
 export function zoom(from: number, to: number): void {
   const least = Math.max(LEAST, time.duration * 1e-9);
-  const a = Math.max(0, Math.min(from, to)), b = Math.min(time.duration, Math.max(from, to));
+  const a = Math.max(0, Math.min(from, to)),
+    b = Math.min(time.duration, Math.max(from, to));
   if (b - a < least) return;
   time.from = a;
   time.to = b;
 }
-export const zoomAll = (): void => { time.from = 0; time.to = time.duration; };
+export const zoomAll = (): void => {
+  time.from = 0;
+  time.to = time.duration;
+};
 /** By a factor about a moment; below 1 shows less. */
-export function zoomBy(factor: number, about = (time.from + time.to) / 2): void { zoom(about - (about - time.from) * factor, about + (time.to - about) * factor); }
+export function zoomBy(factor: number, about = (time.from + time.to) / 2): void {
+  zoom(about - (about - time.from) * factor, about + (time.to - about) * factor);
+}
 export function pan(part: number): void {
   const wide = time.to - time.from;
   const from = Math.max(0, Math.min(time.duration - wide, time.from + part * wide));
@@ -61,7 +67,10 @@ export function play(on: boolean): void {
   time.playing = on;
   if (!on) return;
   if (time.playhead >= time.duration) time.playhead = 0;
-  if (matchMedia('(prefers-reduced-motion: reduce)').matches) { steps(); return; }
+  if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
+    steps();
+    return;
+  }
   last = performance.now();
   requestAnimationFrame(frame);
 }
