@@ -3,7 +3,7 @@
 use crate::assignment::PyAssignment;
 use crate::errors::{guarded, scenario_error};
 use crate::external::PyFactory;
-use lab::{FileAccess, Document, MentionPlace, Scenario, ScenarioText};
+use lab::{Document, FileAccess, MentionPlace, Scenario, ScenarioText};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
