@@ -1,5 +1,5 @@
-//! The TCP sender: the events of the application, the network and timers, and its accessors. The state that its loss
-//! recovery uses too is a [`Connection`].
+//! The TCP sender: the events of the application, the network and timers, and its accessors. It has two parts side by side:
+//! the [`Connection`], which every sender has, and its loss recovery.
 
 mod accessors;
 mod changes;
@@ -11,8 +11,8 @@ mod trace;
 use crate::blocks::AckOptions;
 use crate::connection::{Connection, Setup};
 use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
-use crate::options::Options;
-use crate::recovery_state::RecoveryState;
+use crate::options::{Options, Recovery};
+use crate::recovery::AnyRecovery;
 use cc::{AnyController, Controller, Signals};
 use limits::LimitTimes;
 pub use limits::SendLimit;
@@ -28,6 +28,7 @@ pub struct Sender {
     trace: WindowTrace,
     limit_times: LimitTimes,
     under_handoff: bool,
+    pub(crate) recovery: AnyRecovery,
     pub(crate) connection: Connection,
 }
 
@@ -38,6 +39,7 @@ impl Sender {
             trace: WindowTrace::new(&controller),
             limit_times: LimitTimes::default(),
             under_handoff: false,
+            recovery: AnyRecovery::new(&options, controller.needs()),
             connection: Connection::new(setup, options, controller),
         }
     }
@@ -66,7 +68,7 @@ impl Sender {
             connection.opened = true;
         }
         self.note(context, Trigger::Start);
-        self.connection.send_permitted(context);
+        self.recovery.send(&mut self.connection, context);
         self.after(context);
     }
 
@@ -78,21 +80,15 @@ impl Sender {
 
     /// The application writes `segments` segments. `last`: it writes no more.
     pub fn on_write<W: FlowContext>(&mut self, context: &mut W, segments: u32, last: bool) {
-        let connection = &mut self.connection;
-        if let RecoveryState::Rack(Some(rack)) = &connection.recovery_state
-            && connection.reports.has_rate()
-            && rack.board.application_limited(connection)
-        {
-            // As in Linux: only when the application writes again.
-            connection.reports.application_limits(rack.board.segments.in_flight());
-        }
+        let Sender { connection, recovery, .. } = self;
+        recovery.before_write(connection);
         connection.limit = connection.limit.saturating_add(segments);
         connection.more_to_write = !last;
         if connection.done {
             return;
         }
         if connection.high > 0 || !connection.options.syn {
-            connection.send_written(context);
+            recovery.on_write(connection, context);
         }
         connection.complete(context);
         self.note_limit(context.now());
@@ -116,29 +112,38 @@ impl Sender {
 
     /// Processes an ACK, which acknowledges everything below `packet.seq`.
     pub fn on_ack<W: FlowContext>(&mut self, context: &mut W, packet: &Packet, options: &AckOptions) {
-        let connection = &mut self.connection;
+        let Sender { connection, recovery, .. } = self;
         if connection.done || packet.seq > connection.high {
             return; // the flow is complete, or the ACK is for data never sent
         }
         connection.sample = None;
         if connection.uses_router_feedback {
-            connection.process_ecn_and_router_feedback(context, packet, options.reply);
+            let in_flight = recovery.in_flight(connection);
+            connection.process_ecn_and_router_feedback(context, in_flight, packet, options.reply);
         }
         let trigger = if packet.seq > connection.una { Trigger::Ack } else { Trigger::DupAck };
-        connection.recover_on_ack(context, packet, options);
+        if connection.reports.has(Signals::SAMPLES)
+            && packet.seq == connection.una
+            && connection.opened
+            && connection.next > connection.una
+            && connection.options.recovery != Recovery::Rack
+        {
+            connection.notify_sample(context.now(), packet, 0);
+        }
+        recovery.on_ack(connection, context, packet, options);
         self.note(context, trigger);
         self.after(context);
     }
 
     /// The retransmission timer expired.
     pub fn on_retransmit_timer<W: FlowContext>(&mut self, context: &mut W) {
-        let connection = &mut self.connection;
+        let Sender { connection, recovery, .. } = self;
         if connection.una == connection.high || connection.done {
             return; // nothing outstanding
         }
         connection.sample = None;
         let timeouts = connection.stats.timeouts;
-        connection.recover_on_timer(context);
+        recovery.on_timer(connection, context);
         let is_timeout = connection.stats.timeouts > timeouts;
         self.note(context, if is_timeout { Trigger::Rto } else { Trigger::LossTimer });
         self.after(context);
@@ -147,7 +152,7 @@ impl Sender {
     /// The pacing timer expired.
     pub fn on_pace_timer<W: FlowContext>(&mut self, context: &mut W) {
         if !self.connection.done {
-            self.connection.send_permitted(context);
+            self.recovery.send(&mut self.connection, context);
             self.note_limit(context.now());
         }
     }
@@ -158,7 +163,7 @@ impl Sender {
             return;
         }
         self.connection.controller.on_timer(context.now());
-        self.connection.send_permitted(context);
+        self.recovery.send(&mut self.connection, context);
         self.note(context, Trigger::FlowTimer);
         self.after(context);
     }
@@ -194,7 +199,8 @@ impl Sender {
         if !W::WINDOWS {
             return;
         }
-        let cause = self.trace.take_cause(&mut self.connection, trigger, before);
+        let phase = self.phase();
+        let cause = self.trace.take_cause(&mut self.connection, phase, trigger, before);
         if changed || matches!(trigger, Trigger::Ack | Trigger::DupAck) {
             let (cwnd, ssthresh) = self.trace.shown;
             context.window(&WindowRow {
@@ -206,8 +212,8 @@ impl Sender {
                 cwnd,
                 ssthresh,
                 highest_ack: self.highest_ack(),
-                in_flight: self.connection.in_flight(),
-                phase: self.connection.phase,
+                in_flight: self.in_flight(),
+                phase,
                 under_handoff: self.under_handoff,
                 controller: &self.connection.controller,
             });
@@ -217,16 +223,20 @@ impl Sender {
     /// Called after an event: if another limit holds now, adds the time since the last change to the previous one.
     #[inline(always)]
     fn note_limit(&mut self, now: Time) {
-        self.limit_times.set(SendLimit::of(&self.connection, now), now, self.connection.completed);
+        self.limit_times.set(
+            SendLimit::of(&self.connection, &self.recovery, now),
+            now,
+            self.connection.completed,
+        );
     }
 
     /// Called after an event: sets the controller's timer.
     #[cfg_attr(target_family = "wasm", inline(never))] // the page has a bound on its size
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn after<W: FlowContext>(&mut self, context: &mut W) {
-        let connection = &mut self.connection;
-        if connection.reports.has_rate() && !matches!(connection.recovery_state, RecoveryState::Rack(_)) {
-            note_application_limit(connection);
+        let Sender { connection, recovery, .. } = self;
+        if connection.reports.has_rate() {
+            recovery.note_application_limit(connection);
         }
         if connection.reports.has(Signals::TIMER) && !connection.done {
             let at = connection.controller.wake_at();
@@ -235,14 +245,5 @@ impl Sender {
                     .set_timer(FlowTimer::Wake, if at == Time::NEVER { at } else { at.max(context.now()) });
             }
         }
-    }
-}
-
-/// Notes that the application limits the sender, and not the window, if it does.
-#[inline(never)] // most controllers need no rate samples
-fn note_application_limit(connection: &mut Connection) {
-    let in_flight = connection.in_flight();
-    if connection.next >= connection.limit && in_flight < connection.window() {
-        connection.reports.application_limits(in_flight.max(1));
     }
 }

@@ -5,6 +5,8 @@
 //! RFC 5681, 6298, 6582, 6675, 3042; the `ns2` profile follows notes on the behaviour of ns-2.35
 //! (docs/validation.md).
 
+mod acks;
+mod loss_recovery;
 mod output;
 mod pacer;
 mod reductions;
@@ -14,16 +16,16 @@ mod services;
 mod stats;
 
 use crate::change::WindowCause;
-use crate::context::{FlowContext, FlowTimer};
-use crate::options::{Options, StackProfile};
-use crate::recovery_state::RecoveryState;
+use crate::options::Options;
 use crate::rtt::RttEstimator;
 use crate::segments::SentSegments;
-use cc::{Ack, AnyController, Controller, Phase, Sample, SenderState, Signals, Timeout};
-use net::Packet;
+pub(crate) use acks::Progress;
+use cc::{AnyController, Controller, Phase, Signals};
+pub(crate) use loss_recovery::{DUP_THRESH, LossRecovery};
 pub(crate) use pacer::Pacer;
 pub(crate) use reports::{Reports, Transmission};
 pub use stats::SenderStats;
+use std::ops::Range;
 use std::sync::Arc;
 use units::{Span, Time};
 
@@ -94,7 +96,6 @@ pub(crate) struct Connection {
     pub host_full: bool,
     /// All data is acknowledged.
     pub done: bool,
-    pub recovery_state: RecoveryState,
     timed_at: Time,
     pub options: Arc<Options>,
     pub reports: Reports,
@@ -116,22 +117,6 @@ pub(crate) struct Connection {
     pub cause: Option<WindowCause>,
     /// One past the highest segment sent when the last CWR without a reduction was set.
     answered: u32,
-}
-
-/// The effect of a new acknowledgement.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    /// Segments newly acknowledged.
-    pub acked: u32,
-    /// Duplicate ACKs before it.
-    pub dupacks: u32,
-}
-
-#[cold]
-fn cancel_timers<W: FlowContext>(context: &mut W) {
-    for timer in [FlowTimer::Retransmit, FlowTimer::Pace, FlowTimer::Wake] {
-        context.set_timer(timer, Time::NEVER);
-    }
 }
 
 impl Connection {
@@ -169,7 +154,6 @@ impl Connection {
             window_update: false,
             more_to_write: false,
             cause: None,
-            recovery_state: RecoveryState::new(&options, needs),
             segments: SentSegments::default(),
             rtt: RttEstimator::new(&options, setup.clock_phase),
             initial_window: options.initial_window,
@@ -185,13 +169,17 @@ impl Connection {
         }
     }
 
-    // ---- the window -------------------------------------------------------------------------------------
-
     /// The number of segments that may be outstanding: congestion window plus inflation, at most the receiver's
     /// window.
     #[inline]
     pub fn window(&self) -> u32 {
         (self.controller.cwnd() as u32).saturating_add(self.dupwnd).min(self.options.window)
+    }
+
+    /// The window, and what limited transmit (RFC 3042) sends beyond it.
+    pub fn window_with_limited_transmit(&self) -> u32 {
+        let beyond = if self.options.limited_transmit { self.dupacks.min(2) } else { 0 };
+        self.window().saturating_add(beyond)
     }
 
     /// The congestion window, whole segments.
@@ -200,175 +188,15 @@ impl Connection {
         self.controller.cwnd() as u32
     }
 
-    // ---- acknowledgements -------------------------------------------------------------------------------
-
-    /// Processes the acknowledgement of everything below `packet.seq`: samples, timer, completion. The caller then
-    /// calls [`Connection::grow`], [`Connection::notify_growth`] or [`Connection::notify`].
+    /// Segments outstanding.
     #[inline]
-    pub fn new_ack<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) -> Progress {
-        let now = context.now();
-        let (from, to) = (self.una, packet.seq);
-        let progress = Progress { acked: to - from, dupacks: self.dupacks };
-        self.reports.delivered_below(from, to, now);
-        self.measure(now, packet);
-        if from == 0 && self.options.syn {
-            self.rtt.end_handshake(&self.options);
-        }
-        self.dupacks = 0;
-        self.repeated_timeout = false;
-        self.una = to;
-        self.next = self.next.max(to);
-        if self.reports.has(Signals::SAMPLES) && self.opened {
-            self.notify_sample(now, packet, progress.acked);
-        }
-        if self.phase == Phase::Loss && to > self.recover {
-            self.phase = Phase::Open;
-        }
-        if self.last_reduction == LastReduction::Ecn {
-            self.leave_reduction(now);
-        }
-        if self.complete(context) {
-            // No timer is set any more.
-        } else if self.options.stack == StackProfile::Linux && self.una == self.high {
-            context.set_timer(FlowTimer::Retransmit, Time::NEVER);
-        } else {
-            context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto());
-        }
-        progress
+    pub fn outstanding(&self) -> u32 {
+        self.next - self.una
     }
 
-    /// Passes the measurements of an ACK of `acked` new segments to the controller, before anything follows from them.
-    #[cold]
-    pub(crate) fn notify_sample(&mut self, now: Time, packet: &Packet, acked: u32) {
-        let in_flight = f64::from(self.next - self.una);
-        self.controller.on_sample(&Sample {
-            now,
-            newly_acked: acked,
-            newly_delivered: acked,
-            rtt: self.sample.filter(|_| acked > 0),
-            ece: packet.ece && self.options.ecn,
-            acked_through: u64::from(self.una).wrapping_sub(1),
-            next: self.next.into(),
-            in_flight,
-            prior_in_flight: in_flight + f64::from(acked),
-            since_sent: None,
-            sacked: 0,
-            phase: self.phase,
-            disorder: false,
-        });
-    }
-
-    /// Passes a new ACK outside recovery to the controller. The first one opens the connection.
+    /// The numbers of the segments outstanding.
     #[inline]
-    pub fn grow<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress) {
-        let opening = !self.opened;
-        if !(opening && self.options.syn) {
-            self.notify_growth(context, packet, progress);
-        }
-        if opening {
-            // The first ACK sets the initial window; the value of the provisional window does not matter.
-            self.opened = true;
-            if self.una == 1 {
-                self.controller.set_window(self.initial_window);
-            }
-        }
+    pub fn numbers(&self) -> Range<u32> {
+        self.una..self.next
     }
-
-    /// Passes an ACK that permits window growth to the controller.
-    pub fn notify_growth<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress) {
-        let phase = if self.phase == Phase::Loss { Phase::Loss } else { Phase::Open };
-        pass_to_controller(self, context, packet, progress, phase);
-    }
-
-    /// Passes a duplicate ACK, already counted, to the controller.
-    pub fn notify_duplicate<W: FlowContext>(&mut self, context: &W, packet: &Packet) {
-        let progress = Progress { acked: 0, dupacks: self.dupacks };
-        self.notify(context, packet, progress, self.phase);
-    }
-
-    /// Passes an ACK to the controller. In [`Phase::Recovery`] it does not permit window growth.
-    #[inline(never)] // keeps the paths of the recoveries short
-    pub fn notify<W: FlowContext>(&mut self, context: &W, packet: &Packet, progress: Progress, phase: Phase) {
-        pass_to_controller(self, context, packet, progress, phase);
-    }
-
-    /// Completes the flow if all data is acknowledged, and the application writes no more. Returns whether it is complete.
-    #[inline]
-    pub fn complete<W: FlowContext>(&mut self, context: &mut W) -> bool {
-        if self.una < self.limit || self.more_to_write {
-            return false;
-        }
-        if !self.done {
-            (self.done, self.completed) = (true, context.now());
-            cancel_timers(context);
-        }
-        true
-    }
-
-    /// A retransmission timeout (RFC 6298 section 5, RFC 5681 section 3.1): backs the timer off, lets the controller reduce
-    /// its window, and goes back to the oldest segment. The caller sends.
-    pub fn time_out<W: FlowContext>(&mut self, context: &mut W) {
-        self.dupwnd = 0;
-        self.dupacks = 0;
-        self.recover = self.high - 1;
-        if self.una == 0 && !self.opened && !matches!(self.recovery_state, RecoveryState::Vegas(_)) {
-            self.initial_window = 1.0; // the first packet was lost: the initial window is one segment
-        }
-        let window = self.effective_window();
-        self.stats.timeouts += 1;
-        self.last_reduction = LastReduction::Timeout;
-        self.notify_timeout(&Timeout { now: context.now(), window, repeated: self.repeated_timeout }, true);
-        self.repeated_timeout = true;
-        self.phase = Phase::Loss;
-        self.rtt.back_off(&self.options);
-        context.set_timer(FlowTimer::Retransmit, context.now() + self.rtt.rto());
-        self.timing = false;
-        self.next = self.una;
-    }
-}
-
-/// Passes an ACK to the controller.
-#[inline(always)] // or an ACK pays a call for it
-fn pass_to_controller<W: FlowContext>(
-    s: &mut Connection,
-    context: &W,
-    packet: &Packet,
-    progress: Progress,
-    phase: Phase,
-) {
-    let receiver_time = s.reports.receiver_time(&s.options, packet);
-    let outstanding = (s.next - s.una) as f64;
-    let before = outstanding + progress.acked as f64;
-    let (prior_in_flight, in_flight) = match s.recovery_state.scoreboard() {
-        Some(sack) => (sack.prior_in_flight as f64, s.in_flight() as f64),
-        None => (before, outstanding),
-    };
-    let ece = packet.ece && s.options.ecn;
-    let mut ack = Ack {
-        now: context.now(),
-        newly_acked: progress.acked,
-        newly_delivered: progress.acked,
-        newly_lost: 0,
-        delivered_total: 0,
-        lost_total: 0,
-        dupacks: progress.dupacks,
-        acked_through: (s.una as u64).wrapping_sub(1),
-        next: s.next as u64,
-        in_flight,
-        prior_in_flight,
-        rtt: s.sample,
-        receiver_time,
-        ece,
-        rate: None,
-        sender: SenderState::default(),
-        phase,
-        may_grow: progress.acked > 0 && phase != Phase::Recovery && !ece,
-        paced: s.paced,
-        pacing_wait: Span::ZERO,
-        window_limited: before + 1.0 > s.controller.cwnd(),
-    };
-    if progress.acked > 0 {
-        ack.rate = s.reports.take_sample(); // a duplicate ACK has none
-    }
-    s.controller.on_ack(&ack);
 }

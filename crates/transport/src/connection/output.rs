@@ -1,10 +1,9 @@
 //! Transmission: limits by window and pacing, and the retransmission timer.
 
-use super::{Connection, Transmission};
+use super::{Connection, LossRecovery, Transmission};
 use crate::blocks::AckOptions;
 use crate::context::{FlowContext, FlowTimer};
-use crate::options::Options;
-use crate::recovery_state::RecoveryState;
+use crate::options::{Options, Recovery};
 use cc::{Controller, Signals};
 use net::{Packet, PacketKind};
 use units::{PS_PER_S, Rate, Span, Time};
@@ -24,22 +23,26 @@ fn burst_segments(interval: Span, options: &Options) -> u32 {
 
 impl Connection {
     /// Limited transmit (RFC 3042): one new segment on an early duplicate ACK.
-    pub(crate) fn send_one<W: FlowContext>(&mut self, context: &mut W) {
+    pub(crate) fn send_one<W: FlowContext>(&mut self, recovery: &impl LossRecovery, context: &mut W) {
         let flight = self.next - self.una;
         let allowed = flight < self.options.window
             && flight as f64 + 1.0 <= self.controller.cwnd() + self.dupacks as f64
             && self.next < self.limit;
-        if allowed && self.may_leave(context) {
+        if allowed && self.may_leave(recovery, context) {
             let seq = self.next;
             self.next += 1;
-            self.output(context, seq);
+            self.output(recovery, context, seq);
         }
     }
 
     /// Whether pacing permits a packet now. If not, sets the pacing timer.
     #[inline]
-    pub(crate) fn may_leave<W: FlowContext>(&mut self, context: &mut W) -> bool {
-        if self.options.small_queues && !self.has_local_room(context) {
+    pub(crate) fn may_leave<W: FlowContext>(
+        &mut self,
+        recovery: &impl LossRecovery,
+        context: &mut W,
+    ) -> bool {
+        if self.options.small_queues && !self.has_local_room(recovery, context) {
             return false;
         }
         if !self.paced {
@@ -52,14 +55,14 @@ impl Connection {
                 return quantum;
             }
             let segments =
-                self.pacing_interval().map_or(1, |interval| burst_segments(interval, &self.options));
+                self.pacing_interval(recovery).map_or(1, |interval| burst_segments(interval, &self.options));
             quantum.max(segments)
         };
         if let Err(at) = pacer.take(now, burst) {
             context.set_timer(FlowTimer::Pace, at);
             return false;
         }
-        pacer.charge(now, self.pacing_interval());
+        pacer.charge(now, self.pacing_interval(recovery));
         self.pacer = pacer;
         true
     }
@@ -67,9 +70,10 @@ impl Connection {
     /// Whether the queue and the device of the host have room for a packet. If not, the pacing timer is set when they have.
     /// As in Linux a packet leaves in any case if nothing is outstanding.
     #[inline(never)] // keeps the path without it short
-    fn has_local_room<W: FlowContext>(&mut self, context: &mut W) -> bool {
+    fn has_local_room<W: FlowContext>(&mut self, recovery: &impl LossRecovery, context: &mut W) -> bool {
         self.host_full = false;
-        let Some(interval) = self.pacing_interval().filter(|_| self.next > self.una) else { return true };
+        let idle = recovery.outstanding_for_pacing(self) == 0;
+        let Some(interval) = self.pacing_interval(recovery).filter(|_| !idle) else { return true };
         let burst = burst_segments(interval, &self.options);
         let each_second = PS_PER_S / interval.ps().max(1);
         let segments = (each_second >> self.options.pacing_shift).max(2 * burst as u64);
@@ -83,7 +87,7 @@ impl Connection {
 
     /// The time of a segment at the pacing rate. The controller's rate counts the payload, or whole packets if routers grant
     /// it. Without one it is the window over the round-trip time, times 2 in slow start and 1.2 after it, as in Linux.
-    pub fn pacing_interval(&self) -> Option<Span> {
+    pub fn pacing_interval(&self, recovery: &impl LossRecovery) -> Option<Span> {
         if let Some(rate) = self.controller.pacing() {
             let granted = self.reports.has(Signals::ROUTER_RATE);
             return Some(rate.time_for(if granted { self.wire_size } else { self.options.packet } as u64));
@@ -91,9 +95,9 @@ impl Connection {
         let rtt = self.rtt.smoothed(&self.options)?.seconds();
         let cwnd = self.controller.cwnd();
         let gain = self.options.pacing_gain[(cwnd >= self.controller.ssthresh() / 2.0) as usize];
-        let (window, size) = match self.recovery_state {
+        let (window, size) = match self.options.recovery {
             // As in Linux: what is outstanding, if that is more than the window.
-            RecoveryState::Rack(_) => (cwnd.max((self.next - self.una) as f64), self.options.packet),
+            Recovery::Rack => (cwnd.max(recovery.outstanding_for_pacing(self) as f64), self.options.packet),
             _ => (cwnd, self.wire_size),
         };
         let bps = gain * window * size as f64 * 8.0 / rtt;
@@ -102,12 +106,12 @@ impl Connection {
 
     /// Sends segment `seq`. The caller moves `next`.
     #[inline]
-    pub(crate) fn output<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
+    pub(crate) fn output<W: FlowContext>(&mut self, recovery: &impl LossRecovery, context: &mut W, seq: u32) {
         let now = context.now();
         let outstanding = self.high - self.una;
         let retransmission = seq < self.high;
         if W::SENDS && !retransmission {
-            context.sending(self.in_flight(), self.allowance());
+            context.sending(recovery.in_flight(self), recovery.allowance(self));
         }
         self.segments.sent(self.una, self.high, seq, now);
         if !retransmission {
@@ -119,12 +123,12 @@ impl Connection {
             }
         }
         if self.reports.reports_sent() {
-            let in_flight = [outstanding, self.in_flight()];
+            let in_flight = [outstanding, recovery.in_flight(self)];
             let transmission = Transmission { seq, now, retransmission, una: self.una, lost: 0, in_flight };
             self.reports.sent(&mut self.controller, &transmission);
         }
         self.transmit(context, seq, retransmission);
-        let restart = outstanding == 0 && !matches!(self.recovery_state, RecoveryState::Vegas(_));
+        let restart = outstanding == 0 && !recovery.has_fine_clock();
         if restart || context.timer(FlowTimer::Retransmit) == Time::NEVER {
             context.set_timer(FlowTimer::Retransmit, now + self.rtt.rto());
         }

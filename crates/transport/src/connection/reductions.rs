@@ -5,11 +5,10 @@
 //!
 //! Difference between both: ns-2 also sets ECT on retransmitted segments, which RFC 3168 section 6.1.5 forbids.
 
-use super::{Connection, LastReduction};
+use super::{Connection, DUP_THRESH, LastReduction, LossRecovery};
 use crate::change::WindowCause;
 use crate::context::FlowContext;
-use crate::options::{Options, StackProfile};
-use crate::recovery_state::RecoveryState;
+use crate::options::{Options, Recovery, StackProfile};
 use cc::{Cause, Congestion, Controller, EcnResponse, Phase, Signals};
 use net::{Ecn, Packet, QUICK_START_LEAST, RateHeader, RouterReply, XcpHeader};
 use units::{Rate, Span, Time};
@@ -37,14 +36,21 @@ impl Connection {
         }
     }
 
-    /// Calls the controller to reduce the window, for a loss of segment `lost` or for an ECN echo.
-    pub(crate) fn reduce_cwnd<W: FlowContext>(&mut self, context: &W, lost: u32, cause: Cause) {
+    /// Calls the controller to reduce the window, for a loss of segment `lost` or for an ECN echo, with `in_flight` segments in
+    /// flight.
+    pub(crate) fn reduce_cwnd<W: FlowContext>(
+        &mut self,
+        context: &W,
+        in_flight: u32,
+        lost: u32,
+        cause: Cause,
+    ) {
         let segment = self.segments.get(lost);
         let event = Congestion {
             now: context.now(),
             cause,
             window: self.effective_window(),
-            in_flight: self.in_flight() as f64,
+            in_flight: in_flight as f64,
             segment_sent: (lost < self.high).then_some(segment.sent),
             retransmitted: segment.transmits > 1,
             dupacks: self.dupacks,
@@ -54,13 +60,29 @@ impl Connection {
 
     /// Starts recovery for the lost segment `lost`. Reduces the window unless an ECN echo has reduced it for this
     /// window of data.
-    pub(crate) fn enter_recovery<W: FlowContext>(&mut self, context: &W, lost: u32) {
+    pub(crate) fn enter_recovery<W: FlowContext>(
+        &mut self,
+        recovery: &impl LossRecovery,
+        context: &W,
+        lost: u32,
+    ) {
         if !self.reduced_by_ecn() {
-            self.reduce_cwnd(context, lost, Cause::FastRetransmit);
+            let in_flight = recovery.in_flight(self);
+            self.reduce_cwnd(context, in_flight, lost, Cause::FastRetransmit);
             self.recover = self.high - 1;
         }
         self.last_reduction = LastReduction::DupAck;
         self.phase = Phase::Recovery;
+    }
+
+    /// Retransmits the first unacknowledged segment, halves the window, and inflates it by the segments that left the
+    /// network.
+    pub(crate) fn fast_retransmit<W: FlowContext>(&mut self, recovery: &impl LossRecovery, context: &mut W) {
+        let una = self.una;
+        self.enter_recovery(recovery, context, una);
+        self.reset_timer(context, false);
+        self.output(recovery, context, una);
+        self.dupwnd = DUP_THRESH;
     }
 
     pub(crate) fn leave_recovery(&mut self, now: Time) {
@@ -84,21 +106,23 @@ impl Connection {
             || (self.una == 1 && self.options.stack == StackProfile::Ns2)
     }
 
-    /// Processes the ECN echo and the router feedback of an ACK, before the other steps of ACK processing.
+    /// Processes the ECN echo and the router feedback of an ACK, before the other steps of ACK processing, with
+    /// `in_flight` segments in flight.
     #[cold]
     pub(crate) fn process_ecn_and_router_feedback<W: FlowContext>(
         &mut self,
         context: &W,
+        in_flight: u32,
         packet: &Packet,
         reply: RouterReply,
     ) {
         // The recovery `rack` reduces the window by itself.
-        let rack = matches!(self.recovery_state, RecoveryState::Rack(_));
+        let rack = self.options.recovery == Recovery::Rack;
         if packet.ece
             && self.options.answers_echoes()
             && !(rack && self.controller.ecn_response() == EcnResponse::Reduce)
         {
-            self.on_echo(context, packet);
+            self.on_echo(context, in_flight, packet);
         }
         if self.options.requests_quick_start()
             && self.quick_start_path
@@ -157,7 +181,7 @@ impl Connection {
     }
 
     /// Processes an ECN echo.
-    fn on_echo<W: FlowContext>(&mut self, context: &W, packet: &Packet) {
+    fn on_echo<W: FlowContext>(&mut self, context: &W, in_flight: u32, packet: &Packet) {
         let beyond = packet.seq > self.recover + 1;
         if self.controller.ecn_response() != EcnResponse::Reduce {
             self.cause = Some(WindowCause::Ecn); // if the controller reduces its window
@@ -179,7 +203,7 @@ impl Connection {
             }
             self.echoed_at_one = least;
             let una = self.una;
-            self.reduce_cwnd(context, una, Cause::Ecn);
+            self.reduce_cwnd(context, in_flight, una, Cause::Ecn);
         }
     }
 
@@ -209,7 +233,6 @@ impl Connection {
 mod tests {
     use super::*;
     use crate::blocks::AckOptions;
-    use crate::options::Recovery;
     use crate::testing::{Driver, ms, sender};
     use net::PacketKind;
 
@@ -277,10 +300,9 @@ mod tests {
             (0.0, 6_000_000, false, 10.0),
             (0.0, 1, true, 10.0),
         ] {
-            let options = Options { quick_start_window: fixed, ..options.clone() };
+            let options = Options { quick_start_window: fixed, recovery: Recovery::Reno, ..options.clone() };
             let mut sender = sender(&options, "reno", None);
             sender.connection.quick_start_path = path;
-            sender.connection.recovery_state = RecoveryState::Reno;
             let mut d = Driver::start(sender);
             let request = d.context.sent[0].0.rate_header().and_then(RateHeader::rate);
             assert_eq!(request, Some(Rate::from_bps(8_000_000)));

@@ -1,8 +1,7 @@
 //! Round-trip and delivery-rate samples of an ACK.
 
-use super::Connection;
+use super::{Connection, LossRecovery};
 use crate::options::StackProfile;
-use crate::recovery_state::RecoveryState;
 use crate::segments::SentSegments;
 use net::Packet;
 use units::{Span, Time};
@@ -10,7 +9,7 @@ use units::{Span, Time};
 impl Connection {
     /// Takes the round-trip samples of an ACK for new data. `una` is not updated yet.
     #[inline(always)] // otherwise a call saves and restores ten registers for every ACK
-    pub(super) fn measure(&mut self, now: Time, packet: &Packet) {
+    pub(super) fn measure(&mut self, recovery: &impl LossRecovery, now: Time, packet: &Packet) {
         let newest = packet.seq - 1;
         let mut by_clock = None;
         // The echoed timestamp is that of the oldest segment that the ACK covers (RFC 7323), as the retransmission
@@ -26,8 +25,7 @@ impl Connection {
         self.sample = if segment.transmits == 1 && newest == self.una {
             Some(now.since(segment.sent))
         } else {
-            let Connection { segments, recovery_state, una, .. } = self;
-            Acknowledged { segments, recovery_state, oldest: *una, newest, now }.sample(stamped)
+            Acknowledged { segments: &self.segments, recovery, oldest: self.una, newest, now }.sample(stamped)
         };
         if newest == 0 && self.options.syn {
             self.sample = None; // a sample of the handshake is not passed to the controller
@@ -49,15 +47,15 @@ impl Connection {
 }
 
 /// The segments that an ACK acknowledges.
-struct Acknowledged<'a> {
+struct Acknowledged<'a, R> {
     segments: &'a SentSegments,
-    recovery_state: &'a RecoveryState,
+    recovery: &'a R,
     oldest: u32,
     newest: u32,
     now: Time,
 }
 
-impl Acknowledged<'_> {
+impl<R: LossRecovery> Acknowledged<'_, R> {
     /// The sample for the controller: the age of the newest acknowledged segment, as in Linux. If one of the
     /// acknowledged segments was retransmitted, its arrival may have caused this ACK: then the sample is `stamped`, which
     /// comes from the timestamp, if there is one. (Without timestamps ns-2's Vegas uses the newest segment alone.)
@@ -65,7 +63,7 @@ impl Acknowledged<'_> {
     fn sample(&self, stamped: Option<Span>) -> Option<Span> {
         let segment = self.segments.get(self.newest);
         let age = (segment.transmits == 1).then(|| self.now.since(segment.sent));
-        if stamped.is_none() && matches!(self.recovery_state, RecoveryState::Vegas(_)) {
+        if stamped.is_none() && self.recovery.has_fine_clock() {
             return age;
         }
         let clean = (self.oldest..self.newest).all(|seq| self.segments.get(seq).transmits == 1);
@@ -76,11 +74,10 @@ impl Acknowledged<'_> {
     /// ACK.
     #[inline]
     fn unreported_age(&self) -> Option<Span> {
-        let sack = self.recovery_state.scoreboard()?;
-        if !sack.board.has(self.newest) {
+        if !self.recovery.reported(self.newest) {
             return None;
         }
-        let seq = (self.oldest..self.newest).rev().find(|seq| !sack.board.has(*seq))?;
+        let seq = (self.oldest..self.newest).rev().find(|seq| !self.recovery.reported(*seq))?;
         Some(self.now.since(self.segments.get(seq).sent))
     }
 }

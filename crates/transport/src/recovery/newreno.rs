@@ -1,104 +1,109 @@
 //! NewReno (RFC 6582): fast recovery lasts until everything sent before it is acknowledged; each partial ACK
 //! retransmits the first unacknowledged segment.
 
-use super::{DUP_THRESH, LossRecovery, reno};
 use crate::blocks::AckOptions;
-use crate::connection::{Connection, LastReduction, Progress};
+use crate::connection::{Connection, DUP_THRESH, LastReduction, LossRecovery, Progress};
 use crate::context::{FlowContext, FlowTimer};
-use crate::options::StackProfile;
-use crate::recovery_state::RecoveryState;
-use cc::{Controller, Phase};
+use crate::options::{Options, StackProfile};
+use cc::{Controller, Phase, Signals};
 use net::Packet;
 
-#[derive(Clone)]
-pub(crate) struct NewReno;
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NewReno {
+    /// A partial ACK has come in this recovery.
+    partial: bool,
+}
 
 impl LossRecovery for NewReno {
-    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, _options: &AckOptions) {
-        if packet.seq > s.una {
-            if packet.seq > s.recover || s.last_reduction != LastReduction::DupAck {
-                full_ack(s, context, packet);
+    fn new(_options: &Options, _needs: Signals) -> NewReno {
+        NewReno::default()
+    }
+
+    fn on_ack<W: FlowContext>(
+        &mut self,
+        c: &mut Connection,
+        context: &mut W,
+        packet: &Packet,
+        _options: &AckOptions,
+    ) {
+        if packet.seq > c.una {
+            if packet.seq > c.recover || c.last_reduction != LastReduction::DupAck {
+                self.full_ack(c, context, packet);
             } else {
-                partial_ack(s, context, packet);
+                self.partial_ack(c, context, packet);
             }
-        } else if packet.seq == s.una {
-            s.dupacks += 1;
-            s.notify_duplicate(context, packet);
-            if s.dupacks == DUP_THRESH {
-                if s.may_recover() {
-                    reno::fast_retransmit(s, context);
+        } else if packet.seq == c.una {
+            c.dupacks += 1;
+            c.notify_duplicate(self, context, packet);
+            if c.dupacks == DUP_THRESH {
+                if c.may_recover() {
+                    c.fast_retransmit(self, context);
                 }
-            } else if s.dupacks > DUP_THRESH {
-                s.dupwnd += (s.last_reduction == LastReduction::DupAck) as u32;
-            } else if s.options.limited_transmit {
-                s.send_one(context);
+            } else if c.dupacks > DUP_THRESH {
+                c.dupwnd += (c.last_reduction == LastReduction::DupAck) as u32;
+            } else if c.options.limited_transmit {
+                c.send_one(self, context);
             }
         }
-        if s.dupacks == 0 {
-            Self::send(s, context, s.options.max_burst);
-        } else if s.dupacks >= DUP_THRESH {
+        if c.dupacks == 0 {
+            self.send(c, context, c.options.max_burst);
+        } else if c.dupacks >= DUP_THRESH {
             // ns-2 sends at most two packets per ACK in recovery.
-            let burst = if s.options.stack == StackProfile::Ns2 { 2 } else { s.options.max_burst };
-            Self::send(s, context, burst);
+            let burst = if c.options.stack == StackProfile::Ns2 { 2 } else { c.options.max_burst };
+            self.send(c, context, burst);
         }
     }
 
-    fn forget_repair(s: &mut Connection) {
-        set_partial(s, false);
+    fn forget_repair(&mut self) {
+        self.partial = false;
     }
 }
 
-/// Notes whether this recovery has had a partial ACK.
-#[inline]
-fn set_partial(s: &mut Connection, value: bool) {
-    if let RecoveryState::NewReno { partial } = &mut s.recovery_state {
-        *partial = value;
-    }
-}
-
-fn full_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet) {
-    let recovering = s.dupwnd > 0 || s.phase == Phase::Recovery;
-    if recovering {
-        s.dupwnd = 0;
-        s.leave_recovery(context.now());
-    }
-    set_partial(s, false);
-    let progress = s.new_ack(context, packet);
-    if recovering && s.options.stack == StackProfile::Linux {
-        // RFC 6582 section 3.2 step 3: the window is limited so that no burst follows if little data is in flight.
-        let flight = (s.next - s.una).max(1) as f64;
-        s.controller.set_window(s.controller.ssthresh().min(flight + 1.0));
-        s.notify(context, packet, progress, Phase::Recovery);
-    } else {
-        s.grow(context, packet, progress);
-    }
-}
-
-fn partial_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet) {
-    let acked = packet.seq - s.una;
-    let first = !matches!(s.recovery_state, RecoveryState::NewReno { partial: true });
-    if !s.options.partial_deflation {
-        s.dupwnd = 0;
-    }
-    if first || !s.options.impatient {
-        set_partial(s, true);
-        context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto());
-    }
-    if s.options.partial_deflation {
-        if s.dupwnd > acked {
-            s.dupwnd -= acked - 1;
+impl NewReno {
+    fn full_ack<W: FlowContext>(&mut self, c: &mut Connection, context: &mut W, packet: &Packet) {
+        let recovering = c.dupwnd > 0 || c.phase == Phase::Recovery;
+        if recovering {
+            c.dupwnd = 0;
+            c.leave_recovery(context.now());
+        }
+        self.partial = false;
+        let progress = c.new_ack(self, context, packet);
+        if recovering && c.options.stack == StackProfile::Linux {
+            // RFC 6582 section 3.2 step 3: the window is limited so that no burst follows if little data is in flight.
+            let flight = (c.next - c.una).max(1) as f64;
+            c.controller.set_window(c.controller.ssthresh().min(flight + 1.0));
+            c.notify(self, context, packet, progress, Phase::Recovery);
         } else {
-            s.controller.set_window((s.controller.cwnd() - (acked - s.dupwnd) as f64).max(1.0));
-            s.dupwnd = 1; // a non-zero inflation marks fast recovery
+            c.grow(self, context, packet, progress);
         }
     }
-    s.reports.delivered_below(s.una, packet.seq, context.now());
-    s.una = packet.seq;
-    s.next = s.next.max(s.una);
-    s.drop_timing(s.una - 1);
-    s.notify(context, packet, Progress { acked, dupacks: s.dupacks }, Phase::Recovery);
-    let una = s.una;
-    s.output(context, una);
+
+    fn partial_ack<W: FlowContext>(&mut self, c: &mut Connection, context: &mut W, packet: &Packet) {
+        let acked = packet.seq - c.una;
+        let first = !self.partial;
+        if !c.options.partial_deflation {
+            c.dupwnd = 0;
+        }
+        if first || !c.options.impatient {
+            self.partial = true;
+            context.set_timer(FlowTimer::Retransmit, context.now() + c.rtt.rto());
+        }
+        if c.options.partial_deflation {
+            if c.dupwnd > acked {
+                c.dupwnd -= acked - 1;
+            } else {
+                c.controller.set_window((c.controller.cwnd() - (acked - c.dupwnd) as f64).max(1.0));
+                c.dupwnd = 1; // a non-zero inflation marks fast recovery
+            }
+        }
+        c.reports.delivered_below(c.una, packet.seq, context.now());
+        c.una = packet.seq;
+        c.next = c.next.max(c.una);
+        c.drop_timing(c.una - 1);
+        c.notify(self, context, packet, Progress { acked, dupacks: c.dupacks }, Phase::Recovery);
+        let una = c.una;
+        c.output(self, context, una);
+    }
 }
 
 #[cfg(test)]

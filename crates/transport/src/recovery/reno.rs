@@ -1,49 +1,50 @@
 //! Reno (RFC 2581): the third duplicate ACK retransmits and halves the window; each further duplicate ACK permits one
 //! new segment; the first new ACK ends recovery.
 
-use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
-use crate::connection::{Connection, LastReduction};
+use crate::connection::{Connection, DUP_THRESH, LastReduction, LossRecovery};
 use crate::context::FlowContext;
+use crate::options::Options;
+use cc::Signals;
 use net::Packet;
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reno;
 
 impl LossRecovery for Reno {
-    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, _options: &AckOptions) {
-        if packet.seq > s.una {
-            s.leave_recovery(context.now());
-            s.dupwnd = 0;
-            let progress = s.new_ack(context, packet);
-            s.grow(context, packet, progress);
-        } else if packet.seq == s.una {
-            s.dupacks += 1;
-            s.notify_duplicate(context, packet);
-            if s.dupacks == DUP_THRESH {
-                if s.may_recover() || s.last_reduction == LastReduction::DupAck {
-                    fast_retransmit(s, context);
+    fn new(_options: &Options, _needs: Signals) -> Reno {
+        Reno
+    }
+
+    fn on_ack<W: FlowContext>(
+        &mut self,
+        c: &mut Connection,
+        context: &mut W,
+        packet: &Packet,
+        _options: &AckOptions,
+    ) {
+        if packet.seq > c.una {
+            c.leave_recovery(context.now());
+            c.dupwnd = 0;
+            let progress = c.new_ack(self, context, packet);
+            c.grow(self, context, packet, progress);
+        } else if packet.seq == c.una {
+            c.dupacks += 1;
+            c.notify_duplicate(self, context, packet);
+            if c.dupacks == DUP_THRESH {
+                if c.may_recover() || c.last_reduction == LastReduction::DupAck {
+                    c.fast_retransmit(self, context);
                 }
-            } else if s.dupacks > DUP_THRESH {
-                s.dupwnd += (s.last_reduction == LastReduction::DupAck) as u32;
-            } else if s.options.limited_transmit {
-                s.send_one(context);
+            } else if c.dupacks > DUP_THRESH {
+                c.dupwnd += (c.last_reduction == LastReduction::DupAck) as u32;
+            } else if c.options.limited_transmit {
+                c.send_one(self, context);
             }
         }
-        if s.dupacks == 0 || s.dupacks >= DUP_THRESH {
-            Self::send(s, context, s.options.max_burst);
+        if c.dupacks == 0 || c.dupacks >= DUP_THRESH {
+            self.send(c, context, c.options.max_burst);
         }
     }
-}
-
-/// Retransmits the first unacknowledged segment, halves the window, and inflates it by the segments that left the
-/// network.
-pub(crate) fn fast_retransmit<W: FlowContext>(s: &mut Connection, context: &mut W) {
-    let una = s.una;
-    s.enter_recovery(context, una);
-    s.reset_timer(context, false);
-    s.output(context, una);
-    s.dupwnd = DUP_THRESH;
 }
 
 #[cfg(test)]

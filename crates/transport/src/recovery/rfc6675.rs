@@ -3,26 +3,27 @@
 //! Differences from the RFC: the scoreboard is kept after a timeout, which the RFC permits, and the unreported
 //! segments are retransmitted in order; the duplicate-ACK counter counts ACKs that report new data.
 
-use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
-use crate::connection::Connection;
+use crate::connection::{Connection, DUP_THRESH, LossRecovery};
 use crate::context::FlowContext;
-use crate::recovery_state::{RecoveryState, Sack};
-use cc::Phase;
+use crate::options::Options;
+use crate::ranges::SegmentRanges;
+use cc::{Phase, Signals};
 use net::Packet;
 
-#[derive(Clone)]
-pub(crate) struct Rfc6675;
-
-/// The state of a SACK recovery, to be changed.
-pub(super) fn board(s: &mut Connection) -> &mut Sack {
-    match &mut s.recovery_state {
-        RecoveryState::Sack1(sack) | RecoveryState::Rfc6675(sack) => sack,
-        _ => unreachable!("the recovery state is that of SACK recovery"),
-    }
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rfc6675 {
+    board: SegmentRanges,
+    recovering: bool,
+    /// Segments in flight before the ACK that is processed.
+    prior_in_flight: u32,
+    /// One past the highest segment retransmitted in this recovery (HighRxt).
+    retransmitted_to: u32,
+    /// Whether this recovery has sent its rescue retransmission.
+    rescued: bool,
 }
 
-impl Sack {
+impl Rfc6675 {
     fn unreported(&self, from: u32, to: u32) -> u32 {
         to.saturating_sub(from) - self.board.count(from, to)
     }
@@ -50,86 +51,108 @@ impl Sack {
         let last = (una..high).rev().find(|seq| !self.board.has(*seq));
         last.filter(|seq| *seq >= self.retransmitted_to && !self.rescued)
     }
+
+    /// Begins recovery.
+    fn enter<W: FlowContext>(&mut self, c: &mut Connection, context: &mut W) {
+        let una = c.una;
+        c.enter_recovery(self, context, una);
+        c.next = c.high;
+        self.recovering = true;
+        self.rescued = false;
+        self.retransmitted_to = una + 1;
+        c.reset_timer(context, false);
+        c.output(self, context, una);
+    }
 }
 
 impl LossRecovery for Rfc6675 {
-    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, options: &AckOptions) {
-        board(s).prior_in_flight = Self::in_flight(s);
-        let (una, high) = (s.una.max(packet.seq), s.high);
-        let mut news = false;
-        for block in options.blocks.as_slice() {
-            news |= board(s).board.add(*block, una, high);
-        }
-        if packet.seq > s.una {
-            let progress = s.new_ack(context, packet);
-            let una = s.una;
-            board(s).board.advance(una);
-            if board(s).recovering {
-                s.notify(context, packet, progress, Phase::Recovery);
-                if s.una > s.recover {
-                    board(s).recovering = false;
-                    s.leave_recovery(context.now());
-                }
-            } else {
-                s.grow(context, packet, progress);
-            }
-        } else if packet.seq == s.una && news {
-            s.dupacks += 1;
-            s.notify_duplicate(context, packet);
-        }
-        let una = s.una;
-        let lost = s.dupacks >= DUP_THRESH || una < board(s).board.lost_below();
-        if lost && s.phase == Phase::Open && una < s.high {
-            enter(s, context);
-        }
-        Self::send(s, context, s.options.max_burst);
+    fn new(_options: &Options, _needs: Signals) -> Rfc6675 {
+        Rfc6675::default()
     }
 
-    fn forget_repair(s: &mut Connection) {
-        board(s).end_repair();
+    fn on_ack<W: FlowContext>(
+        &mut self,
+        c: &mut Connection,
+        context: &mut W,
+        packet: &Packet,
+        options: &AckOptions,
+    ) {
+        self.prior_in_flight = self.in_flight(c);
+        let (una, high) = (c.una.max(packet.seq), c.high);
+        let mut news = false;
+        for block in options.blocks.as_slice() {
+            news |= self.board.add(*block, una, high);
+        }
+        if packet.seq > c.una {
+            let progress = c.new_ack(self, context, packet);
+            let una = c.una;
+            self.board.advance(una);
+            if self.recovering {
+                c.notify(self, context, packet, progress, Phase::Recovery);
+                if c.una > c.recover {
+                    self.recovering = false;
+                    c.leave_recovery(context.now());
+                }
+            } else {
+                c.grow(self, context, packet, progress);
+            }
+        } else if packet.seq == c.una && news {
+            c.dupacks += 1;
+            c.notify_duplicate(self, context, packet);
+        }
+        let una = c.una;
+        let lost = c.dupacks >= DUP_THRESH || una < self.board.lost_below();
+        if lost && c.phase == Phase::Open && una < c.high {
+            self.enter(c, context);
+        }
+        self.send(c, context, c.options.max_burst);
+    }
+
+    fn forget_repair(&mut self) {
+        self.retransmitted_to = 0;
+        self.recovering = false;
     }
 
     /// A segment may be sent while the window exceeds the pipe.
-    fn next_segment(s: &Connection, window: u32) -> Option<u32> {
-        let sack = s.recovery_state.scoreboard()?;
-        if sack.pipe(s.una, s.next, s.high) >= window {
+    fn next_segment(&self, c: &Connection, window: u32) -> Option<u32> {
+        if self.pipe(c.una, c.next, c.high) >= window {
             return None;
         }
-        if sack.recovering {
-            let new_data = s.next < s.limit && s.next - s.una < s.options.window;
-            return sack.next_seg(s.una, s.high, new_data);
+        if self.recovering {
+            let new_data = c.next < c.limit && c.next - c.una < c.options.window;
+            return self.next_seg(c.una, c.high, new_data);
         }
-        let seq = sack.board.next_hole(s.next);
-        (seq < s.limit && seq - s.una < s.options.window).then_some(seq)
+        let seq = self.board.next_hole(c.next);
+        (seq < c.limit && seq - c.una < c.options.window).then_some(seq)
     }
 
-    fn note_sent(s: &mut Connection, seq: u32) {
-        let retransmission = seq < s.high;
-        let sack = board(s);
-        if retransmission && sack.recovering {
+    fn note_sent(&mut self, c: &Connection, seq: u32) {
+        let retransmission = seq < c.high;
+        if retransmission && self.recovering {
             // The rescue retransmission, which is above all reports, does not move HighRxt.
-            match sack.board.highest() {
-                Some(top) if seq < top => sack.mark_retransmitted(seq),
-                _ => sack.rescued = true,
+            match self.board.highest() {
+                Some(top) if seq < top => self.retransmitted_to = self.retransmitted_to.max(seq + 1),
+                _ => self.rescued = true,
             }
         }
     }
 
-    fn in_flight(s: &Connection) -> u32 {
-        s.recovery_state.scoreboard().map_or(0, |sack| sack.pipe(s.una, s.next, s.high))
+    fn in_flight(&self, c: &Connection) -> u32 {
+        self.pipe(c.una, c.next, c.high)
     }
-}
 
-fn enter<W: FlowContext>(s: &mut Connection, context: &mut W) {
-    let una = s.una;
-    s.enter_recovery(context, una);
-    s.next = s.high;
-    let sack = board(s);
-    sack.recovering = true;
-    sack.rescued = false;
-    sack.retransmitted_to = una + 1;
-    s.reset_timer(context, false);
-    s.output(context, una);
+    fn in_flight_before(&self, _c: &Connection, _acked: u32) -> u32 {
+        self.prior_in_flight
+    }
+
+    fn reported(&self, seq: u32) -> bool {
+        self.board.has(seq)
+    }
+
+    /// Only the window bounds a pipe; new data stays within the receiver's window.
+    fn allowance(&self, c: &Connection) -> u32 {
+        if self.recovering { c.cwnd().max(c.window()) } else { c.window_with_limited_transmit() }
+    }
 }
 
 #[cfg(test)]

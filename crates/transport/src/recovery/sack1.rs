@@ -1,18 +1,28 @@
 //! SACK as in ns-2's Sack1 agent (Fall and Floyd 1996): a pipe counter; retransmissions first, then new data.
 
-use super::rfc6675::board;
-use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::{AckOptions, Block};
-use crate::connection::{Connection, Progress};
+use crate::connection::{Connection, DUP_THRESH, LossRecovery, Progress};
 use crate::context::{FlowContext, FlowTimer};
-use crate::recovery_state::Sack;
-use cc::Phase;
+use crate::options::Options;
+use crate::ranges::SegmentRanges;
+use cc::{Phase, Signals};
 use net::Packet;
 
-#[derive(Clone)]
-pub(crate) struct Sack1;
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sack1 {
+    board: SegmentRanges,
+    recovering: bool,
+    /// The estimated number of segments in the network.
+    pipe: i64,
+    /// Segments in flight before the ACK that is processed.
+    prior_in_flight: u32,
+    /// One past the highest segment retransmitted in this recovery.
+    retransmitted_to: u32,
+    /// No new data was acknowledged since a timeout.
+    timed_out: bool,
+}
 
-impl Sack {
+impl Sack1 {
     fn forget(&mut self) {
         self.board.clear();
         self.retransmitted_to = 0;
@@ -24,123 +34,146 @@ impl Sack {
         let hole = self.board.next_hole(self.retransmitted_to.max(una));
         self.board.highest().filter(|top| hole < *top).map(|_| hole)
     }
+
+    /// Processes an ACK in recovery.
+    fn repair<W: FlowContext>(
+        &mut self,
+        c: &mut Connection,
+        context: &mut W,
+        packet: &Packet,
+        blocks: &[Block],
+    ) {
+        self.pipe -= 1;
+        if packet.seq > c.recover && packet.seq > c.una {
+            c.recover = 0;
+            self.recovering = false;
+            let progress = c.new_ack(self, context, packet);
+            self.forget();
+            c.notify(self, context, packet, progress, Phase::Recovery);
+            c.leave_recovery(context.now());
+        } else if packet.seq > c.una {
+            let acked = packet.seq - c.una;
+            c.reports.delivered_below(c.una, packet.seq, context.now());
+            c.una = packet.seq;
+            c.next = c.next.max(c.una);
+            self.report(c, blocks);
+            self.pipe -= 1; // the retransmission left the network, as the original had before
+            context.set_timer(FlowTimer::Retransmit, context.now() + c.rtt.rto());
+            c.rtt.end_backoff(&c.options);
+            c.notify(self, context, packet, Progress { acked, dupacks: c.dupacks }, Phase::Recovery);
+        } else if !self.timed_out && self.report(c, blocks) {
+            c.dupacks += (c.dupacks > 0) as u32;
+            c.notify_duplicate(self, context, packet);
+        }
+    }
+
+    /// Adds the blocks to the scoreboard. Returns whether they report new data.
+    fn report(&mut self, c: &mut Connection, blocks: &[Block]) -> bool {
+        let (una, high) = (c.una, c.high);
+        let mut news = self.board.advance(una);
+        for block in blocks {
+            news |= self.board.add(*block, una, high);
+        }
+        news
+    }
+
+    /// Begins recovery.
+    fn fast_retransmit<W: FlowContext>(&mut self, c: &mut Connection, context: &mut W) {
+        let una = c.una;
+        c.enter_recovery(self, context, una);
+        c.reset_timer(context, false);
+        let pipe = (c.high - una) as i64 - DUP_THRESH as i64;
+        self.pipe = pipe;
+        self.recovering = true;
+        self.retransmitted_to = self.retransmitted_to.max(una + 1);
+        c.output(self, context, una);
+    }
 }
 
 impl LossRecovery for Sack1 {
-    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, options: &AckOptions) {
-        board(s).prior_in_flight = Self::in_flight(s);
+    fn new(_options: &Options, _needs: Signals) -> Sack1 {
+        Sack1::default()
+    }
+
+    fn on_ack<W: FlowContext>(
+        &mut self,
+        c: &mut Connection,
+        context: &mut W,
+        packet: &Packet,
+        options: &AckOptions,
+    ) {
+        self.prior_in_flight = self.in_flight(c);
         let blocks = options.blocks.as_slice();
-        if board(s).recovering {
-            repair(s, context, packet, blocks);
-            return Self::send(s, context, s.options.max_burst);
+        if self.recovering {
+            self.repair(c, context, packet, blocks);
+            return self.send(c, context, c.options.max_burst);
         }
-        if packet.seq > s.una {
-            let progress = s.new_ack(context, packet);
-            board(s).forget();
-            s.grow(context, packet, progress);
-        } else if packet.seq == s.una && !board(s).timed_out && report(s, blocks) {
+        if packet.seq > c.una {
+            let progress = c.new_ack(self, context, packet);
+            self.forget();
+            c.grow(self, context, packet, progress);
+        } else if packet.seq == c.una && !self.timed_out && self.report(c, blocks) {
             // Only an ACK that reports something new counts as a duplicate.
-            s.dupacks += 1;
-            s.notify_duplicate(context, packet);
-            if s.dupacks == DUP_THRESH {
-                if s.may_recover() {
-                    fast_retransmit(s, context);
+            c.dupacks += 1;
+            c.notify_duplicate(self, context, packet);
+            if c.dupacks == DUP_THRESH {
+                if c.may_recover() {
+                    self.fast_retransmit(c, context);
                 }
-            } else if s.dupacks < DUP_THRESH && s.options.limited_transmit {
-                s.send_one(context);
+            } else if c.dupacks < DUP_THRESH && c.options.limited_transmit {
+                c.send_one(self, context);
             }
         }
-        if s.dupacks == 0 {
-            Self::send(s, context, s.options.max_burst);
+        if c.dupacks == 0 {
+            self.send(c, context, c.options.max_burst);
         }
     }
 
-    fn forget_repair(s: &mut Connection) {
-        let sack = board(s);
-        sack.board.clear();
-        sack.end_repair();
+    fn forget_repair(&mut self) {
+        self.board.clear();
+        self.retransmitted_to = 0;
+        self.recovering = false;
+        self.timed_out = true;
     }
 
     /// A segment may be sent while the pipe (in recovery) or the window permits it.
-    fn next_segment(s: &Connection, window: u32) -> Option<u32> {
-        let sack = s.recovery_state.scoreboard()?;
-        let room = if sack.recovering { sack.pipe < s.cwnd() as i64 } else { s.next - s.una < window };
-        if !room || s.una >= s.limit {
+    fn next_segment(&self, c: &Connection, window: u32) -> Option<u32> {
+        let room = if self.recovering { self.pipe < c.cwnd() as i64 } else { c.next - c.una < window };
+        if !room || c.una >= c.limit {
             return None;
         }
-        match sack.next_retransmission(s.una) {
-            Some(hole) => (s.recover > 0 && hole - s.una < s.options.window).then_some(hole),
+        match self.next_retransmission(c.una) {
+            Some(hole) => (c.recover > 0 && hole - c.una < c.options.window).then_some(hole),
             None => {
-                let bound = if sack.recovering { s.options.window } else { window };
-                (s.next - s.una < bound && s.next < s.limit).then_some(s.next)
+                let bound = if self.recovering { c.options.window } else { window };
+                (c.next - c.una < bound && c.next < c.limit).then_some(c.next)
             }
         }
     }
 
-    fn note_sent(s: &mut Connection, seq: u32) {
-        let una = s.una;
-        let sack = board(s);
-        if sack.next_retransmission(una) == Some(seq) {
-            sack.mark_retransmitted(seq);
+    fn note_sent(&mut self, c: &Connection, seq: u32) {
+        if self.next_retransmission(c.una) == Some(seq) {
+            self.retransmitted_to = self.retransmitted_to.max(seq + 1);
         }
-        sack.pipe += 1;
+        self.pipe += 1;
     }
 
-    fn in_flight(s: &Connection) -> u32 {
-        match s.recovery_state.scoreboard() {
-            Some(sack) if sack.recovering => sack.pipe.max(0) as u32,
-            _ => s.next.saturating_sub(s.una),
-        }
+    fn in_flight(&self, c: &Connection) -> u32 {
+        if self.recovering { self.pipe.max(0) as u32 } else { c.next.saturating_sub(c.una) }
     }
-}
 
-/// Processes an ACK in recovery.
-fn repair<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, blocks: &[Block]) {
-    board(s).pipe -= 1;
-    if packet.seq > s.recover && packet.seq > s.una {
-        s.recover = 0;
-        board(s).recovering = false;
-        let progress = s.new_ack(context, packet);
-        board(s).forget();
-        s.notify(context, packet, progress, Phase::Recovery);
-        s.leave_recovery(context.now());
-    } else if packet.seq > s.una {
-        let acked = packet.seq - s.una;
-        s.reports.delivered_below(s.una, packet.seq, context.now());
-        s.una = packet.seq;
-        s.next = s.next.max(s.una);
-        report(s, blocks);
-        board(s).pipe -= 1; // the retransmission left the network, as the original had before
-        context.set_timer(FlowTimer::Retransmit, context.now() + s.rtt.rto());
-        s.rtt.end_backoff(&s.options);
-        s.notify(context, packet, Progress { acked, dupacks: s.dupacks }, Phase::Recovery);
-    } else if !board(s).timed_out && report(s, blocks) {
-        s.dupacks += (s.dupacks > 0) as u32;
-        s.notify_duplicate(context, packet);
+    fn in_flight_before(&self, _c: &Connection, _acked: u32) -> u32 {
+        self.prior_in_flight
     }
-}
 
-/// Adds the blocks to the scoreboard. Returns whether they report new data.
-fn report(s: &mut Connection, blocks: &[Block]) -> bool {
-    let (una, high) = (s.una, s.high);
-    let sack = board(s);
-    let mut news = sack.board.advance(una);
-    for block in blocks {
-        news |= sack.board.add(*block, una, high);
+    fn reported(&self, seq: u32) -> bool {
+        self.board.has(seq)
     }
-    news
-}
 
-fn fast_retransmit<W: FlowContext>(s: &mut Connection, context: &mut W) {
-    let una = s.una;
-    s.enter_recovery(context, una);
-    s.reset_timer(context, false);
-    let pipe = (s.high - una) as i64 - DUP_THRESH as i64;
-    let sack = board(s);
-    sack.pipe = pipe;
-    sack.recovering = true;
-    sack.mark_retransmitted(una);
-    s.output(context, una);
+    /// The pipe counts retransmissions too, and only the window bounds it; new data stays within the receiver's window.
+    fn allowance(&self, c: &Connection) -> u32 {
+        if self.recovering { c.cwnd().max(c.window()) } else { c.window_with_limited_transmit() }
+    }
 }
 
 #[cfg(test)]

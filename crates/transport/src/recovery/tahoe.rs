@@ -1,35 +1,45 @@
 //! Tahoe (Jacobson 1988): the third duplicate ACK sets the window to one segment and restarts at the lost segment.
 
-use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
-use crate::connection::{Connection, LastReduction};
+use crate::connection::{Connection, DUP_THRESH, LastReduction, LossRecovery};
 use crate::context::FlowContext;
-use cc::{Cause, Controller};
+use crate::options::Options;
+use cc::{Cause, Controller, Signals};
 use net::Packet;
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Tahoe;
 
 impl LossRecovery for Tahoe {
-    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, _options: &AckOptions) {
-        if packet.seq > s.una {
-            let progress = s.new_ack(context, packet);
-            s.grow(context, packet, progress);
-        } else if packet.seq == s.una {
-            s.dupacks += 1;
-            s.notify_duplicate(context, packet);
-            if s.dupacks == DUP_THRESH && s.may_recover() {
-                let una = s.una;
-                s.reduce_cwnd(context, una, Cause::FastRetransmit);
+    fn new(_options: &Options, _needs: Signals) -> Tahoe {
+        Tahoe
+    }
+
+    fn on_ack<W: FlowContext>(
+        &mut self,
+        c: &mut Connection,
+        context: &mut W,
+        packet: &Packet,
+        _options: &AckOptions,
+    ) {
+        if packet.seq > c.una {
+            let progress = c.new_ack(self, context, packet);
+            c.grow(self, context, packet, progress);
+        } else if packet.seq == c.una {
+            c.dupacks += 1;
+            c.notify_duplicate(self, context, packet);
+            if c.dupacks == DUP_THRESH && c.may_recover() {
+                let una = c.una;
+                c.reduce_cwnd(context, self.in_flight(c), una, Cause::FastRetransmit);
                 // Transmission restarts at the lost segment.
-                (s.recover, s.last_reduction, s.next) = (s.high - 1, LastReduction::DupAck, una);
-                s.controller.set_window(1.0);
-                s.reset_timer(context, false);
-            } else if s.dupacks < DUP_THRESH && s.options.limited_transmit {
-                s.send_one(context);
+                (c.recover, c.last_reduction, c.next) = (c.high - 1, LastReduction::DupAck, una);
+                c.controller.set_window(1.0);
+                c.reset_timer(context, false);
+            } else if c.dupacks < DUP_THRESH && c.options.limited_transmit {
+                c.send_one(self, context);
             }
         }
-        Self::send(s, context, s.options.max_burst);
+        self.send(c, context, c.options.max_burst);
     }
 }
 

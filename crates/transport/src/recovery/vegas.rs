@@ -2,81 +2,93 @@
 //! first two new ACKs after a retransmission, the sender compares the age of the first unacknowledged segment with
 //! the fine timeout.
 
-use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
-use crate::connection::{Connection, LastReduction};
+use crate::connection::{Connection, DUP_THRESH, LastReduction, LossRecovery};
 use crate::context::FlowContext;
-use crate::recovery_state::{RecoveryState, VegasClock};
-use cc::Controller;
+use crate::options::Options;
+use cc::{Controller, Signals};
 use net::Packet;
 use units::Time;
 
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Vegas {
+    /// Number of new ACKs that still check the age of the next segment.
+    checks_left: u32,
+}
+
 /// Whether the first unacknowledged segment is older than the controller's fine timeout.
-fn expired(s: &Connection, now: Time) -> bool {
-    let Some(timeout) = s.controller.fine_timeout() else { return false };
+fn expired(c: &Connection, now: Time) -> bool {
+    let Some(timeout) = c.controller.fine_timeout() else { return false };
     // In ns-2 a segment that was never sent has expired.
-    s.una >= s.high || now.since(s.segments.get(s.una).sent) >= timeout
+    c.una >= c.high || now.since(c.segments.get(c.una).sent) >= timeout
 }
-
-fn clock(s: &mut Connection) -> &mut VegasClock {
-    match &mut s.recovery_state {
-        RecoveryState::Vegas(clock) => clock,
-        _ => unreachable!("the recovery state is that of Vegas"),
-    }
-}
-
-#[derive(Clone)]
-pub(crate) struct Vegas;
 
 impl LossRecovery for Vegas {
-    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, _options: &AckOptions) {
+    fn new(_options: &Options, _needs: Signals) -> Vegas {
+        Vegas::default()
+    }
+
+    fn on_ack<W: FlowContext>(
+        &mut self,
+        c: &mut Connection,
+        context: &mut W,
+        packet: &Packet,
+        _options: &AckOptions,
+    ) {
         let now = context.now();
-        if packet.seq > s.una {
-            if s.una == 1 && !s.opened {
-                s.open();
+        if packet.seq > c.una {
+            if c.una == 1 && !c.opened {
+                c.open();
             }
-            let progress = s.new_ack(context, packet);
-            s.leave_recovery(now);
-            s.notify_growth(context, packet, progress);
-            if clock(s).checks_left > 0 && !s.done {
-                clock(s).checks_left -= 1;
-                if expired(s, now) && s.una < s.limit {
-                    s.dupacks = DUP_THRESH;
-                    let una = s.una;
-                    s.output(context, una);
+            let progress = c.new_ack(self, context, packet);
+            c.leave_recovery(now);
+            c.notify_growth(self, context, packet, progress);
+            if self.checks_left > 0 && !c.done {
+                self.checks_left -= 1;
+                if expired(c, now) && c.una < c.limit {
+                    c.dupacks = DUP_THRESH;
+                    let una = c.una;
+                    c.output(self, context, una);
                 } else {
-                    clock(s).checks_left = 0;
+                    self.checks_left = 0;
                 }
             }
-        } else if packet.seq == s.una {
-            s.dupacks += 1;
-            if expired(s, now) || s.dupacks == DUP_THRESH {
-                if s.may_recover() || s.last_reduction != LastReduction::Timeout {
-                    retransmit(s, context);
+        } else if packet.seq == c.una {
+            c.dupacks += 1;
+            if expired(c, now) || c.dupacks == DUP_THRESH {
+                if c.may_recover() || c.last_reduction != LastReduction::Timeout {
+                    self.retransmit(c, context);
                 }
-            } else if s.dupacks > DUP_THRESH {
-                s.notify_duplicate(context, packet);
+            } else if c.dupacks > DUP_THRESH {
+                c.notify_duplicate(self, context, packet);
             }
         }
-        if s.dupacks == 0 || s.dupacks >= DUP_THRESH {
-            Self::send(s, context, s.options.max_burst);
+        if c.dupacks == 0 || c.dupacks >= DUP_THRESH {
+            self.send(c, context, c.options.max_burst);
         }
     }
 
-    fn beyond_window(_s: &Connection) -> u32 {
-        0
+    fn allowance(&self, c: &Connection) -> u32 {
+        c.window()
+    }
+
+    fn has_fine_clock(&self) -> bool {
+        true
     }
 }
 
-fn retransmit<W: FlowContext>(s: &mut Connection, context: &mut W) {
-    let una = s.una;
-    let first = s.segments.get(una).transmits == 1;
-    clock(s).checks_left = (s.next - una + 1).min(2);
-    s.enter_recovery(context, una);
-    s.reset_timer(context, true);
-    s.output(context, una);
-    if first {
-        s.dupacks = DUP_THRESH;
+impl Vegas {
+    /// Retransmits the first unacknowledged segment.
+    fn retransmit<W: FlowContext>(&mut self, c: &mut Connection, context: &mut W) {
+        let una = c.una;
+        let first = c.segments.get(una).transmits == 1;
+        self.checks_left = (c.next - una + 1).min(2);
+        c.enter_recovery(self, context, una);
+        c.reset_timer(context, true);
+        c.output(self, context, una);
+        if first {
+            c.dupacks = DUP_THRESH;
+        }
     }
 }
 

@@ -7,39 +7,49 @@
 //! The controller sets the window and the threshold after a loss: `westwood` with `filter = "type1"`, `tau = 1`,
 //! `fr_a = true`. With `clock_rtt = true` the round-trip times are those of the module.
 
-use super::{DUP_THRESH, LossRecovery};
 use crate::blocks::AckOptions;
-use crate::connection::Connection;
+use crate::connection::{Connection, DUP_THRESH, LossRecovery};
 use crate::context::FlowContext;
-use cc::Cause;
+use crate::options::Options;
+use cc::{Cause, Signals};
 use net::Packet;
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct WestwoodModule;
 
 impl LossRecovery for WestwoodModule {
-    fn on_ack<W: FlowContext>(s: &mut Connection, context: &mut W, packet: &Packet, _options: &AckOptions) {
-        if packet.seq > s.una {
-            let progress = s.new_ack(context, packet);
-            s.grow(context, packet, progress);
-        } else if packet.seq == s.una {
-            s.dupacks += 1;
-            s.notify_duplicate(context, packet);
-            if s.dupacks == DUP_THRESH {
-                let una = s.una;
-                s.recover = s.high - 1;
-                s.reduce_cwnd(context, una, Cause::FastRetransmit);
-                s.reset_timer(context, false);
-                s.output(context, una);
+    fn new(_options: &Options, _needs: Signals) -> WestwoodModule {
+        WestwoodModule
+    }
+
+    fn on_ack<W: FlowContext>(
+        &mut self,
+        c: &mut Connection,
+        context: &mut W,
+        packet: &Packet,
+        _options: &AckOptions,
+    ) {
+        if packet.seq > c.una {
+            let progress = c.new_ack(self, context, packet);
+            c.grow(self, context, packet, progress);
+        } else if packet.seq == c.una {
+            c.dupacks += 1;
+            c.notify_duplicate(self, context, packet);
+            if c.dupacks == DUP_THRESH {
+                let una = c.una;
+                c.recover = c.high - 1;
+                c.reduce_cwnd(context, self.in_flight(c), una, Cause::FastRetransmit);
+                c.reset_timer(context, false);
+                c.output(self, context, una);
             }
         }
-        if s.dupacks == 0 || s.dupacks >= DUP_THRESH {
-            Self::send(s, context, s.options.max_burst);
+        if c.dupacks == 0 || c.dupacks >= DUP_THRESH {
+            self.send(c, context, c.options.max_burst);
         }
     }
 
-    fn beyond_window(_s: &Connection) -> u32 {
-        0
+    fn allowance(&self, c: &Connection) -> u32 {
+        c.window()
     }
 }
 

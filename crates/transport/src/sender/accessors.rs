@@ -3,8 +3,7 @@
 use super::{SendLimit, Sender};
 use crate::connection::SenderStats;
 use crate::options::Options;
-use crate::recovery_state::RecoveryState;
-use crate::recovery_state::rack::Snapshot;
+use crate::recovery::rack::Snapshot;
 use cc::{AnyController, Phase};
 use units::{Span, Time};
 
@@ -23,10 +22,7 @@ impl Sender {
     }
     /// The counts of the scoreboard; `None` unless the recovery is `rack`.
     pub fn snapshot(&self) -> Option<Snapshot> {
-        match &self.connection.recovery_state {
-            RecoveryState::Rack(rack) => rack.as_ref().map(|rack| rack.snapshot()),
-            _ => None,
-        }
+        self.recovery.snapshot(&self.connection)
     }
     /// The retransmission timeout, with backoff.
     pub fn rto(&self) -> Span {
@@ -38,7 +34,7 @@ impl Sender {
     }
     /// The recovery phase.
     pub fn phase(&self) -> Phase {
-        self.connection.phase
+        self.recovery.phase(&self.connection)
     }
     /// The congestion controller.
     pub fn controller(&self) -> &AnyController {
@@ -78,7 +74,7 @@ impl Sender {
     }
     /// Segments in flight: with SACK the estimate of the recovery ("pipe"), otherwise the segments outstanding.
     pub fn in_flight(&self) -> u32 {
-        self.connection.in_flight()
+        self.recovery.in_flight(&self.connection)
     }
     /// What keeps the sender from sending more since its last event.
     pub fn limited_by(&self) -> SendLimit {

@@ -2,7 +2,7 @@
 
 use super::Sender;
 use crate::context::{FlowContext, FlowTimer, Trigger};
-use crate::recovery_state::RecoveryState;
+use crate::options::Recovery;
 use cc::{AnyController, Controller, Handshake, Signals};
 use std::sync::Arc;
 use units::Time;
@@ -10,8 +10,8 @@ use units::Time;
 impl Sender {
     /// The receiver's window becomes `segments` segments.
     pub fn change_receive_window<W: FlowContext>(&mut self, context: &mut W, segments: u32) {
-        let largest = matches!(self.connection.recovery_state, RecoveryState::Rack(_))
-            .then_some(self.connection.options.window);
+        let options = &self.connection.options;
+        let largest = (options.recovery == Recovery::Rack).then_some(options.window);
         // RACK bounds what an ACK may report by the largest window.
         Arc::make_mut(&mut self.connection.options).window = segments.max(largest.unwrap_or(0));
         self.set_receive_window(segments);
@@ -28,7 +28,7 @@ impl Sender {
     /// both controllers use one loss recovery.
     pub fn accepts(&self, needs: Signals) -> bool {
         let prepared = self.connection.reports.has_rate() || !needs.has(Signals::RATE);
-        prepared && self.connection.recovery_state.serves(&self.connection.options, needs)
+        prepared && self.recovery.serves(&self.connection.options, needs)
     }
 
     /// Another controller takes over, with the window and the threshold of the previous one. With recovery `rack` it gets
@@ -42,14 +42,14 @@ impl Sender {
         if self.connection.opened {
             controller.set_window(cwnd);
             controller.set_ssthresh(ssthresh);
-            if let Some(rtt) = self.connection.recovery_state.min_rtt() {
+            if let Some(rtt) = self.recovery.min_rtt() {
                 controller.on_handshake(&Handshake { now: context.now(), rtt: Some(rtt) });
             }
         }
         let needs = controller.needs();
         self.connection.reports.change(needs);
         self.connection.paced = self.connection.options.pacing || needs.has(Signals::PACING);
-        self.connection.recovery_state.report_losses(needs);
+        self.recovery.change_needs(needs);
         self.connection.uses_router_feedback |=
             needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK);
         self.connection.controller = controller;
@@ -61,7 +61,7 @@ impl Sender {
     fn resume<W: FlowContext>(&mut self, context: &mut W) {
         if self.connection.high > 0 && !self.connection.done {
             self.connection.sample = None;
-            self.connection.send_permitted(context);
+            self.recovery.send(&mut self.connection, context);
             self.note(context, Trigger::Change);
             self.after(context);
         }

@@ -1,6 +1,7 @@
 //! What keeps a sender from sending more, and for how long.
 
 use crate::connection::Connection;
+use crate::recovery::AnyRecovery;
 use units::{Span, Time};
 
 /// What keeps a sender from sending more.
@@ -28,8 +29,8 @@ impl SendLimit {
 
     /// What keeps a connection from sending more now.
     #[inline(always)]
-    pub(super) fn of(connection: &Connection, now: Time) -> SendLimit {
-        let may_send = || connection.in_flight() < connection.cwnd();
+    pub(super) fn of(connection: &Connection, recovery: &AnyRecovery, now: Time) -> SendLimit {
+        let may_send = || recovery.in_flight(connection) < connection.cwnd();
         if connection.next >= connection.limit {
             return if connection.handshake_pending() {
                 SendLimit::Handshake

@@ -37,11 +37,12 @@ impl WindowTrace {
     pub fn take_cause(
         &mut self,
         connection: &mut Connection,
+        phase: Phase,
         trigger: Trigger,
         before: (f64, f64),
     ) -> Option<WindowCause> {
-        let repairing = connection.phase != Phase::Open || self.phase != Phase::Open;
-        self.phase = connection.phase;
+        let repairing = phase != Phase::Open || self.phase != Phase::Open;
+        self.phase = phase;
         if self.shown == before && connection.cause != Some(WindowCause::Undo) {
             return None;
         }

@@ -1,10 +1,12 @@
 //! The scoreboard part of an ACK: SACK and DSACK blocks, cumulative acknowledgement, and the round-trip samples.
 
-use super::Arrival;
+use super::scoreboard::Scoreboard;
+use super::snapshot::State;
+use super::window_use::WindowUse;
+use super::{Arrival, Rack};
 use crate::blocks::Block;
 use crate::connection::Connection;
 use crate::context::FlowContext;
-use crate::recovery_state::rack::{Rack, Scoreboard, State, WindowUse};
 use cc::Controller;
 use net::Packet;
 use units::Span;
@@ -33,11 +35,11 @@ impl Scoreboard {
     }
 
     /// Processes SACK blocks (RFC 2018) and a DSACK block (RFC 2883).
-    pub(super) fn process_blocks(&mut self, s: &mut Connection, a: &mut Arrival, ack: u32, blocks: &[Block]) {
+    pub(super) fn process_blocks(&mut self, c: &mut Connection, a: &mut Arrival, ack: u32, blocks: &[Block]) {
         let mut rest = blocks;
         if let Some(block) = Scoreboard::dsack(ack, blocks) {
             rest = &blocks[1..];
-            self.process_dsack(s, a, block);
+            self.process_dsack(c, a, block);
         }
         let mut sorted: [Block; crate::blocks::MAX_BLOCKS] = Default::default();
         let count = rest.len().min(sorted.len());
@@ -50,26 +52,26 @@ impl Scoreboard {
         parts.clear();
         for block in &sorted[..count] {
             // A block that begins at the oldest outstanding segment contradicts the cumulative ACK.
-            if block.start > self.segments.una && block.start < block.end {
-                self.segments.newly_reported(*block, &mut parts);
+            if block.start > c.una && block.start < block.end {
+                self.segments.newly_reported(c.numbers(), *block, &mut parts);
             }
         }
         for part in &parts {
             for seq in part.start..part.end {
-                self.report(s, a, seq, &mut samples, &mut reordered);
+                self.report(c, a, seq, &mut samples, &mut reordered);
             }
         }
         a.sacked = !parts.is_empty();
         self.parts = parts;
         if reordered != u32::MAX {
-            self.reordering.see(self.segments.highest_sacked(), reordered);
+            self.reordering.see(self.segments.highest_sacked(c.una), reordered);
         }
         a.sack_samples(samples);
     }
 
     fn report(
         &mut self,
-        s: &mut Connection,
+        c: &mut Connection,
         a: &mut Arrival,
         seq: u32,
         samples: &mut Samples,
@@ -85,13 +87,13 @@ impl Scoreboard {
             samples.take(a.now.since(segment.sent));
         }
         self.segments.report(seq);
-        s.reports.delivered(&mut s.controller, seq, a.now);
+        c.reports.delivered(&mut c.controller, seq, a.now);
     }
 
-    fn process_dsack(&mut self, s: &Connection, a: &mut Arrival, block: Block) {
+    fn process_dsack(&mut self, c: &Connection, a: &mut Arrival, block: Block) {
         let count = block.end - block.start;
-        let more = self.dsacks + count as u64 > s.stats.retransmitted as u64;
-        if more || count > s.options.window || block.end > self.segments.next {
+        let more = self.dsacks + count as u64 > c.stats.retransmitted as u64;
+        if more || count > c.options.window || block.end > c.next {
             return; // more duplicates than retransmissions, or of data never sent: not believed (RFC 2883 section 5)
         }
         a.dsack = true;
@@ -103,21 +105,22 @@ impl Scoreboard {
             self.reordering.dsack();
         }
         // Of outstanding data only a retransmitted segment can be a duplicate that the sender caused.
-        let outstanding = block.start.max(self.segments.una)..block.end.min(self.segments.next);
+        let outstanding = block.start.max(c.una)..block.end.min(c.next);
         if outstanding.into_iter().all(|seq| self.segments.get(seq).ever_retransmitted()) {
             a.duplicates = Some((block.end, count));
         }
     }
 
     /// Processes the cumulative part. Returns the round-trip sample for the retransmission timer.
-    pub(super) fn advance(&mut self, s: &mut Connection, a: &mut Arrival, ack: u32) -> Option<Span> {
-        let acked = ack.saturating_sub(self.segments.una);
+    pub(super) fn advance(&mut self, c: &mut Connection, a: &mut Arrival, ack: u32) -> Option<Span> {
+        let acked = ack.saturating_sub(c.una);
         let (mut samples, mut reordered, mut retransmitted) = (Samples::default(), u32::MAX, false);
         a.advanced = acked > 0;
-        let update = std::mem::take(&mut s.window_update);
-        while self.segments.una < ack {
-            let seq = self.segments.una;
-            let segment = self.segments.acknowledge(s.options.sack);
+        let update = std::mem::take(&mut c.window_update);
+        while c.una < ack {
+            let seq = c.una;
+            let segment = self.segments.acknowledge(seq, c.options.sack);
+            c.una += 1;
             if segment.ever_retransmitted() {
                 retransmitted = true;
             } else if !segment.reported() {
@@ -127,30 +130,30 @@ impl Scoreboard {
             }
             if !segment.reported() {
                 let spurious = segment.ever_retransmitted()
-                    && a.echo.is_some_and(|echo| s.options.stamp(segment.sent) > s.options.stamp(echo));
-                if s.options.sack && !spurious {
+                    && a.echo.is_some_and(|echo| c.options.stamp(segment.sent) > c.options.stamp(echo));
+                if c.options.sack && !spurious {
                     self.detection.delivered(a.now, seq, segment, self.min_rtt.map(|m| m.0));
                 }
-                s.reports.delivered(&mut s.controller, seq, a.now);
+                c.reports.delivered(&mut c.controller, seq, a.now);
             }
         }
         if a.advanced {
-            s.dupacks = 0;
+            c.dupacks = 0;
             a.rearm = true;
-            self.segments.forget_reports();
-            if !s.options.sack {
-                self.remove_duplicates(acked);
+            self.segments.forget_reports(c.una);
+            if !c.options.sack {
+                self.remove_duplicates(c, acked);
                 a.original &= !retransmitted;
             } else if reordered < a.prior_highest {
-                self.reordering.see(self.segments.highest_sacked(), reordered);
+                self.reordering.see(self.segments.highest_sacked(c.una), reordered);
             }
         } else {
-            a.duplicate = !update && !a.dsack && self.segments.packets_out() > 0 && ack == self.segments.una;
-            s.dupacks += a.duplicate as u32;
+            a.duplicate = !update && !a.dsack && c.outstanding() > 0 && ack == c.una;
+            c.dupacks += a.duplicate as u32;
             let sack_rtt = a.sack_rtt();
             if let Some(rtt) = sack_rtt
-                && self.segments.packets_out() > 0
-                && rtt > a.now.since(self.segments.get(self.segments.una).sent)
+                && c.outstanding() > 0
+                && rtt > a.now.since(self.segments.get(c.una).sent)
             {
                 // The reported segment was sent before the last transmission of the oldest one.
                 a.rearm = true;
@@ -159,12 +162,12 @@ impl Scoreboard {
         if retransmitted {
             samples = Samples::default();
         }
-        self.choose_sample(s, a, samples)
+        self.choose_sample(c, a, samples)
     }
 
     /// The sample for the retransmission timer: from the oldest segment acknowledged, else from SACK, else from the
     /// timestamp. The controller receives that of the newest segment.
-    fn choose_sample(&mut self, s: &Connection, a: &mut Arrival, samples: Samples) -> Option<Span> {
+    fn choose_sample(&mut self, c: &Connection, a: &mut Arrival, samples: Samples) -> Option<Span> {
         let (sacked_first, sacked_last) = (a.sack_rtt(), a.rtt);
         let mut timer = samples.first.or(sacked_first);
         let mut newest = sacked_last.or(samples.last);
@@ -172,7 +175,7 @@ impl Scoreboard {
             && a.advanced
             && let Some(echo) = a.echo
         {
-            let rtt = s.options.stamp(a.now).since(s.options.stamp(echo)).max(s.options.timestamp_quantum);
+            let rtt = c.options.stamp(a.now).since(c.options.stamp(echo)).max(c.options.timestamp_quantum);
             (timer, newest) = (Some(rtt), Some(rtt));
             a.exact_rtt = Some(a.now.since(echo));
         }
@@ -187,27 +190,27 @@ impl Scoreboard {
     }
 
     /// Without SACK: a duplicate ACK stands for a segment that arrived.
-    pub(super) fn count_duplicate(&mut self, duplicate: bool) {
+    pub(super) fn count_duplicate(&mut self, c: &Connection, duplicate: bool) {
         if !duplicate {
             return;
         }
         let before = self.segments.sacked_out;
         self.segments.sacked_out += 1;
-        self.limit_duplicates(0);
+        self.limit_duplicates(c, 0);
         self.segments.delivered += self.segments.sacked_out.saturating_sub(before) as u64;
     }
 
     /// Without SACK: an ACK of `acked` segments fills one hole; the others were counted by duplicate ACKs.
-    fn remove_duplicates(&mut self, acked: u32) {
+    fn remove_duplicates(&mut self, c: &Connection, acked: u32) {
         let counted = self.segments.sacked_out;
         self.segments.delivered += acked.saturating_sub(counted).max(1) as u64;
         self.segments.sacked_out = counted.saturating_sub(acked - 1);
-        self.limit_duplicates(acked);
+        self.limit_duplicates(c, acked);
     }
 
     /// Without SACK: more duplicate ACKs than segments that can have arrived are a sign of reordering.
-    fn limit_duplicates(&mut self, acked: u32) {
-        let out = self.segments.packets_out();
+    fn limit_duplicates(&mut self, c: &Connection, acked: u32) {
+        let out = c.outstanding();
         let holes = self.segments.lost_out.max(1).min(out);
         if self.segments.sacked_out + holes > out {
             self.segments.sacked_out = out - holes;
@@ -220,7 +223,7 @@ impl Rack {
     /// Processes the first ACK, which acknowledges the SYN.
     pub(super) fn complete_handshake<W: FlowContext>(
         &mut self,
-        s: &mut Connection,
+        c: &mut Connection,
         context: &mut W,
         packet: &Packet,
     ) {
@@ -228,27 +231,28 @@ impl Rack {
             return;
         }
         let now = context.now();
-        let segment = self.board.segments.acknowledge(true);
+        let segment = self.board.segments.acknowledge(c.una, true);
+        c.una += 1;
         let rtt = (!segment.ever_retransmitted()).then(|| now.since(segment.sent));
         if let Some(rtt) = rtt {
-            s.rtt.sample(&s.options, rtt, self.board.segments.una, self.board.segments.next);
+            c.rtt.sample(&c.options, rtt, c.una, c.next);
             self.board.update_min_rtt(now, rtt);
-        } else if s.options.timestamps {
+        } else if c.options.timestamps {
             // The timestamp tells which SYN arrived.
             let rtt =
-                s.options.stamp(now).since(s.options.stamp(packet.echo)).max(s.options.timestamp_quantum);
-            s.rtt.sample(&s.options, rtt, self.board.segments.una, self.board.segments.next);
+                c.options.stamp(now).since(c.options.stamp(packet.echo)).max(c.options.timestamp_quantum);
+            c.rtt.sample(&c.options, rtt, c.una, c.next);
         }
-        s.rtt.end_handshake(&s.options);
+        c.rtt.end_handshake(&c.options);
         self.timeouts = 0;
         self.state = State::Open;
         self.timer.disarm();
-        s.reports.handshake(self.board.segments.delivered);
-        s.open();
-        s.controller.on_handshake(&cc::Handshake { now, rtt });
+        c.reports.handshake(self.board.segments.delivered);
+        c.open();
+        c.controller.on_handshake(&cc::Handshake { now, rtt });
         // The first window of data begins.
         self.validation.window_use = WindowUse { full_at: now, ..WindowUse::default() };
-        self.high_seq = self.board.segments.una;
+        self.high_seq = c.una;
         self.board.detection.pending = false;
     }
 }

@@ -1,20 +1,21 @@
 //! Loss detection by time of sending (RFC 8985 section 6), and without SACK by duplicate ACKs (RFC 6582).
 
-use super::Arrival;
+use super::reordering::Reordering;
+use super::scoreboard::Scoreboard;
+use super::snapshot::State;
+use super::{Arrival, Rack};
 use crate::connection::Connection;
 use crate::context::FlowContext;
 use crate::options::ReorderingWindow;
-use crate::recovery_state::rack::Reordering;
-use crate::recovery_state::rack::{Rack, Scoreboard, State};
 use units::{Span, Time};
 
 impl Scoreboard {
     /// Widens the reordering window by a DSACK, at most once a round trip: the newest segment of this ACK must have been
     /// sent after the last change.
-    pub(super) fn adapt_reordering_window(&mut self, s: &Connection, a: &Arrival) {
+    pub(super) fn adapt_reordering_window(&mut self, c: &Connection, a: &Arrival) {
         let round = self.detection.round.take();
         if self.segments.delivered == a.prior_delivered
-            || s.options.reordering_window != ReorderingWindow::Adaptive
+            || c.options.reordering_window != ReorderingWindow::Adaptive
         {
             return;
         }
@@ -34,21 +35,21 @@ impl Scoreboard {
     }
 
     /// How much later than its round-trip time a segment may be delivered before it counts as lost.
-    fn reordering_window(&self, s: &Connection, state: State) -> Span {
+    fn reordering_window(&self, c: &Connection, state: State) -> Span {
         let Some((min_rtt, _)) = self.min_rtt else { return Span::ZERO };
         let repairing = matches!(state, State::Recovery | State::Loss);
         let r = &self.reordering;
-        let none = s.options.reordering_window == ReorderingWindow::None;
+        let none = c.options.reordering_window == ReorderingWindow::None;
         if none || (r.seen == 0 && (repairing || self.segments.sacked_out >= r.degree)) {
             return Span::ZERO;
         }
         let window = Span::from_ps(min_rtt.ps() / 4 * r.steps as u64);
-        s.rtt.smoothed(&s.options).map_or(Span::ZERO, |srtt| window.min(srtt))
+        c.rtt.smoothed(&c.options).map_or(Span::ZERO, |srtt| window.min(srtt))
     }
 
     /// Marks the segments that are lost at `now`. Returns the longest time until another one will be.
-    pub(super) fn detect(&mut self, s: &Connection, state: State, now: Time) -> Span {
-        let window = self.reordering_window(s, state);
+    pub(super) fn detect(&mut self, c: &Connection, state: State, now: Time) -> Span {
+        let window = self.reordering_window(c, state);
         let mut wait = Span::ZERO;
         let mut next = self.segments.oldest();
         while let Some(seq) = next {
@@ -68,11 +69,11 @@ impl Scoreboard {
     }
 
     /// Without SACK: the oldest segment is lost at the third duplicate ACK, and in recovery at each partial ACK.
-    fn mark_by_duplicates(&mut self, state: State, advanced: bool) {
+    fn mark_by_duplicates(&mut self, c: &Connection, state: State, advanced: bool) {
         let repairing = matches!(state, State::Recovery | State::Loss);
         let by_duplicates = !repairing && self.segments.sacked_out >= self.reordering.degree;
         if by_duplicates || (state == State::Recovery && advanced) {
-            let una = self.segments.una;
+            let una = c.una;
             if !self.segments.get(una).given_up() {
                 self.segments.mark_lost(una);
             }
@@ -80,15 +81,15 @@ impl Scoreboard {
     }
 
     /// Gives up the oldest segment and every other one that is older than its round-trip time.
-    pub(super) fn mark_for_rto(&mut self, s: &Connection, now: Time) {
-        let una = self.segments.una;
+    pub(super) fn mark_for_rto(&mut self, c: &Connection, now: Time) {
+        let una = c.una;
         if self.segments.get(una).reported() {
-            self.segments.forget_all_reports();
+            self.segments.forget_all_reports(c.numbers());
         }
-        if !s.options.sack {
+        if !c.options.sack {
             self.segments.sacked_out = 0;
         }
-        for seq in una..self.segments.next {
+        for seq in una..c.next {
             let sent = self.segments.get(seq).sent;
             if seq == una || self.detection.time_left(now, sent, Span::ZERO) == Span::ZERO {
                 self.segments.mark_lost(seq);
@@ -101,24 +102,24 @@ impl Rack {
     /// Detects losses after an ACK, and sets the reordering timer if a segment may become lost later.
     pub(super) fn identify_losses<W: FlowContext>(
         &mut self,
-        s: &Connection,
+        c: &Connection,
         context: &mut W,
         a: &mut Arrival,
     ) {
-        if self.board.segments.packets_out() == 0 {
+        if c.outstanding() == 0 {
             return;
         }
-        if !s.options.sack {
-            return self.board.mark_by_duplicates(self.state, a.advanced);
+        if !c.options.sack {
+            return self.board.mark_by_duplicates(c, self.state, a.advanced);
         }
         if !std::mem::take(&mut self.board.detection.pending) {
             return;
         }
         let retransmissions = self.board.segments.retrans_out;
-        let wait = self.board.detect(s, self.state, a.now);
+        let wait = self.board.detect(c, self.state, a.now);
         a.lost_retransmission |= self.board.segments.retrans_out < retransmissions;
         if wait > Span::ZERO {
-            self.timer.arm_reordering(s, context, wait);
+            self.timer.arm_reordering(c, context, wait);
             a.rearm = false;
         }
     }

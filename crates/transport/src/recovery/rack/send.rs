@@ -1,63 +1,63 @@
 //! What leaves the sender: lost segments first, then new data, within the window, the receiver's window and the pacer.
 
-use super::Resend;
-use crate::connection::{Connection, Transmission};
+use super::scoreboard::Scoreboard;
+use super::snapshot::State;
+use super::{Rack, Resend};
+use crate::connection::{Connection, LossRecovery, Transmission};
 use crate::context::{FlowContext, FlowTimer};
-use crate::recovery_state::rack::{Rack, Scoreboard, Segments, State};
-use units::Time;
 
 impl Scoreboard {
     /// Whether the application has data that the receiver's window permits.
-    pub(super) fn has_new_data(&self, s: &Connection) -> bool {
-        self.new_segments(s) > 0
+    pub(super) fn has_new_data(&self, c: &Connection) -> bool {
+        self.new_segments(c) > 0
     }
 
     /// The new segments that the application has and the receiver's window permits; before the handshake the SYN alone.
     #[inline]
-    pub(super) fn new_segments(&self, s: &Connection) -> u32 {
-        let next = self.segments.next;
-        let all = if s.handshake_pending() { s.limit.min(1) } else { s.limit };
-        all.saturating_sub(next).min(s.receive_window.saturating_sub(self.segments.packets_out()))
+    pub(super) fn new_segments(&self, c: &Connection) -> u32 {
+        let next = c.next;
+        let all = if c.handshake_pending() { c.limit.min(1) } else { c.limit };
+        all.saturating_sub(next).min(c.receive_window.saturating_sub(c.outstanding()))
     }
 }
 
 impl Rack {
     /// Sends again what an ACK has found lost.
-    pub(super) fn resend<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W, what: Resend) {
+    pub(super) fn resend<W: FlowContext>(&mut self, c: &mut Connection, context: &mut W, what: Resend) {
         match what {
             Resend::Nothing => {}
-            Resend::Lost => self.send_lost(s, context),
+            Resend::Lost => self.send_lost(c, context),
             Resend::NewData => {
-                self.send_new(s, context);
-                if self.board.segments.next <= self.high_seq {
+                self.send_new(c, context);
+                if c.next <= self.high_seq {
                     self.frto = false;
-                    self.send_lost(s, context);
+                    self.send_lost(c, context);
                 }
             }
         }
     }
 
     /// Retransmits lost segments, oldest first, while the window exceeds what is in flight.
-    pub(super) fn send_lost<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
+    pub(super) fn send_lost<W: FlowContext>(&mut self, c: &mut Connection, context: &mut W) {
         let mut oldest = false;
-        let cwnd = s.cwnd();
-        while self.board.segments.in_flight() < cwnd {
-            let Some(seq) = self.board.segments.next_lost() else { break };
-            if !s.may_leave(context) {
+        let cwnd = c.cwnd();
+        while self.in_flight(c) < cwnd {
+            let Some(seq) = self.board.segments.next_lost(c.una) else { break };
+            if !c.may_leave(self, context) {
                 break;
             }
-            self.transmit_again(s, context, seq, false);
+            self.transmit_again(c, context, seq, false);
             self.reduction.transmitted(self.state.reducing() as u32);
-            oldest |= seq == self.board.segments.una;
+            oldest |= seq == c.una;
         }
         if oldest {
-            self.timer.restart_rto(s, context);
+            self.timer.restart_rto(c, context);
         }
     }
 
     /// Sends new data while the window exceeds what is in flight.
-    pub(super) fn send_new<W: FlowContext>(&mut self, s: &mut Connection, context: &mut W) {
-        if self.board.segments.next >= s.limit {
+    pub(super) fn send_new<W: FlowContext>(&mut self, c: &mut Connection, context: &mut W) {
+        if c.next >= c.limit {
             return;
         }
         if self.held_until > context.now() {
@@ -67,31 +67,31 @@ impl Rack {
             }
             return;
         }
-        let none_outstanding = self.board.segments.packets_out() == 0;
-        let cwnd = s.cwnd();
-        let held = self.state == State::Disorder && !s.options.limited_transmit;
-        let in_flight = self.board.segments.in_flight();
-        let available = self.board.new_segments(s);
+        let none_outstanding = c.outstanding() == 0;
+        let cwnd = c.cwnd();
+        let held = self.state == State::Disorder && !c.options.limited_transmit;
+        let in_flight = self.in_flight(c);
+        let available = self.board.new_segments(c);
         if in_flight == 0 && available > 0 {
-            s.reports.transmit_start(&mut s.controller, context.now(), self.last_sent);
+            c.reports.transmit_start(&mut c.controller, context.now(), self.last_sent);
         }
         let most = if held {
             0
         } else {
-            available.min(cwnd.saturating_sub(in_flight)).min(s.options.most_at_once())
+            available.min(cwnd.saturating_sub(in_flight)).min(c.options.most_at_once())
         };
         let mut sent = 0;
-        while sent < most && s.may_leave(context) {
-            self.transmit_new(s, context, cwnd);
+        while sent < most && c.may_leave(self, context) {
+            self.transmit_new(c, context, cwnd);
             sent += 1;
         }
         if sent > 0 {
             self.reduction.transmitted(sent * self.state.reducing() as u32);
-            self.arm_after_send(s, context, none_outstanding);
+            self.arm_after_send(c, context, none_outstanding);
         }
-        let full = self.board.segments.in_flight() >= cwnd;
+        let full = self.in_flight(c) >= cwnd;
         if sent > 0 || full {
-            self.validate_window(s, context.now(), full);
+            self.validate_window(c, context.now(), full);
         }
     }
 
@@ -99,54 +99,51 @@ impl Rack {
     #[inline(always)] // or each segment pays a call for it
     pub(super) fn transmit_new<W: FlowContext>(
         &mut self,
-        s: &mut Connection,
+        c: &mut Connection,
         context: &mut W,
         permitted: u32,
     ) {
         let now = context.now();
-        let seq = self.board.segments.next;
-        let in_flight = self.board.segments.in_flight();
-        self.board.segments.append(now);
+        let seq = c.next;
+        let in_flight = self.in_flight(c);
+        self.board.segments.append(c.numbers(), now);
+        c.next += 1;
+        c.high = c.next;
         if W::SENDS {
             context.sending(in_flight + 1, permitted);
         }
         self.last_sent = now;
-        report_sent(&self.board.segments, s, seq, now, in_flight, false);
-        s.transmit(context, seq, false);
+        self.report_sent(c, seq, in_flight, false);
+        c.transmit(context, seq, false);
     }
 
+    /// Sends segment `seq` again. `probe`: as a tail loss probe.
     pub(super) fn transmit_again<W: FlowContext>(
         &mut self,
-        s: &mut Connection,
+        c: &mut Connection,
         context: &mut W,
         seq: u32,
         probe: bool,
     ) {
         let now = context.now();
-        let in_flight = self.board.segments.in_flight();
+        let in_flight = self.in_flight(c);
         self.board.segments.retransmit(seq, now, probe);
         if !probe {
             self.undo.retransmitted(now);
         }
         self.last_sent = now;
-        report_sent(&self.board.segments, s, seq, now, in_flight, true);
-        s.transmit(context, seq, true);
+        self.report_sent(c, seq, in_flight, true);
+        c.transmit(context, seq, true);
     }
-}
 
-/// Reports a transmission, if anyone asks for it. `before`: the segments in flight before it.
-#[inline(always)]
-fn report_sent(
-    segments: &Segments,
-    s: &mut Connection,
-    seq: u32,
-    now: Time,
-    before: u32,
-    retransmission: bool,
-) {
-    if s.reports.reports_sent() {
-        let in_flight = [before, segments.in_flight()];
-        let (una, lost) = (segments.una, segments.lost);
-        s.reports.sent(&mut s.controller, &Transmission { seq, now, retransmission, una, lost, in_flight });
+    /// Reports the transmission of `seq` just now, if anyone asks for it. `before`: the segments in flight before it.
+    #[inline(always)]
+    fn report_sent(&self, c: &mut Connection, seq: u32, before: u32, retransmission: bool) {
+        if c.reports.reports_sent() {
+            let in_flight = [before, self.in_flight(c)];
+            let (now, una, lost) = (self.last_sent, c.una, self.board.segments.lost);
+            c.reports
+                .sent(&mut c.controller, &Transmission { seq, now, retransmission, una, lost, in_flight });
+        }
     }
 }

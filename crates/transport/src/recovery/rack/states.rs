@@ -1,92 +1,92 @@
 //! The states of the sender and their transitions on an ACK.
 
-use super::{Arrival, Resend};
+use super::snapshot::State;
+use super::{Arrival, Rack, Resend};
 use crate::connection::Connection;
 use crate::context::FlowContext;
-use crate::recovery_state::rack::{Rack, State};
 use units::Time;
 
 impl Rack {
     /// Processes an ACK that is not the plain ACK of an open connection. Returns what to send again.
     pub(super) fn change_state<W: FlowContext>(
         &mut self,
-        s: &mut Connection,
+        c: &mut Connection,
         context: &mut W,
         a: &mut Arrival,
     ) -> Resend {
         if a.ece {
             self.undo.prior_ssthresh = 0.0;
         }
-        if self.board.reneged() {
-            self.timer.arm_reneging(s, context);
+        if self.board.reneged(c) {
+            self.timer.arm_reneging(c, context);
             return Resend::Nothing;
         }
         if self.state == State::Open {
             self.undo.first_retransmission = None;
-        } else if self.board.segments.una >= self.high_seq && self.end_state(s, a) {
+        } else if c.una >= self.high_seq && self.end_state(c, a) {
             return Resend::Nothing;
         }
         match self.state {
             State::Recovery => {
                 if !a.advanced {
-                    self.board.count_duplicate(!s.options.sack && a.duplicate);
-                } else if self.undo_partially(s, a) {
+                    self.board.count_duplicate(c, !c.options.sack && a.duplicate);
+                } else if self.undo_partially(c, a) {
                     return Resend::Nothing;
                 }
-                if self.undo_by_dsack(s, a.now) {
-                    self.try_to_open(s, a);
+                if self.undo_by_dsack(c, a.now) {
+                    self.try_to_open(c, a);
                 }
-                self.identify_losses(s, context, a);
+                self.identify_losses(c, context, a);
                 if self.state != State::Recovery {
                     if self.board.segments.lost_out == 0 {
                         return Resend::Nothing;
                     }
-                    self.enter_recovery(s, a.now, a.ece);
+                    self.enter_recovery(c, a.now, a.ece);
                 }
                 return Resend::Lost;
             }
             State::Loss => {
-                let resend = self.process_loss(s, a);
-                self.identify_losses(s, context, a);
+                let resend = self.process_loss(c, a);
+                self.identify_losses(c, context, a);
                 if self.state != State::Open && !a.lost_retransmission {
                     return resend;
                 }
             }
             State::Open | State::Disorder | State::Cwr => {}
         }
-        if !s.options.sack {
+        if !c.options.sack {
             if a.advanced {
                 self.board.segments.sacked_out = 0;
             }
-            self.board.count_duplicate(a.duplicate);
+            self.board.count_duplicate(c, a.duplicate);
         }
         if self.state <= State::Disorder {
-            self.undo_by_dsack(s, a.now);
+            self.undo_by_dsack(c, a.now);
         }
-        self.identify_losses(s, context, a);
+        self.identify_losses(c, context, a);
         if self.board.segments.lost_out == 0 {
-            self.try_to_open(s, a);
+            self.try_to_open(c, a);
             return Resend::Nothing;
         }
-        self.enter_recovery(s, a.now, a.ece);
+        self.enter_recovery(c, a.now, a.ece);
         Resend::Lost
     }
 
     /// Ends a state when everything sent before it is acknowledged. Returns whether the ACK is processed.
-    fn end_state(&mut self, s: &mut Connection, a: &Arrival) -> bool {
+    fn end_state(&mut self, c: &mut Connection, a: &Arrival) -> bool {
         match self.state {
-            State::Cwr if self.board.segments.una > self.high_seq => {
-                self.end_reduction(s, a.now);
+            State::Cwr if c.una > self.high_seq => {
+                self.end_reduction(c, a.now);
                 self.state = State::Open;
             }
             State::Recovery => {
-                if !s.options.sack {
+                if !c.options.sack {
                     self.board.segments.sacked_out = 0;
                 }
-                if self.undo_recovery(s, a) {
+                if self.undo_recovery(c, a) {
                     return true;
                 }
-                self.end_reduction(s, a.now);
+                self.end_reduction(c, a.now);
             }
             _ => {}
         }
@@ -95,9 +95,9 @@ impl Rack {
 
     /// Without SACK, recovery ends only above `high_seq`: a duplicate ACK of `high_seq` must not start another one
     /// (RFC 6582 section 4).
-    fn must_stay(&mut self, s: &Connection) -> bool {
-        let stay = !s.options.sack && self.board.segments.una == self.high_seq;
-        if stay && !self.board.segments.any_retransmission() {
+    fn must_stay(&mut self, c: &Connection) -> bool {
+        let stay = !c.options.sack && c.una == self.high_seq;
+        if stay && !self.board.segments.any_retransmission(c.numbers()) {
             self.undo.first_retransmission = None;
             self.undo.complete = true;
         }
@@ -105,13 +105,13 @@ impl Rack {
     }
 
     /// The end of recovery or of the loss state: undoes the reduction if it was spurious. Returns whether the state stays.
-    fn undo_recovery(&mut self, s: &mut Connection, a: &Arrival) -> bool {
-        if self.undo.is_possible(&s.options, a.echo) {
-            self.undo(s, a.now, false);
+    fn undo_recovery(&mut self, c: &mut Connection, a: &Arrival) -> bool {
+        if self.undo.is_possible(&c.options, a.echo) {
+            self.undo(c, a.now, false);
         } else {
             self.board.reordering.recovery_ended();
         }
-        if self.must_stay(s) {
+        if self.must_stay(c) {
             return true;
         }
         self.state = State::Open;
@@ -120,92 +120,92 @@ impl Rack {
 
     /// A partial ACK by the late original of a segment: undoes the reduction if no retransmission is in flight. Returns
     /// whether the ACK is processed.
-    fn undo_partially(&mut self, s: &mut Connection, a: &Arrival) -> bool {
-        if self.undo.marker.is_none() || !self.undo.original_was_late(&s.options, a.echo) {
+    fn undo_partially(&mut self, c: &mut Connection, a: &Arrival) -> bool {
+        if self.undo.marker.is_none() || !self.undo.original_was_late(&c.options, a.echo) {
             return false;
         }
-        self.board.reordering.see(self.board.segments.highest_sacked(), a.prior_una);
+        self.board.reordering.see(self.board.segments.highest_sacked(c.una), a.prior_una);
         if self.board.segments.retrans_out > 0 {
             return true;
         }
-        self.undo.forget_first_retransmission(&self.board.segments);
-        self.undo(s, a.now, true);
-        self.keep_open();
+        self.undo.forget_first_retransmission(&self.board.segments, c.numbers());
+        self.undo(c, a.now, true);
+        self.keep_open(c);
         false
     }
 
-    fn undo_by_dsack(&mut self, s: &mut Connection, now: Time) -> bool {
+    fn undo_by_dsack(&mut self, c: &mut Connection, now: Time) -> bool {
         let all = self.undo.all_duplicates();
         if all {
             self.board.reordering.recovery_undone();
-            self.undo(s, now, false);
+            self.undo(c, now, false);
         }
         all
     }
 
-    fn try_to_open(&mut self, s: &mut Connection, a: &Arrival) {
-        self.undo.forget_first_retransmission(&self.board.segments);
+    fn try_to_open(&mut self, c: &mut Connection, a: &Arrival) {
+        self.undo.forget_first_retransmission(&self.board.segments, c.numbers());
         if a.ece {
-            self.enter_cwr(s, a.now);
+            self.enter_cwr(c, a.now);
         }
         if self.state != State::Cwr {
-            self.keep_open();
+            self.keep_open(c);
         }
     }
 
     /// Sets the state for an ACK without a loss.
-    pub(super) fn keep_open(&mut self) {
+    pub(super) fn keep_open(&mut self, c: &Connection) {
         let clean = self.board.segments.sacked_out + self.board.segments.lost_out == 0
-            && !self.board.segments.any_retransmission();
+            && !self.board.segments.any_retransmission(c.numbers());
         let state = if clean { State::Open } else { State::Disorder };
         if state != self.state {
             self.state = state;
-            self.high_seq = self.board.segments.next;
+            self.high_seq = c.next;
         }
     }
 
-    fn undo_loss(&mut self, s: &mut Connection, now: Time, by_frto: bool) {
-        self.undo(s, now, true);
+    fn undo_loss(&mut self, c: &mut Connection, now: Time, by_frto: bool) {
+        self.undo(c, now, true);
         self.timeouts = 0;
-        if !self.must_stay(s) && (by_frto || s.options.sack) {
+        if !self.must_stay(c) && (by_frto || c.options.sack) {
             self.state = State::Open;
         }
     }
 
     /// An ACK after a retransmission timeout: F-RTO (RFC 5682, with SACK), otherwise slow start.
-    fn process_loss(&mut self, s: &mut Connection, a: &Arrival) -> Resend {
-        let recovered = self.board.segments.una >= self.high_seq;
-        if a.advanced && self.undo.is_possible(&s.options, a.echo) {
-            self.undo_loss(s, a.now, false);
+    fn process_loss(&mut self, c: &mut Connection, a: &Arrival) -> Resend {
+        let recovered = c.una >= self.high_seq;
+        if a.advanced && self.undo.is_possible(&c.options, a.echo) {
+            self.undo_loss(c, a.now, false);
             return Resend::Nothing;
         }
         if self.frto {
             if a.original {
-                self.undo_loss(s, a.now, true);
+                self.undo_loss(c, a.now, true);
                 return Resend::Nothing;
             }
-            if self.board.segments.next > self.high_seq {
+            if c.next > self.high_seq {
                 if a.sacked || a.duplicate {
                     self.frto = false; // the new data arrived before the old: the loss was real
                 }
             } else if a.advanced && !recovered {
-                self.high_seq = self.board.segments.next;
-                if self.board.has_new_data(s) {
+                self.high_seq = c.next;
+                if self.board.has_new_data(c) {
                     return Resend::NewData;
                 }
                 self.frto = false;
             }
         }
         if recovered {
-            self.undo_recovery(s, a);
+            self.undo_recovery(c, a);
             return Resend::Nothing;
         }
-        if !s.options.sack {
+        if !c.options.sack {
             // (Measured: an advance resets the count also after new data was sent.)
             if a.advanced {
                 self.board.segments.sacked_out = 0;
-            } else if self.board.segments.next > self.high_seq {
-                self.board.count_duplicate(a.duplicate);
+            } else if c.next > self.high_seq {
+                self.board.count_duplicate(c, a.duplicate);
             }
         }
         Resend::Lost

@@ -1,101 +1,28 @@
 //! Congestion window validation: whether the sender uses its window, and what idle times do to it (RFC 7661, RFC 5681
 //! section 4.1, as in Linux).
 
-use super::reduction::threshold_to_restore;
+use super::Rack;
+use super::snapshot::State;
 use crate::change::WindowCause;
 use crate::connection::Connection;
 use crate::options::{IdleRestart, Validation};
-use crate::recovery_state::rack::{Rack, Reduction, Segments, State, WindowUse, WindowValidation};
 use cc::{Controller, Restart};
 use units::Time;
 
-impl WindowUse {
-    #[inline]
-    fn limits(&self, s: &Connection) -> bool {
-        self.limited || {
-            let cwnd = s.controller.cwnd();
-            cwnd < s.controller.ssthresh() && cwnd < 2.0 * self.most_out as f64
-        }
-    }
-}
-
-impl WindowValidation {
-    /// Whether the window may grow: it was the limit, or slow start has not used twice what was outstanding.
-    pub(super) fn window_limited(&self, s: &Connection) -> bool {
-        match s.options.validation {
-            Validation::None => true,
-            Validation::Linux => self.window_use.limits(s),
-            Validation::Rfc7661 => self.pipe_ack.as_ref().is_none_or(|pipe_ack| {
-                pipe_ack.validates(s.cwnd(), s.controller.cwnd() < s.controller.ssthresh())
-            }),
-        }
-    }
-
-    /// A loss or an ECN echo is about to reduce the window, with `out` segments outstanding: if the window is not validated, what
-    /// was used takes its place.
-    pub(super) fn discard(&mut self, s: &mut Connection, out: u32, now: Time) {
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        let (cwnd, slow_start) = (s.cwnd(), s.controller.cwnd() < s.controller.ssthresh());
-        pipe_ack.turn(now, s.rtt.smoothed(&s.options));
-        pipe_ack.reduced = None;
-        if !s.controller.owns_window() && !pipe_ack.validates(cwnd, slow_start) {
-            let used = pipe_ack.largest().max(out).min(cwnd).max(1);
-            pipe_ack.reduced = Some((used, s.stats.retransmitted));
-            s.controller.set_window(used as f64);
-        }
-    }
-
-    /// The end of a recovery: takes what was retransmitted out of a window that was not validated, if the reduction
-    /// stands. The measure begins again.
-    pub(super) fn end(&mut self, s: &mut Connection, reduction: &mut Reduction, stands: bool) {
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        let reduced = pipe_ack.reduced.take().filter(|_| stands);
-        pipe_ack.restart();
-        if let Some((used, before)) = reduced {
-            let retransmitted = (s.stats.retransmitted - before).min(used);
-            let target = reduction.target as u64 * (used - retransmitted) as u64 / used as u64;
-            reduction.target = (target as u32).max(1);
-            s.controller.set_ssthresh((target as f64).max(2.0));
-        }
-    }
-
-    /// An ACK: measures what is used.
-    #[cold]
-    pub(super) fn measure(&mut self, s: &Connection, segments: &Segments, now: Time) {
-        let Some(pipe_ack) = &mut self.pipe_ack else { return };
-        let Segments { una, next, delivered, .. } = *segments;
-        pipe_ack.on_ack(now, una, next, delivered, s.rtt.smoothed(&s.options));
-        if pipe_ack.validates(s.cwnd(), s.controller.cwnd() < s.controller.ssthresh()) {
-            pipe_ack.validated();
-        }
-    }
-
-    /// How often a window that was not validated is to be halved now: once for each five minutes.
-    fn halvings(&mut self, s: &Connection, now: Time) -> u32 {
-        let Some(pipe_ack) = &mut self.pipe_ack else { return 0 };
-        pipe_ack.turn(now, s.rtt.smoothed(&s.options));
-        if pipe_ack.validates(s.cwnd(), s.controller.cwnd() < s.controller.ssthresh()) {
-            pipe_ack.validated();
-            return 0;
-        }
-        pipe_ack.halvings(now)
-    }
-}
-
 impl Rack {
     /// Called after each attempt to send. `full`: the window does not permit more.
-    pub(super) fn validate_window(&mut self, s: &mut Connection, now: Time, full: bool) {
+    pub(super) fn validate_window(&mut self, c: &mut Connection, now: Time, full: bool) {
         if self.validation.pipe_ack.is_some() {
-            self.halve_unvalidated(s, now);
+            self.halve_unvalidated(c, now);
         }
-        let out = self.board.segments.packets_out();
+        let out = c.outstanding();
         let w = &mut self.validation.window_use;
-        if self.board.segments.una >= w.until || full || (!w.limited && out > w.most_out) {
+        if c.una >= w.until || full || (!w.limited && out > w.most_out) {
             w.limited = full;
             w.most_out = out;
-            w.until = self.board.segments.next;
+            w.until = c.next;
         }
-        if w.limits(s) {
+        if w.limits(c) {
             w.used = 0;
             w.full_at = now;
             return;
@@ -103,21 +30,21 @@ impl Rack {
         w.used = w.used.max(out);
         // Linux has one setting for this and for the restart after an idle time.
         let shrinks =
-            s.options.validation == Validation::Linux && s.options.idle_restart != IdleRestart::None;
-        if shrinks && now.since(w.full_at) >= s.rtt.rto() {
-            self.shrink_unused(s, now);
+            c.options.validation == Validation::Linux && c.options.idle_restart != IdleRestart::None;
+        if shrinks && now.since(w.full_at) >= c.rtt.rto() {
+            self.shrink_unused(c, now);
         }
     }
 
     /// The application has not used the window for a whole timeout: the window moves halfway to what was used.
-    fn shrink_unused(&mut self, s: &mut Connection, now: Time) {
-        if self.state == State::Open && !s.controller.owns_window() {
-            let used = self.validation.window_use.used.max(s.options.initial_window as u32);
-            let cwnd = s.cwnd();
+    fn shrink_unused(&mut self, c: &mut Connection, now: Time) {
+        if self.state == State::Open && !c.controller.owns_window() {
+            let used = self.validation.window_use.used.max(c.options.initial_window as u32);
+            let cwnd = c.cwnd();
             if used < cwnd {
-                s.cause = Some(WindowCause::Validation);
-                s.controller.set_ssthresh(threshold_to_restore(self.state, s));
-                s.controller.set_window(((cwnd + used) / 2) as f64);
+                c.cause = Some(WindowCause::Validation);
+                c.controller.set_ssthresh(self.threshold_to_restore(c));
+                c.controller.set_window(((cwnd + used) / 2) as f64);
             }
             self.validation.window_use.used = 0;
         }
@@ -125,24 +52,24 @@ impl Rack {
     }
 
     /// The application writes after an idle time longer than the retransmission timeout.
-    pub(super) fn restart_after_idle(&mut self, s: &mut Connection, now: Time) {
+    pub(super) fn restart_after_idle(&mut self, c: &mut Connection, now: Time) {
         if self.validation.pipe_ack.is_some() {
-            self.halve_unvalidated(s, now);
+            self.halve_unvalidated(c, now);
         }
-        let rto = s.rtt.rto();
+        let rto = c.rtt.rto();
         let idle = now.since(self.last_sent);
-        if self.board.segments.packets_out() > 0
-            || s.controller.owns_window()
-            || s.options.idle_restart == IdleRestart::None
-            || s.options.validation == Validation::Rfc7661 // keeps the window
+        if c.outstanding() > 0
+            || c.controller.owns_window()
+            || c.options.idle_restart == IdleRestart::None
+            || c.options.validation == Validation::Rfc7661 // keeps the window
             || idle <= rto
         {
             return;
         }
-        let before = s.cwnd();
-        let least = (s.options.initial_window as u32).min(before);
+        let before = c.cwnd();
+        let least = (c.options.initial_window as u32).min(before);
         let mut window = before;
-        match s.options.idle_restart {
+        match c.options.idle_restart {
             IdleRestart::Rfc5681 => window = least,
             _ => {
                 let mut left = idle.ps();
@@ -153,28 +80,28 @@ impl Rack {
                 window = window.max(least);
             }
         }
-        s.cause = Some(WindowCause::Restart);
-        s.controller.set_ssthresh(threshold_to_restore(self.state, s));
-        s.controller.on_restart(&Restart { now, idle, window: window as f64 });
+        c.cause = Some(WindowCause::Restart);
+        c.controller.set_ssthresh(self.threshold_to_restore(c));
+        c.controller.on_restart(&Restart { now, idle, window: window as f64 });
         self.validation.window_use.changed(now);
         self.validation.window_use.used = 0;
     }
 
     /// Called after each attempt to send and before data is written: halves a window that was not validated.
     #[cold]
-    fn halve_unvalidated(&mut self, s: &mut Connection, now: Time) {
-        let times = self.validation.halvings(s, now);
-        if times == 0 || self.state != State::Open || s.controller.owns_window() {
+    fn halve_unvalidated(&mut self, c: &mut Connection, now: Time) {
+        let times = self.validation.halvings(c, now);
+        if times == 0 || self.state != State::Open || c.controller.owns_window() {
             return;
         }
         if let Some(pipe_ack) = &mut self.validation.pipe_ack {
             pipe_ack.halved(times);
         }
-        let cwnd = s.cwnd();
-        let least = (s.options.initial_window as u32).min(cwnd);
-        s.cause = Some(WindowCause::Validation);
-        s.controller.set_ssthresh(threshold_to_restore(self.state, s));
-        s.controller.set_window((cwnd >> times.min(31)).max(least) as f64);
+        let cwnd = c.cwnd();
+        let least = (c.options.initial_window as u32).min(cwnd);
+        c.cause = Some(WindowCause::Validation);
+        c.controller.set_ssthresh(self.threshold_to_restore(c));
+        c.controller.set_window((cwnd >> times.min(31)).max(least) as f64);
     }
 }
 

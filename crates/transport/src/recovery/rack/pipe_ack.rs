@@ -16,7 +16,7 @@ const BIN_MIN: Span = Span::from_ms(334);
 
 /// The measure `pipeACK`, in segments.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PipeAck {
+pub(super) struct PipeAck {
     /// The largest sample of each of the last intervals, the present one first.
     bins: [u32; BINS],
     bin_start: Time,
@@ -32,12 +32,12 @@ pub(crate) struct PipeAck {
     /// Since when the window is not validated.
     unvalidated_since: Option<Time>,
     /// The window that a loss reduced although it was not validated, and the segments retransmitted until then.
-    pub(crate) reduced: Option<(u32, u32)>,
+    pub(super) reduced: Option<(u32, u32)>,
 }
 
 impl PipeAck {
     /// An ACK up to `una`, with `delivered` segments delivered so far and `next` as the next new segment.
-    pub(crate) fn on_ack(&mut self, now: Time, una: u32, next: u32, delivered: u64, srtt: Option<Span>) {
+    pub(super) fn on_ack(&mut self, now: Time, una: u32, next: u32, delivered: u64, srtt: Option<Span>) {
         self.turn(now, srtt);
         if let Some(start) = self.round_start {
             if self.round_end == 0 {
@@ -55,7 +55,7 @@ impl PipeAck {
     }
 
     /// Drops samples that are too old.
-    pub(crate) fn turn(&mut self, now: Time, srtt: Option<Span>) {
+    pub(super) fn turn(&mut self, now: Time, srtt: Option<Span>) {
         let length = srtt.unwrap_or(Span::ZERO).max(BIN_MIN);
         for _ in 0..BINS {
             if now.since(self.bin_start) < length {
@@ -73,33 +73,33 @@ impl PipeAck {
     }
 
     /// The measure begins again, after a recovery or a timeout.
-    pub(crate) fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         (self.bins, self.measured, self.round_start) = ([0; BINS], false, None);
         self.validated();
     }
 
     /// The window is validated, or counts as validated.
-    pub(crate) fn validated(&mut self) {
+    pub(super) fn validated(&mut self) {
         (self.emptied_at, self.unvalidated_since) = (None, None);
     }
 
     /// How often a window that is not validated is to be halved at `now`: once for each five minutes.
-    pub(crate) fn halvings(&mut self, now: Time) -> u32 {
+    pub(super) fn halvings(&mut self, now: Time) -> u32 {
         let since = *self.unvalidated_since.get_or_insert(self.emptied_at.unwrap_or(now));
         (now.since(since).ps() / KEPT.ps()) as u32
     }
 
     /// The window was halved `times` times.
-    pub(crate) fn halved(&mut self, times: u32) {
+    pub(super) fn halved(&mut self, times: u32) {
         self.unvalidated_since = self.unvalidated_since.map(|since| since + KEPT * times as u64);
     }
 
-    pub(crate) fn largest(&self) -> u32 {
+    pub(super) fn largest(&self) -> u32 {
         self.bins.into_iter().max().unwrap_or(0)
     }
 
     /// Whether the use of a window of `cwnd` segments is validated.
-    pub(crate) fn validates(&self, cwnd: u32, slow_start: bool) -> bool {
+    pub(super) fn validates(&self, cwnd: u32, slow_start: bool) -> bool {
         let times = if slow_start { 4 } else { 2 };
         !self.measured || self.largest().saturating_mul(times) >= cwnd
     }

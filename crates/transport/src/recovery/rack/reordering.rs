@@ -5,21 +5,21 @@ use units::{Span, Time};
 
 /// RACK's most recently sent delivered segment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Detection {
+pub(super) struct Detection {
     /// When it was sent, and its number; zeros before the first delivery.
     newest: (Time, u32),
     /// The round-trip time of the last delivered segment.
-    pub rtt: Span,
+    pub(super) rtt: Span,
     /// Segments delivered when the newest segment of the current ACK was sent, and when that was.
-    pub round: Option<(Time, u32)>,
+    pub(super) round: Option<(Time, u32)>,
     /// A segment was delivered since the last detection.
-    pub pending: bool,
+    pub(super) pending: bool,
 }
 
 impl Detection {
     /// Segment `seq` is delivered. A retransmission that is "delivered" sooner than any round trip is not counted: the
     /// original arrived.
-    pub(crate) fn delivered(&mut self, now: Time, seq: u32, segment: Segment, min_rtt: Option<Span>) {
+    pub(super) fn delivered(&mut self, now: Time, seq: u32, segment: Segment, min_rtt: Option<Span>) {
         if self.round.is_none_or(|(sent, _)| sent <= segment.sent) {
             self.round = Some((segment.sent, segment.delivered));
         }
@@ -33,28 +33,28 @@ impl Detection {
     }
 
     /// The time until a segment sent at `sent` counts as lost: zero if it does now.
-    pub(crate) fn time_left(&self, now: Time, sent: Time, window: Span) -> Span {
+    pub(super) fn time_left(&self, now: Time, sent: Time, window: Span) -> Span {
         let (due, age) = (self.rtt + window, now.since(sent));
         if due > age { Span::from_ps(due.ps() - age.ps()) } else { Span::ZERO }
     }
 
     /// Whether the segment was sent before the newest delivered one.
-    pub(crate) fn sent_before(&self, seq: u32, segment: Segment) -> bool {
+    pub(super) fn sent_before(&self, seq: u32, segment: Segment) -> bool {
         self.newest > (segment.sent, seq)
     }
 }
 
 /// How much reordering the path has, and the window that follows from it (RFC 8985 section 6.2).
 #[derive(Clone, Debug)]
-pub(crate) struct Reordering {
-    pub(crate) degree: u32,
-    pub(crate) seen: u32,
+pub(super) struct Reordering {
+    pub(super) degree: u32,
+    pub(super) seen: u32,
     /// Multiples of a quarter of the smallest round-trip time.
-    pub(crate) steps: u32,
+    pub(super) steps: u32,
     /// Recoveries until the multiples fall back to one.
-    pub(crate) persist: u32,
-    pub(crate) dsack_seen: bool,
-    pub(crate) last_adjusted: u64,
+    pub(super) persist: u32,
+    pub(super) dsack_seen: bool,
+    pub(super) last_adjusted: u64,
 }
 
 impl Default for Reordering {
@@ -72,40 +72,40 @@ impl Default for Reordering {
 
 impl Reordering {
     /// Degree without reordering: three reported segments indicate a loss.
-    pub(crate) const LEAST: u32 = 3;
-    pub(crate) const MOST: u32 = 300;
+    pub(super) const LEAST: u32 = 3;
+    pub(super) const MOST: u32 = 300;
     /// Recoveries for which an adapted window persists.
-    pub(crate) const PERSISTENCE: u32 = 16;
+    pub(super) const PERSISTENCE: u32 = 16;
 
-    pub(crate) fn degree(&self) -> u32 {
+    pub(super) fn degree(&self) -> u32 {
         self.degree
     }
-    pub(crate) fn seen(&self) -> u32 {
+    pub(super) fn seen(&self) -> u32 {
         self.seen
     }
     /// Segment `seq` arrived after one below `highest`.
-    pub(crate) fn see(&mut self, highest: u32, seq: u32) {
+    pub(super) fn see(&mut self, highest: u32, seq: u32) {
         if seq < highest {
             self.see_degree(self.degree.max(highest - seq));
         }
     }
-    pub(crate) fn see_degree(&mut self, degree: u32) {
+    pub(super) fn see_degree(&mut self, degree: u32) {
         self.degree = degree.min(Reordering::MOST);
         self.seen += 1;
     }
-    pub(crate) fn dsack(&mut self) {
+    pub(super) fn dsack(&mut self) {
         self.dsack_seen = true;
     }
     /// A timeout after many reports: the degree was overestimated.
-    pub(crate) fn distrust(&mut self) {
+    pub(super) fn distrust(&mut self) {
         self.degree = self.degree.min(Reordering::LEAST);
     }
     /// A recovery was undone.
-    pub(crate) fn recovery_undone(&mut self) {
+    pub(super) fn recovery_undone(&mut self) {
         self.persist = (self.persist + 1).min(Reordering::PERSISTENCE);
     }
     /// A recovery ended that was not undone.
-    pub(crate) fn recovery_ended(&mut self) {
+    pub(super) fn recovery_ended(&mut self) {
         self.persist = self.persist.saturating_sub(1);
     }
 }

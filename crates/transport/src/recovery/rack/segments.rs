@@ -1,7 +1,7 @@
 //! The scoreboard of recovery `rack`: what the sender knows about each outstanding segment, the counts that follow from
 //! it, and the order in which the segments were last sent.
 //!
-//! Segments are numbered; `una` is the oldest outstanding one, `next` the next new one. A segment is *reported* when a
+//! Segments are numbered; the connection knows which ones are outstanding. A segment is *reported* when a
 //! SACK block covers it, *lost* when the sender has given it up, and *in retransmission* while a retransmission is in
 //! flight.
 
@@ -9,6 +9,7 @@ use crate::blocks::Block;
 use crate::ranges::SegmentRanges;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 use units::Time;
 
 const NONE: u32 = u32::MAX;
@@ -22,7 +23,7 @@ const LISTED: u8 = 16;
 
 /// One outstanding segment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
+pub(super) struct Segment {
     /// When it was last sent.
     pub sent: Time,
     /// Segments delivered until then (the lower 32 bits).
@@ -59,10 +60,8 @@ const UNSENT: Segment = Segment { sent: Time::ZERO, delivered: 0, older: NONE, n
 
 /// The outstanding segments and their counts.
 #[derive(Clone, Debug)]
-pub(crate) struct Segments {
+pub(super) struct Segments {
     ring: Vec<Segment>,
-    pub una: u32,
-    pub next: u32,
     /// The ends of the list by time of sending; segments that are reported or lost are not in it.
     oldest: u32,
     newest: u32,
@@ -85,8 +84,6 @@ impl Default for Segments {
     fn default() -> Segments {
         Segments {
             ring: vec![UNSENT; 16],
-            una: 0,
-            next: 0,
             oldest: NONE,
             newest: NONE,
             sacked_out: 0,
@@ -115,41 +112,34 @@ impl Segments {
         self.ring[seq as usize & (self.ring.len() - 1)]
     }
 
-    /// Segments outstanding.
+    /// The estimated number of segments in the network (RFC 6675: pipe), with `outstanding` segments outstanding.
     #[inline]
-    pub fn packets_out(&self) -> u32 {
-        self.next - self.una
+    pub fn in_flight(&self, outstanding: u32) -> u32 {
+        (outstanding + self.retrans_out).saturating_sub(self.sacked_out + self.lost_out)
     }
 
-    /// The estimated number of segments in the network (RFC 6675: pipe).
-    #[inline]
-    pub fn in_flight(&self) -> u32 {
-        (self.packets_out() + self.retrans_out).saturating_sub(self.sacked_out + self.lost_out)
+    /// One past the highest segment reported, at least `una`, the oldest outstanding one.
+    pub fn highest_sacked(&self, una: u32) -> u32 {
+        self.highest_sacked.max(una)
     }
 
-    /// One past the highest segment reported, at least `una`.
-    pub fn highest_sacked(&self) -> u32 {
-        self.highest_sacked.max(self.una)
-    }
-
-    /// Whether a retransmission is in flight or the oldest segment was ever retransmitted.
-    pub fn any_retransmission(&self) -> bool {
-        self.retrans_out > 0 || (self.una < self.next && self.get(self.una).ever_retransmitted())
+    /// Whether a retransmission is in flight or the oldest of the segments outstanding was ever retransmitted.
+    pub fn any_retransmission(&self, outstanding: Range<u32>) -> bool {
+        self.retrans_out > 0 || (!outstanding.is_empty() && self.get(outstanding.start).ever_retransmitted())
     }
 
     // ---- events -----------------------------------------------------------------------------------------
 
-    /// A new segment is sent.
+    /// A new segment is sent, the next one after those outstanding.
     #[inline]
-    pub fn append(&mut self, now: Time) {
-        let seq = self.next;
-        if (seq - self.una) as usize >= self.ring.len() {
-            self.grow();
+    pub fn append(&mut self, outstanding: Range<u32>, now: Time) {
+        let seq = outstanding.end;
+        if outstanding.len() >= self.ring.len() {
+            self.grow(outstanding);
         }
         let older = std::mem::replace(&mut self.newest, seq);
         let delivered = self.delivered as u32;
         *self.at(seq) = Segment { sent: now, delivered, older, newer: NONE, flags: LISTED };
-        self.next += 1;
         if older == NONE {
             self.oldest = seq;
         } else {
@@ -158,10 +148,10 @@ impl Segments {
     }
 
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self, outstanding: Range<u32>) {
         let mut ring = vec![UNSENT; self.ring.len() * 2];
         let mask = ring.len() - 1;
-        for seq in self.una..self.next {
+        for seq in outstanding {
             ring[seq as usize & mask] = self.get(seq);
         }
         self.ring = ring;
@@ -200,10 +190,9 @@ impl Segments {
         self.highest_sacked = self.highest_sacked.max(seq + 1);
     }
 
-    /// The oldest segment is acknowledged cumulatively. Returns it.
+    /// Segment `seq`, the oldest outstanding one, is acknowledged cumulatively. Returns it.
     #[inline]
-    pub fn acknowledge(&mut self, counts_delivery: bool) -> Segment {
-        let seq = self.una;
+    pub fn acknowledge(&mut self, seq: u32, counts_delivery: bool) -> Segment {
         let segment = self.get(seq);
         if segment.flags == LISTED && segment.older == NONE && segment.newer != NONE {
             self.oldest = segment.newer; // without losses the oldest segment is the first of the list
@@ -215,15 +204,13 @@ impl Segments {
             self.retrans_out -= segment.retransmitting() as u32;
         }
         self.delivered += (counts_delivery && !segment.reported()) as u64;
-        self.una += 1;
         segment
     }
 
     /// Removes reports below `una`. Called after cumulative acknowledgements.
     #[inline]
-    pub fn forget_reports(&mut self) {
+    pub fn forget_reports(&mut self, una: u32) {
         if self.highest_sacked > 0 {
-            let una = self.una;
             self.reports.advance(una);
         }
     }
@@ -265,37 +252,37 @@ impl Segments {
         self.newly_lost.as_mut().map_or(Vec::new(), std::mem::take)
     }
 
-    /// Takes all losses back.
-    pub fn unmark_losses(&mut self) {
-        for seq in self.una..self.next {
+    /// Takes all losses of the segments outstanding back.
+    pub fn unmark_losses(&mut self, outstanding: Range<u32>) {
+        for seq in outstanding.clone() {
             self.at(seq).flags &= !LOST;
         }
         self.lost_out = 0;
-        self.order_by_sending();
+        self.order_by_sending(outstanding);
     }
 
     /// The receiver has discarded reported segments (reneging, RFC 2018 section 8): forgets all reports.
-    pub fn forget_all_reports(&mut self) {
-        for seq in self.una..self.next {
+    pub fn forget_all_reports(&mut self, outstanding: Range<u32>) {
+        for seq in outstanding.clone() {
             self.at(seq).flags &= !REPORTED;
         }
         self.sacked_out = 0;
         self.highest_sacked = 0;
         self.reports.clear();
-        self.order_by_sending();
+        self.order_by_sending(outstanding);
     }
 
     // ---- queries ----------------------------------------------------------------------------------------
 
-    /// The parts of `block` that no SACK block has reported before. Records the block.
-    pub fn newly_reported(&mut self, block: Block, parts: &mut Vec<Block>) {
-        self.reports.add_parts(block, self.una, self.next, parts);
+    /// Appends to `parts` the parts of `block` that no SACK block has reported before. Records the block.
+    pub fn newly_reported(&mut self, outstanding: Range<u32>, block: Block, parts: &mut Vec<Block>) {
+        self.reports.add_parts(block, outstanding.start, outstanding.end, parts);
     }
 
-    /// The first segment that awaits retransmission.
-    pub fn next_lost(&mut self) -> Option<u32> {
+    /// The first segment from `una` on that awaits retransmission.
+    pub fn next_lost(&mut self, una: u32) -> Option<u32> {
         while let Some(&Reverse(seq)) = self.marked.peek() {
-            if seq >= self.una && self.get(seq).awaits_retransmission() {
+            if seq >= una && self.get(seq).awaits_retransmission() {
                 return Some(seq);
             }
             self.marked.pop();
@@ -336,16 +323,17 @@ impl Segments {
         }
     }
 
-    /// Lists every segment that is neither reported nor given up, by time of sending.
-    fn order_by_sending(&mut self) {
-        let mut listed: Vec<u32> = (self.una..self.next)
+    /// Lists every outstanding segment that is neither reported nor given up, by time of sending.
+    fn order_by_sending(&mut self, outstanding: Range<u32>) {
+        let mut listed: Vec<u32> = outstanding
+            .clone()
             .filter(|seq| {
                 let segment = self.get(*seq);
                 !segment.reported() && !segment.awaits_retransmission()
             })
             .collect();
         listed.sort_by_key(|seq| (self.get(*seq).sent, *seq));
-        for seq in self.una..self.next {
+        for seq in outstanding {
             self.at(seq).flags &= !LISTED;
         }
         (self.oldest, self.newest) = (NONE, NONE);
@@ -375,9 +363,11 @@ mod tests {
         Time::ZERO + Span::from_ms(n)
     }
 
+    const TEN: Range<u32> = 0..10;
+
     fn ten() -> Segments {
         let mut segments = Segments::default();
-        (0..10).for_each(|n| segments.append(ms(n)));
+        TEN.for_each(|n| segments.append(0..n, ms(n.into())));
         segments
     }
 
@@ -385,32 +375,32 @@ mod tests {
         std::iter::successors(segments.oldest(), |seq| segments.sent_after(*seq)).collect()
     }
 
-    /// Packets out, sacked, lost, in retransmission, in flight.
-    fn counts(s: &Segments) -> [u32; 5] {
-        [s.packets_out(), s.sacked_out, s.lost_out, s.retrans_out, s.in_flight()]
+    /// Sacked, lost, in retransmission, and in flight with `outstanding` segments outstanding.
+    fn counts(s: &Segments, outstanding: u32) -> [u32; 4] {
+        [s.sacked_out, s.lost_out, s.retrans_out, s.in_flight(outstanding)]
     }
 
     #[test]
     fn counts_follow_a_segment_through_loss_and_repair() {
         let mut s = ten();
-        assert_eq!(counts(&s), [10, 0, 0, 0, 10]);
+        assert_eq!(counts(&s, 10), [0, 0, 0, 10]);
         s.report(3);
-        assert_eq!((counts(&s), s.highest_sacked(), s.delivered), ([10, 1, 0, 0, 9], 4, 1));
+        assert_eq!((counts(&s, 10), s.highest_sacked(0), s.delivered), ([1, 0, 0, 9], 4, 1));
         s.mark_lost(3); // reported: not lost
         s.mark_lost(0);
         s.mark_lost(0); // once
-        assert_eq!((counts(&s), s.lost), ([10, 1, 1, 0, 8], 1));
-        assert_eq!(s.next_lost(), Some(0));
+        assert_eq!((counts(&s, 10), s.lost), ([1, 1, 0, 8], 1));
+        assert_eq!(s.next_lost(0), Some(0));
         s.retransmit(0, ms(20), false);
-        assert_eq!((counts(&s), s.next_lost()), ([10, 1, 1, 1, 9], None));
-        assert!(s.any_retransmission());
+        assert_eq!((counts(&s, 10), s.next_lost(0)), ([1, 1, 1, 9], None));
+        assert!(s.any_retransmission(TEN));
         s.mark_lost(0); // the retransmission is lost
-        assert_eq!((counts(&s), s.lost, s.next_lost()), ([10, 1, 1, 0, 8], 2, Some(0)));
+        assert_eq!((counts(&s, 10), s.lost, s.next_lost(0)), ([1, 1, 0, 8], 2, Some(0)));
         s.retransmit(0, ms(30), false);
         s.report(0); // lost and in retransmission: both end
-        assert_eq!(counts(&s), [10, 2, 0, 0, 8]);
-        assert!(!s.acknowledge(true).awaits_retransmission());
-        assert_eq!((counts(&s), s.delivered, s.una), ([9, 1, 0, 0, 8], 2, 1));
+        assert_eq!(counts(&s, 10), [2, 0, 0, 8]);
+        assert!(!s.acknowledge(0, true).awaits_retransmission());
+        assert_eq!((counts(&s, 9), s.delivered), ([1, 0, 0, 8], 2));
     }
 
     #[test]
@@ -418,10 +408,10 @@ mod tests {
         let mut s = ten();
         s.mark_lost(2);
         s.retransmit(2, ms(20), false);
-        s.unmark_losses();
-        assert_eq!(counts(&s), [10, 0, 0, 1, 11]);
+        s.unmark_losses(TEN);
+        assert_eq!(counts(&s, 10), [0, 0, 1, 11]);
         s.report(2);
-        assert_eq!(counts(&s), [10, 1, 0, 1, 10]);
+        assert_eq!(counts(&s, 10), [1, 0, 1, 10]);
     }
 
     #[test]
@@ -429,10 +419,10 @@ mod tests {
         let mut s = ten();
         s.retransmit(9, ms(50), true);
         assert_eq!(
-            (counts(&s), s.get(9).ever_retransmitted(), s.get(9).sent),
-            ([10, 0, 0, 0, 10], true, ms(50))
+            (counts(&s, 10), s.get(9).ever_retransmitted(), s.get(9).sent),
+            ([0, 0, 0, 10], true, ms(50))
         );
-        assert!(!s.any_retransmission());
+        assert!(!s.any_retransmission(TEN));
     }
 
     #[test]
@@ -442,39 +432,39 @@ mod tests {
         s.mark_lost(1);
         assert_eq!(order(&s), [0, 2, 3, 5, 6, 7, 8, 9]);
         s.retransmit(1, ms(20), false);
-        s.acknowledge(true);
+        s.acknowledge(0, true);
         assert_eq!(order(&s), [2, 3, 5, 6, 7, 8, 9, 1]);
         s.mark_lost(9);
         s.mark_lost(3);
-        s.unmark_losses();
+        s.unmark_losses(1..10);
         assert_eq!(order(&s), [2, 3, 5, 6, 7, 8, 9, 1]);
-        s.forget_all_reports();
+        s.forget_all_reports(1..10);
         assert_eq!(order(&s), [2, 3, 4, 5, 6, 7, 8, 9, 1]);
-        assert_eq!((s.sacked_out, s.highest_sacked()), (0, 1));
+        assert_eq!((s.sacked_out, s.highest_sacked(1)), (0, 1));
     }
 
     #[test]
     fn reports_only_what_is_new() {
         let mut s = ten();
-        let new = |s: &mut Segments, start, end| {
+        let new = |s: &mut Segments, outstanding, start, end| {
             let mut parts = Vec::new();
-            s.newly_reported(Block { start, end }, &mut parts);
+            s.newly_reported(outstanding, Block { start, end }, &mut parts);
             parts.into_iter().map(|b| (b.start, b.end)).collect::<Vec<_>>()
         };
-        assert_eq!(new(&mut s, 3, 5), [(3, 5)]);
-        assert_eq!(new(&mut s, 7, 8), [(7, 8)]);
-        assert_eq!(new(&mut s, 2, 20), [(2, 3), (5, 7), (8, 10)]);
-        assert_eq!(new(&mut s, 2, 20), []);
-        s.append(ms(11));
-        assert_eq!(new(&mut s, 9, 11), [(10, 11)]);
+        assert_eq!(new(&mut s, TEN, 3, 5), [(3, 5)]);
+        assert_eq!(new(&mut s, TEN, 7, 8), [(7, 8)]);
+        assert_eq!(new(&mut s, TEN, 2, 20), [(2, 3), (5, 7), (8, 10)]);
+        assert_eq!(new(&mut s, TEN, 2, 20), []);
+        s.append(TEN, ms(11));
+        assert_eq!(new(&mut s, 0..11, 9, 11), [(10, 11)]);
     }
 
     #[test]
     fn the_ring_grows() {
         let mut s = ten();
         s.mark_lost(0);
-        (10..100).for_each(|n| s.append(ms(n)));
-        assert_eq!((counts(&s), s.get(99).sent, s.next_lost()), ([100, 0, 1, 0, 99], ms(99), Some(0)));
+        (10..100).for_each(|n| s.append(0..n, ms(n.into())));
+        assert_eq!((counts(&s, 100), s.get(99).sent, s.next_lost(0)), ([0, 1, 0, 99], ms(99), Some(0)));
         assert_eq!(order(&s).len(), 99);
     }
 }
