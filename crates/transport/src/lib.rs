@@ -25,7 +25,7 @@ mod udp;
 
 pub use blocks::{AckOptionPool, AckOptions, Block, Blocks, MAX_BLOCKS};
 pub use change::WindowCause;
-pub use connection::{SenderStats, Setup};
+pub use connection::{SenderStats, Setup, missing_signal};
 pub use context::{FlowContext, FlowTimer, Trigger, WindowRow};
 pub use options::{
     EcnFeedback, IdleRestart, Options, Recovery, ReduceFrom, ReductionKind, ReorderingWindow, RtoEstimator,

@@ -77,7 +77,6 @@ pub use net::impairment::Loss;
 pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
 pub(crate) use tables::{keys_of, rates, tables};
-pub(crate) use tcp::missing_option;
 pub(crate) use top::SEED;
 pub use wifi_model::{Wifi, WifiQueue};
 pub use written::Document;

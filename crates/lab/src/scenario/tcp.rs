@@ -57,7 +57,7 @@ impl TcpFlow {
 
     /// What its controller misses among its options, as a message.
     pub(crate) fn unmet_option(&self) -> Option<String> {
-        let lacks = missing_option(&self.options, self.needs());
+        let lacks = transport::missing_signal(self.needs(), &self.options);
         lacks.map(|lacks| format!("{} {lacks}", self.control.name()))
     }
 
@@ -77,36 +77,6 @@ impl TcpFlow {
             "that send feedback; write router = { kind = \"xcp\" } in a link of its path, or in [[topology]]",
         )
     }
-}
-
-/// What a controller that needs `needs` misses among the options of its flow. The routers of the path are a matter of
-/// [`TcpFlow::missing_router`]; without a fine clock a controller does not retransmit by itself.
-pub(crate) fn missing_option(options: &Options, needs: Signals) -> Option<&'static str> {
-    const WORDS: [(Signals, &str); 6] = [
-        (
-            Signals::ECN_PER_PACKET,
-            "needs marks per packet: write ecn = true and ecn_feedback = \"per_packet\"",
-        ),
-        (Signals::L4S, "needs packets with ECT(1): write l4s = true"),
-        (Signals::SEGMENT_COUNTS, "needs counts of delivered and lost segments: write recovery = \"rack\""),
-        (Signals::RECEIVER_TIME, "needs the receiver's clock: write timestamps = true"),
-        (Signals::LOSSES, "needs each lost segment: write recovery = \"rack\""),
-        (Signals::DELIVERIES, "needs each delivered segment: write recovery = \"rack\""),
-    ];
-    let reports = Signals::RATE.and(Signals::SENT).and(Signals::SAMPLES);
-    let always = reports.and(Signals::PACING).and(Signals::TIMER).and(Signals::FINE_CLOCK);
-    let routers = Signals::ROUTER_RATE.and(Signals::ROUTER_FEEDBACK);
-    let counts = Signals::SEGMENT_COUNTS.and(Signals::LOSSES).and(Signals::DELIVERIES);
-    let per_packet = options.ecn && options.ecn_feedback == EcnFeedback::PerPacket;
-    let provided = [
-        (per_packet, Signals::ECN_PER_PACKET),
-        (options.l4s, Signals::L4S),
-        (options.recovery == Recovery::Rack, counts),
-        (options.receiver_time(), Signals::RECEIVER_TIME),
-    ];
-    let provided = provided.iter().filter(|(provided, _)| *provided);
-    let provided = provided.fold(always.and(routers), |signals, (_, signal)| signals.and(*signal));
-    needs.missing(provided, WORDS)
 }
 
 /// The tables with the options of a flow.

@@ -2,10 +2,11 @@
 
 use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::{Inner, Run, each};
-use crate::scenario::{Action, missing_option};
+use crate::scenario::Action;
 use cc::Signals;
 use policy::{Measured, Policy, PolicyFile};
 use std::sync::Arc;
+use transport::missing_signal;
 use units::Time;
 
 /// A run whose policies wait for actions.
@@ -180,7 +181,7 @@ fn serve_policy(run: &mut Run, flow: u32) -> Result<(), &'static str> {
     each!(&mut run.inner, simulation => match simulation.endpoints[flow as usize] {
         Endpoints::Tcp(index) => {
             let sender = &mut simulation.senders[index];
-            if let Some(lacks) = missing_option(sender.options(), needs) {
+            if let Some(lacks) = missing_signal(needs, sender.options()) {
                 return Err(lacks);
             }
             sender.prepare(needs);

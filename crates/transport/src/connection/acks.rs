@@ -86,7 +86,7 @@ impl Connection {
         self.controller.on_sample(&Sample {
             now,
             newly_acked: acked,
-            delivered: acked,
+            newly_delivered: acked,
             rtt: self.sample.filter(|_| acked > 0),
             ece: packet.ece && self.options.ecn,
             acked_through: u64::from(self.una).wrapping_sub(1),
@@ -221,7 +221,7 @@ impl Connection {
         let mut ack = Ack {
             now: context.now(),
             newly_acked: progress.acked,
-            delivered: progress.acked,
+            newly_delivered: progress.acked,
             newly_lost: 0,
             delivered_total: 0,
             lost_total: 0,

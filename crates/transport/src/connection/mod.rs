@@ -23,6 +23,7 @@ pub(crate) use acks::Progress;
 use cc::{AnyController, Controller, Phase, Signals};
 pub(crate) use loss_recovery::{DUP_THRESH, LossRecovery};
 pub(crate) use pacer::Pacer;
+pub use reports::missing_signal;
 pub(crate) use reports::{Reports, Transmission};
 pub use stats::SenderStats;
 use std::ops::Range;

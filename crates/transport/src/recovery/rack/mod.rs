@@ -214,7 +214,7 @@ impl Rack {
         let sample = Sample {
             now: a.now,
             newly_acked: c.una - a.prior_una,
-            delivered: (segments.delivered - a.prior_delivered) as u32,
+            newly_delivered: (segments.delivered - a.prior_delivered) as u32,
             rtt: a.rtt,
             ece: packet.ece && c.options.ecn,
             acked_through: (c.una as u64).wrapping_sub(1),
@@ -251,7 +251,7 @@ impl Rack {
         let ack = Ack {
             now: a.now,
             newly_acked: c.una - a.prior_una,
-            delivered,
+            newly_delivered: delivered,
             newly_lost: (segments.lost - a.prior_lost) as u32,
             delivered_total: segments.delivered,
             lost_total: segments.lost,
