@@ -205,6 +205,7 @@ reference: interface build
 	$(BIN)/python -m ackclock.generated
 	$(BIN)/python validation/rfc/standards_page.py
 	$(BIN)/python tests/structure.py --write
+	$(BIN)/python tools/drawings.py
 
 # The interface of controllers outside Rust, from the trait `Controller`.
 interface:
