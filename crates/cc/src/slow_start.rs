@@ -200,8 +200,8 @@ impl HyStartPlusPlus {
     }
 
     fn threshold(last: Span) -> Span {
-        let (least, most) = HyStartPlusPlus::THRESHOLD;
-        Span::from_ps(last.ps() / HyStartPlusPlus::MIN_RTT_DIVISOR).max(least).min(most)
+        let (least, largest) = HyStartPlusPlus::THRESHOLD;
+        Span::from_ps(last.ps() / HyStartPlusPlus::MIN_RTT_DIVISOR).max(least).min(largest)
     }
 
     fn growth(&mut self, acked: f64) -> f64 {

@@ -240,8 +240,8 @@ impl Window {
     }
 
     /// Bounds the window from above, besides the bound of the flow.
-    pub fn limit(&mut self, most: Segments) {
-        self.max = self.max.min(most);
+    pub fn limit(&mut self, bound: Segments) {
+        self.max = self.max.min(bound);
     }
 
     /// Sets the window, limited to its upper bound.

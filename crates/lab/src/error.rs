@@ -153,8 +153,8 @@ mod tests {
     fn the_place_of_an_assignment_is_named_once() {
         let source = Arc::new(Source { file: "link".into(), access: FileAccess::default() });
         let of_link = Origin::Set { place: "--set flow.f".into(), source: Some(source) };
-        let said = |origin: &Origin| ScenarioError::new(origin, "flow.f.tcp.mss", "is wrong").to_string();
-        assert_eq!(said(&Origin::command_line("flow.f")), "--set flow.f: tcp.mss: is wrong");
-        assert_eq!(said(&of_link), "link: set flow.f: tcp.mss: is wrong");
+        let message = |origin: &Origin| ScenarioError::new(origin, "flow.f.tcp.mss", "is wrong").to_string();
+        assert_eq!(message(&Origin::command_line("flow.f")), "--set flow.f: tcp.mss: is wrong");
+        assert_eq!(message(&of_link), "link: set flow.f: tcp.mss: is wrong");
     }
 }

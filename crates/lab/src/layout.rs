@@ -35,7 +35,7 @@ pub fn layout(links: &[[String; 2]], flows: &[[String; 2]]) -> Vec<NodePosition>
         near.dedup();
     }
     let columns = graph.columns(flows, MOST_VISITS);
-    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); columns.iter().max().map_or(0, |most| most + 1)];
+    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); columns.iter().max().map_or(0, |last| last + 1)];
     columns.iter().enumerate().for_each(|(node, &column)| rows[column].push(node));
     graph.order(&mut rows);
     let mut place = vec![(0, 0); columns.len()];
@@ -88,14 +88,14 @@ impl<'a> Graph<'a> {
         steps.collect()
     }
 
-    /// The column of each node. The search for paths ends after about `most` visits.
-    fn columns(&self, flows: &[[String; 2]], most: usize) -> Vec<usize> {
+    /// The column of each node. The search for paths ends after about `limit` visits.
+    fn columns(&self, flows: &[[String; 2]], limit: usize) -> Vec<usize> {
         let mut column: Vec<Option<i64>> = vec![None; self.names.len()];
         let number = |name: &String| self.numbers.get(name.as_str()).copied();
         let (mut seen, mut visits) = (BTreeSet::new(), 0);
         for [from, to] in flows {
             let Some(pair) = number(from).zip(number(to)).filter(|pair| seen.insert(*pair)) else { continue };
-            if visits <= most {
+            if visits <= limit {
                 place_path(&mut column, &self.path(pair.0, pair.1, &mut visits));
                 continue;
             }
@@ -218,13 +218,13 @@ mod tests {
         }
         graph.near.iter_mut().for_each(|near| (near.sort_unstable(), near.dedup()).1);
         let flows: Vec<[String; 2]> = names(3).map(|(s, d)| [s, d]).collect();
-        for most in [0, 1000] {
-            let columns = graph.columns(&flows, most);
+        for limit in [0, 1000] {
+            let columns = graph.columns(&flows, limit);
             let of = |name: &str| columns[graph.numbers[name]];
             assert_eq!(
                 ["s0", "s1", "s2", "r1", "r2", "d0", "d1", "d2"].map(of),
                 [0, 0, 0, 1, 2, 3, 3, 3],
-                "{most}"
+                "{limit}"
             );
         }
     }

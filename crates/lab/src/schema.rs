@@ -167,9 +167,9 @@ fn inner_requirements(form: &Form) -> Option<Value> {
         Form::Queue => Some(json!({ "if": { "type": "object" }, "then": of_models("queues") })),
         Form::Router => Some(of_models("routers")),
         Form::Losses => {
-            let one = of_models("losses");
-            let table = json!({ "if": { "type": "object" }, "then": one });
-            Some(json!({ "if": { "type": "array" }, "then": { "items": one }, "else": table }))
+            let loss = of_models("losses");
+            let table = json!({ "if": { "type": "object" }, "then": loss });
+            Some(json!({ "if": { "type": "array" }, "then": { "items": loss }, "else": table }))
         }
         _ => None,
     }

@@ -56,8 +56,8 @@ impl QuickStartRouter {
         let request = packet.rate_header().filter(|_| packet.seq == 0)?;
         let used = self.past_bits.max(self.now_bits) / self.config.window.seconds();
         let left = self.config.threshold * self.capacity_bps - used;
-        let wanted = request.rate().map_or(0.0, |rate| rate.bps() as f64);
-        let granted = quantised(left.min(wanted));
+        let requested = request.rate().map_or(0.0, |rate| rate.bps() as f64);
+        let granted = quantised(left.min(requested));
         self.now_bits += granted.bps() as f64 * self.config.window.seconds();
         Some(request.at_most(granted))
     }

@@ -94,10 +94,10 @@ impl RcpRouter {
     fn update(&mut self, arriving: f64, waiting: f64) {
         let RcpConfig { alpha, beta, gamma, .. } = self.config;
         let (period, round_trip) = (self.config.period.seconds(), self.round_trip);
-        let most = gamma * self.capacity;
-        let free = alpha * (most - arriving) - beta * waiting / round_trip;
-        let rate = self.rate * (1.0 + period / round_trip * free / most);
-        self.rate = rate.clamp((LEAST / round_trip).min(most), most);
+        let target = gamma * self.capacity;
+        let free = alpha * (target - arriving) - beta * waiting / round_trip;
+        let rate = self.rate * (1.0 + period / round_trip * free / target);
+        self.rate = rate.clamp((LEAST / round_trip).min(target), target);
         if self.weight > 0.0 {
             let seen = self.weighted / self.weight;
             let gain = if seen >= round_trip {

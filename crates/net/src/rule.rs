@@ -105,7 +105,7 @@ pub enum Rule {
         /// Time that the packet has waited.
         sojourn: Span,
         /// The probability from that time.
-        own: f64,
+        native: f64,
         /// The probability that follows from the classic queue.
         coupled: f64,
     },
@@ -141,8 +141,8 @@ pub struct LossProcess {
 }
 
 /// A limit as an option: the largest number stands for none.
-pub(crate) fn limit(most: u64) -> Option<u64> {
-    (most != u64::MAX).then_some(most)
+pub(crate) fn limit(bound: u64) -> Option<u64> {
+    (bound != u64::MAX).then_some(bound)
 }
 
 impl Rule {
@@ -201,8 +201,12 @@ impl Rule {
                     ("probability", probability),
                 ]
             }
-            Rule::LowLatency { sojourn, own, coupled } => {
-                vec![("sojourn_s", sojourn.seconds()), ("probability", own), ("coupled_probability", coupled)]
+            Rule::LowLatency { sojourn, native, coupled } => {
+                vec![
+                    ("sojourn_s", sojourn.seconds()),
+                    ("probability", native),
+                    ("coupled_probability", coupled),
+                ]
             }
             Rule::Policer { tokens, size } => vec![("tokens", tokens as f64), ("size", size as f64)],
             Rule::Loss(ref processes) => processes.iter().map(|p| ("probability", p.probability)).collect(),
@@ -311,11 +315,11 @@ impl fmt::Display for Rule {
                     "DualPI2, {queue}: probability {probability}, delay {delay} for a target of {target}"
                 )
             }
-            Rule::LowLatency { sojourn, own, coupled } => write!(
+            Rule::LowLatency { sojourn, native, coupled } => write!(
                 f,
                 "DualPI2, low-latency queue: sojourn time {}, probability {} from it and {} from the classic queue",
                 ms(sojourn),
-                Short(own),
+                Short(native),
                 Short(coupled)
             ),
             Rule::Policer { tokens, size } => {

@@ -269,12 +269,12 @@ impl Topology {
                     continue; // not of the core
                 }
                 let edge = self.edges[link.0 as usize];
-                let (w, found) = (edge.to.0 as usize, (hops + 1, delay + edge.delay));
-                if found < best[w] {
+                let (w, candidate) = (edge.to.0 as usize, (hops + 1, delay + edge.delay));
+                if candidate < best[w] {
                     open.remove(&(best[w].0, best[w].1, edge.to));
-                    best[w] = found;
+                    best[w] = candidate;
                     by[w] = Some(link);
-                    open.insert((found.0, found.1, edge.to));
+                    open.insert((candidate.0, candidate.1, edge.to));
                 }
             }
         }

@@ -346,8 +346,8 @@ impl TraceCursor {
         loop {
             (self.index, self.left) = self.next(at);
             let Some(time) = self.trace.time(self.index) else { return FAR };
-            let taken = bytes.min(self.left);
-            (bytes, self.left) = (bytes - taken, self.left - taken);
+            let sent = bytes.min(self.left);
+            (bytes, self.left) = (bytes - sent, self.left - sent);
             at = time;
             if bytes == 0 {
                 return at;

@@ -99,15 +99,15 @@ impl XcpRouter {
         Some(XcpHeader { feedback: self.feedback(spacing, size, header.feedback as f64) as i32, ..header })
     }
 
-    /// The feedback of one packet, at most `wanted`.
-    fn feedback(&mut self, spacing: f64, size: f64, wanted: f64) -> f64 {
+    /// The feedback of one packet, at most `requested`.
+    fn feedback(&mut self, spacing: f64, size: f64, requested: f64) -> f64 {
         let (mut more, mut less) =
             ((self.gain * spacing).min(self.left[0]), (self.loss * size).min(self.left[1]));
         let mut feedback = more - less;
-        if wanted < feedback {
-            less = (less + feedback - wanted).min(self.left[1]);
-            more = (wanted + less).max(0.0);
-            feedback = wanted;
+        if requested < feedback {
+            less = (less + feedback - requested).min(self.left[1]);
+            more = (requested + less).max(0.0);
+            feedback = requested;
         }
         self.left = [(self.left[0] - more).max(0.0), (self.left[1] - less).max(0.0)];
         feedback

@@ -201,9 +201,9 @@ mod tests {
     #[test]
     fn with_every_visible_satellite_the_path_is_never_the_long_way_round() {
         let delays = transatlantic(SelectionRule::Every);
-        let (least, most) = delays.iter().fold((f64::MAX, 0.0f64), |(a, b), d| (a.min(*d), b.max(*d)));
+        let (least, largest) = delays.iter().fold((f64::MAX, 0.0f64), |(a, b), d| (a.min(*d), b.max(*d)));
         // 5,570 km apart: two rays at 25 degrees and the arc between their satellites take 20.7 ms.
-        assert!(least >= 20.7 && most <= 40.0, "{least} to {most} ms");
+        assert!(least >= 20.7 && largest <= 40.0, "{least} to {largest} ms");
         let highest = transatlantic(SelectionRule::Best).into_iter().fold(0.0, f64::max);
         assert!(highest > 100.0, "{highest}: ascending and descending satellites");
     }

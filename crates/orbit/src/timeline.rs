@@ -165,8 +165,8 @@ impl Timeline {
     ) {
         let satellites = state.system.constellation.len();
         let mut next = |node: usize, at: Time| {
-            let (check, most) = (state.rules.check.ps() as f64, state.rules.jitter.ps() as f64);
-            let moved = if most > 0.0 { jitter(node) * most } else { 0.0 };
+            let (check, largest) = (state.rules.check.ps() as f64, state.rules.jitter.ps() as f64);
+            let moved = if largest > 0.0 { jitter(node) * largest } else { 0.0 };
             at + Span::from_ps((check + moved).max(1.0) as u64)
         };
         // Satellites are checked before terminals, because they have lower numbers.
@@ -348,8 +348,8 @@ impl State<'_> {
         let (mut far, limit) = (self.isls[number].0, self.rules.isl_latitude);
         match isl.kind {
             IslKind::Intraplane => {
-                let (here, there) = (self.system.position(isl.a, t), self.system.position(far, t));
-                (far, self.system.constellation.earth.clear(here, there))
+                let (start, end) = (self.system.position(isl.a, t), self.system.position(far, t));
+                (far, self.system.constellation.earth.clear(start, end))
             }
             IslKind::Interplane => (far, self.system.interplane(isl.a, far, limit, t)),
             IslKind::CrossSeam => {

@@ -280,8 +280,8 @@ impl Form {
             }
             Form::OrSteps(form, example) => steps(form, example, raw),
             Form::TextOrTexts => {
-                let one = [raw.clone()];
-                let items = if let Raw::List(items) = raw { items.as_slice() } else { &one };
+                let single = [raw.clone()];
+                let items = if let Raw::List(items) = raw { items.as_slice() } else { &single };
                 if items.is_empty() {
                     return Err(String::from("must name at least one").into());
                 }
@@ -450,12 +450,12 @@ mod tests {
         );
         assert_eq!(told(Form::Bytes(1, 9), Raw::Text("10B")), "must be from 1 to 9 bytes, such as \"1000B\"");
         const PAIR: Form = Form::Row(&[Form::Number(0.0, 9.0), Form::Number(0.0, 9.0)], "[1, 2]");
-        let one = Raw::List(vec![Raw::Integer(1)]);
-        assert_eq!(told(PAIR, one.clone()), "must be an array such as [1, 2]");
+        let short = Raw::List(vec![Raw::Integer(1)]);
+        assert_eq!(told(PAIR, short.clone()), "must be an array such as [1, 2]");
         let pairs = Form::List(&PAIR, "[[1, 2]]");
         assert_eq!(told(pairs, Raw::Switch(true)), "must be a list, such as [[1, 2]], not true or false");
         let good = Raw::List(vec![Raw::Integer(1), Raw::Integer(2)]);
-        assert_eq!(pairs.value(&Raw::List(vec![good, one])).unwrap_err().element, Some(1));
+        assert_eq!(pairs.value(&Raw::List(vec![good, short])).unwrap_err().element, Some(1));
     }
 
     #[test]

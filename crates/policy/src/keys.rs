@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 use toml::{Table, Value};
 
-/// Refuses a key that is not in `known`; `place` comes before it.
-pub(crate) fn refuse_unknown(table: &Table, known: &[&str], place: &str) -> Result<(), String> {
-    match table.keys().find(|key| !known.contains(&key.as_str())) {
-        Some(key) => Err(format!("{place}{key}: there is no such key; there are {}", known.join(", "))),
+/// Refuses a key that is not in `keys`; `place` comes before it.
+pub(crate) fn refuse_unknown(table: &Table, keys: &[&str], place: &str) -> Result<(), String> {
+    match table.keys().find(|key| !keys.contains(&key.as_str())) {
+        Some(key) => Err(format!("{place}{key}: there is no such key; there are {}", keys.join(", "))),
         None => Ok(()),
     }
 }

@@ -181,12 +181,12 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
     })
 }
 
-/// The causes of at most `most` reductions of windows, and the time up to which they are all; other threads go on meanwhile.
-fn reductions(py: Python<'_>, run: &mut Run, most: usize) -> PyResult<(Vec<lab::Explanation>, f64)> {
-    if most == 0 {
+/// The causes of at most `limit` reductions of windows, and the time up to which they are all; other threads go on meanwhile.
+fn reductions(py: Python<'_>, run: &mut Run, limit: usize) -> PyResult<(Vec<lab::Explanation>, f64)> {
+    if limit == 0 {
         return Ok((Vec::new(), 0.0));
     }
-    py.detach(move || guarded(move || lab::reductions(run, most)))
+    py.detach(move || guarded(move || lab::reductions(run, limit)))
 }
 
 /// Builds a run. Signals interrupt the passes of satellites, which can take seconds; the rest does not look at
@@ -259,9 +259,9 @@ pub(crate) fn window_columns(py: Python<'_>, log: lab::WindowLog) -> PyResult<Py
     Ok(columns.unbind())
 }
 
-fn packet_columns(py: Python<'_>, log: lab::PacketLog, wanted: bool) -> PyResult<Py<PyDict>> {
+fn packet_columns(py: Python<'_>, log: lab::PacketLog, recorded: bool) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
-    if wanted {
+    if recorded {
         put(&columns, "time_s", log.time.into_iter().map(Time::seconds).collect())?;
         put(&columns, "link", log.link)?;
         put(&columns, "event", log.event)?;

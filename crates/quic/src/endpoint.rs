@@ -487,9 +487,9 @@ impl Endpoint {
         };
         let unsent = self.written - sent;
         if unsent < 2 * self.packet && self.source.left != Some(0) {
-            let most = (window / 4).clamp(4 * self.packet, MAX_WRITE.max(4 * self.packet));
-            let most = most.min(MAX_WRITE).min(self.source.left.unwrap_or(u64::MAX));
-            let mut chunks = [self.zeros.slice(..most as usize)];
+            let limit = (window / 4).clamp(4 * self.packet, MAX_WRITE.max(4 * self.packet));
+            let limit = limit.min(MAX_WRITE).min(self.source.left.unwrap_or(u64::MAX));
+            let mut chunks = [self.zeros.slice(..limit as usize)];
             if let Ok(written) = connection.send_stream(stream).write_chunks(&mut chunks) {
                 self.written += written.bytes as u64;
                 self.source.left = self.source.left.map(|left| left - written.bytes as u64);

@@ -290,8 +290,8 @@ fn send(socket: OwnedFd, flow: &FlowPlan, shared: &Shared) -> Result<(), Error> 
     let mut left = flow.bytes.unwrap_or(u64::MAX);
     let _ = stream.set_write_timeout(Some(Duration::from_millis(100)));
     while left > 0 && !over() && flow.stop.is_none_or(|stop| shared.clock.now() < stop) {
-        let most = left.min(zeros.len() as u64) as usize;
-        match stream.write(&zeros[..most]) {
+        let length = left.min(zeros.len() as u64) as usize;
+        match stream.write(&zeros[..length]) {
             Ok(bytes) => left -= bytes as u64,
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
             Err(_) if over() => return Ok(()),

@@ -374,9 +374,9 @@ fn isolate() -> io::Result<()> {
     std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
     // The programs may configure the namespace's network and send ICMP.
-    let wanted = CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW;
+    let inherited = CapabilitySet::NET_ADMIN | CapabilitySet::NET_RAW;
     let mut sets = capabilities(None)?;
-    sets.inheritable |= wanted;
+    sets.inheritable |= inherited;
     set_capabilities(None, sets)?;
     for capability in [CapabilitySet::NET_ADMIN, CapabilitySet::NET_RAW] {
         configure_capability_in_ambient_set(capability, true)?;

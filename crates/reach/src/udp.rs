@@ -85,9 +85,9 @@ impl Socket {
     pub fn send(&mut self, destination: SocketAddr, contents: &[u8], ecn: Ecn) -> bool {
         let transmit =
             Transmit { destination, ecn: codepoint(ecn), contents, segment_size: None, src_ip: None };
-        let taken = self.state.try_send((&self.socket).into(), &transmit).is_ok();
-        self.sent += u64::from(taken);
-        taken
+        let accepted = self.state.try_send((&self.socket).into(), &transmit).is_ok();
+        self.sent += u64::from(accepted);
+        accepted
     }
 
     /// Reads what still waits, and returns how many of the datagrams of `other` to this socket, whose address there is `from`,

@@ -66,8 +66,8 @@ impl PageFactory {
         let texts = |key: &str| request[key].as_array().into_iter().flatten().filter_map(Value::as_str);
         let probes: Vec<String> = texts("probes").map(str::to_string).collect();
         if probes.len() > NUMBERS - FIRST_PROBE {
-            let (most, count) = (NUMBERS - FIRST_PROBE, probes.len());
-            return Err(format!("probes: {count} names; at most {most} are possible"));
+            let (limit, count) = (NUMBERS - FIRST_PROBE, probes.len());
+            return Err(format!("probes: {count} names; at most {limit} are possible"));
         }
         let mut needs = Signals::NONE;
         for name in texts("needs") {

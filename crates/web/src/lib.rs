@@ -27,8 +27,8 @@ static FAILED: Mutex<String> = Mutex::new(String::new());
 #[unsafe(no_mangle)]
 pub extern "C" fn begin() {
     std::panic::set_hook(Box::new(|info| {
-        if let Ok(mut kept) = FAILED.lock() {
-            *kept = info.to_string();
+        if let Ok(mut message) = FAILED.lock() {
+            *message = info.to_string();
         }
     }));
 }
@@ -36,13 +36,13 @@ pub extern "C" fn begin() {
 /// Where the message of a panic is, after a trap.
 #[unsafe(no_mangle)]
 pub extern "C" fn failed() -> *const u8 {
-    FAILED.lock().map_or(std::ptr::null(), |kept| kept.as_ptr())
+    FAILED.lock().map_or(std::ptr::null(), |message| message.as_ptr())
 }
 
 /// Its length, bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn failed_length() -> usize {
-    FAILED.lock().map_or(0, |kept| kept.len())
+    FAILED.lock().map_or(0, |message| message.len())
 }
 
 /// Memory for a request of `length` bytes.

@@ -314,9 +314,9 @@ impl Session {
         let Some(run) = self.run() else { return };
         let ([from, to], [windows, packets]) = run.recorded();
         let logs = run.logs();
-        let kept = [logs.windows.time_s.len(), logs.packets.time.len(), logs.rules.len()];
+        let rows = [logs.windows.time_s.len(), logs.packets.time.len(), logs.rules.len()];
         self.reply(&json!({
-            "from_s": from, "to_s": to, "window_rows": windows, "packet_events": packets, "kept_rows": kept,
+            "from_s": from, "to_s": to, "window_rows": windows, "packet_events": packets, "kept_rows": rows,
         }));
     }
 
@@ -330,8 +330,8 @@ impl Session {
             cut: request["cut"].as_bool().unwrap_or(false),
         };
         match lab::explain(run, question) {
-            Ok(found) => {
-                self.answer = lab::to_json(&found).into_bytes();
+            Ok(explanation) => {
+                self.answer = lab::to_json(&explanation).into_bytes();
                 0
             }
             Err(unanswered) => {

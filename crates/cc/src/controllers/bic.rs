@@ -256,11 +256,11 @@ impl Published {
     }
 
     fn reduce(&mut self, cwnd: f64) -> f64 {
-        let kept = if cwnd <= LOW_WINDOW as f64 { cwnd / 2.0 } else { cwnd * (1.0 - BETA) };
+        let reduced = if cwnd <= LOW_WINDOW as f64 { cwnd / 2.0 } else { cwnd * (1.0 - BETA) };
         let lower = cwnd < self.max_win && self.max_win.is_finite();
-        self.max_win = if lower { (cwnd + kept) / 2.0 } else { cwnd };
+        self.max_win = if lower { (cwnd + reduced) / 2.0 } else { cwnd };
         self.probe = 1.0;
-        kept.max(2.0)
+        reduced.max(2.0)
     }
 }
 

@@ -137,8 +137,8 @@ impl Controller for Compound {
         self.before = self.delay;
         let loss = (event.window - self.delay).max(0.0);
         if self.tube {
-            let wanted = (0.75 * loss * self.queued).clamp(GAMMA[0], GAMMA[1]);
-            self.gamma = (self.gamma + wanted) / 2.0;
+            let sample = (0.75 * loss * self.queued).clamp(GAMMA[0], GAMMA[1]);
+            self.gamma = (self.gamma + sample) / 2.0;
         }
         self.window.reduce(event.window, 1.0 - BETA);
         self.delay = (event.window * (1.0 - BETA) - loss / 2.0).max(0.0);

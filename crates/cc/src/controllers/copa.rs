@@ -56,7 +56,7 @@ pub struct Copa {
     srtt: Smoothed,
     standing: ExtremeOver,
     least: ExtremeOver,
-    most: ExtremeOver,
+    largest: ExtremeOver,
     min_rtt_window: Span,
     /// Part of the smoothed round-trip time over which the smallest sample counts.
     standing_part: f64,
@@ -129,7 +129,7 @@ impl Algorithm for Copa {
             srtt: Smoothed::new(0.125),
             standing: ExtremeOver::least(),
             least: ExtremeOver::least(),
-            most: ExtremeOver::largest(),
+            largest: ExtremeOver::largest(),
             min_rtt_window: Span::from_seconds(params.number("min_rtt_window")),
             standing_part: if params.choice("standing") == "whole" { 1.0 } else { 0.5 },
             rtt_standing: f64::NAN,
@@ -152,8 +152,8 @@ impl Copa {
 
     /// Whether a rival fills the buffer, and delta.
     fn compete(&mut self, now: Time, rtt: f64, srtt: f64) {
-        let most = self.most.add(now, rtt, Span::from_seconds(MOST_ROUNDS * srtt));
-        if self.queueing() < NEARLY_EMPTY * (most - self.rtt_min) || most == self.rtt_min {
+        let rtt_max = self.largest.add(now, rtt, Span::from_seconds(MOST_ROUNDS * srtt));
+        if self.queueing() < NEARLY_EMPTY * (rtt_max - self.rtt_min) || rtt_max == self.rtt_min {
             self.empty_at = Some(now);
         }
         let empty = *self.empty_at.get_or_insert(now);

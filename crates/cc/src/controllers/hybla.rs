@@ -122,12 +122,12 @@ mod tests {
             [(10, 1.0, 0.01), (25, 1.0, 0.01), (50, 3.0, 0.04), (100, 15.0, 0.16), (60, 4.278032, 0.0576)]
         {
             let params = Params::new(Hybla::DESCRIPTOR.params, []).unwrap();
-            let one = Ack { rtt: Some(Span::from_ms(ms)), ..ack(1) };
+            let sample = Ack { rtt: Some(Span::from_ms(ms)), ..ack(1) };
             let mut algorithm = Hybla::new(&params, &ns2_flow(10.0, 1000.0));
-            algorithm.on_ack(&one);
+            algorithm.on_ack(&sample);
             assert!((algorithm.cwnd() - 10.0 - slow).abs() < 1e-6, "{ms}");
             let mut algorithm = Hybla::new(&params, &ns2_flow(100.0, 2.0));
-            algorithm.on_ack(&one);
+            algorithm.on_ack(&sample);
             assert!((algorithm.cwnd() - 100.0 - avoid).abs() < 1e-9, "{ms}");
         }
     }

@@ -124,10 +124,10 @@ impl Curves {
     }
 
     /// alpha, which returns to its maximum only after some rounds.
-    fn permitted(&mut self, wanted: f64) -> f64 {
-        if wanted < ALPHA[0] {
+    fn permitted(&mut self, alpha: f64) -> f64 {
+        if alpha < ALPHA[0] {
             (self.above, self.low_rounds) = (true, 0);
-            return wanted;
+            return alpha;
         }
         self.low_rounds += u32::from(self.above);
         if self.above && self.low_rounds < ROUNDS {

@@ -121,8 +121,8 @@ impl Ledbat {
         }
         self.slow_start = false;
         let off = (self.target - self.queueing) / self.target;
-        let wanted = self.cwnd + self.gain * off * acked / self.cwnd;
-        self.set_window(wanted.min(flight + self.allowed).max(self.least_window));
+        let cwnd = self.cwnd + self.gain * off * acked / self.cwnd;
+        self.set_window(cwnd.min(flight + self.allowed).max(self.least_window));
     }
 }
 

@@ -227,11 +227,11 @@ mod tests {
             [0.005, 0.02, 0.05, 0.12, 0.3].map(|base| divisor(0.06, base)),
             [16.0, 6.0, 3.0, 1.0, 1.0]
         );
-        for (ms, wanted) in
+        for (ms, expected) in
             [(30.0, 1.0 / 60.0), (60.0, 1.0 / 60.0), (66.0, -0.0833333), (90.0, -0.4833333), (300.0, -0.5)]
         {
             let step = change(20.0, ms / 1000.0, 0.06, 0.05);
-            assert!((step - wanted).abs() < 1e-6, "{ms}: {step}");
+            assert!((step - expected).abs() < 1e-6, "{ms}: {step}");
         }
     }
 }

@@ -30,29 +30,29 @@ const INFERENCE: u64 = 3;
 struct Delays {
     smoothed: f64,
     least: f64,
-    /// The largest one and the one that counts: the second largest.
     largest: f64,
-    most: f64,
+    /// The end of the range: a single delay does not move it.
+    second_largest: f64,
 }
 
 impl Delays {
     fn new(delay: f64) -> Delays {
-        Delays { smoothed: delay, least: delay, largest: delay, most: delay }
+        Delays { smoothed: delay, least: delay, largest: delay, second_largest: delay }
     }
 
     fn add(&mut self, delay: f64) {
         self.smoothed += GAIN * (delay - self.smoothed);
         self.least = self.least.min(delay);
         if delay > self.largest {
-            (self.most, self.largest) = (self.largest, delay);
+            (self.second_largest, self.largest) = (self.largest, delay);
         } else {
-            self.most = self.most.max(delay);
+            self.second_largest = self.second_largest.max(delay);
         }
     }
 
     /// Whether the smoothed delay is above `part` of the range.
     fn are_above(&self, part: f64) -> bool {
-        self.smoothed > self.least + part * (self.most - self.least)
+        self.smoothed > self.least + part * (self.second_largest - self.least)
     }
 }
 
@@ -115,7 +115,8 @@ impl Lp {
         }
         if self.linux {
             let smoothed = delays.smoothed;
-            (delays.least, delays.largest, delays.most) = (smoothed, 2.0 * smoothed, 2.0 * smoothed);
+            (delays.least, delays.largest, delays.second_largest) =
+                (smoothed, 2.0 * smoothed, 2.0 * smoothed);
         }
         let left = if now < self.infers_until { 1.0 } else { (self.window.cwnd / 2.0).floor().max(1.0) };
         self.window.set(left);
@@ -166,7 +167,7 @@ mod tests {
     #[test]
     fn delays_of_the_model() {
         for (smoothed, above) in [(0.0249, true), (0.0246, true), (0.0244, false)] {
-            let delays = Delays { smoothed, least: 0.02, largest: 0.05, most: 0.05 };
+            let delays = Delays { smoothed, least: 0.02, largest: 0.05, second_largest: 0.05 };
             assert_eq!(delays.are_above(0.15), above, "{smoothed}");
         }
     }
@@ -177,7 +178,7 @@ mod tests {
         for delay in [0.03, 0.09, 0.05] {
             delays.add(delay);
         }
-        assert_eq!((delays.least, delays.most, delays.largest), (0.02, 0.05, 0.09));
+        assert_eq!((delays.least, delays.second_largest, delays.largest), (0.02, 0.05, 0.09));
     }
 
     #[test]
@@ -186,11 +187,11 @@ mod tests {
             let values = [("variant", crate::ParamValue::Word(variant.into()))];
             let params = Params::new(Lp::DESCRIPTOR.params, values).unwrap();
             let mut lp = Lp::new(&params, &linux_flow(40.0, before));
-            lp.delays = Some(Delays { smoothed: 0.05, least: 0.02, largest: 0.05, most: 0.05 });
+            lp.delays = Some(Delays { smoothed: 0.05, least: 0.02, largest: 0.05, second_largest: 0.05 });
             let at = |ms: u64| Time::ZERO + Span::from_ms(ms);
             lp.sample(at(0), 0.05, Span::from_ms(100));
             assert_eq!((lp.cwnd(), lp.ssthresh(), lp.infers_until), (20.0, ssthresh, at(300)), "{variant}");
-            lp.delays = Some(Delays { smoothed: 0.05, least: 0.02, largest: 0.05, most: 0.05 });
+            lp.delays = Some(Delays { smoothed: 0.05, least: 0.02, largest: 0.05, second_largest: 0.05 });
             lp.sample(at(299), 0.05, Span::from_ms(100));
             assert_eq!((lp.cwnd(), lp.infers_until), (1.0, at(599)), "{variant}");
         }

@@ -69,8 +69,8 @@ impl Airtimes {
 
     /// Whether an MPDU may have so many packets in so many bytes: each has a header of 22 bytes beside the 30 of the MPDU.
     pub(super) fn permits(&self, packets: u32, bytes: u32) -> bool {
-        let most = if self.standard == Standard::N { 4095 } else { 11_454 };
-        packets == 1 || packets <= self.amsdu && (30 + 23 * packets..=most).contains(&bytes)
+        let longest = if self.standard == Standard::N { 4095 } else { 11_454 };
+        packets == 1 || packets <= self.amsdu && (30 + 23 * packets..=longest).contains(&bytes)
     }
 
     /// The largest number of bytes of a PPDU.

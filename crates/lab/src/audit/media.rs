@@ -75,9 +75,9 @@ impl MediaTimes {
     /// A packet of `bytes` leaves at `at`. Returns what is wrong with those before it, which can be lost now, or with its time.
     pub(super) fn depart(&mut self, medium: &AuditedMedium, bytes: u32, at: Time) -> Option<String> {
         let peak = medium.peak?;
-        let taken = self.0.entry(medium.number).or_default();
-        let before = *taken;
-        *taken += time(bytes, peak);
+        let airtime = self.0.entry(medium.number).or_default();
+        let before = *airtime;
+        *airtime += time(bytes, peak);
         if before > (at + medium.ahead).ps() as u128 {
             return Some(format!("transmissions take {before} ps at the largest rates"));
         }
@@ -87,8 +87,8 @@ impl MediaTimes {
 
     /// The last packet that left is lost: it may have been transmitted together with another one, in a collision.
     pub(super) fn lose(&mut self, medium: &AuditedMedium, bytes: u32) {
-        if let (Some(peak), Some(taken)) = (medium.peak, self.0.get_mut(&medium.number)) {
-            *taken -= time(bytes, peak);
+        if let (Some(peak), Some(airtime)) = (medium.peak, self.0.get_mut(&medium.number)) {
+            *airtime -= time(bytes, peak);
         }
     }
 }

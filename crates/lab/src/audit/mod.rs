@@ -383,10 +383,10 @@ impl Auditor {
                 }
             }
             PacketKind::Data => {
-                let (known, window) = (flow.acked, flow.window);
-                if id.seq >= known && id.seq - known >= window {
+                let (acked, window) = (flow.acked, flow.window);
+                if id.seq >= acked && id.seq - acked >= window {
                     let what = format!(
-                        "flow {} sends {} with {known} acknowledged and a window of {window}",
+                        "flow {} sends {} with {acked} acknowledged and a window of {window}",
                         id.flow, id.seq
                     );
                     self.report_violation(at, "window", what);
@@ -422,7 +422,7 @@ impl Auditor {
         let spec = &self.links[link];
         let state = &mut self.link_states[link];
         // In bits and picoseconds: the last bit leaves size / rate after the first, which does not wait.
-        let taken = ((id.size + spec.header) as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
+        let transmission = ((id.size + spec.header) as u128 * 8 * PS_PER_S as u128) / spec.rate.bps() as u128;
         let first = state.depart(spec, id);
         let (expected, offered) = first.unwrap_or((id, Time::NEVER));
         let start = offered.max(state.last_depart);
@@ -430,8 +430,9 @@ impl Auditor {
         let spent = at.since(start).ps() as u128;
         let exact = at >= start && spec.varies
             || at >= start
-                && (spent.abs_diff(taken) <= 1
-                    || spent > taken && (spec.waits || spent <= taken + spec.pause.ps() as u128));
+                && (spent.abs_diff(transmission) <= 1
+                    || spent > transmission
+                        && (spec.waits || spent <= transmission + spec.pause.ps() as u128));
         state.last_depart = state.last_depart.max(at);
         state.under_way.push_back((id, at, false));
         if first.is_none() || expected != id {

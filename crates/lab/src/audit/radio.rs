@@ -99,8 +99,8 @@ impl RadioAuditor {
 
     fn check(&mut self, at: Time, node: u32, kind: FrameKind, contended: bool) {
         // Keep frames whose reservation can still hold, and earlier ones that can have disturbed them.
-        let kept = self.longest + self.longest + CROSSING;
-        while self.recent.front().is_some_and(|sent| at.since(sent.start) > kept) {
+        let horizon = self.longest + self.longest + CROSSING;
+        while self.recent.front().is_some_and(|sent| at.since(sent.start) > horizon) {
             self.recent.pop_front();
         }
         let mut violations = Vec::new();

@@ -33,8 +33,8 @@ pub struct TcpHeaderConfig {
 impl TcpHeaderConfig {
     /// `largest` is the largest receive window of the run, segments.
     pub fn new(options: &Options, largest: u32) -> TcpHeaderConfig {
-        let most = window_bytes(options.packet, largest.max(options.window));
-        let scale = (0..14).find(|shift| most >> shift <= 0xffff).unwrap_or(14);
+        let window = window_bytes(options.packet, largest.max(options.window));
+        let scale = (0..14).find(|shift| window >> shift <= 0xffff).unwrap_or(14);
         TcpHeaderConfig {
             syn: options.syn,
             payload: options.packet,
@@ -85,8 +85,8 @@ pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) 
     let (transport, payload) = match &flow.tcp {
         Some(tcp) => tcp_header(tcp, flow.ports, packet, echo, blocks),
         None => {
-            let [own, far] = flow.ports;
-            let ports = if packet.kind.is_reverse() { [far, own] } else { [own, far] };
+            let [sender, receiver] = flow.ports;
+            let ports = if packet.kind.is_reverse() { [receiver, sender] } else { [sender, receiver] };
             udp_header(ports, packet.size.saturating_sub(28))
         }
     };
@@ -130,15 +130,15 @@ fn tcp_checksum(addresses: &[u8], header: &[u8], length: u32) -> u16 {
     !(sum as u16)
 }
 
-fn udp_header([own, far]: [u16; 2], payload: u32) -> (Vec<u8>, u32) {
+fn udp_header([sender, receiver]: [u16; 2], payload: u32) -> (Vec<u8>, u32) {
     let length = u16::try_from(8 + payload).unwrap_or(0);
-    ([own, far, length, 0].iter().flat_map(|word| word.to_be_bytes()).collect(), payload)
+    ([sender, receiver, length, 0].iter().flat_map(|word| word.to_be_bytes()).collect(), payload)
 }
 
 /// Returns the TCP header with its options, and the number of payload bytes that follow it.
 fn tcp_header(
     tcp: &TcpHeaderConfig,
-    [own, far]: [u16; 2],
+    [sender, receiver]: [u16; 2],
     packet: &Packet,
     echo: Time,
     blocks: &[Block],
@@ -174,7 +174,7 @@ fn tcp_header(
     // The window of a SYN is not scaled.
     let window = if first { window } else { window >> tcp.scale }.min(0xffff) as u16;
     let mut h = Vec::with_capacity(60);
-    let ports = if ack { [far, own] } else { [own, far] };
+    let ports = if ack { [receiver, sender] } else { [sender, receiver] };
     ports.iter().for_each(|port| h.extend(port.to_be_bytes()));
     h.extend(sequence.to_be_bytes());
     h.extend(acknowledged.to_be_bytes());

@@ -101,15 +101,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> ChangeApplier<'_, WINDOWS, PACKET
             Action::Delay(link, delay, ordered) => self.change_delay(*link, *delay, *ordered),
             Action::Queue(link, queue) => self.change_queue(*link, queue),
             Action::Losses(link, losses) => self.change_losses(*link, losses),
-            Action::DropNext(link, wanted) => {
-                let (demand, count) = demand(&simulation.order, wanted);
+            Action::DropNext(link, packets) => {
+                let (demand, count) = demand(&simulation.order, packets);
                 simulation
                     .network
                     .links
                     .on_demand(LinkId(*link), |on_demand| on_demand.drop_next(demand, count))
             }
-            Action::KeepNext(link, wanted) => {
-                let (demand, count) = demand(&simulation.order, wanted);
+            Action::KeepNext(link, packets) => {
+                let (demand, count) = demand(&simulation.order, packets);
                 if let Some(auditor) = simulation.recorder.auditor() {
                     auditor.change_link(*link, |link| {
                         link.kept += count;
@@ -121,15 +121,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> ChangeApplier<'_, WINDOWS, PACKET
                     .links
                     .on_demand(LinkId(*link), |on_demand| on_demand.keep_next(demand, count))
             }
-            Action::UnmarkNext(link, wanted) => {
-                let (demand, count) = demand(&simulation.order, wanted);
+            Action::UnmarkNext(link, packets) => {
+                let (demand, count) = demand(&simulation.order, packets);
                 simulation
                     .network
                     .links
                     .on_demand(LinkId(*link), |on_demand| on_demand.unmark_next(demand, count))
             }
             Action::Blackout(link, end) => {
-                simulation.network.links.on_demand(LinkId(*link), |wanted| wanted.black_out(*end))
+                simulation.network.links.on_demand(LinkId(*link), |on_demand| on_demand.black_out(*end))
             }
             Action::Schedule(flow, schedule) => {
                 let number = simulation.order[*flow];
@@ -175,8 +175,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> ChangeApplier<'_, WINDOWS, PACKET
         simulation.network.links.change_delay(LinkId(link), delay, ordered)?;
         if let Some(auditor) = simulation.recorder.auditor() {
             auditor.change_link(link, |link| {
-                let (least, most) = link.delay;
-                link.delay = (least.min((least + delay) - old.min(least)), most.max((most + delay) - old));
+                let (least, largest) = link.delay;
+                link.delay =
+                    (least.min((least + delay) - old.min(least)), largest.max((largest + delay) - old));
             });
         }
         Ok(())

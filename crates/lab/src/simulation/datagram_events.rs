@@ -40,12 +40,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let under_way =
             self.event_queue.in_flight().filter(|(_, packet)| packet.kind.is_datagram()).count() as u64;
         let least = under_way + self.network.radio.as_ref().map_or(0, |radio| radio.datagrams());
-        let most = least + self.network.waiting(); // other packets can wait too
-        if (least..=most).contains(&stored) {
+        let largest = least + self.network.waiting(); // other packets can wait too
+        if (least..=largest).contains(&stored) {
             return Ok(());
         }
         Err(format!(
-            "the bytes of {stored} datagrams are stored, and {least} to {most} datagrams are in flight"
+            "the bytes of {stored} datagrams are stored, and {least} to {largest} datagrams are in flight"
         ))
     }
 

@@ -143,14 +143,14 @@ mod tests {
         assert!(points.windows(2).all(|pair| pair[0].0 <= pair[1].0));
         for column in 0..30 {
             let within = |points: &[(f64, f64)]| {
-                let kept = points.iter().filter(|point| {
+                let thinned = points.iter().filter(|point| {
                     (range.from..range.to).contains(&point.0) && range.column(point.0) == column
                 });
-                kept.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), p| (a.min(p.1), b.max(p.1)))
+                thinned.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), p| (a.min(p.1), b.max(p.1)))
             };
             // The point that holds from before the interval is an addition to the first column.
-            let (kept, expected) = (within(&points), within(&all));
-            assert!(column == 0 || kept == expected, "column {column}: {kept:?} {expected:?}");
+            let (thinned, expected) = (within(&points), within(&all));
+            assert!(column == 0 || thinned == expected, "column {column}: {thinned:?} {expected:?}");
         }
     }
 
@@ -169,8 +169,8 @@ mod tests {
     fn a_value_ends_where_there_is_none() {
         let range = Range { from: 2.0, to: 8.0, columns: 10 };
         let gap = |points: &[(f64, f64)]| {
-            let kept = thinned(range, points.iter().copied());
-            kept.into_iter().map(|(at, value)| (at, value.is_finite().then_some(value))).collect::<Vec<_>>()
+            let points = thinned(range, points.iter().copied());
+            points.into_iter().map(|(at, value)| (at, value.is_finite().then_some(value))).collect::<Vec<_>>()
         };
         let nan = f64::NAN;
         assert_eq!(

@@ -210,12 +210,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                         self.receivers[flow].on_data(&mut flow_context!(self, packet.flow), packet)
                     }
                     PacketKind::Ack => {
-                        let taken;
+                        let ack_options;
                         let options = match packet.options {
                             Packet::NO_OPTIONS => &AckOptions::NONE,
                             place => {
-                                taken = self.ack_options.take(place);
-                                &taken
+                                ack_options = self.ack_options.take(place);
+                                &ack_options
                             }
                         };
                         self.senders[flow].on_ack(&mut flow_context!(self, packet.flow), packet, options);

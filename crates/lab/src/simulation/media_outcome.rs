@@ -115,9 +115,9 @@ impl WifiCategoryOutcome {
 impl WifiLinkOutcome {
     /// What a direction has done in `duration_s`, in each of its access categories.
     pub(crate) fn new(accounts: Vec<(Access, DirectionAccount)>, duration_s: f64) -> WifiLinkOutcome {
-        let account = accounts.iter().fold(DirectionAccount::default(), |sum, (_, one)| &sum + one);
+        let account = accounts.iter().fold(DirectionAccount::default(), |sum, (_, account)| &sum + account);
         let several = accounts.iter().filter(|_| accounts.len() > 1);
-        let categories = several.map(|one| WifiCategoryOutcome::new(one, duration_s)).collect();
+        let categories = several.map(|account| WifiCategoryOutcome::new(account, duration_s)).collect();
         WifiLinkOutcome {
             airtime_share: account.airtime.seconds() / duration_s,
             ppdus: account.ppdus,

@@ -43,16 +43,16 @@ fn group() -> Option<u64> {
     let group = read_to_string("/proc/self/cgroup").ok()?;
     let second = group.lines().find_map(|line| line.strip_prefix("0::"));
     let first = group.lines().find_map(|line| line.split_once(":memory:").map(|(_, path)| path));
-    let two = second.into_iter().flat_map(|path| {
+    let second = second.into_iter().flat_map(|path| {
         ancestors("/sys/fs/cgroup", path)
             .filter_map(|folder| cgroup_free(&folder, ["memory.max", "memory.current"], "inactive_file"))
     });
-    let one = first.into_iter().flat_map(|path| {
+    let first = first.into_iter().flat_map(|path| {
         let names = ["memory.limit_in_bytes", "memory.usage_in_bytes"];
         ancestors("/sys/fs/cgroup/memory", path)
             .filter_map(move |folder| cgroup_free(&folder, names, "total_inactive_file"))
     });
-    two.chain(one).min()
+    second.chain(first).min()
 }
 
 /// The folders of a cgroup and its parents. In a container the folder of the own cgroup is the root.

@@ -180,11 +180,11 @@ impl Run {
         if all + memory::RESERVE < free {
             return Ok(());
         }
-        let (what, most, remedy) = needs.into_iter().max_by_key(|need| need.1).unwrap_or_default();
-        let (progress, most, free) =
-            (100.0 * self.progress(), memory::format_bytes(most), memory::format_bytes(free));
+        let (what, bytes, remedy) = needs.into_iter().max_by_key(|need| need.1).unwrap_or_default();
+        let (progress, bytes, free) =
+            (100.0 * self.progress(), memory::format_bytes(bytes), memory::format_bytes(free));
         Err(format!(
-            "not enough memory at {progress:.0} % of the run: {what} {most} more, and {free} are free; {remedy}"
+            "not enough memory at {progress:.0} % of the run: {what} {bytes} more, and {free} are free; {remedy}"
         ))
     }
 

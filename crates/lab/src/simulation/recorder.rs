@@ -264,19 +264,19 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         if self.recording.trace == TraceMode::Off {
             return;
         }
-        let wanted = self.recording.trace == TraceMode::EveryAck || row.changed;
-        if self.overview.is_some() || wanted {
+        let recorded = self.recording.trace == TraceMode::EveryAck || row.changed;
+        if self.overview.is_some() || recorded {
             self.probes.read(row);
         }
         if let Some(overview) = &mut self.overview {
             overview.window(now.seconds(), row, &self.probes.values);
-            self.counts[0] += wanted as u64;
-            if wanted && self.recording.packets_within.is_some_and(|(from, _)| now < from) {
+            self.counts[0] += recorded as u64;
+            if recorded && self.recording.packets_within.is_some_and(|(from, _)| now < from) {
                 self.hold(now, row);
-            } else if wanted && self.keeps(now, self.logs.windows.time_s.len(), WindowLog::MOST_ROWS) {
+            } else if recorded && self.keeps(now, self.logs.windows.time_s.len(), WindowLog::MOST_ROWS) {
                 self.keep(now, row);
             }
-        } else if wanted {
+        } else if recorded {
             self.keep(now, row);
         }
     }
@@ -293,12 +293,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     /// Whether a log with bounded memory and `rows` rows takes an event.
-    fn keeps(&mut self, at: Time, rows: usize, most: usize) -> bool {
+    fn keeps(&mut self, at: Time, rows: usize, limit: usize) -> bool {
         let within = self.recording.packets_within;
         if within.is_some_and(|(from, to)| !(from..=to).contains(&at)) {
             return false;
         }
-        if rows >= most && self.full.is_none() {
+        if rows >= limit && self.full.is_none() {
             self.full = Some(at);
         }
         self.full.is_none()
@@ -378,7 +378,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
                 self.counts[1] += 1;
                 overview.packet(event, PacketLog::change_by(event));
             }
-            let kept = match self.recording.packets_within {
+            let within = match self.recording.packets_within {
                 Some((from, _)) if event.at < from => {
                     self.logs.packets.hold(event);
                     false
@@ -387,7 +387,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
                 None => true,
             };
             let bounded = self.recording.bounded;
-            if kept && (!bounded || self.keeps(event.at, self.logs.packets.time.len(), PacketLog::MOST_ROWS))
+            if within
+                && (!bounded || self.keeps(event.at, self.logs.packets.time.len(), PacketLog::MOST_ROWS))
             {
                 if bounded && self.logs.packets.time.len() == PacketLog::RESERVED {
                     self.logs.packets.reserve();

@@ -156,8 +156,8 @@ impl SatelliteLayout<'_> {
         let (satellites, line) = (self.satellites, &self.network.line);
         let mut events: Vec<(Time, SatelliteEvent)> =
             line.changes().into_iter().map(|at| (at, SatelliteEvent::Reroute)).collect();
-        if let Some(every) = satellites.recompute {
-            let times = std::iter::successors(Some(Time::ZERO + every), |at| Some(*at + every));
+        if let Some(interval) = satellites.recompute {
+            let times = std::iter::successors(Some(Time::ZERO + interval), |at| Some(*at + interval));
             events.extend(times.take_while(|at| *at <= until).map(|at| (at, SatelliteEvent::Reroute)));
         }
         let graph = self.network.graph(Time::ZERO);
@@ -202,14 +202,14 @@ impl SatelliteLayout<'_> {
         let system = &self.network.system;
         let satellites = 0..system.constellation.len() as u32;
         let terminals = satellites.end..system.nodes() as u32;
-        let one = |node: NodeId| node.0..node.0 + 1;
+        let node_range = |node: NodeId| node.0..node.0 + 1;
         let ends = self.network.ends(link);
         if let Some((_, _, delay)) = self.network.fixed_links.get(link as usize) {
             let delay = Span::from_seconds(*delay);
             return AuditedLink {
                 name,
-                from: one(from),
-                to: one(to),
+                from: node_range(from),
+                to: node_range(to),
                 delay: (delay, delay),
                 ..AuditedLink::default()
             };
@@ -219,7 +219,7 @@ impl SatelliteLayout<'_> {
         let flight = |km: f64| Span::from_seconds(km / earth.light());
         let reach = |radius: f64, above: f64| 1.05 * (radius * radius - above * above).max(0.0).sqrt();
         let either = |node: NodeId, all: &Range<u32>| {
-            if (node.0 as usize) < self.network.nodes { one(node) } else { all.clone() }
+            if (node.0 as usize) < self.network.nodes { node_range(node) } else { all.clone() }
         };
         let (to, delay) = match ends {
             Ends::Down { .. } | Ends::Up { .. } => {

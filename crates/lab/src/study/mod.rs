@@ -129,16 +129,16 @@ impl Study {
         Ok(done)
     }
 
-    /// Reads about `most` points of a study with more: of each axis every label beside the first ones of the others, then
+    /// Reads about `limit` points of a study with more: of each axis every label beside the first ones of the others, then
     /// points at equal distances. Returns their number. Errors as [`Study::read_points`].
-    pub fn read_sample(&mut self, most: usize) -> Result<usize> {
+    pub fn read_sample(&mut self, limit: usize) -> Result<usize> {
         let mut chosen = std::collections::BTreeSet::new();
         let mut stride = self.points();
         for axis in &self.axes {
             stride /= axis.values.len();
             chosen.extend((0..axis.values.len()).map(|index| index * stride));
         }
-        let rest = most.saturating_sub(chosen.len());
+        let rest = limit.saturating_sub(chosen.len());
         chosen.extend((0..rest).map(|n| n * self.points() / rest));
         for point in &chosen {
             match self.scenario(*point) {

@@ -179,8 +179,8 @@ impl Work {
             return Run::stoppable(scenario, settings, &self.stop);
         }
         beginnings.push_back(beginning);
-        let most = (MOST_KEPT_FLOWS / scenario.flows.len().max(1)).clamp(1, MOST_BEGINNINGS);
-        while beginnings.len() > most {
+        let limit = (MOST_KEPT_FLOWS / scenario.flows.len().max(1)).clamp(1, MOST_BEGINNINGS);
+        while beginnings.len() > limit {
             beginnings.pop_front();
         }
         Ok(run)

@@ -62,8 +62,8 @@ impl SatelliteView {
         seed: Option<u64>,
         stop: &AtomicBool,
     ) -> Result<SatelliteView, ScenarioError> {
-        let (satellites, own) = crate::Scenario::parse_satellites(text, assignments, until)?;
-        let line = satellites.timeline(Time::ZERO + until, seed.unwrap_or(own), stop);
+        let (satellites, default_seed) = crate::Scenario::parse_satellites(text, assignments, until)?;
+        let line = satellites.timeline(Time::ZERO + until, seed.unwrap_or(default_seed), stop);
         Ok(SatelliteView { satellites, line })
     }
 

@@ -14,7 +14,8 @@ const NR_BLOCKS: u32 = 275;
 pub struct BlockSizes {
     layers: u32,
     symbols: u32,
-    most: u32,
+    /// The largest number of resource blocks.
+    largest: u32,
     /// By MCS, and by number of resource blocks from 1 on.
     bytes: Vec<u32>,
 }
@@ -22,16 +23,16 @@ pub struct BlockSizes {
 impl BlockSizes {
     /// The sizes on `layers` layers in slots of `symbols` symbols.
     pub fn new(options: &CellOptions, modulation: &Modulation, layers: u32, symbols: u32) -> BlockSizes {
-        let most = if options.is_nr() { NR_BLOCKS } else { LTE_BLOCKS };
+        let largest = if options.is_nr() { NR_BLOCKS } else { LTE_BLOCKS };
         let mut bytes = Vec::new();
         for mcs in 0.. {
             let Some(coding) = modulation.coding(mcs) else { break };
             bytes.extend(
-                (1..=most)
+                (1..=largest)
                     .map(|blocks| BlockSizes::block_bytes(options, mcs, coding, blocks, layers, symbols)),
             );
         }
-        BlockSizes { layers, symbols, most, bytes }
+        BlockSizes { layers, symbols, largest, bytes }
     }
 
     /// Bytes of one transport block by an MCS with its coding.
@@ -56,13 +57,13 @@ impl BlockSizes {
 
     /// Bytes of a transport block of `blocks` resource blocks, at least 1.
     pub fn bytes(&self, mcs: u8, blocks: u32) -> u32 {
-        self.bytes[mcs as usize * self.most as usize + blocks as usize - 1]
+        self.bytes[mcs as usize * self.largest as usize + blocks as usize - 1]
     }
 
-    /// The smallest number of resource blocks, up to `most`, that carries `bytes`; `most` if none does.
-    pub fn blocks_for(&self, mcs: u8, bytes: u32, most: u32) -> u32 {
-        let first = mcs as usize * self.most as usize;
-        let sizes = &self.bytes[first..first + most as usize];
-        (sizes.partition_point(|size| *size < bytes) as u32 + 1).min(most)
+    /// The smallest number of resource blocks, up to `limit`, that carries `bytes`; `limit` if none does.
+    pub fn blocks_for(&self, mcs: u8, bytes: u32, limit: u32) -> u32 {
+        let first = mcs as usize * self.largest as usize;
+        let sizes = &self.bytes[first..first + limit as usize];
+        (sizes.partition_point(|size| *size < bytes) as u32 + 1).min(limit)
     }
 }

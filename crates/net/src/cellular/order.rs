@@ -99,10 +99,10 @@ impl Order {
     /// Fills a block of slot `slot`, in which `room` bytes are left, with parts that wait. Returns the room that is left.
     pub fn fill(&mut self, slot: u64, mut room: u32, parts: &mut Vec<PacketPart>) -> u32 {
         while room > PART_HEADER && self.has_parts(slot) {
-            let most = room - PART_HEADER;
+            let limit = room - PART_HEADER;
             let part = match self.retransmissions.front_mut().filter(|(from, _)| *from <= slot) {
                 Some((_, part)) => {
-                    let bytes = part.bytes.min(most);
+                    let bytes = part.bytes.min(limit);
                     part.bytes -= bytes;
                     let part = PacketPart { number: part.number, bytes };
                     if self.retransmissions.front().is_some_and(|(_, rest)| rest.bytes == 0) {
@@ -113,7 +113,7 @@ impl Order {
                 None => {
                     let number = self.first + self.places.len() as u32 - 1;
                     let Some(place) = self.places.back_mut() else { break };
-                    let bytes = place.unsent.min(most);
+                    let bytes = place.unsent.min(limit);
                     place.unsent -= bytes;
                     PacketPart { number, bytes }
                 }
@@ -143,13 +143,13 @@ impl Order {
         }
     }
 
-    /// A block with these parts was given up: their packets are lost, which the receiver knows at `known`.
-    pub fn lose(&mut self, parts: &[PacketPart], known: Time) {
+    /// A block with these parts was given up: their packets are lost, which the receiver knows at `at`.
+    pub fn lose(&mut self, parts: &[PacketPart], at: Time) {
         for part in parts {
             let place = &mut self.places[(part.number - self.first) as usize];
             place.missing -= part.bytes;
             place.lost = Some(DropReason::Rlc);
-            place.complete = place.complete.max(known);
+            place.complete = place.complete.max(at);
         }
     }
 

@@ -228,8 +228,8 @@ fn gain(users: u32, rate: impl Fn(f64) -> f64) -> (f64, f64) {
         total += rates[best.0];
         turns[best.0] += 1;
     }
-    let most = turns.iter().max().unwrap() - turns.iter().min().unwrap();
-    (total / alone, most as f64 / slots as f64 * users as f64)
+    let spread = turns.iter().max().unwrap() - turns.iter().min().unwrap();
+    (total / alone, spread as f64 / slots as f64 * users as f64)
 }
 
 #[test]

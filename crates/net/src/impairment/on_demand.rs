@@ -128,17 +128,17 @@ mod tests {
     fn demands_name_a_flow_or_mean_every_packet() {
         let at = Time::from_ps;
         let packet = |flow| Packet::new(PacketKind::Data, flow, 0, 7, 1000, at(0));
-        let mut wanted = OnDemand::default();
-        assert!(!wanted.drops(at(1), &packet(0)) && !wanted.keep(&packet(0)));
-        wanted.drop_next(PacketsOf { flow: Some(1), number: None }, 2);
-        let dropped = [0, 1, 1, 1].map(|flow| wanted.drops(at(2), &packet(flow)));
+        let mut on_demand = OnDemand::default();
+        assert!(!on_demand.drops(at(1), &packet(0)) && !on_demand.keep(&packet(0)));
+        on_demand.drop_next(PacketsOf { flow: Some(1), number: None }, 2);
+        let dropped = [0, 1, 1, 1].map(|flow| on_demand.drops(at(2), &packet(flow)));
         assert_eq!(dropped, [false, true, true, false]);
-        assert!(wanted.dropped(at(2), &packet(1)) && !wanted.dropped(at(2), &packet(0)));
-        wanted.keep_next(PacketsOf { flow: None, number: Some(7) }, 1);
-        assert!(wanted.keep(&packet(5)) && !wanted.keep(&packet(5)));
-        wanted.unmark_next(PacketsOf::default(), 1);
-        assert!(wanted.unmark(&packet(5)) && !wanted.unmark(&packet(5)));
-        wanted.black_out(at(10));
-        assert!(wanted.drops(at(9), &packet(3)) && !wanted.drops(at(10), &packet(3)));
+        assert!(on_demand.dropped(at(2), &packet(1)) && !on_demand.dropped(at(2), &packet(0)));
+        on_demand.keep_next(PacketsOf { flow: None, number: Some(7) }, 1);
+        assert!(on_demand.keep(&packet(5)) && !on_demand.keep(&packet(5)));
+        on_demand.unmark_next(PacketsOf::default(), 1);
+        assert!(on_demand.unmark(&packet(5)) && !on_demand.unmark(&packet(5)));
+        on_demand.black_out(at(10));
+        assert!(on_demand.drops(at(9), &packet(3)) && !on_demand.drops(at(10), &packet(3)));
     }
 }

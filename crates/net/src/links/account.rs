@@ -156,8 +156,8 @@ impl Links {
             let busy = link.busy - beyond.busy;
             let ingress = self.ingress.get(link.ingress as usize).unwrap_or(&none);
             let dropped = |after: bool| -> u64 {
-                let wanted = DropReason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
-                wanted.map(|reason| ingress.drops[reason as usize]).sum()
+                let reasons = DropReason::ALL.into_iter().filter(|reason| reason.after_queue() == after);
+                reasons.map(|reason| ingress.drops[reason as usize]).sum()
             };
             // A varying transmitter counts as busy as long as the bits take at the nominal rate.
             let varying = ingress.service.as_ref().filter(|service| !service.transmitter.constant());

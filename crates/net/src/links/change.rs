@@ -118,11 +118,11 @@ impl Links {
     /// Has a link drop packets, keep packets that it would drop, or leave packets unmarked.
     pub fn on_demand(&mut self, link: LinkId, demand: impl FnOnce(&mut OnDemand)) -> Result<(), NotPrepared> {
         let present = &mut self.ingress_of(link)?.impairments;
-        let wanted = present.iter_mut().find_map(|impairment| match impairment {
-            Impairment::OnDemand(wanted) => Some(wanted),
+        let on_demand = present.iter_mut().find_map(|impairment| match impairment {
+            Impairment::OnDemand(on_demand) => Some(on_demand),
             _ => None,
         });
-        demand(wanted.ok_or(NotPrepared)?);
+        demand(on_demand.ok_or(NotPrepared)?);
         Ok(())
     }
 }
@@ -133,7 +133,7 @@ impl IngressState {
     pub(crate) fn keeps(&mut self, packet: &Packet, reason: DropReason) -> bool {
         reason != DropReason::Handoff
             && self.impairments.iter_mut().any(|impairment| match impairment {
-                Impairment::OnDemand(wanted) => wanted.keep(packet),
+                Impairment::OnDemand(on_demand) => on_demand.keep(packet),
                 _ => false,
             })
     }
@@ -142,7 +142,7 @@ impl IngressState {
     #[cold]
     pub(crate) fn unmarks(&mut self, packet: &Packet) -> bool {
         self.impairments.iter_mut().any(|impairment| match impairment {
-            Impairment::OnDemand(wanted) => wanted.unmark(packet),
+            Impairment::OnDemand(on_demand) => on_demand.unmark(packet),
             _ => false,
         })
     }

@@ -135,9 +135,9 @@ impl Links {
         impaired: bool,
     ) -> Option<Waiting> {
         if impaired && !service.front.is_empty() {
-            let kept = service.pop_front(place);
-            if kept.is_some() {
-                return kept;
+            let front = service.pop_front(place);
+            if front.is_some() {
+                return front;
             }
         }
         let next = service.scheduler.dequeue(now, &mut service.drops);

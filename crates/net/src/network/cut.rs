@@ -99,17 +99,17 @@ pub fn arrives_from<T: Tap>(
 }
 
 /// Exchanges the state of a link between two copies of a network.
-pub fn exchange_link(one: &mut Network, other: &mut Network, link: LinkId) {
+pub fn exchange_link(network: &mut Network, other: &mut Network, link: LinkId) {
     let number = link.0 as usize;
-    std::mem::swap(&mut one.links.states[number], &mut other.links.states[number]);
-    let ingress = one.links.states[number].ingress as usize;
-    if let (Some(one), Some(other)) =
-        (one.links.ingress.get_mut(ingress), other.links.ingress.get_mut(ingress))
+    std::mem::swap(&mut network.links.states[number], &mut other.links.states[number]);
+    let ingress = network.links.states[number].ingress as usize;
+    if let (Some(state), Some(other_state)) =
+        (network.links.ingress.get_mut(ingress), other.links.ingress.get_mut(ingress))
     {
-        std::mem::swap(one, other);
+        std::mem::swap(state, other_state);
     }
-    let [first, second] = [&mut *one, &mut *other].map(|network| network.links.unsent.remove(&link.0));
-    one.links.unsent.extend(second.map(|unsent| (link.0, unsent)));
+    let [first, second] = [&mut *network, &mut *other].map(|each| each.links.unsent.remove(&link.0));
+    network.links.unsent.extend(second.map(|unsent| (link.0, unsent)));
     other.links.unsent.extend(first.map(|unsent| (link.0, unsent)));
 }
 

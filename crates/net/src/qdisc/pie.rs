@@ -89,8 +89,8 @@ impl DepartureRate {
         let bytes = bytes + u64::from(size);
         self.measuring = (bytes < MEASURED_BYTES).then_some((start, bytes));
         if self.measuring.is_none() {
-            let taken = at.since(start).seconds();
-            let mean = self.time.map_or(taken, |mean| mean + MEASUREMENT_WEIGHT * (taken - mean));
+            let elapsed = at.since(start).seconds();
+            let mean = self.time.map_or(elapsed, |mean| mean + MEASUREMENT_WEIGHT * (elapsed - mean));
             self.time = Some(mean);
         }
     }

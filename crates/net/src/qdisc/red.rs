@@ -532,8 +532,8 @@ mod tests {
         }
         // ns-2 keeps the gentle slope of the first max_p: p(20) = 0.4 for 0.1, whatever it has become.
         assert!((base_probability(&config(), 0.2, 20.0) - (0.8 / 15.0 * 20.0 - 0.6)).abs() < 1e-12);
-        let kept = RedConfig { ns2_gentle_slope: true, ..config() };
-        assert!((base_probability(&kept, 0.2, 20.0) - 0.4).abs() < 1e-12);
+        let gentle = RedConfig { ns2_gentle_slope: true, ..config() };
+        assert!((base_probability(&gentle, 0.2, 20.0) - 0.4).abs() < 1e-12);
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl Station {
             cx.set(RadioTimer::Access, self.deadline(t));
         }
         // If the event of the signal in `ended` is still to come, the timer stays set for that signal.
-        if signal.mine && self.rx.mine && !self.rx.bad && self.ended.end <= cx.now {
+        if signal.addressed && self.rx.addressed && !self.rx.bad && self.ended.end <= cx.now {
             cx.set(RadioTimer::Receive, self.rx.end);
         }
     }
@@ -186,7 +186,7 @@ impl Station {
         self.complete_reception(now, cx.timing);
         let signal = self.ended;
         let next = self.rx;
-        if next.mine && next.end > now {
+        if next.addressed && next.end > now {
             cx.set(RadioTimer::Receive, next.end);
         }
         if signal.end != now || signal.bad || self.tx_until > now {

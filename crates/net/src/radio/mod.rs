@@ -341,7 +341,7 @@ impl Radio {
                 power,
                 from: node,
                 bad: power < self.timing.receive_threshold,
-                mine: frame.to == other || frame.to == BROADCAST,
+                addressed: frame.to == other || frame.to == BROADCAST,
             };
             self.signal(clock, other, signal);
         }
@@ -395,8 +395,8 @@ impl Radio {
         for output in outputs.drain(..) {
             match output {
                 ArpOutput::Send(frame) => self.send_to_interface(clock, node, frame),
-                ArpOutput::SendJittered(frame, most) => {
-                    let delay = most.part(self.agents[node as usize].stream.uniform());
+                ArpOutput::SendJittered(frame, jitter) => {
+                    let delay = jitter.part(self.agents[node as usize].stream.uniform());
                     self.defer(clock, node, clock.now() + delay, Deferred::Send(frame));
                 }
                 ArpOutput::Drop(frame, fate) => self.drop_item(clock.now(), node, frame, fate),

@@ -62,7 +62,7 @@ pub(super) struct ReceivedSignal {
     /// The station cannot decode the signal, or can no longer decode it.
     pub bad: bool,
     /// The signal is addressed to this station, as unicast or broadcast. The end of the signal is an event.
-    pub mine: bool,
+    pub addressed: bool,
 }
 
 const NO_SIGNAL: ReceivedSignal = ReceivedSignal {
@@ -72,7 +72,7 @@ const NO_SIGNAL: ReceivedSignal = ReceivedSignal {
     power: 0.0,
     from: u32::MAX,
     bad: true,
-    mine: false,
+    addressed: false,
 };
 
 /// The state of the frame exchange at a station.
@@ -191,7 +191,7 @@ impl Station {
         // The processor cannot predict which of these hold, so nothing here is a branch.
         let transmits = self.tx_until > rx.end; // at the end of the signal
         let choose = |condition: bool, time: Time| if condition { time } else { Time::ZERO };
-        let reserved = choose(!(transmits | rx.bad | rx.mine), rx.end + rx.duration);
+        let reserved = choose(!(transmits | rx.bad | rx.addressed), rx.end + rx.duration);
         let error = choose(rx.bad & !transmits, rx.end + t.eifs);
         let eifs = choose(transmits | rx.bad | t.eifs_reserves, self.eifs);
         (self.nav.max(reserved), eifs.max(error))
@@ -203,7 +203,7 @@ impl Station {
         if self.rx.end <= now && self.rx.end != Time::ZERO {
             (self.nav, self.eifs) = self.after(&self.rx, t);
             self.quiet = self.quiet.max(self.rx.end);
-            if self.rx.mine {
+            if self.rx.addressed {
                 self.ended = self.rx;
             }
             self.rx = NO_SIGNAL;
@@ -280,9 +280,9 @@ impl Station {
             if t.eifs_reserves {
                 self.eifs = self.eifs.max(second.end + t.eifs);
             }
-            return (second.mine && !second.bad) as u32;
+            return (second.addressed && !second.bad) as u32;
         }
-        let corrupted = (first.mine && !first.bad) as u32 + (second.mine && !second.bad) as u32;
+        let corrupted = (first.addressed && !first.bad) as u32 + (second.addressed && !second.bad) as u32;
         let longer = if second.end > first.end { second } else { first };
         self.rx = ReceivedSignal { bad: true, ..longer };
         corrupted
@@ -299,7 +299,7 @@ impl Station {
             // `noise` includes the power of the signal in `rx`.
             let rest = noise - self.rx.power + new.power;
             let corrupted = !self.rx.bad && self.rx.power < t.capture_ratio * rest;
-            let lost = (corrupted && self.rx.mine) as u32 + (new.mine && !new.bad && strong) as u32;
+            let lost = (corrupted && self.rx.addressed) as u32 + (new.addressed && !new.bad && strong) as u32;
             self.rx.bad |= corrupted;
             self.noisy = self.noisy.max(new.end);
             return lost;
@@ -309,7 +309,7 @@ impl Station {
             return 0;
         }
         let below_capture_ratio = new.power < t.capture_ratio * noise;
-        let lost = (below_capture_ratio && new.mine && !new.bad) as u32;
+        let lost = (below_capture_ratio && new.addressed && !new.bad) as u32;
         new.bad |= below_capture_ratio;
         self.rx = new;
         lost

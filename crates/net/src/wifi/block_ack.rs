@@ -51,7 +51,7 @@ pub struct BlockAck {
     /// Attempts of an MPDU.
     limit: u32,
     /// MPDUs to send again, by number.
-    again: VecDeque<Mpdu>,
+    retransmissions: VecDeque<Mpdu>,
     next: u32,
     /// The receiver's packets from `expected` on.
     places: VecDeque<Place>,
@@ -65,7 +65,7 @@ impl BlockAck {
         BlockAck {
             window,
             limit,
-            again: VecDeque::new(),
+            retransmissions: VecDeque::new(),
             next: 0,
             places: VecDeque::new(),
             expected: 0,
@@ -74,17 +74,17 @@ impl BlockAck {
     }
 
     /// The next MPDU to send again.
-    pub fn first_again(&self) -> Option<&Mpdu> {
-        self.again.front()
+    pub fn first_retransmission(&self) -> Option<&Mpdu> {
+        self.retransmissions.front()
     }
 
-    pub fn take_again(&mut self) -> Option<Mpdu> {
-        self.again.pop_front()
+    pub fn take_retransmission(&mut self) -> Option<Mpdu> {
+        self.retransmissions.pop_front()
     }
 
     /// Whether a new number is within the window; `oldest` is the first number of the A-MPDU in progress.
     pub fn has_room(&self, oldest: Option<u32>) -> bool {
-        let start = oldest.or(self.again.front().map(|mpdu| mpdu.number)).unwrap_or(self.next);
+        let start = oldest.or(self.retransmissions.front().map(|mpdu| mpdu.number)).unwrap_or(self.next);
         self.next - start < self.window
     }
 
@@ -98,8 +98,8 @@ impl BlockAck {
     }
 
     /// Whether there is something to send again.
-    pub fn has_again(&self) -> bool {
-        !self.again.is_empty()
+    pub fn has_retransmission(&self) -> bool {
+        !self.retransmissions.is_empty()
     }
 
     /// Packets that have a number and have not left the receiver.
@@ -148,16 +148,16 @@ impl BlockAck {
 
     /// Puts MPDUs among those to send again; both are in the order of their numbers.
     pub fn put_back(&mut self, mpdus: Vec<Mpdu>) {
-        if let (Some(last), Some(first)) = (mpdus.last(), self.again.front())
+        if let (Some(last), Some(first)) = (mpdus.last(), self.retransmissions.front())
             && last.number > first.number
         {
-            let mut all: Vec<Mpdu> = mpdus.into_iter().chain(self.again.drain(..)).collect();
+            let mut all: Vec<Mpdu> = mpdus.into_iter().chain(self.retransmissions.drain(..)).collect();
             all.sort_by_key(|mpdu| mpdu.number);
-            self.again = all.into();
+            self.retransmissions = all.into();
             return;
         }
         for mpdu in mpdus.into_iter().rev() {
-            self.again.push_front(mpdu);
+            self.retransmissions.push_front(mpdu);
         }
     }
 }
@@ -174,15 +174,15 @@ mod tests {
         Waiting { packet, arrived: Time::ZERO, effect: Effect::default(), marked: None }
     }
 
-    /// The numbers of the next A-MPDU of at most `most`.
-    fn take(ack: &mut BlockAck, most: usize) -> Vec<Mpdu> {
+    /// The numbers of the next A-MPDU of at most `limit`.
+    fn take(ack: &mut BlockAck, limit: usize) -> Vec<Mpdu> {
         let mut sent: Vec<Mpdu> = Vec::new();
-        while sent.len() < most
-            && let Some(mpdu) = ack.take_again()
+        while sent.len() < limit
+            && let Some(mpdu) = ack.take_retransmission()
         {
             sent.push(mpdu);
         }
-        while sent.len() < most && ack.has_room(sent.first().map(|mpdu| mpdu.number)) {
+        while sent.len() < limit && ack.has_room(sent.first().map(|mpdu| mpdu.number)) {
             let mpdu = ack.number(packet(ack.next), Vec::new(), 1538);
             sent.push(mpdu);
         }
@@ -196,7 +196,7 @@ mod tests {
     fn settle(ack: &mut BlockAck, sent: Vec<Mpdu>, lost: &[u32]) -> Vec<(u32, bool)> {
         let mut released = Vec::new();
         ack.settle(sent, |mpdu| !lost.contains(&mpdu.number), &mut released);
-        released.iter().map(|one| (one.packet.packet.seq, one.lost.is_none())).collect()
+        released.iter().map(|packet| (packet.packet.packet.seq, packet.lost.is_none())).collect()
     }
 
     #[test]

@@ -94,12 +94,12 @@ impl ChannelDirection {
 
     /// Whether it has something to send.
     pub fn has_data(&self, queues: &dyn Queues) -> bool {
-        self.block_ack.has_again() || self.has_new(queues)
+        self.block_ack.has_retransmission() || self.has_new(queues)
     }
 
     /// Whether it has something to send that is within the block ACK window.
     pub fn is_ready(&self, queues: &dyn Queues) -> bool {
-        self.block_ack.has_again() || self.has_new(queues) && self.block_ack.has_room(None)
+        self.block_ack.has_retransmission() || self.has_new(queues) && self.block_ack.has_room(None)
     }
 
     fn has_new(&self, queues: &dyn Queues) -> bool {
@@ -164,12 +164,12 @@ impl ChannelDirection {
             let longer = |phy: &Phy, mpdu: u32| if phy.window == 1 { mpdu } else { appended(bytes, mpdu) };
             let compulsory = mpdus.is_empty() && room.first;
             let fits = |phy: &Phy, mpdu: u32| compulsory || room.fits(phy, longer(phy, mpdu));
-            if let Some(again) = self.block_ack.first_again() {
-                if !fits(&self.phy, again.bytes) {
+            if let Some(repeated) = self.block_ack.first_retransmission() {
+                if !fits(&self.phy, repeated.bytes) {
                     break;
                 }
-                bytes = longer(&self.phy, again.bytes);
-                mpdus.extend(self.block_ack.take_again());
+                bytes = longer(&self.phy, repeated.bytes);
+                mpdus.extend(self.block_ack.take_retransmission());
                 continue;
             }
             let oldest = mpdus.first().map(|mpdu| mpdu.number);

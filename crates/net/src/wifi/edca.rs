@@ -331,15 +331,15 @@ mod tests {
             }
             let now = us(idle + first);
             assert_eq!(contenders.next(), Some(now));
-            let who = contenders.begin(now);
-            assert_eq!(who, expected);
+            let transmitting = contenders.begin(now);
+            assert_eq!(transmitting, expected);
             idle += first + 300;
             contenders.set_idle(us(idle));
-            for one in who {
+            for device in transmitting {
                 let slots = (stream.uniform() * 16.0) as u32;
-                backoffs[one as usize] = slots as u64;
-                contenders.draw(one, |_| slots);
-                contenders.enter(one);
+                backoffs[device as usize] = slots as u64;
+                contenders.draw(device, |_| slots);
+                contenders.enter(device);
             }
         }
     }

@@ -60,7 +60,7 @@ struct MaxOverRounds(VecDeque<(u64, f64)>);
 
 impl MaxOverRounds {
     fn add(&mut self, round: u64, value: f64) {
-        while self.0.back().is_some_and(|(_, known)| *known <= value) {
+        while self.0.back().is_some_and(|(_, older)| *older <= value) {
             self.0.pop_back();
         }
         self.0.push_back((round, value));
@@ -247,8 +247,8 @@ impl Bbr {
             return self.fixed_quantum;
         }
         let least = if self.pacing * self.segment_bits < TWO_AT_ONCE { 1.0 } else { 2.0 };
-        let most = (LARGEST_BURST_BITS / self.segment_bits).floor().min(MOST_AT_ONCE);
-        (self.pacing / BURSTS_PER_SECOND).floor().min(most).max(least)
+        let largest = (LARGEST_BURST_BITS / self.segment_bits).floor().min(MOST_AT_ONCE);
+        (self.pacing / BURSTS_PER_SECOND).floor().min(largest).max(least)
     }
 
     /// The window that `gain` times the estimated rate needs.

@@ -470,10 +470,10 @@ impl Bbr3 {
         }
         self.last_phase = ack.phase;
         let delivered = ack.newly_delivered as f64;
-        let most = self.budget(self.model.bdp(self.cwnd_gain()) + self.model.extra_acked());
+        let limit = self.budget(self.model.bdp(self.cwnd_gain()) + self.model.extra_acked());
         if self.model.full {
-            self.cwnd = (self.cwnd + delivered).min(most);
-        } else if self.cwnd < most || ack.delivered_total < self.initial_window as u64 {
+            self.cwnd = (self.cwnd + delivered).min(limit);
+        } else if self.cwnd < limit || ack.delivered_total < self.initial_window as u64 {
             self.cwnd += delivered;
         }
         self.cwnd = self.cwnd.max(MIN_WINDOW);

@@ -237,8 +237,8 @@ impl Model {
             *largest = largest.max(extra);
             return;
         }
-        let kept = if self.full { AGGREGATION_ROUNDS } else { 1 };
-        while self.extra.front().is_some_and(|(round, _)| self.rounds - round > kept) {
+        let rounds = if self.full { AGGREGATION_ROUNDS } else { 1 };
+        while self.extra.front().is_some_and(|(round, _)| self.rounds - round > rounds) {
             self.extra.pop_front();
         }
         self.extra.push_back((self.rounds, extra));

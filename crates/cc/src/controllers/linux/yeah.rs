@@ -67,10 +67,11 @@ impl Module for Yeah {
 
     fn ssthresh(&mut self, cwnd: u64, _lost: bool, _now: Time) -> u64 {
         let half = (cwnd / 2).max(2);
-        let taken = if self.slow_rounds < SLOW_ROUNDS { self.queue.min(half).max(cwnd / 8) } else { half };
+        let reduction =
+            if self.slow_rounds < SLOW_ROUNDS { self.queue.min(half).max(cwnd / 8) } else { half };
         self.fast_rounds = 0;
         self.reno = (self.reno / 2).max(2);
-        cwnd.saturating_sub(taken).max(2)
+        cwnd.saturating_sub(reduction).max(2)
     }
 
     fn state(&mut self, _window: &mut Window, Change { to, next, .. }: Change) {

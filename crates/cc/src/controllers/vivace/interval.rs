@@ -52,5 +52,5 @@ pub(super) struct Slot {
     /// One more than the number of the segment; 0 for none.
     pub segment: u64,
     pub interval: u32,
-    pub again: bool,
+    pub retransmission: bool,
 }

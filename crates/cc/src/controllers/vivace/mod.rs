@@ -402,14 +402,14 @@ impl Controller for Vivace {
                 interval.second = sent.now;
             }
         }
-        let slot = Slot { segment: sent.seq + 1, interval: number, again: sent.retransmission };
+        let slot = Slot { segment: sent.seq + 1, interval: number, retransmission: sent.retransmission };
         self.put(sent.seq, slot, sent.in_flight);
     }
     fn on_delivered(&mut self, delivered: &Delivered) {
         let Some(slot) = self.take(delivered.seq) else { return };
         let Some(interval) = self.interval(slot.interval) else { return };
         interval.delivered += 1;
-        if !slot.again && delivered.sent >= interval.first {
+        if !slot.retransmission && delivered.sent >= interval.first {
             let (x, y) = (delivered.sent.since(interval.first).seconds(), delivered.rtt.seconds());
             for (sum, value) in interval.sums.iter_mut().zip([1.0, x, y, x * x, x * y]) {
                 *sum += value;

@@ -192,9 +192,9 @@ impl Flows {
         let same = self
             .shared
             .iter()
-            .find(|(address, known)| std::ptr::eq(*address, options) || **known == *options);
-        if let Some((_, known)) = same {
-            return known.clone();
+            .find(|(address, shared)| std::ptr::eq(*address, options) || **shared == *options);
+        if let Some((_, shared)) = same {
+            return shared.clone();
         }
         let new = Arc::new(options.clone());
         self.shared.push((options, new.clone()));

@@ -38,17 +38,17 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Divides a run that has not begun into at most `most` parts, and not more than the machine has processors, for as many threads.
+    /// Divides a run that has not begun into at most `limit` parts, and not more than the machine has processors, for as many threads.
     /// From then on advance it by [`Parts::advance`] alone, and read its outcome when it has ended. Fails with the reason if one
     /// thread is faster; then the run is as it was.
-    pub fn new(run: &mut Run, most: usize) -> Result<Parts, String> {
+    pub fn new(run: &mut Run, limit: usize) -> Result<Parts, String> {
         let processors = processors();
         if processors < 2 {
             return Err("the machine has one processor".into());
         }
         let mut whole = None;
         let mut parts = Parts::of(run, |simulation| {
-            let plan = PartPlan::useful(simulation, most.min(processors))?;
+            let plan = PartPlan::useful(simulation, limit.min(processors))?;
             let is_small = simulation.endpoints.len() <= MOST_COMPARED;
             whole = is_small.then(|| simulation.fork()).transpose().map_err(|error| error.to_string())?;
             Ok(plan)
@@ -174,16 +174,16 @@ impl Parts {
         };
         let (results, started) = std::thread::scope(|scope| {
             let mut chunks = parts.chunks_mut(each);
-            let mine = chunks.next();
+            let first = chunks.next();
             let spawn = |chunk| std::thread::Builder::new().spawn_scoped(scope, || work(chunk));
             let spawned: Vec<_> = chunks.map(spawn).collect();
             let started = spawned.iter().all(Result::is_ok);
             if !started {
                 common.stop();
             }
-            let mine = mine.map(work);
+            let first = first.map(work);
             let joined = spawned.into_iter().flatten().map(|thread| thread.join().and_then(|result| result));
-            (mine.into_iter().chain(joined).collect::<Vec<_>>(), started)
+            (first.into_iter().chain(joined).collect::<Vec<_>>(), started)
         });
         let (mut cpu, mut done) = (0, started);
         for result in results {

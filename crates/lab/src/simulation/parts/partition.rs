@@ -30,27 +30,27 @@ const MOST_DELAYS: usize = 16;
 const PASSES: usize = 20;
 
 /// Divides the graph into `parts`: for each node the number of its part. Edges with a small delay are cut only if the others
-/// do not suffice for parts with at most `most` times the mean work. Fails with the share of the largest group of nodes that
+/// do not suffice for parts with at most `limit` times the mean work. Fails with the share of the largest group of nodes that
 /// stay together.
-pub(super) fn partition(graph: &Graph, parts: usize, most: f64) -> Result<Vec<u16>, f64> {
+pub(super) fn partition(graph: &Graph, parts: usize, limit: f64) -> Result<Vec<u16>, f64> {
     let mut delays: Vec<Span> = graph.edges.iter().filter_map(|edge| edge.delay).collect();
     delays.sort_unstable();
     delays.dedup();
     let total: f64 = graph.work.iter().sum();
-    let most = most * total / parts as f64;
+    let limit = limit * total / parts as f64;
     let mut largest = 1.0;
     // Of very many delays some.
     let step = delays.len().div_ceil(MOST_DELAYS);
     for least in delays.into_iter().rev().step_by(step.max(1)) {
-        let groups = Groups::new(graph, least, most);
+        let groups = Groups::new(graph, least, limit);
         largest = groups.work.iter().fold(0.0, |a: f64, b| a.max(*b)) / total;
-        if largest * total > most {
+        if largest * total > limit {
             continue;
         }
         let mut assigned = groups.grow(parts, total);
-        groups.improve(&mut assigned, parts, most);
+        groups.improve(&mut assigned, parts, limit);
         let work = groups.work_of(&assigned, parts);
-        if work.iter().all(|work| *work > 0.0 && *work <= most) {
+        if work.iter().all(|work| *work > 0.0 && *work <= limit) {
             return Ok(groups.of.iter().map(|group| assigned[*group]).collect());
         }
     }
@@ -77,11 +77,11 @@ const NONE: u16 = u16::MAX;
 impl Groups {
     /// Joins the ends of each edge whose delay is less than `least`, and nodes with one neighbour with this neighbour if the
     /// work permits.
-    fn new(graph: &Graph, least: Span, most: f64) -> Groups {
+    fn new(graph: &Graph, least: Span, limit: f64) -> Groups {
         let mut sets = Sets { parent: (0..graph.work.len()).collect(), work: graph.work.clone() };
-        let (cut, kept): (Vec<Edge>, Vec<Edge>) =
+        let (cut, uncut): (Vec<Edge>, Vec<Edge>) =
             graph.edges.iter().partition(|edge| edge.delay.is_some_and(|delay| delay >= least));
-        kept.iter().for_each(|edge| sets.join(edge.ends));
+        uncut.iter().for_each(|edge| sets.join(edge.ends));
         let mut degree = vec![0; graph.work.len()];
         let ends = |sets: &mut Sets, edge: &Edge| edge.ends.map(|node| sets.root(node));
         let pairs: BTreeSet<[usize; 2]> = cut
@@ -96,7 +96,7 @@ impl Groups {
         pairs.iter().flatten().for_each(|node| degree[*node] += 1);
         for pair in pairs.iter().filter(|pair| pair.iter().any(|node| degree[*node] == 1)) {
             let work: f64 = pair.map(|node| sets.root(node)).iter().map(|root| sets.work[*root]).sum();
-            if work <= 0.5 * most {
+            if work <= 0.5 * limit {
                 sets.join(*pair);
             }
         }
@@ -111,7 +111,7 @@ impl Groups {
         let mut assigned = vec![NONE; self.work.len()];
         let mut left = total;
         for part in 0..parts as u16 {
-            let wanted = left / (parts - part as usize) as f64;
+            let share = left / (parts - part as usize) as f64;
             let (mut work, mut inside) = (0.0, vec![0.0; self.work.len()]);
             // Shares of neighbours so far; those that have grown since are in it twice.
             let mut next = BinaryHeap::new();
@@ -125,7 +125,7 @@ impl Groups {
                     .find(|group| assigned[*group] == NONE);
                 let Some(group) = neighbour.or((first < assigned.len()).then_some(first)) else { break };
                 let after = work + self.work[group];
-                if work > 0.0 && after - wanted > wanted - work && (part as usize) < parts - 1 {
+                if work > 0.0 && after - share > share - work && (part as usize) < parts - 1 {
                     break;
                 }
                 (assigned[group], work) = (part, after);
@@ -142,7 +142,7 @@ impl Groups {
 
     /// Moves groups to neighbouring parts as long as this reduces the sum of the squares of the costs of both parts: the cost of
     /// a part is its work and that of its messages.
-    fn improve(&self, assigned: &mut [u16], parts: usize, most: f64) {
+    fn improve(&self, assigned: &mut [u16], parts: usize, limit: f64) {
         let mut work = self.work_of(assigned, parts);
         let mut costs = work.clone();
         for (group, neighbours) in self.neighbours.iter().enumerate() {
@@ -163,7 +163,7 @@ impl Groups {
                     let comes = self.work[group] + MESSAGE * (all - 2.0 * traffic[to]);
                     [costs[from] - leaves, costs[to] + comes]
                 };
-                let fits = |to: usize| work[from] > self.work[group] && work[to] + self.work[group] <= most;
+                let fits = |to: usize| work[from] > self.work[group] && work[to] + self.work[group] <= limit;
                 let gain = |to: usize| {
                     let [a, b] = after(to);
                     costs[from] * costs[from] + costs[to] * costs[to] - a * a - b * b

@@ -51,10 +51,10 @@ const MOST: f64 = 1.25;
 const PACKET_BITS: f64 = 12_000.0;
 
 impl PartPlan {
-    /// Divides a simulation that has not begun into at most `most` parts of about equal work. Fails with the reason if one thread
+    /// Divides a simulation that has not begun into at most `limit` parts of about equal work. Fails with the reason if one thread
     /// is faster.
-    pub fn useful(simulation: &Part, most: usize) -> Result<PartPlan, String> {
-        let (load, mut parts) = (Load::new(simulation)?, most);
+    pub fn useful(simulation: &Part, limit: usize) -> Result<PartPlan, String> {
+        let (load, mut parts) = (Load::new(simulation)?, limit);
         if load.hops < LEAST_RUN {
             return Err(format!(
                 "the run has about {:.1} million packet-hops, too few to divide",
@@ -189,8 +189,8 @@ impl Load {
                 |link: LinkId| network.links.rate(link).bps() as f64 / f64::from(users[link.0 as usize]);
             let rate = route_links(network, *data).map(share).fold(f64::INFINITY, f64::min);
             let active = simulation.end.min(schedule.stop).since(schedule.start.min(simulation.end));
-            let most = schedule.segments.map_or(f64::INFINITY, f64::from);
-            let packets = (rate / PACKET_BITS * active.seconds()).min(most);
+            let limit = schedule.segments.map_or(f64::INFINITY, f64::from);
+            let packets = (rate / PACKET_BITS * active.seconds()).min(limit);
             let (start, transfer) = (schedule.start.seconds(), packets * PACKET_BITS / rate);
             (first, last) = (first.min(start), last.max(start));
             let back = acknowledgements.iter().flat_map(|route| route_links(network, *route));

@@ -85,8 +85,10 @@ fn kind(
             )
         }
         Some(SendLimit::Handshake) => ("handshake", "the SYN is not acknowledged yet".into()),
-        Some(SendLimit::CongestionWindow) => match bounds.max_cwnd.filter(|most| cwnd >= *most) {
-            Some(most) => ("max_cwnd", format!("max_cwnd bounds it to {} segments", significant(most, 6))),
+        Some(SendLimit::CongestionWindow) => match bounds.max_cwnd.filter(|max_cwnd| cwnd >= *max_cwnd) {
+            Some(max_cwnd) => {
+                ("max_cwnd", format!("max_cwnd bounds it to {} segments", significant(max_cwnd, 6)))
+            }
             None => (
                 "window",
                 format!("the window is used ({flight}), and {} does not change it", bounds.control),

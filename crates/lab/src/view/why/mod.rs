@@ -59,9 +59,9 @@ pub fn explain(run: &Run, question: Question<'_>) -> Result<Explanation, Unanswe
 const MOST_ROWS: usize = 2_000_000_000;
 
 /// Explains reductions of windows in the order of time: every one, but of a recovery only the one that began it. The run
-/// is as for [`explain`]. Returns the time up to which all are explained, seconds: there are at most `most`, and fewer if the
+/// is as for [`explain`]. Returns the time up to which all are explained, seconds: there are at most `limit`, and fewer if the
 /// packet log is long.
-pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
+pub fn reductions(run: &Run, limit: usize) -> (Vec<Explanation>, f64) {
     let (bounds, names, log) = (run.flow_bounds(), run.shape(), &run.logs().windows);
     let mut latest: Vec<Option<usize>> = vec![None; bounds.len()];
     let mut explanations = Vec::new();
@@ -74,7 +74,7 @@ pub fn reductions(run: &Run, most: usize) -> (Vec<Explanation>, f64) {
         }
         // The packets of a reduction are looked for from the beginning of the log, for its cause, its path and its queue.
         let rows = 3 * run.logs().packets.time.partition_point(|time| time.seconds() <= log.time_s[row]);
-        if explanations.len() == most || rows > left {
+        if explanations.len() == limit || rows > left {
             return (explanations, log.time_s[before.unwrap_or(row)]);
         }
         left -= rows;

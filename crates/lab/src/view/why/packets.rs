@@ -117,10 +117,10 @@ impl<'a> Packets<'a> {
         let mut arrived: Vec<(u32, f64)> = Vec::new();
         let mut steps = Vec::new();
         for row in 0..self.events {
-            let wanted =
+            let of_packet =
                 log.flow[row] == self.flow && log.seq[row] == seq && (both_ways || log.kind[row] == DATA);
             let time_s = log.time[row].seconds();
-            if !wanted || time_s >= before_s {
+            if !of_packet || time_s >= before_s {
                 continue;
             }
             let link = log.link[row];

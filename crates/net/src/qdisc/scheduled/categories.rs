@@ -75,6 +75,6 @@ impl Scheduled for CategoryQueues {
     }
 
     fn low_latency(&self) -> Option<LowLatency> {
-        self.queues.iter().filter_map(Scheduler::low_latency).reduce(|sum, one| sum.with(&one))
+        self.queues.iter().filter_map(Scheduler::low_latency).reduce(|sum, account| sum.with(&account))
     }
 }

@@ -274,8 +274,8 @@ impl DualPi2 {
             return Err(packet);
         }
         let delay = packet.sojourn(now);
-        let (own, coupled) = self.mark_probabilities(&packet, delay);
-        self.recurrence += own.max(coupled);
+        let (native, coupled) = self.mark_probabilities(&packet, delay);
+        self.recurrence += native.max(coupled);
         if self.recurrence > 1.0 {
             self.recurrence -= 1.0;
             packet.mark();
@@ -346,8 +346,8 @@ impl Scheduled for DualPi2 {
         }
         let sojourn = packet.sojourn(now);
         if let (Point::Mark, true) = (point, self.marked_low) {
-            let (own, coupled) = self.mark_probabilities(packet, sojourn);
-            return Some(Rule::LowLatency { sojourn, own, coupled });
+            let (native, coupled) = self.mark_probabilities(packet, sojourn);
+            return Some(Rule::LowLatency { sojourn, native, coupled });
         }
         let (probability, target) = (self.base * self.base, self.config.target);
         Some(Rule::DualPi2 { delay: self.last_delay, target, probability, overload: self.overloaded() })
@@ -508,8 +508,8 @@ mod tests {
         // p_C = (p_CL / k)^2: with k = 2 the classic probability is the square of half the coupled one.
         for coupling in [1.0, 2.0, 4.0] {
             let q = filled(DualPi2Config { coupling, ..config() }, 0.2);
-            let (own, coupled) = q.mark_probabilities(&packet(ms(0), Ecn::Ect1), Span::ZERO);
-            assert_eq!(own, 0.0);
+            let (native, coupled) = q.mark_probabilities(&packet(ms(0), Ecn::Ect1), Span::ZERO);
+            assert_eq!(native, 0.0);
             assert!((coupled - coupling * 0.2).abs() < 1e-12);
             assert!(((coupled / coupling) * (coupled / coupling) - q.base * q.base).abs() < 1e-12);
         }

@@ -106,8 +106,8 @@ impl RoutingContext<'_> {
         let frame = QueuedFrame::message(payload, next, bytes, ttl, true);
         match jitter {
             None => self.send(frame),
-            Some(most) => {
-                let at = self.now + most.part(self.stream.uniform());
+            Some(jitter) => {
+                let at = self.now + jitter.part(self.stream.uniform());
                 self.later(at, Deferred::Send(frame));
             }
         }

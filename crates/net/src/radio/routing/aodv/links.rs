@@ -88,9 +88,9 @@ impl Aodv {
     pub(super) fn neighbour_detected(&mut self, cx: &mut RoutingContext<'_>, neighbour: u32, until: Time) {
         let route = self.routes.entry(neighbour).or_default();
         if route.state == RouteState::Down {
-            let (seq, known) = (route.seq, route.seq_known);
+            let (seq, seq_known) = (route.seq, route.seq_known);
             route.set(seq, 1, neighbour, until);
-            route.seq_known = known;
+            route.seq_known = seq_known;
             self.route_changed(cx, neighbour);
         } else if route.state == RouteState::Up && route.next == neighbour {
             route.expire = route.expire.max(until);
