@@ -118,8 +118,11 @@ impl Sender {
         }
         connection.sample = None;
         if connection.uses_router_feedback {
-            let in_flight = recovery.in_flight(connection);
-            connection.process_ecn_and_router_feedback(context, in_flight, packet, options.reply);
+            if packet.ece {
+                let in_flight = recovery.in_flight(connection);
+                connection.process_echo(context, in_flight, packet);
+            }
+            connection.process_router_feedback(context, packet, options.reply);
         }
         let trigger = if packet.seq > connection.una { Trigger::Ack } else { Trigger::DupAck };
         if connection.reports.has(Signals::SAMPLES)

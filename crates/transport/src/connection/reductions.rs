@@ -106,24 +106,14 @@ impl Connection {
             || (self.una == 1 && self.options.stack == StackProfile::Ns2)
     }
 
-    /// Processes the ECN echo and the router feedback of an ACK, before the other steps of ACK processing, with
-    /// `in_flight` segments in flight.
+    /// Processes the router feedback of an ACK, before the other steps of ACK processing.
     #[cold]
-    pub(crate) fn process_ecn_and_router_feedback<W: FlowContext>(
+    pub(crate) fn process_router_feedback<W: FlowContext>(
         &mut self,
         context: &W,
-        in_flight: u32,
         packet: &Packet,
         reply: RouterReply,
     ) {
-        // The recovery `rack` reduces the window by itself.
-        let rack = self.options.recovery == Recovery::Rack;
-        if packet.ece
-            && self.options.answers_echoes()
-            && !(rack && self.controller.ecn_response() == EcnResponse::Reduce)
-        {
-            self.on_echo(context, in_flight, packet);
-        }
         if self.options.requests_quick_start()
             && self.quick_start_path
             && self.una == 0
@@ -180,8 +170,14 @@ impl Connection {
         packet
     }
 
-    /// Processes an ECN echo.
-    fn on_echo<W: FlowContext>(&mut self, context: &W, in_flight: u32, packet: &Packet) {
+    /// Processes the ECN echo of an ACK, with `in_flight` segments in flight, before the other steps of ACK processing.
+    #[cold]
+    pub(crate) fn process_echo<W: FlowContext>(&mut self, context: &W, in_flight: u32, packet: &Packet) {
+        // The recovery `rack` reduces the window by itself.
+        let rack = self.options.recovery == Recovery::Rack;
+        if !self.options.answers_echoes() || rack && self.controller.ecn_response() == EcnResponse::Reduce {
+            return;
+        }
         let beyond = packet.seq > self.recover + 1;
         if self.controller.ecn_response() != EcnResponse::Reduce {
             self.cause = Some(WindowCause::Ecn); // if the controller reduces its window

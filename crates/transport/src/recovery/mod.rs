@@ -129,6 +129,7 @@ impl AnyRecovery {
     }
 
     /// The phase that the controller and the window trace see.
+    #[inline]
     pub fn phase(&self, c: &Connection) -> Phase {
         dispatch!(self, recovery => recovery.phase(c))
     }
