@@ -18,7 +18,7 @@ from ackclock.study.executors import Local
 
 RUN = """//! The queue and the recovery of CONTRIBUTING.md in one scenario.
 
-use lab::{Recording, Run, Scenario, Settings};
+use ackclock_lab::{Recording, Run, Scenario, Settings};
 
 #[test]
 fn a_scenario_runs_with_the_new_queue_and_recovery() {
@@ -28,19 +28,25 @@ tcp = { recovery = "mine", congestion_control = "reno", ecn = true }
 link = [{ ends = ["a", "b"], rate = "10Mbps", delay = "20ms",
   queue = { kind = "mine", limit = "2bdp", threshold = 10 }, loss = { kind = "bernoulli", rate = 0.001 } }]
 flow = [{ name = "f", from = "a", to = "b" },
-  { name = "p", from = "a", to = "b", tcp = { congestion_control = "paced", recovery = "sack" } }]
+  { name = "p", from = "a", to = "b", tcp = { congestion_control = "paced", recovery = "sack",
+    delayed_ack = false, ack_copies = 2 } }]
 "#;
     let scenario = Scenario::parse("mine.toml", text, &[]).unwrap();
     let recording = Recording { audit: true, ..Recording::default() };
     let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
     run.finish();
-    let interface = lab::catalog::interface().to_string();
+    let interface = ackclock_lab::catalog::interface().to_string();
     assert!(interface.contains("on_rtt_sample"), "Python and the page have the event");
+    let samples = cc::Signals::from_name("rtt_samples").unwrap();
+    assert_eq!(transport::missing_signal(samples, &transport::Options::linux()), None);
+    assert!(quic::missing_signal(samples, &quic::Config::default()).unwrap().starts_with("needs each round-trip"));
     assert_eq!(run.audit().1, 0, "{:#?}", run.audit().0);
     let outcome = run.outcome();
     assert!(outcome.links[0].marked_packets > 10, "the threshold marks");
     assert!(outcome.flows[0].retransmitted_packets > Some(3));
     assert!(outcome.flows.iter().all(|flow| flow.goodput_bps > 2e6));
+    let [data, acks] = [0, 1].map(|link: usize| outcome.links[link].delivered_packets);
+    assert!(acks > data, "the receiver of the second flow sends two ACKs: {acks} and {data}");
 }
 """
 
@@ -123,7 +129,7 @@ def test_controllers_event_queue_and_recovery(root: Path, guide: dict[str, str],
         (crates / file).write_text(_blocks(guide[heading], "rust")[0])
     controllers = crates / "cc/src/controllers"
     (controllers / "paced.rs").write_text(_blocks(guide["Add a controller"], "rust")[1])
-    for heading in (*new, "Add an event of controllers"):
+    for heading in (*new, "Add an event of controllers", "Add a signal of controllers", "Add a TCP option"):
         for diff in _blocks(guide[heading], "diff"):
             _apply(tmp_path, diff)
     registration = _blocks(guide["Add a controller"], "diff")[0].replace("mine", "paced").replace("Mine", "Paced")

@@ -100,7 +100,7 @@ impl Row {
 }
 
 /// Every signal.
-const TABLE: [Row; 14] = [
+const TABLE: &[Row] = &[
     Row::new(Signals::RATE, "rate", "needs samples of the delivery rate, which are not provided here"),
     Row::new(
         Signals::RECEIVER_TIME,
