@@ -84,7 +84,7 @@ const US: u64 = 1_000_000; // ps
 #[derive(Clone, Debug, Default)]
 pub struct HyStart {
     delay_min: u64,
-    found: bool,
+    finished: bool,
     /// Whether a round has begun.
     begun: bool,
     round_start: u64,
@@ -114,7 +114,7 @@ impl HyStart {
         if self.delay_min == 0 || rtt < self.delay_min {
             self.delay_min = rtt;
         }
-        if self.found || !slow_start {
+        if self.finished || !slow_start {
             return false;
         }
         if !self.begun || ack.acked_through.wrapping_add(1) > self.end {
@@ -128,7 +128,7 @@ impl HyStart {
         if now - self.last_ack <= HyStart::SPACING {
             self.last_ack = now;
             let limit = self.delay_min + HyStart::ACK_DELAY;
-            self.found = now - self.round_start > if ack.paced { limit } else { limit / 2 };
+            self.finished = now - self.round_start > if ack.paced { limit } else { limit / 2 };
         }
         self.round_min = self.round_min.min(rtt);
         if self.samples < HyStart::SAMPLES {
@@ -136,9 +136,9 @@ impl HyStart {
         } else if self.round_min
             > self.delay_min + (self.delay_min >> 3).clamp(HyStart::DELAY.0, HyStart::DELAY.1)
         {
-            self.found = true;
+            self.finished = true;
         }
-        self.found
+        self.finished
     }
 }
 

@@ -30,12 +30,12 @@ pub struct Entry {
     pub trace: &'static [&'static str],
     /// The profiles in which a single flow uses less than 90 % of an empty path (20 Mb/s, 40 ms, one bandwidth-delay
     /// product of buffer).
-    pub limits: Vec<Limit>,
+    pub limits: Vec<ProfileLimit>,
 }
 
 /// A profile in which a single flow does not fill an empty path.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Limit {
+pub struct ProfileLimit {
     /// The profile: `ns2` with NewReno, or `linux` with SACK.
     pub profile: &'static str,
     /// Why.
@@ -59,18 +59,18 @@ const FALLS: &str = "its constants are those of data centres, with round-trip ti
 
 /// By controller. `tests/test_alone.py` measures every controller in both profiles, with and without timestamps and delayed
 /// ACKs.
-const LIMITS: &[(&str, Limit)] = &[
-    ("rcp_plus", Limit { profile: "ns2", reason: CAPACITY_NOT_SET }),
-    ("rcp_plus", Limit { profile: "linux", reason: CAPACITY_NOT_SET }),
-    ("htcp", Limit { profile: "ns2", reason: FAST_GROWTH }),
-    ("cdg", Limit { profile: "ns2", reason: OWN_QUEUE }),
-    ("bic", Limit { profile: "ns2", reason: MANY_LOSSES }),
-    ("bic_awi", Limit { profile: "ns2", reason: MANY_LOSSES }),
-    ("bic_dpe", Limit { profile: "ns2", reason: MANY_LOSSES }),
-    ("lp", Limit { profile: "ns2", reason: YIELDS }),
-    ("lp", Limit { profile: "linux", reason: YIELDS }),
-    ("swift", Limit { profile: "linux", reason: FALLS }),
-    ("timely", Limit { profile: "linux", reason: MICROSECONDS }),
+const LIMITS: &[(&str, ProfileLimit)] = &[
+    ("rcp_plus", ProfileLimit { profile: "ns2", reason: CAPACITY_NOT_SET }),
+    ("rcp_plus", ProfileLimit { profile: "linux", reason: CAPACITY_NOT_SET }),
+    ("htcp", ProfileLimit { profile: "ns2", reason: FAST_GROWTH }),
+    ("cdg", ProfileLimit { profile: "ns2", reason: OWN_QUEUE }),
+    ("bic", ProfileLimit { profile: "ns2", reason: MANY_LOSSES }),
+    ("bic_awi", ProfileLimit { profile: "ns2", reason: MANY_LOSSES }),
+    ("bic_dpe", ProfileLimit { profile: "ns2", reason: MANY_LOSSES }),
+    ("lp", ProfileLimit { profile: "ns2", reason: YIELDS }),
+    ("lp", ProfileLimit { profile: "linux", reason: YIELDS }),
+    ("swift", ProfileLimit { profile: "linux", reason: FALLS }),
+    ("timely", ProfileLimit { profile: "linux", reason: MICROSECONDS }),
 ];
 
 /// A parameter of it.

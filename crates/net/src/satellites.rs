@@ -157,7 +157,7 @@ pub(super) struct Tables {
     /// For each destination and node, the outgoing port; `NOWHERE` if there is no path.
     next: Vec<u32>,
     pub outgoing: Vec<OutgoingLink>,
-    known: BTreeMap<(u32, u32, u32), u32>,
+    ports: BTreeMap<(u32, u32, u32), u32>,
     /// For each node, the link at which packets without a path are dropped.
     ending: Vec<u32>,
     /// For each terminal, the result of the last lookup.
@@ -196,7 +196,7 @@ impl Tables {
             targets: Vec::new(),
             next: Vec::new(),
             outgoing: Vec::new(),
-            known: BTreeMap::new(),
+            ports: BTreeMap::new(),
             ending,
             entries: Vec::new(),
         }
@@ -281,7 +281,7 @@ impl Tables {
     fn port_over(&mut self, link: u32, tail: usize, head: usize, places: &mut impl FnMut(u32) -> u32) -> u32 {
         let outgoing = &mut self.outgoing;
         let ends = self.net.ends(link);
-        *self.known.entry((link, tail as u32, head as u32)).or_insert_with(|| {
+        *self.ports.entry((link, tail as u32, head as u32)).or_insert_with(|| {
             let moving = (ends != Ends::Fixed).then_some(Moving {
                 tail,
                 head,

@@ -102,7 +102,7 @@ const SAMPLE_INTERVAL_S: f64 = 1.0;
 const EXACT_S: f64 = 1e-6;
 
 /// The state at the time up to which the timeline is computed.
-struct State<'a> {
+struct TimelineState<'a> {
     system: &'a SatelliteSystem,
     rules: &'a Rules,
     sin_mask: f64,
@@ -121,7 +121,7 @@ impl Timeline {
         stop: &AtomicBool,
         mut jitter: impl FnMut(usize) -> f64,
     ) -> Timeline {
-        let mut state = State {
+        let mut state = TimelineState {
             system,
             rules,
             sin_mask: libm::sin(rules.mask.to_radians()),
@@ -158,7 +158,7 @@ impl Timeline {
     /// Computes the changes if every node checks at its own times.
     fn run_checks(
         &mut self,
-        state: &mut State<'_>,
+        state: &mut TimelineState<'_>,
         until: Time,
         stop: &AtomicBool,
         jitter: &mut impl FnMut(usize) -> f64,
@@ -197,7 +197,7 @@ impl Timeline {
     }
 
     /// Computes the changes at their exact times.
-    fn run_exactly(&mut self, state: &mut State<'_>, until: Time, stop: &AtomicBool) {
+    fn run_exactly(&mut self, state: &mut TimelineState<'_>, until: Time, stop: &AtomicBool) {
         let moving: Vec<usize> = (0..state.isls.len())
             .filter(|isl| state.system.constellation.isls[*isl].kind != IslKind::Intraplane)
             .collect();
@@ -235,7 +235,7 @@ impl Timeline {
     }
 
     /// Checks which satellites a terminal uses; `t` is the exact time, s.
-    fn check_terminal(&mut self, state: &mut State<'_>, at: Time, terminal: usize, t: f64) {
+    fn check_terminal(&mut self, state: &mut TimelineState<'_>, at: Time, terminal: usize, t: f64) {
         let Some(list) = self.visible.get_mut(terminal) else {
             let satellite = state.choose(terminal, t);
             return self.attach(state, at, terminal, satellite);
@@ -246,14 +246,14 @@ impl Timeline {
         }
     }
 
-    fn attach(&mut self, state: &mut State<'_>, at: Time, terminal: usize, satellite: Option<usize>) {
+    fn attach(&mut self, state: &mut TimelineState<'_>, at: Time, terminal: usize, satellite: Option<usize>) {
         if state.attached[terminal] != satellite {
             state.attached[terminal] = satellite;
             self.attachments[terminal].push(Attachment { at, satellite });
         }
     }
 
-    fn link(&mut self, state: &mut State<'_>, at: Time, isl: usize, now: (usize, bool)) {
+    fn link(&mut self, state: &mut TimelineState<'_>, at: Time, isl: usize, now: (usize, bool)) {
         let before = state.isls[isl];
         state.isls[isl] = now;
         if before != now && (before.1 || now.1) {
@@ -341,7 +341,7 @@ fn halve(mut from: f64, mut to: f64, changed: impl Fn(f64) -> bool) -> f64 {
     to
 }
 
-impl State<'_> {
+impl TimelineState<'_> {
     /// Far end of a link, and whether it is up.
     fn isl(&self, number: usize, t: f64) -> (usize, bool) {
         let isl = self.system.constellation.isls[number];

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::ipv4;
 use crate::namespaces::{Command, NamespacePlan, Namespaces, Notice, Side};
-use crate::network::{FlowFacts, LiveNetwork};
+use crate::network::{LiveNetwork, RealTimeFacts};
 use crate::validity::Validity;
 use crate::wall::RealTimePriority;
 use lab::{DeliveredDatagram, FlowEnd, LinkOutcome, Outcome, Scenario};
@@ -27,7 +27,7 @@ const LARGEST: usize = 65_536;
 const MTU: std::ops::RangeInclusive<u32> = 128..=65_000;
 
 /// The largest packets of the path, from the scenario's flow. Fails if no device can have it.
-pub(crate) fn mtu(facts: &FlowFacts) -> Result<u32, Error> {
+pub(crate) fn mtu(facts: &RealTimeFacts) -> Result<u32, Error> {
     let bytes = facts.packet_bytes;
     if MTU.contains(&bytes) {
         return Ok(bytes);
@@ -97,7 +97,7 @@ pub struct Emulated {
 
 /// Runs the programs with the network between them.
 pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
-    let facts = FlowFacts::of(request.scenario)?;
+    let facts = RealTimeFacts::of(request.scenario)?;
     let network = LiveNetwork::build(request.scenario, &facts, request.seed, 0)?;
     let plan = NamespacePlan {
         mtu: mtu(&facts)?,

@@ -8,7 +8,7 @@ use crate::emulate::{LivePath, mtu};
 use crate::error::{Error, failed};
 use crate::live::LiveRun;
 use crate::namespaces::{NamespacePlan, Namespaces, Side, SocketRequest};
-use crate::network::{FlowFacts, LiveNetwork};
+use crate::network::{LiveNetwork, RealTimeFacts};
 use crate::sys::{self, TcpInfo};
 use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
@@ -60,7 +60,7 @@ pub fn run_kernel(
                 .into(),
         ));
     };
-    let facts = FlowFacts::of(scenario)?;
+    let facts = RealTimeFacts::of(scenario)?;
     let network = LiveNetwork::build(scenario, &facts, seed, 0)?;
     match control {
         KernelControl::Own(name) => run(scenario, tcp, &facts, network, ControlSource::Own(name), check),
@@ -126,7 +126,7 @@ struct Shared {
 fn run(
     scenario: &Scenario,
     tcp: &TcpFlow,
-    facts: &FlowFacts,
+    facts: &RealTimeFacts,
     network: LiveNetwork,
     source: ControlSource<'_>,
     check: &mut dyn FnMut() -> bool,
@@ -186,7 +186,7 @@ fn run(
 }
 
 /// Sockets at both ends.
-fn plan(tcp: &TcpFlow, facts: &FlowFacts, control: &str) -> Result<NamespacePlan, Error> {
+fn plan(tcp: &TcpFlow, facts: &RealTimeFacts, control: &str) -> Result<NamespacePlan, Error> {
     let socket = |side, control: Option<&str>| SocketRequest { side, control: control.map(str::to_string) };
     Ok(NamespacePlan {
         mtu: mtu(facts)?,

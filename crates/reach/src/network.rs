@@ -22,7 +22,7 @@ const LONGEST_BEHIND: Span = Span::from_ms(1000);
 const SMALLEST_RTT: Span = Span::from_ms(5);
 
 /// What the first flow of a scenario needs from a run in real time.
-pub(crate) struct FlowFacts {
+pub(crate) struct RealTimeFacts {
     /// Bytes of its full packet on the wire.
     pub packet_bytes: u32,
     /// Its base round-trip time, if its path does not change.
@@ -33,9 +33,9 @@ pub(crate) struct FlowFacts {
     pub nodes: [String; 2],
 }
 
-impl FlowFacts {
+impl RealTimeFacts {
     /// Of the first flow. Fails if there is none.
-    pub fn of(scenario: &Scenario) -> Result<FlowFacts, Error> {
+    pub fn of(scenario: &Scenario) -> Result<RealTimeFacts, Error> {
         let resolved = scenario.resolve();
         let Some(flow) = resolved.flows.first() else {
             return Err(Error::Input(
@@ -44,7 +44,7 @@ impl FlowFacts {
         };
         let slowest = flow.path.iter().map(|link| resolved.links[*link as usize].mean_rate_bps).min();
         let time = |rate: u64| Span::from_seconds(flow.packet_bytes as f64 * 8.0 / rate as f64);
-        Ok(FlowFacts {
+        Ok(RealTimeFacts {
             packet_bytes: flow.packet_bytes,
             base_rtt: flow.base_rtt_s.map(Span::from_seconds),
             packet_time: slowest.map(time),
@@ -87,7 +87,7 @@ impl LiveNetwork {
     /// clock starts with [`LiveNetwork::start`].
     pub fn build(
         scenario: &Scenario,
-        facts: &FlowFacts,
+        facts: &RealTimeFacts,
         seed: Option<u64>,
         header: u32,
     ) -> Result<LiveNetwork, Error> {

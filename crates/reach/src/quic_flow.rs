@@ -4,7 +4,7 @@
 use crate::controller::measures_delay;
 use crate::error::{Error, failed};
 use crate::live::LiveRun;
-use crate::network::{FlowFacts, LiveNetwork, longest_sleep};
+use crate::network::{LiveNetwork, RealTimeFacts, longest_sleep};
 use crate::udp::Socket;
 use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
@@ -34,7 +34,7 @@ pub fn run_udp(
     check: &mut dyn FnMut() -> bool,
 ) -> Result<LiveRun, Error> {
     let (scenario, notes) = converted(scenario)?;
-    let facts = FlowFacts::of(&scenario)?;
+    let facts = RealTimeFacts::of(&scenario)?;
     let flow = &scenario.flows[0];
     let FlowKind::Quic(options) = &flow.kind else { unreachable!("the flow was converted") };
     let (config, controller) = connection(options, seed.unwrap_or(scenario.seed))?;

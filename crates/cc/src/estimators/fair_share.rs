@@ -22,7 +22,7 @@ pub struct FairShareRate {
     pub(crate) smoothed: Smoothed,
     rtt_min: MinRtt,
     /// The rate acknowledged in the last round trip, bit/s.
-    own: f64,
+    acked_rate: f64,
 }
 
 /// The parameters of [`FairShareRate`].
@@ -47,7 +47,7 @@ impl FairShareRate {
             packet_bits: flow.packet as f64 * 8.0,
             smoothed: Smoothed::new(0.125),
             rtt_min: MinRtt::default(),
-            own: 0.0,
+            acked_rate: 0.0,
         }
     }
 
@@ -68,7 +68,7 @@ impl FairShareRate {
         }
         let length = ack.now.since(self.began).seconds();
         if length > 0.0 {
-            self.own = std::mem::take(&mut self.acked) / length;
+            self.acked_rate = std::mem::take(&mut self.acked) / length;
             self.began = ack.now;
         }
         length > 0.0
@@ -76,7 +76,7 @@ impl FairShareRate {
 
     /// `(a C - a y)/N`, bit/s.
     pub fn spare_rate(&self) -> f64 {
-        self.alpha * (self.capacity - self.own) / self.flows
+        self.alpha * (self.capacity - self.acked_rate) / self.flows
     }
 
     /// The queue over the round-trip time, bit/s: `C (srtt - min) / min`.
@@ -98,7 +98,7 @@ impl FairShareRate {
     }
     /// What was acknowledged in the last round trip, bit/s.
     pub fn own(&self) -> f64 {
-        self.own
+        self.acked_rate
     }
     /// N.
     pub fn flows(&self) -> f64 {

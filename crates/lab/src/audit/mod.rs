@@ -68,7 +68,7 @@ pub struct AuditedLink {
     /// Whether it sends copies of packets.
     pub copies: bool,
     /// Packets that changes may keep in its queue above the limit.
-    pub kept: u32,
+    pub allowance: u32,
     /// Whether the rate varies; then the times of transmissions are not checked.
     pub varies: bool,
     /// The medium that decides when its packets leave.

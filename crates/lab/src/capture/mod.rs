@@ -240,7 +240,7 @@ impl Captures {
 
     /// Copies the SACK blocks or the bytes of the packet of a reported event, which can be in the future, because their
     /// index can be reused before that.
-    pub fn copy_options(&mut self, event: &PacketEvent) -> PacketEvent {
+    pub fn preserve_payload(&mut self, event: &PacketEvent) -> PacketEvent {
         let mut event = *event;
         if event.packet.has_options() {
             let blocks = self.sent_blocks.get(event.packet.options as usize).copied().unwrap_or(Blocks::NONE);

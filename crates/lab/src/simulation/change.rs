@@ -112,7 +112,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> ChangeApplier<'_, WINDOWS, PACKET
                 let (demand, count) = demand(&simulation.order, packets);
                 if let Some(auditor) = simulation.recorder.auditor() {
                     auditor.change_link(*link, |link| {
-                        link.kept += count;
+                        link.allowance += count;
                         link.limit = link.limit.map(|limit| longer(limit, count));
                     });
                 }
@@ -193,7 +193,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> ChangeApplier<'_, WINDOWS, PACKET
         let scheduler = queue.at_departure(rate, rtt, &stream);
         if let Some(auditor) = simulation.recorder.auditor() {
             auditor.change_link(link, |link| {
-                link.limit = audited_limit(queue, rate, rtt).map(|limit| longer(limit, link.kept));
+                link.limit = audited_limit(queue, rate, rtt).map(|limit| longer(limit, link.allowance));
                 link.limit_before = queue.limits_before();
                 link.keeps_flow_order &= queue.keeps_flow_order();
             });

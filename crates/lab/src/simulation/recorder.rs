@@ -452,7 +452,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Tap for Recorder<WINDOWS, PACKETS
             return;
         }
         if let Some(captures) = &mut self.captures {
-            let event = captures.copy_options(event);
+            let event = captures.preserve_payload(event);
             self.stream.add(&event);
         } else if self.recording.packets || self.recording.fingerprint || self.auditor.is_some() {
             self.stream.add(event);

@@ -91,7 +91,7 @@ impl AtArrival for DropTail {
 mod tests {
     use super::*;
 
-    fn taken(queue: &mut DropTail, offer: &Offer) -> bool {
+    fn accepts(queue: &mut DropTail, offer: &Offer) -> bool {
         queue.admit(offer, false) == Admission::Take
     }
 
@@ -104,38 +104,38 @@ mod tests {
     #[test]
     fn counts_what_waits() {
         let mut queue = DropTail::new(2, u64::MAX);
-        assert!(taken(&mut queue, &offer(1, 0, 100, 1))); // in transmission from 1 to 10
-        assert!(taken(&mut queue, &offer(2, 10, 100, 1)));
-        assert!(taken(&mut queue, &offer(3, 20, 100, 1)));
-        assert!(!taken(&mut queue, &offer(4, 30, 100, 1)));
-        assert!(taken(&mut queue, &offer(11, 30, 100, 1)));
-        assert!(!taken(&mut queue, &offer(19, 40, 100, 1)));
+        assert!(accepts(&mut queue, &offer(1, 0, 100, 1))); // in transmission from 1 to 10
+        assert!(accepts(&mut queue, &offer(2, 10, 100, 1)));
+        assert!(accepts(&mut queue, &offer(3, 20, 100, 1)));
+        assert!(!accepts(&mut queue, &offer(4, 30, 100, 1)));
+        assert!(accepts(&mut queue, &offer(11, 30, 100, 1)));
+        assert!(!accepts(&mut queue, &offer(19, 40, 100, 1)));
     }
 
     #[test]
     fn at_one_instant_what_was_scheduled_first_comes_first() {
         for (cause, accepted) in [(0, false), (1, true), (5, true)] {
             let mut queue = DropTail::new(1, u64::MAX);
-            assert!(taken(&mut queue, &offer(1, 0, 100, 1))); // from 1 to 10
-            assert!(taken(&mut queue, &offer(2, 10, 100, 1))); // waits until 10
-            assert_eq!(taken(&mut queue, &offer(10, 20, 100, cause)), accepted, "scheduled at {cause}");
+            assert!(accepts(&mut queue, &offer(1, 0, 100, 1))); // from 1 to 10
+            assert!(accepts(&mut queue, &offer(2, 10, 100, 1))); // waits until 10
+            assert_eq!(accepts(&mut queue, &offer(10, 20, 100, cause)), accepted, "scheduled at {cause}");
         }
     }
 
     #[test]
     fn departures_come_first_if_asked_for() {
         let mut queue = DropTail { departures_first: true, ..DropTail::new(1, u64::MAX) };
-        assert!(taken(&mut queue, &offer(1, 0, 100, 0))); // from 1 to 10
-        assert!(taken(&mut queue, &offer(2, 10, 100, 0))); // waits until 10
-        assert!(taken(&mut queue, &offer(10, 20, 100, 0)));
+        assert!(accepts(&mut queue, &offer(1, 0, 100, 0))); // from 1 to 10
+        assert!(accepts(&mut queue, &offer(2, 10, 100, 0))); // waits until 10
+        assert!(accepts(&mut queue, &offer(10, 20, 100, 0)));
     }
 
     #[test]
     fn counts_bytes() {
         let mut queue = DropTail::new(u64::MAX, 150);
-        assert!(taken(&mut queue, &offer(1, 0, 1000, 1)));
-        assert!(taken(&mut queue, &offer(2, 10, 100, 1)));
-        assert!(!taken(&mut queue, &offer(3, 20, 51, 1)));
-        assert!(taken(&mut queue, &offer(3, 20, 50, 1)));
+        assert!(accepts(&mut queue, &offer(1, 0, 1000, 1)));
+        assert!(accepts(&mut queue, &offer(2, 10, 100, 1)));
+        assert!(!accepts(&mut queue, &offer(3, 20, 51, 1)));
+        assert!(accepts(&mut queue, &offer(3, 20, 50, 1)));
     }
 }

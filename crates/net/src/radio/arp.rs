@@ -8,7 +8,7 @@ use units::Span;
 /// The state of a neighbour's address.
 #[derive(Clone, Copy, Debug, Default)]
 struct Address {
-    known: bool,
+    resolved: bool,
     requests: u8,
     /// The frame that waits for the address.
     held: Option<QueuedFrame>,
@@ -55,7 +55,7 @@ impl Arp {
             return cx.outputs.push(ArpOutput::Send(frame));
         }
         let address = self.addresses.entry(frame.next).or_default();
-        if address.known {
+        if address.resolved {
             return cx.outputs.push(ArpOutput::Send(frame));
         }
         if address.requests >= REQUESTS {
@@ -73,7 +73,7 @@ impl Arp {
     /// A message contains the address of `neighbour`. ARP sends a reply to node `asks`, if there is one.
     pub fn on_message(&mut self, cx: &mut ArpContext<'_>, neighbour: u32, asks: Option<u32>) {
         let address = self.addresses.entry(neighbour).or_default();
-        address.known = true;
+        address.resolved = true;
         if let Some(frame) = address.held.take() {
             cx.outputs.push(ArpOutput::Send(frame));
         }

@@ -1,6 +1,6 @@
 //! The time of a radio network, and the timers of its nodes.
 
-use super::deadlines::Deadlines;
+use super::deadlines::DeadlineTable;
 use units::Time;
 
 /// The timers of a node.
@@ -35,13 +35,13 @@ pub(super) struct RadioClock {
     pub now: Time,
     /// The timers of one kind have `1 << bits` places: a node and a timer follow from a place without a division.
     bits: u32,
-    deadlines: Deadlines,
+    deadlines: DeadlineTable,
 }
 
 impl RadioClock {
     pub fn new(nodes: usize) -> RadioClock {
         let bits = nodes.next_power_of_two().trailing_zeros();
-        RadioClock { now: Time::ZERO, bits, deadlines: Deadlines::new(RadioTimer::ALL.len() << bits) }
+        RadioClock { now: Time::ZERO, bits, deadlines: DeadlineTable::new(RadioTimer::ALL.len() << bits) }
     }
     #[inline]
     pub fn now(&self) -> Time {

@@ -4,13 +4,13 @@
 //! While the medium is busy, every frame that a waiting station senses postpones the backoff deadline of the station.
 //! Each deadline is an entry of an array. Two more arrays contain lower bounds: one bound for each group of 16
 //! deadlines, and one for each group of 16 such groups. A postponed deadline does not change the bounds.
-//! [`Deadlines::first`] corrects them. Deadlines at the same time come in the order of their indices.
+//! [`DeadlineTable::first`] corrects them. Deadlines at the same time come in the order of their indices.
 
 use units::Time;
 
 /// Deadlines by place.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Deadlines {
+pub(super) struct DeadlineTable {
     /// Picoseconds; `NEVER` for none.
     at: Vec<[u64; GROUP]>,
     /// Not later than the first of each group.
@@ -22,11 +22,11 @@ pub(super) struct Deadlines {
 const GROUP: usize = 16;
 const NEVER: u64 = u64::MAX;
 
-impl Deadlines {
-    pub fn new(places: usize) -> Deadlines {
+impl DeadlineTable {
+    pub fn new(places: usize) -> DeadlineTable {
         let tops = places.div_ceil(GROUP * GROUP).max(1);
         let never = [NEVER; GROUP];
-        Deadlines { at: vec![never; tops * GROUP], groups: vec![never; tops], tops: vec![NEVER; tops] }
+        DeadlineTable { at: vec![never; tops * GROUP], groups: vec![never; tops], tops: vec![NEVER; tops] }
     }
 
     #[inline]
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn the_first_is_always_the_first() {
         let places = 700;
-        let mut deadlines = Deadlines::new(places);
+        let mut deadlines = DeadlineTable::new(places);
         let mut plain = vec![NEVER; places];
         let mut stream = Stream::new(1, "deadlines", "test");
         assert_eq!(deadlines.first(), None);

@@ -83,7 +83,7 @@ fn best(phy: &Phy, success: impl Fn(u8) -> f64) -> u8 {
 
 /// The knowledge about one MCS.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct RateStatistics {
     probability: f64,
     tried: bool,
     sent: u32,
@@ -93,7 +93,7 @@ struct Known {
 /// A simple Minstrel-HT: success probabilities, the best, the second best and the surest rate, a sample now and then.
 #[derive(Clone, Debug)]
 pub struct Minstrel {
-    known: [Known; 12],
+    rates: [RateStatistics; 12],
     /// The retry chain, two attempts each.
     chain: [u8; 3],
     /// Failed PPDUs in a row.
@@ -109,7 +109,7 @@ impl Minstrel {
     fn new(phy: &Phy, stream: Stream) -> Minstrel {
         let lowest = phy.rates().next().unwrap_or(0);
         Minstrel {
-            known: [Known::default(); 12],
+            rates: [RateStatistics::default(); 12],
             chain: [lowest; 3],
             failures: 0,
             updated: Time::ZERO,
@@ -121,7 +121,7 @@ impl Minstrel {
 
     /// Expected throughput of an MCS, packets a second.
     fn throughput(&self, phy: &Phy, mcs: u8) -> f64 {
-        let probability = self.known[mcs as usize].probability;
+        let probability = self.rates[mcs as usize].probability;
         if probability < 0.1 { 0.0 } else { probability.min(0.9) / cost(phy, mcs, self.aggregation) }
     }
 
@@ -134,7 +134,7 @@ impl Minstrel {
             let rates: Vec<u8> = phy.rates().collect();
             let mcs = rates[(self.stream.uniform() * rates.len() as f64) as usize];
             let slow = cost(phy, mcs, self.aggregation) > 3.0 * cost(phy, self.chain[2], self.aggregation);
-            if mcs != self.chain[0] && self.known[mcs as usize].probability <= 0.95 && !slow {
+            if mcs != self.chain[0] && self.rates[mcs as usize].probability <= 0.95 && !slow {
                 return mcs;
             }
         }
@@ -142,7 +142,7 @@ impl Minstrel {
     }
 
     fn report(&mut self, mcs: u8, sent: u32, good: u32) {
-        let rate = &mut self.known[mcs as usize];
+        let rate = &mut self.rates[mcs as usize];
         (rate.sent, rate.good) = (rate.sent + sent, rate.good + good);
         self.failures = if good > 0 { 0 } else { self.failures + 1 };
         self.aggregation += (sent as f64 - self.aggregation) / 16.0;
@@ -150,16 +150,16 @@ impl Minstrel {
 
     fn update(&mut self, now: Time, phy: &Phy) {
         self.updated = now;
-        for known in self.known.iter_mut().filter(|known| known.sent > 0) {
-            let part = known.good as f64 / known.sent as f64;
-            known.probability =
-                if known.tried { LEVEL * known.probability + (1.0 - LEVEL) * part } else { part };
-            *known = Known { probability: known.probability, tried: true, sent: 0, good: 0 };
+        for rate in self.rates.iter_mut().filter(|rate| rate.sent > 0) {
+            let part = rate.good as f64 / rate.sent as f64;
+            rate.probability =
+                if rate.tried { LEVEL * rate.probability + (1.0 - LEVEL) * part } else { part };
+            *rate = RateStatistics { probability: rate.probability, tried: true, sent: 0, good: 0 };
         }
         let mut order: Vec<u8> = phy.rates().collect();
         let throughput = |mcs: &u8| self.throughput(phy, *mcs);
         order.sort_by(|a, b| throughput(b).total_cmp(&throughput(a)).then(a.cmp(b)));
-        let probability = |mcs: u8| self.known[mcs as usize].probability;
+        let probability = |mcs: u8| self.rates[mcs as usize].probability;
         let sure = order.iter().copied().find(|mcs| probability(*mcs) >= 0.95);
         let surest = || {
             order.iter().copied().max_by(|a, b| probability(*a).total_cmp(&probability(*b)).then(b.cmp(a)))

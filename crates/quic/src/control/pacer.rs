@@ -28,7 +28,7 @@ impl Pacer {
 pub(super) struct WindowUse {
     limited: bool,
     /// The most packets in flight in this window of data.
-    most: u32,
+    max_outstanding: u32,
     /// The first packet number of the next window of data.
     until: u64,
 }
@@ -36,14 +36,14 @@ pub(super) struct WindowUse {
 impl WindowUse {
     /// Called after each attempt to send. `acked`: one past the highest packet acknowledged.
     pub fn update(&mut self, acked: u64, next: u64, outstanding: u32, full: bool) {
-        if acked >= self.until || full || (!self.limited && outstanding > self.most) {
+        if acked >= self.until || full || (!self.limited && outstanding > self.max_outstanding) {
             self.limited = full;
-            self.most = outstanding;
+            self.max_outstanding = outstanding;
             self.until = next;
         }
     }
     /// Whether the window may grow: it was the limit, or slow start has not used twice what was outstanding.
     pub fn limits(&self, cwnd: f64, ssthresh: f64) -> bool {
-        self.limited || (cwnd < ssthresh && cwnd < 2.0 * self.most as f64)
+        self.limited || (cwnd < ssthresh && cwnd < 2.0 * self.max_outstanding as f64)
     }
 }

@@ -143,7 +143,7 @@ impl Parts {
         let (wall, before) = (whole.wall, packet_hops(&whole.network));
         whole.advance(TRIAL, Time::NEVER);
         let speed = (packet_hops(&whole.network) - before) as f64 / (whole.wall - wall).max(1) as f64;
-        if speed > GAIN * speeds.several.max(speeds.one) * hops_of_event {
+        if speed > GAIN * speeds.several.max(speeds.single) * hops_of_event {
             (whole.cpu, whole.wall) = (whole.cpu + first.cpu, whole.wall + first.wall);
             *first = *whole;
             self.others = Vec::new();
@@ -228,7 +228,7 @@ impl Parts {
 struct Speeds {
     calls: u32,
     several: f64,
-    one: f64,
+    single: f64,
 }
 
 /// Calls after which both speeds are measured again.
@@ -252,13 +252,13 @@ impl Speeds {
             // The first call of several threads also reads the copies into their caches.
             0 | 2 => (threads, events.min(TRIAL)),
             1 => (1, events.min(TRIAL)),
-            _ => (if self.one > self.several { 1 } else { threads }, events),
+            _ => (if self.single > self.several { 1 } else { threads }, events),
         }
     }
 
     /// Notes the speed of a call.
     fn measured(&mut self, threads: usize, speed: f64) {
-        *(if threads == 1 { &mut self.one } else { &mut self.several }) = speed;
+        *(if threads == 1 { &mut self.single } else { &mut self.several }) = speed;
         self.calls += 1;
     }
 }

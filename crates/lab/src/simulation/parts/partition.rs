@@ -6,15 +6,15 @@ use units::Span;
 
 /// A network as the partition sees it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Graph {
+pub(super) struct WorkGraph {
     /// The work at each node, in any unit.
     pub work: Vec<f64>,
-    pub edges: Vec<Edge>,
+    pub edges: Vec<WorkEdge>,
 }
 
 /// A connection of two nodes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
+pub(super) struct WorkEdge {
     pub ends: [usize; 2],
     /// Work that moves from one part to another if the edge is cut.
     pub traffic: f64,
@@ -32,7 +32,7 @@ const PASSES: usize = 20;
 /// Divides the graph into `parts`: for each node the number of its part. Edges with a small delay are cut only if the others
 /// do not suffice for parts with at most `limit` times the mean work. Fails with the share of the largest group of nodes that
 /// stay together.
-pub(super) fn partition(graph: &Graph, parts: usize, limit: f64) -> Result<Vec<u16>, f64> {
+pub(super) fn partition(graph: &WorkGraph, parts: usize, limit: f64) -> Result<Vec<u16>, f64> {
     let mut delays: Vec<Span> = graph.edges.iter().filter_map(|edge| edge.delay).collect();
     delays.sort_unstable();
     delays.dedup();
@@ -58,7 +58,7 @@ pub(super) fn partition(graph: &Graph, parts: usize, limit: f64) -> Result<Vec<u
 }
 
 /// Assigns the nodes to `parts` in turn, so that nearly all traffic is between parts. Edges that cannot be cut stay whole.
-pub(super) fn scatter(graph: &Graph, parts: usize) -> Vec<u16> {
+pub(super) fn scatter(graph: &WorkGraph, parts: usize) -> Vec<u16> {
     let groups = Groups::new(graph, Span::from_ps(1), 0.0);
     groups.of.iter().map(|group| (group % parts) as u16).collect()
 }
@@ -77,13 +77,13 @@ const NONE: u16 = u16::MAX;
 impl Groups {
     /// Joins the ends of each edge whose delay is less than `least`, and nodes with one neighbour with this neighbour if the
     /// work permits.
-    fn new(graph: &Graph, least: Span, limit: f64) -> Groups {
+    fn new(graph: &WorkGraph, least: Span, limit: f64) -> Groups {
         let mut sets = Sets { parent: (0..graph.work.len()).collect(), work: graph.work.clone() };
-        let (cut, uncut): (Vec<Edge>, Vec<Edge>) =
+        let (cut, uncut): (Vec<WorkEdge>, Vec<WorkEdge>) =
             graph.edges.iter().partition(|edge| edge.delay.is_some_and(|delay| delay >= least));
         uncut.iter().for_each(|edge| sets.join(edge.ends));
         let mut degree = vec![0; graph.work.len()];
-        let ends = |sets: &mut Sets, edge: &Edge| edge.ends.map(|node| sets.root(node));
+        let ends = |sets: &mut Sets, edge: &WorkEdge| edge.ends.map(|node| sets.root(node));
         let pairs: BTreeSet<[usize; 2]> = cut
             .iter()
             .map(|edge| {
@@ -220,7 +220,7 @@ impl Sets {
     }
 
     /// The sets as groups, in the order of their first nodes, with the traffic over `edges` between them.
-    fn groups(mut self, edges: &[Edge]) -> Groups {
+    fn groups(mut self, edges: &[WorkEdge]) -> Groups {
         let nodes = self.parent.len();
         let (mut number, mut work) = (vec![usize::MAX; nodes], Vec::new());
         let of: Vec<usize> = (0..nodes)
@@ -249,32 +249,32 @@ impl Sets {
 mod tests {
     use super::*;
 
-    fn edge(a: usize, b: usize, traffic: f64, delay_us: u64) -> Edge {
+    fn edge(a: usize, b: usize, traffic: f64, delay_us: u64) -> WorkEdge {
         let delay = (delay_us > 0).then(|| Span::from_ps(delay_us * 1_000_000));
-        Edge { ends: [a, b], traffic, delay }
+        WorkEdge { ends: [a, b], traffic, delay }
     }
 
     #[test]
     fn a_dumbbell_is_cut_at_its_long_link() {
         // Hosts 0 to 3 at router 4, hosts 6 to 9 at router 5.
         let edges = (0..4).flat_map(|host| [edge(host, 4, 1.0, 10), edge(host + 6, 5, 1.0, 10)]);
-        let graph = Graph { work: vec![1.0; 10], edges: edges.chain([edge(4, 5, 4.0, 1000)]).collect() };
+        let graph = WorkGraph { work: vec![1.0; 10], edges: edges.chain([edge(4, 5, 4.0, 1000)]).collect() };
         assert_eq!(partition(&graph, 2, 1.25).unwrap(), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
     }
 
     #[test]
     fn nodes_without_a_delay_between_them_stay_together() {
         let edges = vec![edge(0, 1, 1.0, 0), edge(1, 2, 9.0, 5), edge(2, 3, 1.0, 0)];
-        let graph = Graph { work: vec![1.0; 4], edges };
+        let graph = WorkGraph { work: vec![1.0; 4], edges };
         assert_eq!(partition(&graph, 2, 1.25).unwrap(), [0, 0, 1, 1]);
-        let graph = Graph { work: vec![1.0, 5.0, 1.0, 1.0], ..graph };
+        let graph = WorkGraph { work: vec![1.0, 5.0, 1.0, 1.0], ..graph };
         assert_eq!(partition(&graph, 2, 1.25), Err(0.75));
     }
 
     #[test]
     fn a_ring_becomes_four_arcs() {
         let edges = (0..40).map(|node| edge(node, (node + 1) % 40, 1.0, 7)).collect();
-        let graph = Graph { work: vec![1.0; 40], edges };
+        let graph = WorkGraph { work: vec![1.0; 40], edges };
         let of = partition(&graph, 4, 1.25).unwrap();
         let cuts = (0..40).filter(|node| of[*node] != of[(node + 1) % 40]).count();
         assert_eq!(cuts, 4, "{of:?}");

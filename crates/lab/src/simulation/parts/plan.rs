@@ -1,7 +1,7 @@
 //! Which part of a run has which nodes, and whether parts are of use.
 
 use super::part::Part;
-use super::partition::{Edge, Graph, partition, scatter};
+use super::partition::{WorkEdge, WorkGraph, partition, scatter};
 use net::LinkId;
 use net::cut::{can_be_cut, lookahead, route_links};
 use serde::Serialize;
@@ -101,7 +101,7 @@ impl PartPlan {
         Ok(self)
     }
 
-    fn of(simulation: &Part, graph: &Graph, of: Vec<u16>, hops_per_s: f64) -> PartPlan {
+    fn of(simulation: &Part, graph: &WorkGraph, of: Vec<u16>, hops_per_s: f64) -> PartPlan {
         let (network, topology) = (&simulation.network, &simulation.topology);
         let parts = of.iter().max().map_or(0, |part| *part as usize + 1);
         let mut incoming = vec![BTreeMap::new(); parts];
@@ -210,9 +210,9 @@ impl Load {
     }
 
     /// The nodes with their work, and the links between them.
-    fn graph(&self, simulation: &Part) -> Graph {
+    fn graph(&self, simulation: &Part) -> WorkGraph {
         let mut work = self.ends.clone();
-        let mut edges: BTreeMap<[usize; 2], Edge> = BTreeMap::new();
+        let mut edges: BTreeMap<[usize; 2], WorkEdge> = BTreeMap::new();
         for number in 0..simulation.topology.links() {
             let link = LinkId(number as u32);
             let (from, to) = simulation.topology.ends(link);
@@ -227,8 +227,8 @@ impl Load {
                     edge.traffic += traffic;
                     edge.delay = edge.delay.zip(delay).map(|(a, b)| a.min(b));
                 })
-                .or_insert(Edge { ends, traffic, delay });
+                .or_insert(WorkEdge { ends, traffic, delay });
         }
-        Graph { work, edges: edges.into_values().collect() }
+        WorkGraph { work, edges: edges.into_values().collect() }
     }
 }

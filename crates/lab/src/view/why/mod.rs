@@ -16,7 +16,7 @@ use units::{Span, Time};
 
 /// Two rows of the window trace: a change, and the row before it of the same flow.
 #[derive(Clone, Copy)]
-struct Change {
+struct WindowChange {
     row: usize,
     before: Option<usize>,
 }
@@ -79,7 +79,7 @@ pub fn reductions(run: &Run, limit: usize) -> (Vec<Explanation>, f64) {
         }
         left -= rows;
         let bounds = &bounds[log.flow[row] as usize];
-        let mut explanation = caused(run, &names, bounds, Change { row, before });
+        let mut explanation = caused(run, &names, bounds, WindowChange { row, before });
         explanation.prevention = explanation.prevention();
         explanation.lines = sentences::of(&explanation, explanation.time_s);
         explanations.push(explanation);
@@ -88,7 +88,7 @@ pub fn reductions(run: &Run, limit: usize) -> (Vec<Explanation>, f64) {
 }
 
 /// A change with its cause.
-fn caused(run: &Run, names: &Shape, bounds: &FlowBounds, change: Change) -> Explanation {
+fn caused(run: &Run, names: &Shape, bounds: &FlowBounds, change: WindowChange) -> Explanation {
     let log = &run.logs().windows;
     let mut explanation = outline(log, change, &names.flows, bounds);
     let packets = Packets::new(run, names, log.flow[change.row], explanation.time_s);
@@ -122,7 +122,7 @@ fn last_change(
     flows: usize,
     question: Question<'_>,
     flow: Option<u32>,
-) -> Option<(Change, usize)> {
+) -> Option<(WindowChange, usize)> {
     let rows = log.time_s.partition_point(|time| *time <= question.at_s);
     let mut latest: Vec<Option<usize>> = vec![None; flows];
     let mut place = None;
@@ -137,7 +137,7 @@ fn last_change(
         });
         let fell = before.is_some_and(|before| log.cwnd[row] < log.cwnd[before]);
         if if question.cut { fell } else { changed } {
-            place = Some(Change { row, before });
+            place = Some(WindowChange { row, before });
         }
     }
     let place = place?;
@@ -145,8 +145,8 @@ fn last_change(
 }
 
 /// The reduction that began the recovery which causes this change.
-fn recovery_begin(log: &WindowLog, change: Change) -> Option<Change> {
-    let Change { row, before } = change;
+fn recovery_begin(log: &WindowLog, change: WindowChange) -> Option<WindowChange> {
+    let WindowChange { row, before } = change;
     if cause_of(log, row) != Some(WindowCause::Recovery) {
         return None;
     }
@@ -155,12 +155,12 @@ fn recovery_begin(log: &WindowLog, change: Change) -> Option<Change> {
         matches!(cause_of(log, *row), Some(WindowCause::FastRetransmit | WindowCause::Ecn | WindowCause::Rto))
     };
     let row = (0..=before?).rev().filter(of_flow).find(begins)?;
-    Some(Change { row, before: (0..row).rev().find(of_flow) })
+    Some(WindowChange { row, before: (0..row).rev().find(of_flow) })
 }
 
 /// The explanation without its cause.
-fn outline(log: &WindowLog, change: Change, names: &[String], bounds: &FlowBounds) -> Explanation {
-    let Change { row, before } = change;
+fn outline(log: &WindowLog, change: WindowChange, names: &[String], bounds: &FlowBounds) -> Explanation {
+    let WindowChange { row, before } = change;
     let finite = |x: f64| x.is_finite().then_some(x);
     let cause = cause_of(log, row);
     Explanation {

@@ -1,7 +1,7 @@
 //! AODV: processing of broken links and detected neighbours (route errors, local repair, hello messages).
 
 use super::Aodv;
-use super::Timer;
+use super::AodvTimer;
 use super::route::RouteState;
 use crate::radio::fate::PacketFate;
 use crate::radio::message::{Reply, RoutingMessage};
@@ -34,7 +34,7 @@ impl Aodv {
             // ns-2 uses the absolute time at which the wait for the reply ends as a delay from now.
             let wait = self.routes.get(&to).map_or(Time::ZERO, |r| r.wait_until);
             let wait = if aodv.ns2 { now + wait.since(Time::ZERO) } else { wait.max(now) };
-            return cx.later(wait, Timer::Repair(to));
+            return cx.later(wait, AodvTimer::Repair(to));
         }
         cx.drop(item, fate);
         cx.drop_queued(broken);
@@ -118,7 +118,7 @@ impl Aodv {
             };
             self.send_message(cx, BROADCAST, 1, !aodv.ns2, RoutingMessage::Reply(payload));
         }
-        cx.later(now + Span::from_ps(wait as u64), Timer::Hello);
+        cx.later(now + Span::from_ps(wait as u64), AodvTimer::Hello);
     }
 
     pub(super) fn on_hello(&mut self, cx: &mut RoutingContext<'_>, from: u32, hello: &Reply) {

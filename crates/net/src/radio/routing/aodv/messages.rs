@@ -30,7 +30,7 @@ impl Aodv {
             let expire = back.expire;
             back.set(request.source_seq, hops, from, expire);
             if back.wait_until > Time::ZERO {
-                back.found(hops);
+                back.discovered(hops);
                 back.expire = now + aodv.active_route;
             }
             self.route_changed(cx, source);
@@ -110,7 +110,7 @@ impl Aodv {
             || !ns2 && !route.seq_known;
         if better && target != cx.node {
             route.set(seq, hops, from, now + reply.lifetime);
-            route.found(hops);
+            route.discovered(hops);
             if source == cx.node {
                 route.record_latency(Span::from_ps(now.since(reply.asked).ps() / hops.max(1) as u64));
             }

@@ -17,7 +17,7 @@ use units::{Span, Time};
 
 /// A timer of AODV.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Timer {
+enum AodvTimer {
     /// Expired routes are removed.
     Purge,
     /// A hello message is due.
@@ -30,27 +30,27 @@ enum Timer {
     Repair(u32),
 }
 
-impl From<Timer> for Deferred {
-    fn from(timer: Timer) -> Deferred {
+impl From<AodvTimer> for Deferred {
+    fn from(timer: AodvTimer) -> Deferred {
         let (kind, about) = match timer {
-            Timer::Purge => (0, 0),
-            Timer::Hello => (1, 0),
-            Timer::Neighbours => (2, 0),
-            Timer::Retry(to) => (3, to),
-            Timer::Repair(to) => (4, to),
+            AodvTimer::Purge => (0, 0),
+            AodvTimer::Hello => (1, 0),
+            AodvTimer::Neighbours => (2, 0),
+            AodvTimer::Retry(to) => (3, to),
+            AodvTimer::Repair(to) => (4, to),
         };
         Deferred::Timer(RoutingTimer { kind, about })
     }
 }
 
-impl From<RoutingTimer> for Timer {
-    fn from(timer: RoutingTimer) -> Timer {
+impl From<RoutingTimer> for AodvTimer {
+    fn from(timer: RoutingTimer) -> AodvTimer {
         match timer.kind {
-            0 => Timer::Purge,
-            1 => Timer::Hello,
-            2 => Timer::Neighbours,
-            3 => Timer::Retry(timer.about),
-            _ => Timer::Repair(timer.about),
+            0 => AodvTimer::Purge,
+            1 => AodvTimer::Hello,
+            2 => AodvTimer::Neighbours,
+            3 => AodvTimer::Retry(timer.about),
+            _ => AodvTimer::Repair(timer.about),
         }
     }
 }
@@ -82,10 +82,10 @@ fn newer(ns2: bool, a: u32, b: u32) -> bool {
 
 impl Routing for Aodv {
     fn start(&mut self, cx: &mut RoutingContext<'_>) {
-        cx.later(cx.now + PURGE, Timer::Purge);
+        cx.later(cx.now + PURGE, AodvTimer::Purge);
         if self.config.hello.is_some() {
-            cx.later(cx.now, Timer::Hello);
-            cx.later(cx.now + SECOND, Timer::Neighbours);
+            cx.later(cx.now, AodvTimer::Hello);
+            cx.later(cx.now + SECOND, AodvTimer::Neighbours);
         }
     }
 
@@ -108,17 +108,17 @@ impl Routing for Aodv {
     fn on_timer(&mut self, cx: &mut RoutingContext<'_>, timer: RoutingTimer) {
         let now = cx.now;
         match timer.into() {
-            Timer::Purge => {
+            AodvTimer::Purge => {
                 self.purge(cx);
-                cx.later(now + PURGE, Timer::Purge);
+                cx.later(now + PURGE, AodvTimer::Purge);
             }
-            Timer::Hello => self.hello(cx),
-            Timer::Neighbours => {
+            AodvTimer::Hello => self.hello(cx),
+            AodvTimer::Neighbours => {
                 self.purge_neighbours(cx);
-                cx.later(now + SECOND, Timer::Neighbours);
+                cx.later(now + SECOND, AodvTimer::Neighbours);
             }
-            Timer::Retry(to) => self.retry(cx, to),
-            Timer::Repair(to) => self.end_repair(cx, to),
+            AodvTimer::Retry(to) => self.retry(cx, to),
+            AodvTimer::Repair(to) => self.end_repair(cx, to),
         }
     }
 
@@ -301,7 +301,7 @@ impl Aodv {
             }
             if self.sent.len() >= aodv.rate_limit as usize {
                 route.wait_until = now + Span::from_ms(100);
-                return cx.later(now + Span::from_ms(100), Timer::Retry(to));
+                return cx.later(now + Span::from_ms(100), AodvTimer::Retry(to));
             }
             self.sent.push_back(now);
         }
@@ -340,7 +340,7 @@ impl Aodv {
         self.requests += 1;
         if !aodv.ns2 {
             self.seen.insert((cx.node, id), now + aodv.reverse_route);
-            cx.later(retry_at, Timer::Retry(to));
+            cx.later(retry_at, AodvTimer::Retry(to));
         }
         let source_seq = self.seq;
         let request =

@@ -86,7 +86,7 @@ impl AodvRoute {
     }
 
     /// The discovery has succeeded.
-    pub fn found(&mut self, hops: u16) {
+    pub fn discovered(&mut self, hops: u16) {
         (self.attempts, self.wait_until, self.last_ttl) = (0, Time::ZERO, hops);
     }
 
