@@ -158,8 +158,7 @@ class Cma:
 class Genetic:
     """A steady genetic search over the best networks of all arms.
 
-    It takes all its random numbers, from 0 to 1, from one stream, so that web/src/search/genetic.ts, which is the same
-    for the page of the laboratory, can be compared with it.
+    All its random numbers, from 0 to 1, come from one stream.
     """
 
     SIGMA = 0.15
