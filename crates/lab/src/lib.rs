@@ -33,10 +33,10 @@ pub use scenario::{
     key_text, set_external_loader, split_assignment,
 };
 pub use simulation::{
-    AttachmentOptions, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd,
-    FlowOutcome, HandoffOutcome, LinkOutcome, Logs, NotForkable, Outcome, PacketLog, RadioLog, Recording,
-    ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run,
-    SatelliteOutcome, Settings, Shape, TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
+    AttachmentOptions, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,
+    HandoffOutcome, LinkOutcome, Logs, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow,
+    ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, RunAccount, SatelliteOutcome,
+    Settings, Shape, TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use simulation::{PartFacts, Parts};

@@ -6,7 +6,7 @@
 #![deny(unsafe_code)]
 
 pub mod cellular;
-mod counters;
+pub mod counters;
 mod grants;
 mod ids;
 pub mod impairment;

@@ -6,7 +6,7 @@ use crate::namespaces::{Command, NamespacePlan, Namespaces, Notice, Side};
 use crate::network::{LiveNetwork, RealTimeFacts};
 use crate::validity::Validity;
 use crate::wall::RealTimePriority;
-use lab::{DeliveredDatagram, FlowEnd, LinkOutcome, Outcome, Scenario};
+use lab::{DeliveredDatagram, FlowEnd, LinkOutcome, RunAccount, Scenario};
 use net::Ecn;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
@@ -131,7 +131,7 @@ pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
     })?;
     let end = path.network.now();
     let (since, first) = match path.first.take() {
-        Some((at, outcome)) => (at, Some(outcome)),
+        Some((at, account)) => (at, Some(account)),
         None => (end, None),
     };
     let ends = Side::BOTH.map(|side| EndCounts {
@@ -158,8 +158,8 @@ pub(crate) struct LivePath<'a> {
     pub network: LiveNetwork,
     namespaces: &'a Namespaces,
     counts: [EndCounts; 2],
-    /// The time of the first packet of a program, and the outcome before it.
-    first: Option<(Time, Outcome)>,
+    /// The time of the first packet of a program, and what the network had counted before it.
+    first: Option<(Time, RunAccount)>,
     buffer: Vec<u8>,
 }
 
@@ -217,7 +217,7 @@ impl<'a> LivePath<'a> {
             };
             let Some(ecn) = ipv4::ecn(&self.buffer[..bytes]) else { continue };
             if self.first.is_none() {
-                self.first = Some((self.network.now(), self.network.outcome_so_far(None)));
+                self.first = Some((self.network.now(), self.network.account()));
             }
             let counts = &mut self.counts[side as usize];
             counts.sent_packets += 1;

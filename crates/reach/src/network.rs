@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::validity::{Demands, Lateness, Validity, stall_limit};
 use crate::wall::{WallClock, cpu_s};
-use lab::{AttachmentOptions, DeliveredDatagram, FlowEnd, Outcome, Run, Scenario, Settings};
+use lab::{AttachmentOptions, DeliveredDatagram, FlowEnd, Outcome, Run, RunAccount, Scenario, Settings};
 use net::Ecn;
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
@@ -204,8 +204,15 @@ impl LiveNetwork {
         self.run.outcome()
     }
 
-    /// The same for the time up to now, after that of the outcome `since`.
-    pub fn outcome_so_far(&mut self, since: Option<&Outcome>) -> Outcome {
+    /// What the run has counted up to now.
+    pub fn account(&mut self) -> RunAccount {
+        let now = self.now();
+        self.run.catch_up(now);
+        self.run.account(now)
+    }
+
+    /// The outcome for the time up to now, after that of the account `since`.
+    pub fn outcome_so_far(&mut self, since: Option<&RunAccount>) -> Outcome {
         let now = self.now();
         self.run.catch_up(now);
         self.run.outcome_so_far(now, since)

@@ -123,7 +123,6 @@ impl WindowTrace {
         flow.final_ssthresh = finite(last.ssthresh);
         flow.mean_rtt_s = (self.rtt.1 > 0).then(|| self.rtt.0 / self.rtt.1 as f64);
         flow.min_rtt_s = flow.min_rtt_s.or(finite(self.min_rtt_s));
-        flow.rtt_samples = self.rtt.1;
     }
 }
 

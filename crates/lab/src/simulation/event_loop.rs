@@ -1,10 +1,10 @@
 //! The event loop: packets arrive, timers expire.
 
+use super::account::RunAccount;
 use super::attached::{AttachedFlow, DeliveredDatagram};
 use super::border::PartBorder;
 use super::datagrams::DatagramPool;
 use super::endpoints::{Endpoints, FlowSchedule, PathFacts, SimulationContext, TimerOwner, flow_context};
-use super::outcome::Outcome;
 use super::quic::QuicEndpoints;
 use super::recorder::Recorder;
 use super::satellites::{ConstellationSchedule, SatelliteEvent};
@@ -82,8 +82,8 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
 #[derive(Clone)]
 pub(super) struct Warmup {
     pub(super) duration: Span,
-    /// The outcome at its end.
-    pub(super) outcome: Option<Box<Outcome>>,
+    /// What the run had counted at its end.
+    pub(super) account: Option<Box<RunAccount>>,
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {

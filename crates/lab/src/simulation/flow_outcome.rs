@@ -1,69 +1,77 @@
-//! The outcomes of flows.
+//! The accounts and outcomes of flows.
 
+use super::account::{ArrivalAccount, FlowAccount, Mean, SenderAccount};
 use super::attached::AttachedFlow;
 use super::endpoints::FlowSchedule;
 use super::outcome::FlowOutcome;
-use transport::{Receiver, ReceiverStats, Sender, UdpSource};
+use transport::{Receiver, ReceiverStats, SendLimit, Sender, UdpSource};
 use units::{Span, Time};
 
-/// What the outcome of a flow needs besides its endpoints.
-pub(super) struct FlowFacts<'a> {
-    pub name: &'a str,
-    /// The delay of a full packet if the path is empty.
-    pub empty_delay: Option<Span>,
-    pub schedule: &'a FlowSchedule,
-    /// The part of the run, from its start.
-    pub span: Span,
+/// What the outcome of a flow says besides its account: of the whole run also with a warm-up.
+pub(super) struct FlowFacts {
+    /// The kind in the outcome.
+    pub kind: &'static str,
+    /// Every one-way delay, seconds, in the order of arrival; empty if not recorded.
+    pub delays: Vec<f64>,
+    /// Of a flow with a controller.
+    pub sender: Option<SenderFacts>,
+    /// Of a flow with QUIC.
+    pub connection: Option<ConnectionFacts>,
 }
 
-impl FlowFacts<'_> {
-    /// A mean of an integral over the time of the run; none for a flow that has not started.
-    pub fn mean(&self, area: f64) -> Option<f64> {
-        (self.schedule.started && area.is_finite()).then(|| area / self.span.seconds())
-    }
+/// What the outcome says of a sender with a controller besides its account.
+pub(super) struct SenderFacts {
+    pub control: String,
+    pub recovery: Option<&'static str>,
+    /// Whether the flow has started.
+    pub started: bool,
+    /// Window and threshold at the end, segments.
+    pub cwnd: f64,
+    pub ssthresh: f64,
+    /// Smallest round-trip sample, if there was one.
+    pub min_rtt: Option<Span>,
+    /// Time from the start to the completion of a transfer.
+    pub completion: Option<Span>,
+}
 
-    /// The rate of so many bytes, bit/s.
-    pub fn rate(&self, bytes: u64) -> f64 {
-        bytes as f64 * 8.0 / self.span.seconds()
-    }
+/// What the outcome says of a QUIC connection.
+pub(super) struct ConnectionFacts {
+    /// How it was lost, in words.
+    pub error: Option<String>,
+    /// When it was lost.
+    pub lost: Option<Time>,
+}
 
-    /// The time from the flow's start to its completion, its stop or the end, s.
-    fn active_s(&self, completed: Option<Time>) -> f64 {
-        let end = (Time::ZERO + self.span).min(self.schedule.stop).min(completed.unwrap_or(Time::NEVER));
-        if self.schedule.started { end.since(self.schedule.start).seconds() } else { 0.0 }
-    }
+/// The delays that a sink has recorded.
+pub(super) fn recorded_delays(stats: &ReceiverStats) -> Vec<f64> {
+    stats.detail.as_ref().and_then(|detail| detail.delays.clone()).unwrap_or_default()
+}
 
-    /// The values from the counters of a sink and the number of packets sent to it: delivery ratio, throughput, delay,
-    /// interarrival time, delay variation. `completed`: when the last byte of the flow was acknowledged.
-    pub fn arrivals(&self, stats: &ReceiverStats, sent: u64, completed: Option<Time>) -> FlowOutcome {
-        let n = stats.packets as f64;
-        let some = stats.packets > 0;
-        let mut flow = FlowOutcome {
-            name: self.name.into(),
-            active_s: self.active_s(completed),
-            sent_packets: sent,
-            distinct_packets: [stats.distinct_packets(), stats.carried],
+impl ArrivalAccount {
+    /// From the counters of a sink.
+    pub(super) fn of(stats: &ReceiverStats) -> ArrivalAccount {
+        ArrivalAccount {
+            packets: stats.packets,
             wire_bytes: stats.wire_bytes,
-            throughput_bps: self.rate(stats.wire_bytes),
-            mean_delay_s: some.then(|| stats.delay_sum / n),
-            mean_gap_s: (stats.packets > 1)
-                .then(|| stats.last_at.since(stats.first_at).seconds() / (n - 1.0)),
-            jitter1_s: some.then(|| (stats.last_delay_s - stats.first_delay.seconds()) / n),
-            jitter2_s: some.then(|| stats.jitter_sum / n),
-            base_delay_s: self.empty_delay.map(Span::seconds),
-            arrived_packets: stats.packets,
-            delays: stats.detail.as_ref().and_then(|detail| detail.delays.clone()).unwrap_or_default(),
-            ..FlowOutcome::default()
-        };
-        flow.set_delivery_ratio();
-        flow.rank_delays();
-        flow
+            distinct: stats.distinct_packets(),
+            carried: stats.carried,
+            delay: Mean::of_samples(stats.delay_sum, stats.packets),
+            gap: Mean::of_samples(
+                stats.last_at.since(stats.first_at).seconds(),
+                stats.packets.saturating_sub(1), // n arrivals have n - 1 gaps
+            ),
+            jitter1: Mean::of_samples(stats.last_delay_s - stats.first_delay.seconds(), stats.packets),
+            jitter2: Mean::of_samples(stats.jitter_sum, stats.packets),
+        }
     }
 }
 
-/// A value that is shown only if it is finite.
-pub(super) fn finite(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
+impl FlowSchedule {
+    /// The time from the flow's start to its completion, its stop or the end of the first `span` of the run, seconds.
+    pub(super) fn active_s(&self, span: Span, completed: Option<Time>) -> f64 {
+        let end = (Time::ZERO + span).min(self.stop).min(completed.unwrap_or(Time::NEVER));
+        if self.started { end.since(self.start).seconds() } else { 0.0 }
+    }
 }
 
 /// Payload of a TCP flow delivered in order, without duplicates, bytes.
@@ -74,61 +82,175 @@ pub(super) fn delivered_bytes(sender: &Sender, receiver: &Receiver, schedule: &F
     in_order * sender.options().packet as u64 - if complete { schedule.short } else { 0 }
 }
 
-/// The outcome of a TCP flow.
-pub(super) fn tcp_outcome(sender: &mut Sender, receiver: &Receiver, facts: &FlowFacts) -> FlowOutcome {
-    let schedule = facts.schedule;
-    if schedule.started {
-        sender.finish(Time::ZERO + facts.span);
+impl FlowAccount {
+    /// Of a TCP flow, in the first `span` of the run.
+    pub(super) fn of_tcp(
+        sender: &mut Sender,
+        receiver: &Receiver,
+        schedule: &FlowSchedule,
+        span: Span,
+    ) -> FlowAccount {
+        if schedule.started {
+            sender.finish(Time::ZERO + span);
+        }
+        let (stats, seconds) = (sender.stats(), span.seconds());
+        FlowAccount {
+            delivered_bytes: delivered_bytes(sender, receiver, schedule),
+            sent: stats.sent as u64,
+            active_s: schedule.active_s(span, sender.completed()),
+            arrivals: ArrivalAccount::of(&receiver.stats),
+            sender: Some(SenderAccount {
+                acked: sender.acked_segments() as u64,
+                retransmitted: stats.retransmitted as u64,
+                timeouts: stats.timeouts as u64,
+                window_cuts: stats.cwnd_reductions as u64,
+                rtt: Mean::of_samples(stats.rtt_sum, stats.rtt_count as u64),
+                cwnd: Mean::new(stats.cwnd_area / seconds, seconds),
+                ssthresh: Mean::new(stats.ssthresh_area / seconds, seconds),
+                limited_s: sender.limited_s(),
+            }),
+            quic: None,
+        }
     }
-    let (options, stats) = (sender.options(), sender.stats());
-    let delivered = delivered_bytes(sender, receiver, schedule);
-    let (cwnd, ssthresh) = sender.shown_window();
-    FlowOutcome {
-        kind: "tcp",
-        control: Some(sender.controller().name().into()),
-        recovery: Some(options.recovery.name()),
-        goodput_bps: facts.rate(delivered),
-        delivered_bytes: delivered,
-        acked_packets: Some(sender.acked_segments() as u64),
-        retransmitted_packets: Some(stats.retransmitted as u64),
-        timeouts: Some(stats.timeouts as u64),
-        window_cuts: Some(stats.cwnd_reductions as u64),
-        mean_cwnd: facts.mean(stats.cwnd_area),
-        mean_ssthresh: facts.mean(stats.ssthresh_area),
-        final_cwnd: finite(cwnd),
-        final_ssthresh: finite(ssthresh),
-        mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
-        min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
-        rtt_samples: stats.rtt_count as u64,
-        limited_s: sender.limited_s(),
-        completion_s: sender
-            .completed()
-            .filter(|_| schedule.segments.is_some_and(|n| sender.acked_segments() >= n))
-            .map(|at| at.since(schedule.start).seconds()),
-        ..facts.arrivals(&receiver.stats, stats.sent as u64, sender.completed())
+
+    /// Of a UDP flow, in the first `span` of the run.
+    pub(super) fn of_udp(
+        source: &UdpSource,
+        stats: &ReceiverStats,
+        schedule: &FlowSchedule,
+        span: Span,
+    ) -> FlowAccount {
+        FlowAccount {
+            delivered_bytes: stats.distinct_bytes(),
+            sent: source.sent(),
+            active_s: schedule.active_s(span, None),
+            arrivals: ArrivalAccount::of(stats),
+            sender: None,
+            quic: None,
+        }
+    }
+
+    /// Of an attached flow, in the first `span` of the run. The network does not know what the bytes mean: delivered bytes are
+    /// those of the datagrams, without the header that the network adds.
+    pub(super) fn of_attached(flow: &AttachedFlow, schedule: &FlowSchedule, span: Span) -> FlowAccount {
+        let stats = &flow.stats;
+        FlowAccount {
+            delivered_bytes: stats.distinct_bytes() - stats.distinct_packets() * flow.header as u64,
+            sent: flow.sent[0] as u64,
+            active_s: schedule.active_s(span, None),
+            arrivals: ArrivalAccount::of(stats),
+            sender: None,
+            quic: None,
+        }
     }
 }
 
-/// The outcome of a UDP flow.
-pub(super) fn udp_outcome((source, stats): &(UdpSource, ReceiverStats), facts: &FlowFacts) -> FlowOutcome {
-    let delivered = stats.distinct_bytes();
-    FlowOutcome {
-        kind: "udp",
-        goodput_bps: facts.rate(delivered),
-        delivered_bytes: delivered,
-        ..facts.arrivals(stats, source.sent(), None)
+impl FlowFacts {
+    /// Of a TCP flow.
+    pub(super) fn of_tcp(sender: &Sender, receiver: &Receiver, schedule: &FlowSchedule) -> FlowFacts {
+        let (cwnd, ssthresh) = sender.shown_window();
+        let stats = sender.stats();
+        let acked = |n: u32| sender.acked_segments() >= n;
+        FlowFacts {
+            kind: "tcp",
+            delays: recorded_delays(&receiver.stats),
+            sender: Some(SenderFacts {
+                control: sender.controller().name().into(),
+                recovery: Some(sender.options().recovery.name()),
+                started: schedule.started,
+                cwnd,
+                ssthresh,
+                min_rtt: (stats.rtt_count > 0).then_some(stats.rtt_min),
+                completion: sender
+                    .completed()
+                    .filter(|_| schedule.segments.is_some_and(acked))
+                    .map(|at| at.since(schedule.start)),
+            }),
+            connection: None,
+        }
+    }
+
+    /// Of a flow without a controller.
+    pub(super) fn of_datagrams(kind: &'static str, stats: &ReceiverStats) -> FlowFacts {
+        FlowFacts { kind, delays: recorded_delays(stats), sender: None, connection: None }
     }
 }
 
-/// The outcome of an attached flow. The network does not know what the bytes mean: goodput and delivered bytes are those of the
-/// datagrams, without the header that the network adds.
-pub(super) fn attached_outcome(flow: &AttachedFlow, facts: &FlowFacts) -> FlowOutcome {
-    let stats = &flow.stats;
-    let delivered = stats.distinct_bytes() - stats.distinct_packets() * flow.header as u64;
-    FlowOutcome {
-        kind: "attached",
-        goodput_bps: facts.rate(delivered),
-        delivered_bytes: delivered,
-        ..facts.arrivals(stats, flow.sent[0] as u64, None)
+impl FlowOutcome {
+    /// The outcome of the flow called `name` over `seconds`, in which it has counted `account`. A full packet takes
+    /// `base_delay` if the path is empty.
+    pub(super) fn new(
+        name: &str,
+        base_delay: Option<Span>,
+        account: &FlowAccount,
+        facts: FlowFacts,
+        seconds: f64,
+    ) -> FlowOutcome {
+        let FlowFacts { kind, delays, sender: facts, connection } = facts;
+        let (arrivals, sender) = (&account.arrivals, account.sender.as_ref());
+        let rate = |bytes: u64| bytes as f64 * 8.0 / seconds;
+        // What was sent in the warm-up and arrived after it is not part of what was sent after it.
+        let arrived = arrivals.distinct - arrivals.carried;
+        let over_time = |mean: &Mean| mean.value().filter(|_| facts.as_ref().is_some_and(|s| s.started));
+        let finite = |value: f64| value.is_finite().then_some(value);
+        let late = delays.len().saturating_sub(arrivals.packets as usize);
+        let quantiles = quantiles(&delays[late..], [0.5, 0.95, 0.99]);
+        FlowOutcome {
+            name: name.into(),
+            kind,
+            transport: connection.as_ref().map(|_| "quic"),
+            control: facts.as_ref().map(|s| s.control.clone()),
+            recovery: facts.as_ref().and_then(|s| s.recovery),
+            goodput_bps: rate(account.delivered_bytes),
+            throughput_bps: rate(arrivals.wire_bytes),
+            delivered_bytes: account.delivered_bytes,
+            sent_packets: account.sent,
+            acked_packets: sender.map(|s| s.acked),
+            retransmitted_packets: sender.map(|s| s.retransmitted),
+            timeouts: sender.map(|s| s.timeouts),
+            window_cuts: sender.map(|s| s.window_cuts),
+            persistent_congestion: account.quic.as_ref().map(|quic| quic.persistent_congestion),
+            ce_marks: account.quic.as_ref().map(|quic| quic.ce_marks),
+            connection_lost: connection.as_ref().and_then(|c| c.lost).map(|_| true),
+            connection_lost_s: connection.as_ref().and_then(|c| c.lost).map(Time::seconds),
+            connection_error: connection.map(|c| c.error),
+            mean_cwnd: sender.and_then(|s| over_time(&s.cwnd)),
+            mean_ssthresh: sender.and_then(|s| over_time(&s.ssthresh)),
+            final_cwnd: facts.as_ref().and_then(|s| finite(s.cwnd)),
+            final_ssthresh: facts.as_ref().and_then(|s| finite(s.ssthresh)),
+            mean_rtt_s: sender.and_then(|s| s.rtt.value()),
+            min_rtt_s: facts.as_ref().and_then(|s| s.min_rtt).map(Span::seconds),
+            mean_delay_s: arrivals.delay.value(),
+            mean_gap_s: arrivals.gap.value(),
+            jitter1_s: arrivals.jitter1.value(),
+            jitter2_s: arrivals.jitter2.value(),
+            delivery_ratio: (account.sent > 0).then(|| arrived as f64 / account.sent as f64),
+            completion_s: facts.as_ref().and_then(|s| s.completion).map(Span::seconds),
+            active_s: account.active_s,
+            base_delay_s: base_delay.map(Span::seconds),
+            min_delay_s: delays.iter().copied().reduce(f64::min),
+            p50_delay_s: quantiles[0],
+            p95_delay_s: quantiles[1],
+            p99_delay_s: quantiles[2],
+            limited_s: sender.map_or([0.0; SendLimit::NAMES.len()], |s| s.limited_s),
+        }
+    }
+}
+
+/// Of each part the smallest value that is not exceeded by at least this part of the values; none without values.
+fn quantiles<const N: usize>(values: &[f64], parts: [f64; N]) -> [Option<f64>; N] {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let rank = |part: f64| (part * sorted.len() as f64).ceil().max(1.0) as usize - 1;
+    parts.map(|part| sorted.get(rank(part)).copied())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn quantiles_are_values_that_were_measured() {
+        let delays: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        assert_eq!(super::quantiles(&delays, [0.5, 0.95, 0.99]), [100.0, 190.0, 198.0].map(Some));
+        assert_eq!(super::quantiles(&[], [0.5, 0.99]), [None, None]);
     }
 }

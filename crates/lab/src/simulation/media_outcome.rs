@@ -22,19 +22,16 @@ pub struct WifiOutcome {
     pub accesses: u64,
     /// Accesses in which several devices transmitted, over all; null if there was none.
     pub collision_rate: Option<f64>,
-    #[serde(skip)]
-    pub(crate) account: ChannelAccount,
 }
 
 impl WifiOutcome {
     /// What a channel has done in `duration_s`.
-    pub(crate) fn new(channel: String, account: ChannelAccount, duration_s: f64) -> WifiOutcome {
+    pub(crate) fn new(channel: String, account: &ChannelAccount, duration_s: f64) -> WifiOutcome {
         WifiOutcome {
             channel,
             busy: account.busy.seconds() / duration_s,
             accesses: account.accesses,
             collision_rate: ratio(account.collisions as f64, account.accesses),
-            account,
         }
     }
 }
@@ -65,8 +62,6 @@ pub struct WifiLinkOutcome {
     /// The same by access category, if flows of several cross the link.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<WifiCategoryOutcome>,
-    #[serde(skip)]
-    pub(crate) accounts: Vec<(Access, DirectionAccount)>,
 }
 
 /// The packets of an access category in one direction of a Wi-Fi link; the keys are those of all its packets.
@@ -130,7 +125,6 @@ impl WifiLinkOutcome {
             mcs: account.mcs,
             mean_access_delay_s: ratio(account.access_delay.seconds(), account.accesses),
             categories,
-            accounts,
         }
     }
 }
@@ -144,18 +138,13 @@ pub struct CellOutcome {
     pub block_use: [f64; 2],
     /// Slots in which something was sent.
     pub slots: u64,
-    /// The parts of all slots that are for the downlink and for the uplink.
-    #[serde(skip)]
-    pub(crate) shares: [f64; 2],
-    #[serde(skip)]
-    pub(crate) account: CellAccount,
 }
 
 impl CellOutcome {
-    /// What a cell has done in `duration_s`.
-    pub(crate) fn new(name: String, shares: [f64; 2], account: CellAccount, duration_s: f64) -> CellOutcome {
+    /// What a cell has done in `duration_s`. `shares`: the parts of all slots that are for the downlink and for the uplink.
+    pub(crate) fn new(name: String, shares: [f64; 2], account: &CellAccount, duration_s: f64) -> CellOutcome {
         let used = |channel: usize| account.used[channel].seconds() / (shares[channel] * duration_s);
-        CellOutcome { name, block_use: [used(0), used(1)], slots: account.slots, shares, account }
+        CellOutcome { name, block_use: [used(0), used(1)], slots: account.slots }
     }
 }
 
@@ -185,15 +174,11 @@ pub struct CellLinkOutcome {
     pub mean_grant_wait_s: Option<f64>,
     /// Handovers.
     pub handovers: u64,
-    #[serde(skip)]
-    pub(crate) share: f64,
-    #[serde(skip)]
-    pub(crate) account: UserAccount,
 }
 
 impl CellLinkOutcome {
     /// What a direction, for which `share` of the slots are, has done in `duration_s`.
-    pub(crate) fn new(account: UserAccount, share: f64, duration_s: f64) -> CellLinkOutcome {
+    pub(crate) fn new(account: &UserAccount, share: f64, duration_s: f64) -> CellLinkOutcome {
         CellLinkOutcome {
             block_share: account.used.seconds() / (share * duration_s),
             blocks: account.blocks,
@@ -206,8 +191,6 @@ impl CellLinkOutcome {
             requests: account.requests,
             mean_grant_wait_s: ratio(account.grant_wait.seconds(), account.requests),
             handovers: account.handovers,
-            share,
-            account,
         }
     }
 }
@@ -225,20 +208,17 @@ pub struct GrantsOutcome {
     pub unsolicited_bytes: u64,
     /// Bytes that were granted on request and for which there was no packet any more.
     pub unused_bytes: u64,
-    #[serde(skip)]
-    pub(crate) account: GrantAccount,
 }
 
 impl GrantsOutcome {
     /// What a direction has done.
-    pub(crate) fn new(account: GrantAccount) -> GrantsOutcome {
+    pub(crate) fn new(account: &GrantAccount) -> GrantsOutcome {
         GrantsOutcome {
             requests: account.requests,
             grants: account.grants,
             mean_grant_bytes: ratio(account.bytes as f64, account.grants),
             unsolicited_bytes: account.unsolicited,
             unused_bytes: account.unused,
-            account,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Runs of a scenario: set up in steps (`build`), advanced event by event (`event_loop`), read at the end (`results`).
 
+mod account;
 mod attached;
 #[cfg_attr(target_family = "wasm", path = "no_border.rs")]
 mod border;
@@ -38,8 +39,8 @@ mod results;
 mod satellites;
 mod shape;
 mod transmission_log;
-mod warmup;
 
+pub use account::RunAccount;
 pub use attached::{AttachmentOptions, DeliveredDatagram, FlowEnd};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
@@ -265,15 +266,16 @@ impl Run {
         each!(&self.inner, simulation => simulation.recorder.overview.as_deref())
     }
 
-    /// The outcome so far: rates and means are over the time up to `now`, at which the run is, after that of the outcome `since`
-    /// at an earlier time.
-    pub fn outcome_so_far(&mut self, now: Time, since: Option<&Outcome>) -> Outcome {
+    /// What the run has counted up to `now`, at which it is.
+    pub fn account(&mut self, now: Time) -> RunAccount {
+        each!(&mut self.inner, simulation => simulation.account(now.since(Time::ZERO)))
+    }
+
+    /// The outcome so far: rates and means are over the time up to `now`, at which the run is, after that of the account
+    /// `since` at an earlier time.
+    pub fn outcome_so_far(&mut self, now: Time, since: Option<&RunAccount>) -> Outcome {
         let span = now.since(Time::ZERO);
-        let whole = each!(&mut self.inner, simulation => simulation.outcome_at(span));
-        match since {
-            Some(early) => whole.without(early),
-            None => whole,
-        }
+        each!(&mut self.inner, simulation => simulation.outcome_until(span, since))
     }
 
     /// The outcome. Call it after the end of the run.

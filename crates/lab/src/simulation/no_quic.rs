@@ -1,11 +1,12 @@
 //! In place of QUIC flows in a build without the cargo feature `quic`, in which no scenario has them.
 
+use super::account::FlowAccount;
 use super::bounds::FlowBounds;
-use super::endpoints::QuicSetup;
+use super::endpoints::{FlowSchedule, QuicSetup};
 use super::flow_outcome::FlowFacts;
-use super::outcome::FlowOutcome;
 use cc::Failure;
 use std::convert::Infallible;
+use units::Span;
 
 /// The endpoints of a QUIC flow: there are none.
 pub(super) struct QuicEndpoints(Infallible);
@@ -38,7 +39,10 @@ impl QuicEndpoints {
     pub fn serve(&self, _: cc::Signals) -> Result<(), &'static str> {
         match self.0 {}
     }
-    pub fn outcome(&mut self, _: &FlowFacts) -> FlowOutcome {
+    pub fn account(&mut self, _: &FlowSchedule, _: Span) -> FlowAccount {
+        match self.0 {}
+    }
+    pub fn facts(&self, _: &FlowSchedule) -> FlowFacts {
         match self.0 {}
     }
     pub fn segment(&self) -> u32 {

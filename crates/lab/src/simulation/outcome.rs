@@ -131,21 +131,6 @@ pub struct FlowOutcome {
     pub p95_delay_s: Option<f64>,
     /// The delay that 99 % of the packets do not exceed.
     pub p99_delay_s: Option<f64>,
-    /// Bytes on the wire that reached the sink.
-    #[serde(skip)]
-    pub wire_bytes: u64,
-    /// Data packets that arrived, with duplicates: the denominator of the means above.
-    #[serde(skip)]
-    pub arrived_packets: u64,
-    /// Distinct data packets that arrived, and those of them that were sent in the warm-up and arrived after it.
-    #[serde(skip)]
-    pub distinct_packets: [u64; 2],
-    /// Every one-way delay, seconds, in the order of arrival; empty if not recorded.
-    #[serde(skip)]
-    pub delays: Vec<f64>,
-    /// Number of round-trip samples in the mean.
-    #[serde(skip)]
-    pub rtt_samples: u64,
     /// Time for which each limit kept the sender from sending more, seconds, in the order of
     /// [`transport::SendLimit::NAMES`]; zeros for UDP.
     #[serde(skip)]
@@ -165,9 +150,6 @@ pub struct LinkOutcome {
     pub marked_packets: u64,
     /// Busy time over duration; with a rate that varies, bits sent over bits that the link could have sent.
     pub utilisation: f64,
-    /// The denominator of the utilisation, s.
-    #[serde(skip)]
-    pub offered_s: f64,
     /// Time average of the number of packets waiting, without the one in transmission.
     pub mean_queue_packets: f64,
     /// Mean time that a packet waits before its transmission, seconds; packets that the queue drops do not count.
@@ -194,7 +176,7 @@ pub struct LinkOutcome {
     /// What the direction was granted; absent on other links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grants: Option<Box<GrantsOutcome>>,
-    /// Packets whose transmission has begun: the denominator of the mean sojourn time, and part of that of the drop rate.
+    /// Packets whose transmission has begun.
     #[serde(skip)]
     pub transmitted_packets: u64,
     /// Whether it is a satellite link without packets; the outcome omits such links.
@@ -235,13 +217,6 @@ impl std::ops::Index<DropReason> for Drops {
     type Output = u64;
     fn index(&self, reason: DropReason) -> &u64 {
         &self.0[reason as usize]
-    }
-}
-
-impl Drops {
-    /// The drops after those in `early`.
-    pub(crate) fn without(self, early: Drops) -> Drops {
-        Drops(std::array::from_fn(|i| self.0[i] - early.0[i]))
     }
 }
 
@@ -350,37 +325,6 @@ pub struct EngineCost {
     pub wall_s: f64,
 }
 
-impl FlowOutcome {
-    /// Sets the delivery ratio from the packets that arrived and those that were sent.
-    pub(crate) fn set_delivery_ratio(&mut self) {
-        let [arrived, sent] = [self.distinct_packets[0], self.sent_packets];
-        self.delivery_ratio = (sent > 0).then(|| arrived as f64 / sent as f64);
-    }
-
-    /// Smallest delay and quantiles from the delays that are kept.
-    pub(crate) fn rank_delays(&mut self) {
-        let mut sorted = self.delays.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        // The smallest value that is not exceeded by at least this part of the values.
-        let rank = |part: f64| (part * sorted.len() as f64).ceil().max(1.0) as usize - 1;
-        let at = |part: f64| sorted.get(rank(part)).copied();
-        self.min_delay_s = at(0.0);
-        self.p50_delay_s = at(0.5);
-        self.p95_delay_s = at(0.95);
-        self.p99_delay_s = at(0.99);
-    }
-}
-
-impl LinkOutcome {
-    /// Sets the drops of the queue and the drop rate from the other counts.
-    pub(crate) fn set_drop_rate(&mut self) {
-        let reasons = DropReason::ALL.into_iter().filter(|reason| reason.by_queue());
-        self.queue_drops = reasons.map(|reason| self.dropped_packets[reason]).sum();
-        let ended = self.queue_drops + self.transmitted_packets;
-        self.drop_rate = (ended > 0).then(|| self.queue_drops as f64 / ended as f64);
-    }
-}
-
 impl Outcome {
     /// The numbers of the outcome that are shares, each from 0 to 1: delivery ratios, utilisations, drop rates.
     pub fn shares(&self) -> impl Iterator<Item = f64> {
@@ -417,18 +361,6 @@ pub(crate) fn jain(x: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    #[test]
-    fn quantiles_are_values_that_were_measured() {
-        let delays = (1..=200).rev().map(|ms| ms as f64).collect();
-        let mut flow = super::FlowOutcome { delays, ..Default::default() };
-        flow.rank_delays();
-        let delays = [flow.min_delay_s, flow.p50_delay_s, flow.p95_delay_s, flow.p99_delay_s];
-        assert_eq!(delays, [1.0, 100.0, 190.0, 198.0].map(Some));
-        flow.delays.clear();
-        flow.rank_delays();
-        assert_eq!((flow.min_delay_s, flow.p99_delay_s), (None, None));
-    }
-
     #[test]
     fn jain_has_its_published_value() {
         assert!((super::jain(&[10.0, 10.0, 20.0]).unwrap() - 0.888889).abs() < 1e-6);

@@ -1,13 +1,13 @@
 //! QUIC flows: two endpoints of a QUIC stack for each, whose datagrams cross the network.
 
+use super::account::{ArrivalAccount, FlowAccount, Mean, QuicAccount, SenderAccount};
 use super::bounds::FlowBounds;
-use super::endpoints::QuicSetup;
-use super::flow_outcome::{FlowFacts, finite};
-use super::outcome::FlowOutcome;
+use super::endpoints::{FlowSchedule, QuicSetup};
+use super::flow_outcome::{ConnectionFacts, FlowFacts, SenderFacts, recorded_delays};
 use ::quic::{Clock, Config, ControllerHandle, Endpoint, Pacing};
 use cc::{Controller, Failure};
 use transport::{ReceiverStats, SendLimit};
-use units::Time;
+use units::{Span, Time};
 
 /// The endpoints of a QUIC flow: 0 is the sender, 1 the receiver.
 pub(super) struct QuicEndpoints {
@@ -122,43 +122,55 @@ impl QuicEndpoints {
         }
     }
 
-    /// The outcome of the flow.
-    pub fn outcome(&mut self, facts: &FlowFacts) -> FlowOutcome {
-        let schedule = facts.schedule;
+    /// What the flow has counted in the first `span` of the run.
+    pub fn account(&mut self, schedule: &FlowSchedule, span: Span) -> FlowAccount {
         if schedule.started {
-            self.integrate(Time::ZERO + facts.span);
+            self.integrate(Time::ZERO + span);
         }
+        let (stats, seconds) = (*self.controller.lock().stats(), span.seconds());
+        FlowAccount {
+            delivered_bytes: self.delivered_bytes(),
+            sent: self.sent[0] as u64,
+            active_s: schedule.active_s(span, self.ends[0].completed()),
+            arrivals: ArrivalAccount::of(&self.arrived),
+            sender: Some(SenderAccount {
+                acked: stats.acked_packets,
+                retransmitted: stats.lost_packets,
+                timeouts: stats.probe_timeouts,
+                window_cuts: stats.cwnd_reductions,
+                rtt: Mean::of_samples(stats.rtt_sum, stats.rtt_count),
+                cwnd: Mean::new(self.areas[0] / seconds, seconds),
+                ssthresh: Mean::new(self.areas[1] / seconds, seconds),
+                limited_s: [0.0; SendLimit::NAMES.len()],
+            }),
+            quic: Some(QuicAccount {
+                persistent_congestion: stats.persistent_congestion,
+                ce_marks: stats.ce_marks,
+            }),
+        }
+    }
+
+    /// What the outcome of the flow says besides its account.
+    pub fn facts(&self, schedule: &FlowSchedule) -> FlowFacts {
         let transfer = schedule.writes.is_some() || self.setup.bytes.is_some();
         let state = self.controller.lock();
-        let stats = *state.stats();
-        let delivered = self.delivered_bytes();
-        FlowOutcome {
+        let stats = state.stats();
+        FlowFacts {
             kind: "quic",
-            transport: Some("quic"),
-            control: Some(state.controller().name().into()),
-            goodput_bps: facts.rate(delivered),
-            delivered_bytes: delivered,
-            acked_packets: Some(stats.acked_packets),
-            retransmitted_packets: Some(stats.lost_packets),
-            timeouts: Some(stats.probe_timeouts),
-            window_cuts: Some(stats.cwnd_reductions),
-            persistent_congestion: Some(stats.persistent_congestion),
-            ce_marks: Some(stats.ce_marks),
-            connection_error: Some(self.connection_error()),
-            connection_lost: self.connection_lost().map(|_| true),
-            connection_lost_s: self.connection_lost().map(Time::seconds),
-            mean_cwnd: facts.mean(self.areas[0]),
-            mean_ssthresh: facts.mean(self.areas[1]),
-            final_cwnd: finite(state.controller().cwnd()),
-            final_ssthresh: finite(state.controller().ssthresh()),
-            mean_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_sum / stats.rtt_count as f64),
-            min_rtt_s: (stats.rtt_count > 0).then(|| stats.rtt_min.seconds()),
-            rtt_samples: stats.rtt_count,
-            completion_s: self.ends[0]
-                .completed()
-                .filter(|_| transfer)
-                .map(|at| at.since(schedule.start).seconds()),
-            ..facts.arrivals(&self.arrived, self.sent[0] as u64, self.ends[0].completed())
+            delays: recorded_delays(&self.arrived),
+            sender: Some(SenderFacts {
+                control: state.controller().name().into(),
+                recovery: None,
+                started: schedule.started,
+                cwnd: state.controller().cwnd(),
+                ssthresh: state.controller().ssthresh(),
+                min_rtt: (stats.rtt_count > 0).then_some(stats.rtt_min),
+                completion: self.ends[0].completed().filter(|_| transfer).map(|at| at.since(schedule.start)),
+            }),
+            connection: Some(ConnectionFacts {
+                error: self.connection_error(),
+                lost: self.connection_lost(),
+            }),
         }
     }
 

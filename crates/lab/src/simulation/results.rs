@@ -1,8 +1,9 @@
 //! The outcome of a finished simulation.
 
+use super::account::{FlowAccount, LinkCounters, RadioAccount, RunAccount};
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
-use super::flow_outcome::{FlowFacts, attached_outcome, delivered_bytes, tcp_outcome, udp_outcome};
+use super::flow_outcome::{FlowFacts, delivered_bytes};
 use crate::simulation::media_outcome::{
     CellLinkOutcome, CellOutcome, GrantsOutcome, WifiLinkOutcome, WifiOutcome,
 };
@@ -11,8 +12,9 @@ use crate::simulation::outcome::{
     Drops, EngineCost, Fairness, FlowOutcome, LinkDelayOutcome, LinkOutcome, LowLatencyOutcome, MAC_DROPS,
     Outcome, RadioOutcome, compared_goodputs, jain,
 };
-use net::radio::{PacketFate, Radio};
-use net::{LinkAccount, MediumKind, Network};
+use net::radio::PacketFate;
+use net::wifi::Access;
+use net::{LinkAccount, MediumKind};
 use std::collections::BTreeMap;
 use units::Span;
 
@@ -52,49 +54,97 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// The outcome of the whole run, without its warm-up.
     pub(super) fn outcome(&mut self) -> Outcome {
-        let whole = self.outcome_at(self.duration);
-        match self.warmup.as_ref().and_then(|warmup| warmup.outcome.as_ref()) {
-            Some(early) => whole.without(early),
-            None => whole,
+        let early = self.warmup.as_mut().and_then(|warmup| warmup.account.take());
+        let outcome = self.outcome_until(self.duration, early.as_deref());
+        if let Some(warmup) = &mut self.warmup {
+            warmup.account = early;
         }
+        outcome
     }
 
-    /// Stores the outcome of the warm-up at its end.
+    /// Stores the account of the warm-up at its end.
     pub(super) fn end_warmup(&mut self) {
         let Some(duration) = self.warmup.as_ref().map(|warmup| warmup.duration) else { return };
-        let outcome = self.outcome_at(duration);
+        let account = self.account(duration);
         self.network.end_warmup();
         if let Some(warmup) = &mut self.warmup {
-            warmup.outcome = Some(Box::new(outcome));
+            warmup.account = Some(Box::new(account));
         }
     }
 
-    /// The outcome of the first `span` of the run.
-    pub(super) fn outcome_at(&mut self, span: Span) -> Outcome {
-        let duration = span.seconds();
-        let flows: Vec<FlowOutcome> =
-            self.order.clone().iter().map(|number| self.flow_outcome(*number as usize, span)).collect();
+    /// What the first `span` of the run has counted.
+    pub(super) fn account(&mut self, span: Span) -> RunAccount {
+        let seconds = span.seconds();
+        let flows =
+            self.order.clone().iter().map(|number| self.flow_account(*number as usize, span)).collect();
+        let mut links: Vec<LinkCounters> = self
+            .network
+            .account(&self.event_queue, span)
+            .map(|account| LinkCounters::of(&account, seconds))
+            .collect();
+        let (mut wifi, mut cells) = (Vec::new(), Vec::new());
+        for medium in &self.network.media {
+            match &medium.kind {
+                MediumKind::Wifi(channel) => {
+                    for (link, _, account) in channel.directions() {
+                        links[link as usize].wifi.push(account.clone());
+                    }
+                    wifi.push(*channel.account());
+                }
+                MediumKind::Grants(grants) => {
+                    let (link, account) = grants.account();
+                    links[link as usize].grants = Some(account.clone());
+                }
+                MediumKind::Cell(cell) => {
+                    for (link, _, account) in cell.directions() {
+                        links[link as usize].cell = Some(account);
+                    }
+                    cells.push(cell.account().clone());
+                }
+            }
+        }
+        let radio = self.network.radio.as_deref().map(RadioAccount::of);
+        RunAccount { seconds, flows, links, wifi, cells, radio }
+    }
+
+    /// The outcome of the first `span` of the run, after what `early` has counted.
+    pub(super) fn outcome_until(&mut self, span: Span, early: Option<&RunAccount>) -> Outcome {
+        let whole = self.account(span);
+        let late = early.map(|early| &whole - early);
+        let account = late.as_ref().unwrap_or(&whole);
+        let seconds = account.seconds;
+        let numbers = self.order.iter().zip(&account.flows);
+        let flows: Vec<FlowOutcome> = numbers
+            .map(|(number, account)| {
+                let (number, facts) = (*number as usize, self.flow_facts(*number as usize));
+                FlowOutcome::new(&self.names[number], self.paths[number].empty, account, facts, seconds)
+            })
+            .collect();
         let compared = compared_goodputs(&flows);
         let has = |kind: &str| flows.iter().any(|flow| flow.kind == kind);
         let substrate = if has("quic") && !has("tcp") { "quic" } else { "tcp" };
-        let accounts = self.network.account(&self.event_queue, span);
-        let links = self.topology.link_names().into_iter().zip(accounts);
+        let facts = self.network.account(&self.event_queue, span);
+        let links = self.topology.link_names().into_iter().zip(facts).zip(&account.links);
         let mut links: Vec<LinkOutcome> = links
-            .map(|(name, account)| {
-                let unused = self.satellites.is_some() && account.offered == 0;
-                link_outcome(name, &account, unused)
+            .map(|((name, facts), counters)| {
+                let unused = self.satellites.is_some() && facts.offered == 0;
+                link_outcome(name, &facts, counters, unused)
             })
             .collect();
-        let (wifi, cell) = media_outcomes(&self.network, &mut links, duration);
+        let (wifi, cell) = self.media_outcomes(account, &mut links);
         Outcome {
             title: self.title.clone(),
             seed: self.seed,
-            duration_s: duration,
-            warmup_s: None,
+            duration_s: whole.seconds,
+            warmup_s: early.map(|early| early.seconds),
             version: crate::VERSION,
             substrate,
             flows,
-            radio: self.network.radio.as_deref().map(radio_outcome),
+            radio: whole
+                .radio
+                .as_ref()
+                .zip(account.radio.as_ref())
+                .map(|(all, late)| radio_outcome(all, late)),
             wifi,
             cell,
             satellite: self.satellites.as_ref().map(|satellites| satellites.outcome.clone()),
@@ -104,104 +154,127 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    /// The outcome of a flow over the first `span` of the run.
-    fn flow_outcome(&mut self, number: usize, span: Span) -> FlowOutcome {
-        let facts = FlowFacts {
-            name: &self.names[number],
-            empty_delay: self.paths[number].empty,
-            schedule: &self.schedules[number],
-            span,
-        };
+    /// What a flow has counted in the first `span` of the run.
+    fn flow_account(&mut self, number: usize, span: Span) -> FlowAccount {
+        let schedule = &self.schedules[number];
         match self.endpoints[number] {
-            Endpoints::Tcp(index) => tcp_outcome(&mut self.senders[index], &self.receivers[index], &facts),
-            Endpoints::Quic(index) => self.quic[index].outcome(&facts),
-            Endpoints::Udp(index) => udp_outcome(&self.udp[index], &facts),
-            Endpoints::Attached(index) => attached_outcome(&self.attached[index], &facts),
+            Endpoints::Tcp(index) => {
+                FlowAccount::of_tcp(&mut self.senders[index], &self.receivers[index], schedule, span)
+            }
+            Endpoints::Quic(index) => self.quic[index].account(schedule, span),
+            Endpoints::Udp(index) => {
+                let (source, stats) = &self.udp[index];
+                FlowAccount::of_udp(source, stats, schedule, span)
+            }
+            Endpoints::Attached(index) => FlowAccount::of_attached(&self.attached[index], schedule, span),
         }
+    }
+
+    /// What the outcome of a flow says besides its account.
+    fn flow_facts(&self, number: usize) -> FlowFacts {
+        let schedule = &self.schedules[number];
+        match self.endpoints[number] {
+            Endpoints::Tcp(index) => {
+                FlowFacts::of_tcp(&self.senders[index], &self.receivers[index], schedule)
+            }
+            Endpoints::Quic(index) => self.quic[index].facts(schedule),
+            Endpoints::Udp(index) => FlowFacts::of_datagrams("udp", &self.udp[index].1),
+            Endpoints::Attached(index) => FlowFacts::of_datagrams("attached", &self.attached[index].stats),
+        }
+    }
+
+    /// The outcomes of the media; those of their directions go into the outcomes of the links.
+    fn media_outcomes(
+        &self,
+        account: &RunAccount,
+        links: &mut [LinkOutcome],
+    ) -> (Vec<WifiOutcome>, Vec<CellOutcome>) {
+        let seconds = account.seconds;
+        let (mut channels, mut cells) = (account.wifi.iter(), account.cells.iter());
+        let (mut wifi, mut cell_outcomes) = (Vec::new(), Vec::new());
+        for medium in &self.network.media {
+            match &medium.kind {
+                MediumKind::Wifi(channel) => {
+                    let mut categories: BTreeMap<u32, Vec<Access>> = BTreeMap::new();
+                    for (link, access, _) in channel.directions() {
+                        categories.entry(link).or_default().push(access);
+                    }
+                    for (link, categories) in categories {
+                        let accounts = &account.links[link as usize].wifi;
+                        let accounts = categories.into_iter().zip(accounts.iter().cloned()).collect();
+                        let outcome = WifiLinkOutcome::new(accounts, seconds);
+                        links[link as usize].wifi = Some(Box::new(outcome));
+                    }
+                    let account = channels.next();
+                    wifi.extend(account.map(|one| WifiOutcome::new(channel.name().into(), one, seconds)));
+                }
+                MediumKind::Grants(grants) => {
+                    let link = grants.account().0 as usize;
+                    let account = account.links[link].grants.as_ref();
+                    links[link].grants = account.map(|account| Box::new(GrantsOutcome::new(account)));
+                }
+                MediumKind::Cell(cell) => {
+                    for (link, up, _) in cell.directions() {
+                        let (link, share) = (link as usize, cell.shares()[usize::from(up)]);
+                        let account = account.links[link].cell.as_ref();
+                        let outcome = account.map(|account| CellLinkOutcome::new(account, share, seconds));
+                        links[link].cell = outcome.map(Box::new);
+                    }
+                    let account = cells.next();
+                    cell_outcomes.extend(account.map(|account| {
+                        CellOutcome::new(cell.name().into(), cell.shares(), account, seconds)
+                    }));
+                }
+            }
+        }
+        (wifi, cell_outcomes)
     }
 }
 
-/// The outcomes of the media; those of their directions go into the outcomes of the links.
-fn media_outcomes(
-    network: &Network,
-    links: &mut [LinkOutcome],
-    duration: f64,
-) -> (Vec<WifiOutcome>, Vec<CellOutcome>) {
-    let (mut channels, mut cells) = (Vec::new(), Vec::new());
-    for medium in &network.media {
-        match &medium.kind {
-            MediumKind::Wifi(channel) => {
-                for (link, access, account) in channel.directions() {
-                    let wifi = &mut links[link as usize].wifi;
-                    let before = wifi.take().map(|wifi| wifi.accounts);
-                    let accounts = before.into_iter().flatten().chain([(access, account.clone())]);
-                    *wifi = Some(Box::new(WifiLinkOutcome::new(accounts.collect(), duration)));
-                }
-                let account = *channel.account();
-                channels.push(WifiOutcome::new(channel.name().into(), account, duration));
-            }
-            MediumKind::Grants(grants) => {
-                let (link, account) = grants.account();
-                links[link as usize].grants = Some(Box::new(GrantsOutcome::new(account.clone())));
-            }
-            MediumKind::Cell(cell) => {
-                for (link, up, account) in cell.directions() {
-                    let outcome = CellLinkOutcome::new(account, cell.shares()[usize::from(up)], duration);
-                    links[link as usize].cell = Some(Box::new(outcome));
-                }
-                let account = cell.account().clone();
-                cells.push(CellOutcome::new(cell.name().into(), cell.shares(), account, duration));
-            }
-        }
-    }
-    (channels, cells)
-}
-
-fn link_outcome(name: String, account: &LinkAccount, unused: bool) -> LinkOutcome {
-    let mut link = LinkOutcome {
+/// The outcome of a link that has counted `counters`. `facts`: its account of the whole run.
+fn link_outcome(name: String, facts: &LinkAccount, counters: &LinkCounters, unused: bool) -> LinkOutcome {
+    let queue_drops = counters.queue_drops();
+    let ended = queue_drops + counters.transmitted;
+    let p99_sojourn_s = facts.low_latency.as_ref().and_then(|low| low.p99_wait_s());
+    LinkOutcome {
         name,
-        delivered_packets: account.delivered,
-        dropped_packets: Drops(account.dropped),
-        queue_drops: 0,
-        drop_rate: None,
-        marked_packets: account.marked,
-        utilisation: account.utilisation,
-        offered_s: account.offered_s,
-        mean_queue_packets: account.mean_queue_packets,
-        mean_sojourn_s: account.mean_sojourn_s,
-        p95_sojourn_s: account.p95_sojourn_s,
-        delay: account.delays_s.map(|[p50_s, p95_s, p99_s]| LinkDelayOutcome { p50_s, p95_s, p99_s }),
+        delivered_packets: counters.delivered,
+        dropped_packets: Drops(counters.dropped),
+        queue_drops,
+        drop_rate: (ended > 0).then(|| queue_drops as f64 / ended as f64),
+        marked_packets: counters.marked,
+        utilisation: counters.utilisation.value().unwrap_or(0.0).clamp(0.0, 1.0), // a difference is rounded
+        mean_queue_packets: counters.queue.value().unwrap_or(0.0),
+        mean_sojourn_s: counters.sojourn.value(),
+        p95_sojourn_s: facts.p95_sojourn_s,
+        delay: facts.delays_s.map(|[p50_s, p95_s, p99_s]| LinkDelayOutcome { p50_s, p95_s, p99_s }),
         wifi: None,
         cell: None,
         grants: None,
-        low_latency: account.low_latency.as_ref().map(|low| LowLatencyOutcome {
-            sent_packets: low.packets,
+        low_latency: counters.low_latency.as_ref().map(|low| LowLatencyOutcome {
+            sent_packets: low.sent,
             marked_packets: low.marked,
-            mean_sojourn_s: (low.packets > 0).then(|| low.mean_wait_s()),
-            p99_sojourn_s: low.p99_wait_s(),
+            mean_sojourn_s: low.sojourn.value(),
+            p99_sojourn_s,
         }),
-        transmitted_packets: account.transmitted,
+        transmitted_packets: counters.transmitted,
         unused,
-    };
-    link.set_drop_rate();
-    link
+    }
 }
 
-fn radio_outcome(radio: &Radio) -> RadioOutcome {
-    let counts = radio.counts();
+/// The outcome of a radio network that has counted `whole` in the whole run and `account` in the part of the outcome.
+fn radio_outcome(whole: &RadioAccount, account: &RadioAccount) -> RadioOutcome {
     let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
-    let drops = |list: &[u64]| -> BTreeMap<&'static str, u64> {
-        PacketFate::DROPS.iter().zip(list).map(|(fate, n)| (fate.name(), *n)).collect()
-    };
-    let mac = [counts.retries_exhausted, counts.collisions, counts.busy, counts.duplicates];
+    // Packets that were in the radio network at the end of the warm-up can still arrive.
+    let offered = whole.offered - (whole.ended() - account.ended());
     RadioOutcome {
-        offered_packets: counts.offered,
-        received_packets: counts.received,
-        delivery_ratio: ratio(counts.received, counts.offered),
-        routing_packets: counts.routing,
-        routing_load: ratio(counts.routing, counts.received),
-        mean_hops: ratio(counts.received_hops, counts.received),
-        mac_drops: MAC_DROPS.iter().map(|(name, _)| *name).zip(mac).collect(),
-        dropped_packets: drops(&counts.dropped_data),
+        offered_packets: account.offered,
+        received_packets: account.received,
+        delivery_ratio: ratio(account.received, offered),
+        routing_packets: account.routing,
+        routing_load: ratio(account.routing, account.received),
+        mean_hops: account.hops.value(),
+        mac_drops: MAC_DROPS.iter().map(|(name, _)| *name).zip(account.mac_drops).collect(),
+        dropped_packets: PacketFate::DROPS.iter().map(|fate| fate.name()).zip(account.dropped).collect(),
     }
 }

@@ -69,7 +69,7 @@ fn add_media(
         // It comes up when all that happens up to the end of the warm-up has happened.
         let timer = event_queue.add_timers(1);
         event_queue.set_timer(timer, end + Span::from_ps(1));
-        Warmup { duration: plan.scenario.warmup, outcome: None }
+        Warmup { duration: plan.scenario.warmup, account: None }
     });
     if plan.scenario.delays {
         network.links.record_sojourns();
