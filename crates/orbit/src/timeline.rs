@@ -101,13 +101,22 @@ const SAMPLE_INTERVAL_S: f64 = 1.0;
 /// How exactly, s.
 const EXACT_S: f64 = 1e-6;
 
+/// The state of a link between satellites.
+#[derive(Clone, Copy, PartialEq)]
+struct IslState {
+    /// The satellite at its far end.
+    far: usize,
+    /// Whether it can carry packets.
+    up: bool,
+}
+
 /// The state at the time up to which the timeline is computed.
 struct TimelineState<'a> {
     system: &'a SatelliteSystem,
     rules: &'a Rules,
     sin_mask: f64,
     /// For each link, its far end and whether it is up.
-    isls: Vec<(usize, bool)>,
+    isls: Vec<IslState>,
     attached: Vec<Option<usize>>,
 }
 
@@ -125,18 +134,18 @@ impl Timeline {
             system,
             rules,
             sin_mask: libm::sin(rules.mask.to_radians()),
-            isls: system.constellation.isls.iter().map(|isl| (isl.b, true)).collect(),
+            isls: system.constellation.isls.iter().map(|isl| IslState { far: isl.b, up: true }).collect(),
             attached: vec![(rules.rule == SelectionRule::Ns2).then_some(0); system.terminals.len()],
         };
         let mut line = Timeline::default();
         for (number, isl) in system.constellation.isls.iter().enumerate() {
             if isl.kind == IslKind::CrossSeam {
-                state.isls[number].0 = state.nearest_across(isl.a, isl.b);
+                state.isls[number].far = state.nearest_across(isl.a, isl.b);
             }
         }
         for isl in 0..state.isls.len() {
             state.isls[isl] = state.isl(isl, 0.0);
-            let (far, up) = state.isls[isl];
+            let IslState { far, up } = state.isls[isl];
             line.isls.push(IslChange { at: Time::ZERO, isl, far: up.then_some(far) });
         }
         for terminal in 0..system.terminals.len() {
@@ -253,11 +262,11 @@ impl Timeline {
         }
     }
 
-    fn link(&mut self, state: &mut TimelineState<'_>, at: Time, isl: usize, now: (usize, bool)) {
+    fn link(&mut self, state: &mut TimelineState<'_>, at: Time, isl: usize, now: IslState) {
         let before = state.isls[isl];
         state.isls[isl] = now;
-        if before != now && (before.1 || now.1) {
-            self.isls.push(IslChange { at, isl, far: now.1.then_some(now.0) });
+        if before != now && (before.up || now.up) {
+            self.isls.push(IslChange { at, isl, far: now.up.then_some(now.far) });
         }
     }
 
@@ -342,16 +351,15 @@ fn halve(mut from: f64, mut to: f64, changed: impl Fn(f64) -> bool) -> f64 {
 }
 
 impl TimelineState<'_> {
-    /// Far end of a link, and whether it is up.
-    fn isl(&self, number: usize, t: f64) -> (usize, bool) {
+    fn isl(&self, number: usize, t: f64) -> IslState {
         let isl = self.system.constellation.isls[number];
-        let (mut far, limit) = (self.isls[number].0, self.rules.isl_latitude);
-        match isl.kind {
+        let (mut far, limit) = (self.isls[number].far, self.rules.isl_latitude);
+        let up = match isl.kind {
             IslKind::Intraplane => {
                 let (start, end) = (self.system.position(isl.a, t), self.system.position(far, t));
-                (far, self.system.constellation.earth.clear(start, end))
+                self.system.constellation.earth.clear(start, end)
             }
-            IslKind::Interplane => (far, self.system.interplane(isl.a, far, limit, t)),
+            IslKind::Interplane => self.system.interplane(isl.a, far, limit, t),
             IslKind::CrossSeam => {
                 let near = self.system.position(isl.a, t);
                 let distance = |node| near.distance(self.system.position(node, t));
@@ -362,9 +370,10 @@ impl TimelineState<'_> {
                 let apart = (self.system.place(isl.a, t).lon - self.system.place(far, t).lon).abs();
                 let gap = self.rules.cross_seam_longitude;
                 let beside = (gap..=360.0 - gap).contains(&apart);
-                (far, beside && self.system.interplane(isl.a, far, limit, t))
+                beside && self.system.interplane(isl.a, far, limit, t)
             }
-        }
+        };
+        IslState { far, up }
     }
 
     /// The satellite nearest to `near`, at the start, in the plane of `far`.

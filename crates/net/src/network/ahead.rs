@@ -131,13 +131,13 @@ impl Network {
             && let Some(link) = self.routes[packet.route as usize].as_link()
         {
             let node = self.tables.as_ref().map(|tables| tables.arrival(packet.route).1);
-            report_delivery(tap, at, (link, node), packet);
+            report_delivery(tap, at, link, node, packet);
         }
     }
 }
 
-/// Reports the arrival of a packet at the end of link `over.0`, at node `over.1` if the link moves.
-pub(super) fn report_delivery<T: Tap>(tap: &mut T, at: Time, over: (u32, Option<u32>), packet: &Packet) {
-    let (link, step) = (LinkId(over.0), PacketStep::Deliver);
-    tap.packet(&PacketEvent { at, link, step, packet: *packet, node: over.1 });
+/// Reports the arrival of a packet at the end of a link, at `node` if the link moves.
+pub(super) fn report_delivery<T: Tap>(tap: &mut T, at: Time, link: u32, node: Option<u32>, packet: &Packet) {
+    let (link, step) = (LinkId(link), PacketStep::Deliver);
+    tap.packet(&PacketEvent { at, link, step, packet: *packet, node });
 }

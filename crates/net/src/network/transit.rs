@@ -67,7 +67,7 @@ impl Network {
                 return self.leave(event_queue, transmission, arrival, hop, packet);
             }
             if T::PACKETS {
-                report_delivery(tap, arrival, (id, None), packet);
+                report_delivery(tap, arrival, id, None, packet);
             }
             entry = LinkEntry { at: arrival, route: route + 1, id: hop.index() as u32 };
         }
@@ -103,7 +103,7 @@ impl Network {
             return self.leave(event_queue, transmission, arrival, hop, packet);
         }
         if T::PACKETS {
-            report_delivery(tap, arrival, (id, None), packet);
+            report_delivery(tap, arrival, id, None, packet);
         }
         let entry = LinkEntry { at: arrival, route: route + 1, id: hop.index() as u32 };
         self.pass::<T, false>(event_queue, tap, entry, packet)

@@ -45,7 +45,7 @@ impl Aodv {
                 self.seq = asked;
             }
             let seq = self.seq;
-            return self.reply(cx, &request, (1, seq, aodv.my_route));
+            return self.reply(cx, &request, 1, seq, aodv.my_route);
         }
         let usable = |r: &&AodvRoute| {
             if aodv.ns2 {
@@ -68,7 +68,7 @@ impl Aodv {
                     route.add_precursor(neighbour);
                 }
             }
-            return self.reply(cx, &request, (hops, seq, lifetime));
+            return self.reply(cx, &request, hops, seq, lifetime);
         }
         let target_seq = match (request.target_seq, present) {
             (Some(asked), Some(route)) if newer(aodv.ns2, route.seq, asked) => Some(route.seq),
@@ -81,10 +81,16 @@ impl Aodv {
         }
     }
 
-    /// Replies to a request. `what` contains the number of hops from the receiver of the reply to the target, the
-    /// sequence number of the target, and the lifetime of the route.
-    fn reply(&mut self, cx: &mut RoutingContext<'_>, request: &Request, what: (u16, u32, Span)) {
-        let (hops, target_seq, lifetime) = what;
+    /// Replies to a request: `hops` is the number of hops from the receiver of the reply to the target, `lifetime` that of the
+    /// route.
+    fn reply(
+        &mut self,
+        cx: &mut RoutingContext<'_>,
+        request: &Request,
+        hops: u16,
+        target_seq: u32,
+        lifetime: Span,
+    ) {
         let Request { source, target, asked, .. } = *request;
         let Some(back) = self.routes.get(&source) else { return };
         let next = back.next;
