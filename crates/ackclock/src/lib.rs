@@ -95,6 +95,8 @@ pub use lab::{
     Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, Study, TraceMode, Violation, WindowLog,
     engine,
 };
+#[cfg(feature = "schema")]
+pub use lab::outcome_schema;
 pub use params::{Form, Key};
 pub use units::{Limit, Rate, Segments, Span, Time};
 

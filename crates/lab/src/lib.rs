@@ -32,11 +32,13 @@ pub use scenario::{
     ScenarioText, Sizes, TcpFlow, Traffic, advised, cbrgen, controller, controllers, dumbbell, key_parts,
     key_text, set_external_loader, split_assignment,
 };
+#[cfg(feature = "schema")]
+pub use simulation::outcome_schema;
 pub use simulation::{
-    AttachmentOptions, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,
-    HandoffOutcome, LinkOutcome, Logs, NotForkable, Outcome, PacketLog, RadioLog, Recording, ResolvedFlow,
-    ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, RunAccount, SatelliteOutcome,
-    Settings, Shape, TraceMode, TransmissionLog, WindowLog, outcome_schema, to_json,
+    AttachmentOptions, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd,
+    FlowOutcome, HandoffOutcome, LinkOutcome, Logs, NotForkable, Outcome, PacketLog, RadioLog, Recording,
+    ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, RunAccount,
+    SatelliteOutcome, Settings, Shape, TraceMode, TransmissionLog, WindowLog, to_json,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use simulation::{PartFacts, Parts};

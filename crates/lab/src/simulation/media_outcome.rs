@@ -3,7 +3,6 @@
 use net::GrantAccount;
 use net::cellular::{ATTEMPTS, CellAccount, SCHEMES, UserAccount};
 use net::wifi::{AGGREGATION_CLASSES, Access, ChannelAccount, DirectionAccount};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A mean; none of nothing.
@@ -12,7 +11,8 @@ fn ratio(above: f64, below: u64) -> Option<f64> {
 }
 
 /// A Wi-Fi channel.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WifiOutcome {
     /// Its name.
     pub channel: String,
@@ -37,7 +37,8 @@ impl WifiOutcome {
 }
 
 /// One direction of a Wi-Fi link.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WifiLinkOutcome {
     /// Airtime of its transmissions, answers included, over duration.
     pub airtime_share: f64,
@@ -65,7 +66,8 @@ pub struct WifiLinkOutcome {
 }
 
 /// The packets of an access category in one direction of a Wi-Fi link; the keys are those of all its packets.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WifiCategoryOutcome {
     /// `bk`, `be`, `vi` or `vo`.
     pub access: &'static str,
@@ -130,7 +132,8 @@ impl WifiLinkOutcome {
 }
 
 /// A cell of a mobile network.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellOutcome {
     /// Its name.
     pub name: String,
@@ -149,7 +152,8 @@ impl CellOutcome {
 }
 
 /// One direction of a link of a cell.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellLinkOutcome {
     /// Resource blocks that it used, repetitions included, in whole slots of the cell over all slots of its direction, 0 to 1.
     pub block_share: f64,
@@ -196,7 +200,8 @@ impl CellLinkOutcome {
 }
 
 /// A direction that sends what it was granted.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GrantsOutcome {
     /// Requests.
     pub requests: u64,

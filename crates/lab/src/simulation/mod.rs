@@ -20,6 +20,7 @@ mod fork;
 mod media_outcome;
 mod memory;
 mod outcome;
+#[cfg(feature = "schema")]
 mod outcome_schema;
 pub(crate) mod overview;
 #[cfg(not(target_family = "wasm"))]
@@ -49,6 +50,7 @@ pub use outcome::{
     EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkDelayOutcome, LinkOutcome, LowLatencyOutcome,
     Outcome, SatelliteOutcome, to_json,
 };
+#[cfg(feature = "schema")]
 pub use outcome_schema::outcome_schema;
 #[cfg(not(target_family = "wasm"))]
 pub use parts::{PartFacts, Parts};

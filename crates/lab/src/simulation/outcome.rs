@@ -2,14 +2,12 @@
 
 use super::media_outcome::{CellLinkOutcome, CellOutcome, GrantsOutcome, WifiLinkOutcome, WifiOutcome};
 use net::DropReason;
-use net::radio::PacketFate;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The result of a run. Values that do not apply are `null`.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// The scenario's title.
     pub title: String,
@@ -46,7 +44,8 @@ pub struct Outcome {
 }
 
 /// A flow's result.
-#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowOutcome {
     /// Name in the scenario.
     pub name: String,
@@ -83,7 +82,7 @@ pub struct FlowOutcome {
     pub ce_marks: Option<u64>,
     /// How and when the connection was lost (RFC 9000 section 10), of the whole run also with a warm-up; null if it was not;
     /// absent for flows without QUIC.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection_error: Option<Option<String>>,
     /// True if the connection was lost; absent otherwise.
@@ -138,7 +137,8 @@ pub struct FlowOutcome {
 }
 
 /// A link's result: one direction.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkOutcome {
     /// `from->to`.
     pub name: String,
@@ -185,7 +185,8 @@ pub struct LinkOutcome {
 }
 
 /// The times from the arrival of a packet at the queue until it leaves the receiver, within 1 %.
-#[derive(Clone, Debug, JsonSchema, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkDelayOutcome {
     /// Median, seconds.
     pub p50_s: f64,
@@ -196,7 +197,8 @@ pub struct LinkDelayOutcome {
 }
 
 /// What the low-latency queue of DualPI2 has sent.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LowLatencyOutcome {
     /// Packets that it sent.
     pub sent_packets: u64,
@@ -226,26 +228,6 @@ impl Serialize for Drops {
     }
 }
 
-impl JsonSchema for Drops {
-    fn schema_name() -> Cow<'static, str> {
-        "Drops".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        counts(DropReason::ALL.iter().map(|reason| (reason.name(), reason.words())))
-    }
-}
-
-/// The schema of counts by name, with descriptions; all of them are written.
-fn counts(names: impl Iterator<Item = (&'static str, &'static str)>) -> Schema {
-    let one = |about| serde_json::json!({ "type": "integer", "minimum": 0, "description": about });
-    let properties: serde_json::Map<_, _> =
-        names.map(|(name, about)| (name.to_string(), one(about))).collect();
-    let required: Vec<_> = properties.keys().cloned().collect();
-    json_schema!({
-        "type": "object", "properties": properties, "additionalProperties": false, "required": required
-    })
-}
-
 /// The counters of [`RadioOutcome::mac_drops`] with their meanings.
 pub const MAC_DROPS: [(&str, &str); 4] = [
     ("retry", "frames dropped after the last attempt"),
@@ -255,7 +237,8 @@ pub const MAC_DROPS: [(&str, &str); 4] = [
 ];
 
 /// The results of the radio network. Counts are of data packets, except for the counters of the MAC.
-#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RadioOutcome {
     /// Data packets that were handed to the radio network.
     pub offered_packets: u64,
@@ -270,30 +253,24 @@ pub struct RadioOutcome {
     /// Mean number of hops of the received packets.
     pub mean_hops: Option<f64>,
     /// MAC counters: frames dropped after the retry limit, failed receptions, unanswered requests, duplicate frames.
-    #[schemars(schema_with = "mac_drops_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::outcome_schema::mac_drops"))]
     pub mac_drops: BTreeMap<&'static str, u64>,
     /// Data packets without a delivered copy, by the drop reason of the last copy.
-    #[schemars(schema_with = "radio_drops_schema")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::outcome_schema::radio_drops"))]
     pub dropped_packets: BTreeMap<&'static str, u64>,
 }
 
-fn mac_drops_schema(_: &mut SchemaGenerator) -> Schema {
-    counts(MAC_DROPS.into_iter())
-}
-
-fn radio_drops_schema(_: &mut SchemaGenerator) -> Schema {
-    counts(PacketFate::DROPS.iter().map(|fate| (fate.name(), fate.words())))
-}
-
 /// The results of the satellite network.
-#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SatelliteOutcome {
     /// Every change of a terminal's satellite after its first, in the order of time.
     pub handoffs: Vec<HandoffOutcome>,
 }
 
 /// A hand-off: a change of a terminal's satellite.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HandoffOutcome {
     /// Which terminal.
     pub terminal: String,
@@ -306,14 +283,16 @@ pub struct HandoffOutcome {
 }
 
 /// Fairness between flows.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fairness {
     /// Jain's index of the goodputs of the TCP and QUIC flows (of all flows where there are none); null if all are zero.
     pub jain: Option<f64>,
 }
 
 /// What the run cost.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EngineCost {
     /// Events processed.
     pub events: u64,
