@@ -90,13 +90,13 @@ pub use cc::{
     Hint, Lost, PathHint, Phase, RateSample, Restart, Sample, SenderState, Sent, Signals, SlowStart, Status,
     Timeout, TransmitStart, Window, estimators, impl_window_accessors,
 };
+#[cfg(feature = "schema")]
+pub use lab::outcome_schema;
 pub use lab::{
     CarriedFiles, Done, ErrorKind, FileAccess, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog, Pool,
     Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, Study, TraceMode, Violation, WindowLog,
     engine,
 };
-#[cfg(feature = "schema")]
-pub use lab::outcome_schema;
 pub use params::{Form, Key};
 pub use units::{Limit, Rate, Segments, Span, Time};
 

@@ -199,8 +199,8 @@ counters! {
         routing: u64,
         /// Hops of the received packets.
         hops: Mean,
-        /// In the order of [`super::outcome::MAC_DROPS`].
-        mac_drops: [u64; super::outcome::MAC_DROPS.len()],
+        /// In the order of [`super::drops::MAC_DROPS`].
+        mac_drops: [u64; super::drops::MAC_DROPS.len()],
         /// Data packets without a delivered copy, in the order of [`PacketFate::DROPS`].
         dropped: [u64; PacketFate::DROPS.len()],
     }

@@ -10,6 +10,7 @@ mod change;
 mod datagram_events;
 mod datagrams;
 pub(crate) mod decimator;
+mod drops;
 mod endpoints;
 mod event_loop;
 

@@ -1,8 +1,8 @@
 //! The outcome of a run: the JSON output, in SI units.
 
+use super::drops::Drops;
 use super::media_outcome::{CellLinkOutcome, CellOutcome, GrantsOutcome, WifiLinkOutcome, WifiOutcome};
-use net::DropReason;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The result of a run. Values that do not apply are `null`.
@@ -211,31 +211,6 @@ pub struct LowLatencyOutcome {
     pub p99_sojourn_s: Option<f64>,
 }
 
-/// Packets dropped, by reason.
-#[derive(Clone, Copy, Debug)]
-pub struct Drops(pub(crate) [u64; DropReason::ALL.len()]);
-
-impl std::ops::Index<DropReason> for Drops {
-    type Output = u64;
-    fn index(&self, reason: DropReason) -> &u64 {
-        &self.0[reason as usize]
-    }
-}
-
-impl Serialize for Drops {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(DropReason::ALL.iter().map(|reason| (reason.name(), self[*reason])))
-    }
-}
-
-/// The counters of [`RadioOutcome::mac_drops`] with their meanings.
-pub const MAC_DROPS: [(&str, &str); 4] = [
-    ("retry", "frames dropped after the last attempt"),
-    ("collision", "receptions that failed because of another signal"),
-    ("busy", "requests that a busy station did not answer"),
-    ("duplicate", "frames received again"),
-];
-
 /// The results of the radio network. Counts are of data packets, except for the counters of the MAC.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -253,10 +228,10 @@ pub struct RadioOutcome {
     /// Mean number of hops of the received packets.
     pub mean_hops: Option<f64>,
     /// MAC counters: frames dropped after the retry limit, failed receptions, unanswered requests, duplicate frames.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::outcome_schema::mac_drops"))]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::drops::mac_drops"))]
     pub mac_drops: BTreeMap<&'static str, u64>,
     /// Data packets without a delivered copy, by the drop reason of the last copy.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::outcome_schema::radio_drops"))]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "super::drops::radio_drops"))]
     pub dropped_packets: BTreeMap<&'static str, u64>,
 }
 

@@ -1,6 +1,7 @@
 //! The outcome of a finished simulation.
 
 use super::account::{FlowAccount, LinkCounters, RadioAccount, RunAccount};
+use super::drops::{Drops, MAC_DROPS};
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
 use super::flow_outcome::{FlowFacts, delivered_bytes};
@@ -9,8 +10,8 @@ use crate::simulation::media_outcome::{
 };
 use crate::simulation::memory;
 use crate::simulation::outcome::{
-    Drops, EngineCost, Fairness, FlowOutcome, LinkDelayOutcome, LinkOutcome, LowLatencyOutcome, MAC_DROPS,
-    Outcome, RadioOutcome, compared_goodputs, jain,
+    EngineCost, Fairness, FlowOutcome, LinkDelayOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
+    RadioOutcome, compared_goodputs, jain,
 };
 use net::radio::PacketFate;
 use net::wifi::Access;
