@@ -16,6 +16,8 @@ from ackclock.papers import reproduce
 from ackclock.papers.folder import Paper
 from ackclock.study.executors import Local
 
+MORE = ("Add a signal of controllers", "Add a TCP option", "Add a metric")
+"""Sections besides those with a new file whose diffs change crates."""
 RUN = """//! The queue and the recovery of CONTRIBUTING.md in one scenario.
 
 use ackclock_lab::{Recording, Run, Scenario, Settings};
@@ -42,6 +44,7 @@ flow = [{ name = "f", from = "a", to = "b" },
     assert!(quic::missing_signal(samples, &quic::Config::default()).unwrap().starts_with("needs each round-trip"));
     assert_eq!(run.audit().1, 0, "{:#?}", run.audit().0);
     let outcome = run.outcome();
+    assert!(outcome.flows[0].rtt_samples > Some(100));
     assert!(outcome.links[0].marked_packets > 10, "the threshold marks");
     assert!(outcome.flows[0].retransmitted_packets > Some(3));
     assert!(outcome.flows.iter().all(|flow| flow.goodput_bps > 2e6));
@@ -129,9 +132,10 @@ def test_controllers_event_queue_and_recovery(root: Path, guide: dict[str, str],
         (crates / file).write_text(_blocks(guide[heading], "rust")[0])
     controllers = crates / "cc/src/controllers"
     (controllers / "paced.rs").write_text(_blocks(guide["Add a controller"], "rust")[1])
-    for heading in (*new, "Add an event of controllers", "Add a signal of controllers", "Add a TCP option"):
+    for heading in (*new, "Add an event of controllers", *MORE):
         for diff in _blocks(guide[heading], "diff"):
-            _apply(tmp_path, diff)
+            if "--- crates/" in diff:
+                _apply(tmp_path, diff)
     registration = _blocks(guide["Add a controller"], "diff")[0].replace("mine", "paced").replace("Mine", "Paced")
     _apply(tmp_path, registration)
     (crates / "lab" / "tests" / "mine.rs").write_text(RUN)
@@ -161,7 +165,7 @@ assert bounds("resent") == (0.0, 1.0) and SUITE_METRICS["rivals_resent"].unit ==
 def test_metric(root: Path, guide: dict[str, str], tmp_path: Path) -> None:
     """A run, a suite and the reference page have the metric."""
     shutil.copytree(root / "python", tmp_path / "python", ignore=shutil.ignore_patterns("__pycache__", "web"))
-    (diff,) = _blocks(guide["Add a metric"], "diff")
+    diff = _blocks(guide["Add a metric"], "diff")[0]
     _apply(tmp_path, diff)
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "python")}
     command = [sys.executable, "-c", METRIC]
