@@ -29,8 +29,8 @@ pub use scenario::{
     Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Document,
     Duplex, ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Literal, Loss,
     Mention, MentionPlace, Mobility, NetworkDescription, Queue, QuicFlow, RadioNetwork, Satellites, Scenario,
-    ScenarioText, Sizes, TcpFlow, Traffic, advised, cbrgen, controller, controllers, dumbbell, key_parts,
-    key_text, set_external_loader, split_assignment,
+    ScenarioText, Sizes, TcpFlow, Traffic, cbrgen, controller, controllers, dumbbell, key_parts, key_text,
+    set_external_loader, split_assignment,
 };
 #[cfg(feature = "schema")]
 pub use simulation::outcome_schema;

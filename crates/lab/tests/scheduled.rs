@@ -318,8 +318,7 @@ fn impairments_act_on_their_own() {
 #[test]
 fn options_without_effect_on_bbr_are_told() {
     let file = |tcp: &str| format!("{}tcp = {{ {tcp} }}\n", single("rate = \"1Mbps\""));
-    let advice =
-        |tcp: &str| ackclock_lab::advised(|| Scenario::parse("test.toml", &file(tcp), &[]).unwrap()).1;
+    let advice = |tcp: &str| Scenario::parse("test.toml", &file(tcp), &[]).unwrap().advice;
     let unused = "initial_ssthresh = 20, pacing = false, abe = true";
     let lines = advice(&format!("congestion_control = \"bbr\", {unused}"));
     assert_eq!(lines.len(), 3, "{lines:?}");

@@ -7,7 +7,7 @@ use lab::{Document, FileAccess, MentionPlace, Scenario, ScenarioText};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{Span, Time};
 
@@ -44,17 +44,16 @@ pub(crate) struct PyScenario {
     pub(crate) advice: Vec<String>,
 }
 
-/// What is written of a scenario, with the advice on its text and its assignments alone.
+/// What is written of a scenario.
 #[derive(Clone)]
 pub(crate) struct Written {
     pub(crate) document: Arc<Document>,
-    pub(crate) advice: Vec<String>,
 }
 
 impl Written {
     /// Reads the scenario, with controllers written in Python (classes) for flows by name.
     fn scenario(self, py: Python<'_>, controllers: Option<Bound<'_, PyDict>>) -> PyResult<PyScenario> {
-        let (read, more) = guarded(|| lab::advised(|| self.document.scenario()))?;
+        let read = guarded(|| self.document.scenario())?;
         let mut scenario = read.map_err(|error| scenario_error(py, error))?;
         for (flow, class) in controllers.iter().flatten() {
             let name: String = class.getattr("__name__")?.extract()?;
@@ -63,16 +62,9 @@ impl Written {
             let set = scenario.set_control(&flow.extract::<String>()?, control);
             set.map_err(|error| scenario_error(py, error))?;
         }
-        let advice = with_more(&self.advice, more);
+        let advice = scenario.advice.clone();
         Ok(PyScenario { scenario: Arc::new(scenario), written: self, advice })
     }
-}
-
-/// Advice and more of it, where each line counts once.
-fn with_more(advice: &[String], more: Vec<String>) -> Vec<String> {
-    let before: BTreeSet<&String> = advice.iter().collect();
-    let new = more.into_iter().filter(|line| !before.contains(line));
-    advice.iter().cloned().chain(new).collect()
 }
 
 /// What is known of a scenario after it was read: what its file, its base files and the assignments say.
@@ -161,9 +153,8 @@ impl PyScenario {
         let assignments = crate::assignment::assignments(assignments);
         let mut written = self.written.clone();
         let assign = || (*written.document).clone().assign(&assignments);
-        let (document, more) = guarded(|| lab::advised(assign))?;
+        let document = guarded(assign)?;
         written.document = Arc::new(document.map_err(|error| scenario_error(py, error))?);
-        written.advice = with_more(&written.advice, more);
         written.scenario(py, controllers)
     }
     /// What the network is made of, as JSON: links, flows, terminals, radio nodes (lab's NetworkDescription).
@@ -238,7 +229,7 @@ pub(crate) fn parse(
     controllers: Option<Bound<'_, PyDict>>,
 ) -> PyResult<PyScenario> {
     let (text, assignments) = (source.text()?, crate::assignment::assignments(assignments));
-    let (document, advice) = guarded(|| lab::advised(|| Document::read(&text, &assignments)))?;
+    let document = guarded(|| Document::read(&text, &assignments))?;
     let document = Arc::new(document.map_err(|error| scenario_error(py, error))?);
-    Written { document, advice }.scenario(py, controllers)
+    Written { document }.scenario(py, controllers)
 }

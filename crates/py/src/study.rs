@@ -65,7 +65,7 @@ impl PyStudy {
         self.check(point)?;
         let scenario = self.study.scenario(point).map_err(|error| scenario_error(py, error))?;
         let document = self.study.document(point).map_err(|error| scenario_error(py, error))?;
-        let written = Written { document: Arc::new(document), advice: Vec::new() };
+        let written = Written { document: Arc::new(document) };
         Ok(PyScenario { scenario: Arc::new(scenario), written, advice: Vec::new() })
     }
     /// What is written of the scenario of a point, as a dictionary without axes and base files. Its flows use TCP also over
@@ -105,24 +105,18 @@ pub(crate) fn parse_study(
 ) -> PyResult<PyStudy> {
     let (text, assignments) = (source.text()?, crate::assignment::assignments(assignments));
     let told = |error| scenario_error(py, error);
-    let read = || -> PyResult<Study> {
-        let mut study = py.detach(|| guarded(|| Study::begin(&text, &assignments)))?.map_err(told)?;
-        if over_quic {
-            study = study.over_quic();
-        }
-        if let Some(most) = most.filter(|most| *most < study.points()) {
-            py.detach(|| guarded(|| study.read_sample(most)))?.map_err(told)?;
-            return Ok(study);
-        }
+    let mut study = py.detach(|| guarded(|| Study::begin(&text, &assignments)))?.map_err(told)?;
+    if over_quic {
+        study = study.over_quic();
+    }
+    if let Some(most) = most.filter(|most| *most < study.points()) {
+        py.detach(|| guarded(|| study.read_sample(most)))?.map_err(told)?;
+    } else {
         while !py.detach(|| guarded(|| study.read_points(POINTS)))?.map_err(told)? {
             py.check_signals()?;
         }
-        Ok(study)
-    };
-    // The files are read in this thread, so that a file of several points is counted once.
-    let (study, mut advice) = lab::advised(read);
-    let study = study?;
-    advice.extend(study.remarks.iter().cloned());
+    }
+    let advice = study.advice().iter().chain(&study.remarks).cloned().collect();
     Ok(PyStudy { study, advice })
 }
 

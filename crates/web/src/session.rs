@@ -115,15 +115,19 @@ impl Session {
     pub(crate) fn scenario(&self, request: &Value) -> Result<(Scenario, Vec<String>), lab::ScenarioError> {
         let assignments = Self::assignments(request);
         let text = self.text(request, &assignments);
-        let (read, advice) = lab::advised(|| match request["point"].as_u64() {
+        let (mut scenario, advice) = match request["point"].as_u64() {
             Some(point) => {
                 let study = Study::from_text(&text, &[])?;
                 let last = study.points() - 1;
-                study.scenario(usize::try_from(point).unwrap_or(last).min(last))
+                let scenario = study.scenario(usize::try_from(point).unwrap_or(last).min(last))?;
+                (scenario, study.advice().to_vec())
             }
-            None => Scenario::from_text(&text, &[]),
-        });
-        let mut scenario = read?;
+            None => {
+                let scenario = Scenario::from_text(&text, &[])?;
+                let advice = scenario.advice.clone();
+                (scenario, advice)
+            }
+        };
         for (flow, class) in request["controllers"].as_object().into_iter().flatten() {
             let factory = PageFactory::new(class).map_err(|message| lab::ScenarioError {
                 file: "controller".into(),

@@ -6,14 +6,14 @@ use super::document::{TomlItem, TomlValue};
 use super::key::key_parts;
 use super::links::{arrival_queues, scheduled_queues};
 use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Scenario, Wanted};
-use super::table::TableReader;
+use super::reading::{Reading, Result, all};
+use super::table::{NamedTable, TableReader};
 use crate::error::{Origin, ScenarioError, nearest};
 use cc::Signals;
 use params::Form::{Any, Integer, Quantity, Switch, Text, Word};
 use params::{Table, Unit, Values, key};
+use std::collections::BTreeSet;
 use units::{Span, Time};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// What can change, for messages.
 const CHANGEABLE: &str = "what can: rate, delay, queue and loss of a link or of its back; start, stop, udp.rate, udp.schedule, tcp.receive_window and tcp.congestion_control of a flow";
@@ -98,26 +98,15 @@ impl Scenario {
         }
     }
 
-    /// Reads the changes of `document` into `self`, which is the document without them.
-    pub(super) fn read_changes(&mut self, document: &TomlItem) -> Result<()> {
-        let top = TableReader::new("", document)?;
-        let items = top.list("change")?;
-        if items.is_empty() {
+    /// Adds the changes, which are resolved in the order of time; `document` is that of the scenario with them.
+    pub(super) fn add_changes(
+        &mut self,
+        reading: &Reading,
+        document: &TomlItem,
+        mut changes: Vec<Written<'_>>,
+    ) -> Result<()> {
+        if changes.is_empty() {
             return Ok(());
-        }
-        let mut changes = Vec::new();
-        for (index, item) in items.iter().enumerate() {
-            changes.push(Written::read(index, item, self)?);
-        }
-        for (index, change) in changes.iter().enumerate() {
-            if changes[..index].iter().any(|other| other.name == change.name) {
-                let message = format!("another change is called \"{}\" too", change.name);
-                return Err(ScenarioError::new(
-                    change.origin,
-                    &format!("change.{}.name", change.name),
-                    message,
-                ));
-            }
         }
         changes.sort_by_key(|change| change.at);
         let mut document = document.clone();
@@ -126,7 +115,7 @@ impl Scenario {
         }
         let mut before = self.clone();
         for written in &changes {
-            let (change, after) = written.resolve(&mut document, &before)?;
+            let (change, after) = written.resolve(reading, &mut document, &before)?;
             self.changes.push(change);
             before = after;
         }
@@ -135,8 +124,30 @@ impl Scenario {
     }
 }
 
+/// Reads the tables of the changes of `scenario`, as they are written.
+pub(super) fn read_changes<'a>(
+    reading: &'a Reading,
+    items: &'a [TomlItem],
+    scenario: Result<&Scenario>,
+    duration: Result<Span>,
+) -> Result<Vec<Written<'a>>> {
+    let mut names = BTreeSet::new();
+    all(items.iter().enumerate().map(|(index, item)| {
+        let NamedTable { reader, name } =
+            TableReader::named(reading, "change", index, item, || format!("change{index}"))?;
+        let written = Written::read(&reader, name.clone(), scenario, duration);
+        if let Ok(name) = name
+            && !names.insert(name.clone())
+        {
+            let message = format!("another change is called \"{name}\" too");
+            return Err(reader.name_error(message));
+        }
+        written
+    }))
+}
+
 /// A table as it is written.
-struct Written<'a> {
+pub(super) struct Written<'a> {
     name: String,
     at: Time,
     set: &'a [(String, TomlItem)],
@@ -146,64 +157,76 @@ struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    fn read(index: usize, item: &'a TomlItem, scenario: &Scenario) -> Result<Written<'a>> {
-        let (reader, name) = TableReader::named("change", index, item, || format!("change{index}"))?;
-        let values = reader.values(&CHANGE, 0)?;
+    fn read(
+        reader: &TableReader<'a>,
+        name: Result<String>,
+        scenario: Result<&Scenario>,
+        duration: Result<Span>,
+    ) -> Result<Written<'a>> {
+        let values = reader.values(&CHANGE, 0);
+        let set = match reader.get("set") {
+            None => Ok(&[][..]),
+            Some(TomlItem { value: TomlValue::Table(entries), .. }) => Ok(&entries[..]),
+            Some(_) => {
+                let message = "must be a table, such as { \"link.bottleneck.rate\" = \"5Mbps\" }";
+                Err(reader.error("set", message))
+            }
+        };
+        let (values, duration) = (values?, duration?);
         let at: Span = values.read("at");
-        if at == Span::ZERO || at >= scenario.duration {
-            let message = format!("must be after the start and before the end, {}", scenario.duration);
+        if at == Span::ZERO || at >= duration {
+            let message = format!("must be after the start and before the end, {duration}");
             return Err(reader.error("at", message));
         }
         let at = Time::ZERO + at;
-        let set = match reader.get("set") {
-            None => &[][..],
-            Some(TomlItem { value: TomlValue::Table(entries), .. }) => entries,
-            Some(_) => {
-                let message = "must be a table, such as { \"link.bottleneck.rate\" = \"5Mbps\" }";
-                return Err(reader.error("set", message));
-            }
-        };
-        let does = read_action(&reader, &values, scenario, at)?;
+        let does = read_action(reader, &values, scenario?, at)?;
+        let set = set?;
         if set.is_empty() && does.is_none() {
             return Err(reader.missing("set", "name what changes, or an action with do = \"drop_next\""));
         }
-        Ok(Written { name, at, set, ordered: values.read("order"), does, origin: &item.origin })
+        Ok(Written { name: name?, at, set, ordered: values.read("order"), does, origin: reader.origin() })
     }
 
     /// The change, and the scenario after it. `document` becomes that of this scenario.
-    fn resolve(&self, document: &mut TomlItem, before: &Scenario) -> Result<(Change, Scenario)> {
+    fn resolve(
+        &self,
+        reading: &Reading,
+        document: &mut TomlItem,
+        before: &Scenario,
+    ) -> Result<(Change, Scenario)> {
         let whole = document.clone();
         let within = |error: ScenarioError| ScenarioError {
             key: format!("change.{}.set.{}", self.name, error.key),
             ..error
         };
+        let refuse = |error| reading.report(within(error));
         for (key, item) in self.set {
             let table = key_parts(key).ok().and_then(|parts| parts.into_iter().next()).unwrap_or_default();
             if !CHANGING_TABLES.contains(&&*table) {
                 let message = format!("cannot change during a run; {CHANGEABLE}");
-                return Err(within(ScenarioError::new(&item.origin, key, message)));
+                return Err(refuse(ScenarioError::new(&item.origin, key, message)));
             }
-            assign(document, key, item.clone()).map_err(within)?;
+            assign(document, key, item.clone()).map_err(refuse)?;
         }
-        let after = Scenario::read_unchanged(document).map_err(within)?;
+        let after = reading.nested(within, |inner| Scenario::read_unchanged(inner, document))?;
         let mut actions = self.actions(before, &after).map_err(|message| {
             // The first key alone with which something differs that cannot change, if there is one.
             let alone = self.set.iter().find_map(|(key, item)| {
                 let mut document = whole.clone();
                 assign(&mut document, key, item.clone()).ok()?;
-                let after = Scenario::read_unchanged(&document).ok()?;
+                let after = Scenario::read_unchanged(&Reading::default(), &document).ok()?;
                 let message = self.actions(before, &after).err()?;
                 Some(within(ScenarioError::new(&item.origin, key, message)))
             });
-            alone
-                .unwrap_or_else(|| ScenarioError::new(self.origin, &format!("change.{}", self.name), message))
+            let whole = || ScenarioError::new(self.origin, &format!("change.{}", self.name), message);
+            reading.report(alone.unwrap_or_else(whole))
         })?;
         actions.extend(self.does.clone());
         Ok((Change { name: self.name.clone(), at: self.at, actions }, after))
     }
 
     /// What differs. Fails with a message if something differs that cannot change.
-    fn actions(&self, before: &Scenario, after: &Scenario) -> std::result::Result<Vec<Action>, String> {
+    fn actions(&self, before: &Scenario, after: &Scenario) -> Result<Vec<Action>, String> {
         let mut actions = Vec::new();
         let mut rest = after.clone();
         for (index, (link, old)) in rest.links.iter_mut().zip(&before.links).enumerate() {
@@ -216,13 +239,7 @@ impl<'a> Written<'a> {
         }
         for (index, (flow, old)) in rest.flows.iter_mut().zip(&before.flows).enumerate() {
             actions.extend(flow_actions(index, old, flow, self.at)?);
-            *flow = Flow {
-                name: flow.name.clone(),
-                from: flow.from.clone(),
-                to: flow.to.clone(),
-                access: flow.access,
-                ..old.clone()
-            };
+            (flow.start, flow.stop, flow.kind) = (old.start, old.stop, old.kind.clone());
         }
         let of = |scenario: &Scenario| {
             let Scenario { duration, warmup, seed, links, flows, traffic, delays, satellites, radio, .. } =
@@ -244,7 +261,7 @@ fn direction_actions(
     old: &Direction,
     new: &Direction,
     ordered: bool,
-) -> std::result::Result<Vec<Action>, String> {
+) -> Result<Vec<Action>, String> {
     let mut actions = Vec::new();
     if format!("{:?}", old.variation) != format!("{:?}", new.variation) {
         return Err("a rate that varies cannot begin or end during a run; change it to another rate".into());
@@ -284,7 +301,7 @@ fn direction_actions(
 }
 
 /// What differs between two states of a flow.
-fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> std::result::Result<Vec<Action>, String> {
+fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> Result<Vec<Action>, String> {
     let mut actions = Vec::new();
     let since = |span: Span| Time::ZERO + span;
     if old.start != new.start {
@@ -313,9 +330,6 @@ fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> std::result::
             return Err(format!("a flow can only stop from {} on", at.since(Time::ZERO)));
         }
         actions.push(Action::Stop(index, stop));
-    }
-    if (old.start_jitter, old.bytes, &old.writes) != (new.start_jitter, new.bytes, &new.writes) {
-        return Err(format!("cannot change during a run; {CHANGEABLE}"));
     }
     match (&old.kind, &new.kind) {
         (FlowKind::Tcp(old_tcp), FlowKind::Tcp(tcp)) => {
@@ -363,7 +377,7 @@ fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> std::result::
 }
 
 /// The number of a direction: of a link by its name, which is its forward direction, or by the nodes `a->b`.
-fn direction_of(scenario: &Scenario, link: &str) -> std::result::Result<u32, String> {
+fn direction_of(scenario: &Scenario, link: &str) -> Result<u32, String> {
     let links = || scenario.links.iter().zip(0u32..);
     let named = links().find(|(duplex, _)| duplex.name.as_deref() == Some(link)).map(|(_, index)| 2 * index);
     let between = || {

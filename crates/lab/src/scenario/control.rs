@@ -1,17 +1,15 @@
 //! The controller of a flow: a registered one with its parameters, or one from a file.
 
-use super::advice;
-use super::document::{self as value, TomlItem, TomlValue};
+use super::document::{self, TomlItem, TomlValue};
 use super::model::{CongestionControl, ExternalSource};
+use super::reading::{Result, all};
 use super::table::TableReader;
-use crate::error::{ErrorKind, ScenarioError, Source, nearest};
+use crate::error::{ErrorKind, Source, nearest};
 use cc::{AnyController, Controller, ExternalFactory, FlowInfo, Params, Registration, Signals};
 use params::Form;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use units::{Rate, Segments, Span};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// What the key `congestion_control` of a transport says.
 pub(super) const CONTROLLER: &str = "the controller: a name, a table with `kind` and its parameters (`ackclock list controllers`), or a table with `python = \"FILE.py:CLASS\"`";
@@ -105,9 +103,9 @@ impl CongestionControl {
 #[derive(Clone, Copy, Debug)]
 pub struct ExternalLoader {
     /// Reads the file and returns the identity of the class in it. Runs no code of the file.
-    pub identify: fn(&Path, &str) -> std::result::Result<String, String>,
+    pub identify: fn(&Path, &str) -> Result<String, String>,
     /// Runs the file and returns a factory for the class.
-    pub load: fn(&ExternalSource) -> std::result::Result<Arc<dyn ExternalFactory>, String>,
+    pub load: fn(&ExternalSource) -> Result<Arc<dyn ExternalFactory>, String>,
 }
 
 pub(super) const NO_LOADER: &str = "a controller in Python needs the Python package `ackclock`";
@@ -122,27 +120,25 @@ pub fn set_external_loader(loader: ExternalLoader) {
 /// `congestion_control = "vegas"`, `{ kind = "vegas", alpha = 1 }` or `{ python = "file.py:Class", gain = 2 }`.
 pub(crate) fn read(layer: &TableReader<'_>) -> Result<Option<CongestionControl>> {
     let Some(item) = layer.get("congestion_control") else { return Ok(None) };
-    let TomlValue::Text(name) = &item.value else {
-        let table = TableReader::new(layer.path("congestion_control"), item)?;
-        let TomlValue::Table(entries) = &item.value else { unreachable!("read as a table") };
-        return if let Some(source) = table.text("python")? {
-            read_external(&table, entries, source).map(Some)
-        } else {
-            read_registered(&table, entries).map(Some)
-        };
-    };
-    registered(name, Vec::new(), &|key, message| {
-        layer.error(if key.is_empty() { "congestion_control" } else { key }, message)
-    })
-    .map(Some)
+    if let TomlValue::Text(name) = &item.value {
+        return registered(layer, "congestion_control", name, Vec::new()).map(Some);
+    }
+    let Some(table) = layer.table("congestion_control")? else { return Ok(None) };
+    let TomlValue::Table(entries) = &item.value else { unreachable!("read as a table") };
+    match table.text("python")? {
+        Some(source) => read_external(&table, entries, source).map(Some),
+        None => read_registered(&table, entries).map(Some),
+    }
 }
 
 fn read_registered(table: &TableReader<'_>, entries: &[(String, TomlItem)]) -> Result<CongestionControl> {
     let name = table.need("kind", table.text("kind")?, "name the controller, such as kind = \"vegas\"")?;
-    let mut values = arguments(table, &read_fit(table)?)?;
-    values.extend(arguments(table, entries)?.into_iter().filter(|(key, _)| key != "kind" && key != "fit"));
+    let fit = read_fit(table).and_then(|fit| arguments(table, &fit));
+    let written = arguments(table, entries);
+    let mut values = fit?;
+    values.extend(written?.into_iter().filter(|(key, _)| key != "kind" && key != "fit"));
     read_files(table, name, &mut values)?;
-    registered(name, values, &|key, message| table.error(if key.is_empty() { "kind" } else { key }, message))
+    registered(table, "kind", name, values)
 }
 
 /// Puts the content of a file in place of its name.
@@ -160,36 +156,37 @@ fn read_files(table: &TableReader<'_>, name: &str, values: &mut [(String, cc::Pa
     Ok(())
 }
 
-/// The registered controller `name`; `refuse` makes an error about a parameter, or about the name if that is empty.
+/// The registered controller that the key `name_key` of a table calls `name`, with parameters of that table.
 fn registered(
+    table: &TableReader<'_>,
+    name_key: &str,
     name: &str,
     values: Vec<(String, cc::ParamValue)>,
-    refuse: &dyn Fn(&str, String) -> ScenarioError,
 ) -> Result<CongestionControl> {
     let Some(registration) = controller(name) else {
         let remark = nearest(name, controllers().map(|controller| controller.descriptor.name));
-        return Err(refuse("", format!("unknown controller \"{name}\"; {remark}")));
+        return Err(table.error(name_key, format!("unknown controller \"{name}\"; {remark}")));
     };
     let descriptor = &registration.descriptor;
-    let values = values
-        .into_iter()
-        .map(|(key, value)| {
-            let unit = descriptor.params.iter().find(|param| param.name == key).map_or("", |p| p.unit);
-            let value = without_unit(unit, value, |advice| advice::give(refuse(&key, advice)))
-                .map_err(|message| refuse(&key, message))?;
-            Ok((key, value))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let values = values.iter().map(|(key, value)| (key.as_str(), value.clone()));
-    let params = Params::new(descriptor.params, values)
-        .and_then(|params| registration.check(&params).map(|()| params))
-        .map_err(|error| {
-            let unknown = || {
-                let names = descriptor.params.iter().map(|p| p.name);
-                format!("{name} has no such parameter; {}", nearest(&error.name, names))
-            };
-            refuse(&error.name, error.reason.clone().unwrap_or_else(unknown))
-        })?;
+    let refuse = |error: cc::ParamError| {
+        let unknown = || {
+            let names = descriptor.params.iter().map(|p| p.name);
+            format!("{name} has no such parameter; {}", nearest(&error.name, names))
+        };
+        let key = if error.name.is_empty() { name_key } else { &error.name };
+        table.error(key, error.reason.clone().unwrap_or_else(unknown))
+    };
+    let values = all(values.into_iter().map(|(key, value)| {
+        let unit = descriptor.params.iter().find(|param| param.name == key).map_or("", |p| p.unit);
+        let value = without_unit(unit, value, |advice| table.advise(&key, advice))
+            .map_err(|message| table.error(&key, message))?;
+        Params::new(descriptor.params, [(key.as_str(), value.clone())]).map_err(&refuse)?;
+        Ok((key, value))
+    }))?;
+    let params =
+        Params::new(descriptor.params, values.iter().map(|(key, value)| (key.as_str(), value.clone())))
+            .and_then(|params| registration.check(&params).map(|()| params))
+            .map_err(refuse)?;
     Ok(CongestionControl::Registered(descriptor.name, params))
 }
 
@@ -199,7 +196,7 @@ fn without_unit(
     unit: &str,
     value: cc::ParamValue,
     advise: impl FnOnce(String),
-) -> std::result::Result<cc::ParamValue, String> {
+) -> Result<cc::ParamValue, String> {
     let example = match unit {
         "s" => "500ms",
         "bit/s" => "5Mbps",
@@ -224,7 +221,7 @@ fn without_unit(
 }
 
 /// The number that a text with a unit gives a parameter in s or bit/s.
-fn parsed(text: &str, unit: &str) -> std::result::Result<f64, String> {
+fn parsed(text: &str, unit: &str) -> Result<f64, String> {
     if unit == "s" {
         text.parse().map(Span::seconds).map_err(|error| error.to_string())
     } else {
@@ -249,11 +246,12 @@ fn read_external(
     entries: &[(String, TomlItem)],
     source: &str,
 ) -> Result<CongestionControl> {
-    let refuse = |message: String| table.error("python", message);
+    let refuse_as = |kind, message: String| table.error_of_kind(kind, "python", message);
+    let refuse = |message: String| refuse_as(ErrorKind::Other, message);
     // The place of the entry, which an assignment may have put into a table of a file, decides what it may name.
     let Some(TomlItem { origin, .. }) = table.get("python") else { unreachable!("it has a text") };
     if let Some(message) = origin.access().code_refusal() {
-        return Err(refuse(message.into()).of_kind(ErrorKind::Code));
+        return Err(refuse_as(ErrorKind::Code, message.into()));
     }
     let Some((file, class)) =
         source.rsplit_once(':').filter(|(file, class)| !file.is_empty() && !class.is_empty())
@@ -293,7 +291,7 @@ fn arguments(
         };
         Ok((key.clone(), value))
     };
-    entries.iter().map(value).collect()
+    all(entries.iter().map(value))
 }
 
 /// The parameters in a file of their own (`ackclock identify --fit`), named from the folder of the scenario; none if
@@ -301,7 +299,8 @@ fn arguments(
 fn read_fit(table: &TableReader<'_>) -> Result<Vec<(String, TomlItem)>> {
     let Some((path, text)) = table.file("fit")? else { return Ok(Vec::new()) };
     let source = Source { file: path.to_string_lossy().into_owned(), ..Source::default() };
-    match value::parse(Arc::new(source), &text)?.value {
+    let parsed = document::parse(Arc::new(source), &text).map_err(|error| table.reading().report(error))?;
+    match parsed.value {
         TomlValue::Table(entries) => Ok(entries),
         _ => unreachable!("a TOML document is a table"),
     }

@@ -1,13 +1,12 @@
 //! `count` of a link or a flow: one table for many.
 
 use super::document::{TomlItem, TomlValue};
+use super::reading::{Reading, Result};
 use super::table::TableReader;
 use crate::error::ScenarioError;
 use params::Form::Integer;
 use params::{Key, key};
 use std::borrow::Cow;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// The number of links or flows for which a table stands.
 pub(super) const COUNT: Key = key(
@@ -34,42 +33,66 @@ const MOST_VALUES: u64 = 5_000_000;
 /// What stands for the number in texts.
 const NUMBER: &str = "{n}";
 
-/// The document with each table that has a `count` written out.
-pub(crate) fn written_out(document: &TomlItem) -> Result<Cow<'_, TomlItem>> {
-    let (mut document, mut values) = (Cow::Borrowed(document), 0);
-    for kind in KINDS {
-        let TomlValue::Table(entries) = &document.value else { return Ok(document) };
-        let Some(place) = entries.iter().position(|(key, _)| key == kind) else { continue };
-        let TomlValue::List(items) = &entries[place].1.value else { continue };
-        if items.iter().any(has_count)
-            && let TomlValue::Table(entries) = &mut document.to_mut().value
-            && let TomlValue::List(items) = &mut entries[place].1.value
-        {
-            write_out(kind, items, &mut values)?;
+/// A document with each table that has a `count` written out.
+pub(crate) struct WrittenOut<'a> {
+    pub document: Cow<'a, TomlItem>,
+    /// Whether all counts can be read. A table stands for one if its count cannot.
+    pub counted: Result<()>,
+}
+
+impl<'a> WrittenOut<'a> {
+    /// Writes out the tables of `document`.
+    pub fn new(reading: &Reading, document: &'a TomlItem) -> WrittenOut<'a> {
+        let (mut document, mut values, mut counted) = (Cow::Borrowed(document), 0, Ok(()));
+        for kind in KINDS {
+            let TomlValue::Table(entries) = &document.value else { break };
+            let Some(place) = entries.iter().position(|(key, _)| key == kind) else { continue };
+            let TomlValue::List(items) = &entries[place].1.value else { continue };
+            if items.iter().any(has_count)
+                && let TomlValue::Table(entries) = &mut document.to_mut().value
+                && let TomlValue::List(items) = &mut entries[place].1.value
+            {
+                counted = write_out_all(reading, kind, items, &mut values).and(counted);
+            }
         }
+        WrittenOut { document, counted }
     }
-    Ok(document)
 }
 
 /// Puts so many tables in the place of each of `items` that has a `count`, which are called `kind` in messages. Adds what is
 /// written out to `values`, which is bounded.
-pub(super) fn write_out(kind: &str, items: &mut Vec<TomlItem>, values: &mut u64) -> Result<()> {
-    let mut all = Vec::new();
+pub(super) fn write_out(
+    kind: &str,
+    items: &mut Vec<TomlItem>,
+    values: &mut u64,
+) -> Result<(), ScenarioError> {
+    Reading::of(|reading| write_out_all(reading, kind, items, values)).map(|_| ())
+}
+
+fn write_out_all(reading: &Reading, kind: &str, items: &mut Vec<TomlItem>, values: &mut u64) -> Result<()> {
+    let (mut all, mut counted) = (Vec::new(), Ok(()));
     for (index, item) in items.drain(..).enumerate() {
         if !has_count(&item) {
             all.push(item);
             continue;
         }
-        let reader = TableReader::new(format!("{kind}[{index}]"), &item)?;
-        let count: u64 = reader.read(&COUNT)?;
-        *values += count * size(&item);
-        if *values > MOST_VALUES {
-            return Err(reader.error(COUNT.name, "the tables become too large; write a smaller number"));
-        }
-        all.extend((0..count).map(|number| numbered(&item, number)));
+        let count = read_count(reading, &format!("{kind}[{index}]"), &item, values);
+        all.extend((0..count.unwrap_or(1)).map(|number| numbered(&item, number)));
+        counted = count.and(counted);
     }
     *items = all;
-    Ok(())
+    counted
+}
+
+/// The number of tables for which `item` stands, which adds its values to `values`.
+fn read_count(reading: &Reading, path: &str, item: &TomlItem, values: &mut u64) -> Result<u64> {
+    let reader = TableReader::new(reading, path, item)?;
+    let count: u64 = reader.read(&COUNT)?;
+    *values += count * size(item);
+    if *values > MOST_VALUES {
+        return Err(reader.error(COUNT.name, "the tables become too large; write a smaller number"));
+    }
+    Ok(count)
 }
 
 /// The number of values in a table; a long text or key counts as several.

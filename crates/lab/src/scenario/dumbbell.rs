@@ -50,16 +50,8 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         .into_iter()
         .enumerate()
         .map(|(i, [from, to])| Flow {
-            name: format!("f{i}"),
-            from,
-            to,
             start: Span::from_ps(Span::from_ms(100).ps() / flows as u64 * i as u64),
-            start_jitter: Span::ZERO,
-            stop: None,
-            bytes: None,
-            writes: Vec::new(),
-            access: None,
-            kind: FlowKind::Tcp(tcp.clone()),
+            ..Flow::new(format!("f{i}"), from, to, FlowKind::Tcp(tcp.clone()))
         })
         .collect();
     Scenario {
@@ -80,5 +72,6 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         is_study: false,
         changes: Vec::new(),
         prepared: Prepared::default(),
+        advice: Vec::new(),
     }
 }

@@ -10,8 +10,6 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-type Result<T> = std::result::Result<T, ScenarioError>;
-
 impl Scenario {
     /// Whether any flow has an external controller.
     pub fn has_external(&self) -> bool {
@@ -21,7 +19,7 @@ impl Scenario {
     }
 
     /// Loads the code of the external controllers, which runs it. Returns the scenario with their factories.
-    pub fn loaded(&self) -> Result<Cow<'_, Scenario>> {
+    pub fn loaded(&self) -> Result<Cow<'_, Scenario>, ScenarioError> {
         let waits = |control: &CongestionControl| matches!(control, CongestionControl::ExternalSource(_));
         if !self.kinds().filter_map(FlowKind::control).any(waits) {
             return Ok(Cow::Borrowed(self));
@@ -68,7 +66,7 @@ impl Scenario {
         mut self,
         flow: &str,
         make: impl Fn(&FlowInfo) -> C + Send + Sync + 'static,
-    ) -> Result<Scenario> {
+    ) -> Result<Scenario, ScenarioError> {
         let (_, kind) = self.controlled(flow)?;
         let info = kind.flow_info().unwrap_or_else(|| unreachable!("a flow with a controller"));
         let factory = NativeFactory::new(&info, make);
@@ -77,7 +75,7 @@ impl Scenario {
     }
 
     /// Sets the controller of the TCP or QUIC flow `name`. Fails if there is no such flow.
-    pub fn set_control(&mut self, name: &str, control: CongestionControl) -> Result<()> {
+    pub fn set_control(&mut self, name: &str, control: CongestionControl) -> Result<(), ScenarioError> {
         let (index, kind) = self.controlled(name)?;
         let mut changed = self.flows[index].clone();
         changed.kind = kind
@@ -91,7 +89,7 @@ impl Scenario {
     }
 
     /// The number and the transport of the flow `name`, which has a controller.
-    fn controlled(&self, name: &str) -> Result<(usize, &FlowKind)> {
+    fn controlled(&self, name: &str) -> Result<(usize, &FlowKind), ScenarioError> {
         let Some(index) = self.flows.iter().position(|flow| flow.name == name) else {
             let key = key_text(["flow", name]);
             let remark = nearest(name, self.flows.iter().map(|flow| flow.name.as_str()));
@@ -113,7 +111,7 @@ fn controller_error(flow: &Flow, message: String) -> ScenarioError {
 }
 
 /// Puts the factory of a controller in place of its source, which it returns; `None` if the controller has no source.
-fn load(kind: &mut FlowKind) -> Result<Option<Arc<ExternalSource>>> {
+fn load(kind: &mut FlowKind) -> Result<Option<Arc<ExternalSource>>, ScenarioError> {
     let Some(CongestionControl::ExternalSource(source)) = kind.control() else { return Ok(None) };
     let source = source.clone();
     let factory = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(&source));
@@ -124,6 +122,6 @@ fn load(kind: &mut FlowKind) -> Result<Option<Arc<ExternalSource>>> {
 }
 
 /// Refuses a controller that lacks a signal.
-fn check(source: &ExternalSource, lacks: Option<String>) -> Result<()> {
+fn check(source: &ExternalSource, lacks: Option<String>) -> Result<(), ScenarioError> {
     lacks.map_or(Ok(()), |lacks| Err(source.refuse(lacks).unmet()))
 }

@@ -1,20 +1,17 @@
 //! Reads `[[flow]]`.
 
 use super::count::COUNT;
-use super::document::TomlItem;
 use super::links::arrival_queues;
 use super::model::{Direction, Duplex, Flow, FlowKind};
 use super::nodes::{Nodes, check_ends};
-use super::table::TableReader;
+use super::reading::Result;
+use super::table::{NamedTable, TableReader};
 use super::transports::{Defaults, read_transport};
 use super::udp::read_udp;
-use crate::error::ScenarioError;
 use net::wifi::Access;
 use params::Form::{self, AtLeast, List, Quantity, Row, Text, Word};
-use params::{Key, Table, Unit, key};
+use params::{Key, Table, Unit, Values, key};
 use units::Span;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// A flow.
 pub(super) static FLOW: Table = Table::new(
@@ -63,52 +60,63 @@ pub(super) const ACCESS: Key = key(
 const WRITE: Form =
     Row(&[Quantity(Unit::Time, "2s"), AtLeast(Unit::Size, "10kB", "1B")], "[\"2s\", \"10kB\"]");
 
+/// Reads the flow of a table.
 pub(super) fn read_flow(
-    index: usize,
-    item: &TomlItem,
+    NamedTable { reader, name }: &NamedTable<'_>,
     defaults: Defaults<'_>,
-    nodes: &Nodes,
+    nodes: Result<&Nodes>,
 ) -> Result<Flow> {
-    let (reader, name) = TableReader::named("flow", index, item, || format!("flow{index}"))?;
     // Before the values, so that a wrong value does not hide a node that does not exist.
-    if let (Some(from), Some(to)) = (reader.text("from")?, reader.text("to")?) {
-        check_ends(&reader, nodes, from, to)?;
-    }
-    let values = reader.values(&FLOW, 0)?;
-    let (from, to) = (values.read("from"), values.read("to"));
-    let (start, start_jitter): (Span, Span) = (values.read("start"), values.read("start_jitter"));
-    let stop: Option<Span> = values.read("stop");
-    if stop.is_some_and(|stop| stop <= start + start_jitter) {
-        return Err(reader.error("stop", "must be later than the start and its jitter"));
-    }
-    let bytes: Option<u64> = values.read("bytes");
-    let writes: Vec<(Span, u64)> = values.optional("writes").unwrap_or_default();
-    if let Some(before) = writes.windows(2).position(|pair| pair[0].0 > pair[1].0) {
-        return Err(reader.element_error("writes", before + 1, "must come in the order of time"));
-    }
-    if !writes.is_empty() && bytes.is_some() {
-        return Err(reader.error("writes", "a flow has either bytes or writes"));
-    }
-    let kind = match reader.table("udp")? {
-        Some(_) if reader.has("tcp") || reader.has("quic") => {
-            return Err(reader.error("udp", "a flow is one of tcp, quic and udp"));
-        }
-        Some(udp) => read_udp(&udp)?,
-        None => read_transport(&reader, defaults)?,
+    let mut fits = match (reader.text("from"), reader.text("to"), nodes) {
+        (Ok(Some(from)), Ok(Some(to)), Ok(nodes)) => check_ends(reader, nodes, from, to),
+        (_, _, nodes) => nodes.map(|_| ()),
     };
-    check_data(&reader, &kind, bytes, !writes.is_empty())?;
-    let access = values.read("access");
-    Ok(Flow { name, from, to, start, start_jitter, stop, bytes, writes, access, kind })
+    let values = reader.values(&FLOW, 0);
+    let kind = read_kind(reader, defaults);
+    let values = values?;
+    fits = check_times(reader, &values).and(fits);
+    let flow = Flow {
+        start: values.read("start"),
+        start_jitter: values.read("start_jitter"),
+        stop: values.read("stop"),
+        bytes: values.read("bytes"),
+        writes: values.optional("writes").unwrap_or_default(),
+        access: values.read("access"),
+        ..Flow::new(name.clone()?, values.read("from"), values.read("to"), kind?)
+    };
+    check_data(reader, &flow).and(fits).map(|()| flow)
 }
 
-/// Fails if senders at `nodes`, which limit their packets in the queues there, have queues that are not asked at departures,
-/// modems, or a first hop that is no link. `path` and `item` are those of the flow or the traffic source.
-pub(super) fn check_small_queues(
-    (path, item): (String, &TomlItem),
-    nodes: &[String],
-    links: &[Duplex],
-    only_links: bool,
-) -> Result<()> {
+/// Reports times of a flow that do not go together.
+fn check_times(reader: &TableReader<'_>, values: &Values) -> Result<()> {
+    let start = values.read::<Span>("start") + values.read("start_jitter");
+    let writes: Vec<(Span, u64)> = values.optional("writes").unwrap_or_default();
+    let mut fits = Ok(());
+    if values.read::<Option<Span>>("stop").is_some_and(|stop| stop <= start) {
+        fits = Err(reader.error("stop", "must be later than the start and its jitter"));
+    }
+    if let Some(before) = writes.windows(2).position(|pair| pair[0].0 > pair[1].0) {
+        fits = Err(reader.element_error("writes", before + 1, "must come in the order of time"));
+    }
+    if !writes.is_empty() && reader.has("bytes") {
+        fits = Err(reader.error("writes", "a flow has either bytes or writes"));
+    }
+    fits
+}
+
+/// Reads the transport of a flow.
+fn read_kind(reader: &TableReader<'_>, defaults: Defaults<'_>) -> Result<FlowKind> {
+    let Some(udp) = reader.table("udp")? else { return read_transport(reader, defaults) };
+    let kind = read_udp(&udp);
+    if reader.has("tcp") || reader.has("quic") {
+        return Err(reader.error("udp", "a flow is one of tcp, quic and udp"));
+    }
+    kind
+}
+
+/// Why senders at `nodes` cannot limit their packets in the queues there, if they cannot: the queues are not asked at
+/// departures, are those of modems, or the first hop is no link.
+pub(super) fn small_queues_refusal(nodes: &[String], links: &[Duplex], only_links: bool) -> Option<String> {
     // A modem takes packets from its host at once.
     let is_modem = |direction: &Direction| direction.has_medium() && direction.wifi().is_none();
     let refused = |direction: &Direction| {
@@ -118,32 +126,29 @@ pub(super) fn check_small_queues(
         let mut ends = link.ends.iter().zip(&link.directions);
         ends.any(|(from, direction)| nodes.contains(from) && refused(direction))
     };
-    let message = if !only_links {
-        "small_queues is for paths of links alone".into()
+    if !only_links {
+        Some("small_queues is for paths of links alone".into())
     } else if links.iter().any(first) {
         let queues = arrival_queues(", ");
-        format!("small_queues needs hosts whose links are wires or Wi-Fi without {queues} and routers")
+        Some(format!("small_queues needs hosts whose links are wires or Wi-Fi without {queues} and routers"))
     } else {
-        return Ok(());
-    };
-    Err(TableReader::new(path, item)?.error("tcp", message))
+        None
+    }
 }
 
 /// Fails if a flow of this kind cannot have this data.
-fn check_data(reader: &TableReader<'_>, kind: &FlowKind, bytes: Option<u64>, writes: bool) -> Result<()> {
-    let refused = match kind {
-        FlowKind::Udp { .. } if bytes.is_some() => {
-            Some(("bytes", "is for tcp and quic; give a udp flow a stop time"))
+fn check_data(reader: &TableReader<'_>, flow: &Flow) -> Result<()> {
+    let segments = |packet: u32| flow.bytes.map_or(0, |bytes| bytes.div_ceil(packet as u64));
+    match &flow.kind {
+        FlowKind::Udp { .. } if flow.bytes.is_some() => {
+            Err(reader.error("bytes", "is for tcp and quic; give a udp flow a stop time"))
         }
-        FlowKind::Udp { .. } if writes => {
-            Some(("writes", "is for tcp and quic; give a udp flow a schedule of rates"))
+        FlowKind::Udp { .. } if !flow.writes.is_empty() => {
+            Err(reader.error("writes", "is for tcp and quic; give a udp flow a schedule of rates"))
         }
-        FlowKind::Tcp(tcp)
-            if bytes.is_some_and(|n| n.div_ceil(tcp.options.packet as u64) >= u32::MAX as u64) =>
-        {
-            Some(("bytes", "more than 4 billion segments"))
+        FlowKind::Tcp(tcp) if segments(tcp.options.packet) >= u32::MAX as u64 => {
+            Err(reader.error("bytes", "more than 4 billion segments"))
         }
-        _ => None,
-    };
-    refused.map_or(Ok(()), |(key, message)| Err(reader.error(key, message)))
+        _ => Ok(()),
+    }
 }

@@ -6,17 +6,17 @@ use super::key::key_text;
 use super::loss::read_losses;
 use super::model::{Direction, Duplex, RateVariation};
 use super::queue::read_queue;
-use super::rate;
+use super::rate::{self, RateOfLink};
+use super::reading::{Reading, Result};
 use super::router::read_router;
 use super::table::TableReader;
 use super::{cellular, wifi};
-use crate::error::ScenarioError;
+use net::RouterConfig;
+use net::impairment::Loss;
 use net::qdisc::{Discipline, Queue, disciplines};
 use params::Form::{self, LinkRate, Losses, Router, Row, Text};
-use params::{Table, key};
+use params::{Key, Table, key};
 use units::Span;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// A link.
 pub(super) static LINK: Table = Table::new(
@@ -25,13 +25,8 @@ pub(super) static LINK: Table = Table::new(
     &[&[
         key("name", Text, "`a->b`", "name for `--set link.NAME...`; the outcome has `from->to`"),
         COUNT,
-        key(
-            "ends",
-            Row(&[Text, Text], "[\"a\", \"b\"]"),
-            "",
-            "the two nodes; forward is from the first to the second",
-        ),
-        key("rate", LinkRate, "", "transmission rate; a table for a rate that varies"),
+        ENDS,
+        RATE,
         key("shaper", Form::Table("shaper"), "none", "token bucket in front of the transmitter"),
         key("delay", Form::delay("10ms"), "Wi-Fi, cellular: 0ms", "propagation delay"),
         key(
@@ -51,12 +46,23 @@ pub(super) static LINK: Table = Table::new(
     ]],
 );
 
+const ENDS: Key = key(
+    "ends",
+    Row(&[Text, Text], "[\"a\", \"b\"]"),
+    "",
+    "the two nodes; forward is from the first to the second",
+);
+
+const RATE: Key = key("rate", LinkRate, "", "transmission rate; a table for a rate that varies");
+
+const BACK_RATE: Key = key("rate", LinkRate, "as forward", "transmission rate");
+
 /// The reverse direction of a link.
 pub(super) static BACK: Table = Table::new(
     "back",
     "`[link.back]`: the reverse direction of a link",
     &[&[
-        key("rate", LinkRate, "as forward", "transmission rate"),
+        BACK_RATE,
         key("shaper", Form::Table("shaper"), "as forward", "token bucket in front of the transmitter"),
         key("delay", Form::delay("10ms"), "as forward", "propagation delay"),
         key("queue", Form::Queue, "as forward", "queue discipline"),
@@ -65,47 +71,90 @@ pub(super) static BACK: Table = Table::new(
     ]],
 );
 
-pub(super) fn read_link(index: usize, item: &TomlItem) -> Result<Duplex> {
-    let written = TableReader::new(format!("link[{index}]"), item)?.text("name")?.map(str::to_string);
-    let path = written.as_ref().map_or(format!("link[{index}]"), |name| key_text(["link", name]));
-    let reader = TableReader::new(path, item)?;
-    let values = reader.values(&LINK, 0)?;
-    let ends: [String; 2] = values.read("ends");
+/// The table of a link.
+pub(super) fn link_table<'a>(
+    reading: &'a Reading,
+    index: usize,
+    item: &'a TomlItem,
+) -> Result<TableReader<'a>> {
+    let place = format!("link[{index}]");
+    let name = TableReader::new(reading, place.clone(), item)?.text("name");
+    let path = name.ok().flatten().map_or(place, |name| key_text(["link", name]));
+    TableReader::new(reading, path, item)
+}
+
+/// Reads the nodes at the ends of a link.
+pub(super) fn read_ends(reader: &TableReader<'_>) -> Result<[String; 2]> {
+    let ends: [String; 2] = reader.read(&ENDS)?;
     if ends.iter().any(|name| name.is_empty() || name.contains("->")) {
         return Err(reader.error("ends", "must be two node names, such as [\"a\", \"b\"], without \"->\""));
     }
     if ends[0] == ends[1] {
         return Err(reader.error("ends", format!("must be two different nodes, not \"{}\" twice", ends[0])));
     }
-    let Some((rate, variation)) = rate::read(&reader, &values)? else { unreachable!("the rate is required") };
+    Ok(ends)
+}
+
+/// What a table says about a direction of a link; without what it does not say.
+struct WrittenDirection {
+    rate: Option<RateOfLink>,
+    delay: Option<Span>,
+    queue: Option<Queue>,
+    losses: Option<Vec<Loss>>,
+    router: Option<RouterConfig>,
+}
+
+impl WrittenDirection {
+    /// Reads the keys of `table`; `rate` describes its rate.
+    fn read(reader: &TableReader<'_>, table: &'static Table, rate: &'static Key) -> Result<WrittenDirection> {
+        let rate = rate::read(reader, rate);
+        let (queue, losses, router) = (read_queue(reader), read_losses(reader), read_router(reader));
+        let delay = reader.values(table, 0).map(|values| values.optional("delay"));
+        let (rate, queue, losses) = (rate?, queue?, losses?);
+        Ok(WrittenDirection { rate, delay: delay?, queue, losses, router: router? })
+    }
+}
+
+/// Reads a link.
+pub(super) fn read_link(reader: &TableReader<'_>) -> Result<Duplex> {
+    let ends = read_ends(reader);
+    let forward = WrittenDirection::read(reader, &LINK, &RATE);
+    let back = reader.table("back");
+    let written_back = match &back {
+        Ok(Some(table)) => WrittenDirection::read(table, &BACK, &BACK_RATE).map(Some),
+        _ => Ok(None),
+    };
+    let (forward, ends) = (forward?, ends?);
+    let Some(RateOfLink { mean, variation }) = forward.rate else { unreachable!("the rate is required") };
     let (default_delay, default_queue) = match variation {
         Some(RateVariation::Wifi(_)) => (Some(Span::ZERO), wifi::default_queue()),
         Some(RateVariation::Cellular(_)) => (Some(Span::ZERO), cellular::default_queue()),
         _ => (None, Queue::UNLIMITED),
     };
-    let delay = values.optional("delay").or(default_delay);
+    let delay = reader.need("delay", forward.delay.or(default_delay), "such as delay = \"10ms\"");
+    let back = back?.zip(written_back?);
     let forward = Direction {
-        rate,
+        rate: mean,
         variation,
-        delay: reader.need("delay", delay, "such as delay = \"10ms\"")?,
-        queue: read_queue(&reader)?.unwrap_or(default_queue),
-        losses: read_losses(&reader)?.unwrap_or_default(),
-        router: read_router(&reader)?,
+        delay: delay?,
+        queue: forward.queue.unwrap_or(default_queue),
+        losses: forward.losses.unwrap_or_default(),
+        router: forward.router,
     };
-    let mut back = forward.clone();
-    if let Some(differs) = reader.table("back")? {
-        let values = differs.values(&BACK, 0)?;
-        if let Some((rate, variation)) = rate::read(&differs, &values)? {
-            (back.rate, back.variation) = (rate, variation);
+    let mut reverse = forward.clone();
+    if let Some((table, back)) = back {
+        if let Some(RateOfLink { mean, variation }) = back.rate {
+            (reverse.rate, reverse.variation) = (mean, variation);
         }
-        back.delay = values.optional("delay").unwrap_or(back.delay);
-        back.queue = read_queue(&differs)?.unwrap_or(back.queue);
-        back.losses = read_losses(&differs)?.unwrap_or(back.losses);
-        back.router = read_router(&differs)?.or(back.router);
-        check_queue(&differs, &back)?;
+        reverse.delay = back.delay.unwrap_or(reverse.delay);
+        reverse.queue = back.queue.unwrap_or(reverse.queue);
+        reverse.losses = back.losses.unwrap_or(reverse.losses);
+        reverse.router = back.router.or(reverse.router);
+        check_queue(&table, &reverse)?;
     }
-    check_queue(&reader, &forward)?;
-    Ok(Duplex { name: written, ends, directions: [forward, back] })
+    check_queue(reader, &forward)?;
+    let name = reader.text("name")?.map(str::to_string);
+    Ok(Duplex { name, ends, directions: [forward, reverse] })
 }
 
 /// The disciplines that need no constant rate, in a sentence.

@@ -1,11 +1,9 @@
 //! Reads `loss`: what happens to packets on a link besides its queue.
 
 use super::document::TomlValue;
+use super::reading::{Result, all};
 use super::table::TableReader;
-use crate::error::ScenarioError;
 use net::impairment::{KINDS, Loss};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Reads `loss`: a table, or an array of tables for several impairments on one link.
 pub(super) fn read_losses(reader: &TableReader<'_>) -> Result<Option<Vec<Loss>>> {
@@ -16,16 +14,16 @@ pub(super) fn read_losses(reader: &TableReader<'_>) -> Result<Option<Vec<Loss>>>
             items
                 .iter()
                 .enumerate()
-                .map(|(i, item)| TableReader::new(path(i), item))
-                .collect::<Result<_>>()?
+                .map(|(i, item)| TableReader::new(reader.reading(), path(i), item))
+                .collect::<Vec<_>>()
         }
-        Some(TomlValue::Table(_)) => reader.table("loss")?.into_iter().collect::<Vec<_>>(),
+        Some(TomlValue::Table(_)) => reader.table("loss")?.into_iter().map(Ok).collect(),
         Some(_) => {
             let example = "must be a part of the packets, such as \"0.3%\", or a table or an array of tables, such as { kind = \"bernoulli\", rate = 0.01 }";
             return Err(reader.error("loss", example));
         }
     };
-    let losses = tables.into_iter().map(read_loss).collect::<Result<Vec<_>>>()?;
+    let losses = all(tables.into_iter().map(|table| read_loss(table?)))?;
     Ok(Some(losses.into_iter().flatten().collect()))
 }
 

@@ -1,9 +1,8 @@
 //! The scenario format (TOML): a model, and one reader for each table.
 //!
 //! `document` keeps the place of every value, `table` reads typed values and finds unknown keys, the readers of the
-//! tables fill the types of `model`.
+//! tables fill the types of `model`. `reading` collects the mistakes and the advice of all of them.
 
-mod advice;
 pub(crate) mod assign;
 mod assignment;
 mod cbrgen;
@@ -22,7 +21,6 @@ mod links;
 mod loss;
 mod media;
 mod mention;
-mod mistakes;
 mod model;
 pub(crate) mod movement;
 #[cfg(not(feature = "satellites"))]
@@ -40,6 +38,7 @@ mod radio_traffic;
 mod rate;
 mod rate_log;
 mod read;
+pub(crate) mod reading;
 mod router;
 mod satellites;
 mod short;
@@ -59,7 +58,6 @@ mod wifi;
 mod wifi_model;
 pub(crate) mod written;
 
-pub use advice::advised;
 pub use assignment::{Assignment, Literal, split_assignment};
 pub use cbrgen::cbrgen;
 pub use control::{ExternalLoader, controller, controllers, set_external_loader};

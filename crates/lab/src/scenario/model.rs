@@ -55,6 +55,8 @@ pub struct Scenario {
     pub changes: Vec<Change>,
     /// What a run has from its start for these changes.
     pub prepared: Prepared,
+    /// What has a better form in the text that it was read from, each line with its place.
+    pub advice: Vec<String>,
 }
 
 impl Scenario {
@@ -186,6 +188,24 @@ pub struct Flow {
     pub access: Option<Access>,
     /// What kind of flow it is.
     pub kind: FlowKind,
+}
+
+impl Flow {
+    /// A flow from the start to the end of the run, with unlimited data.
+    pub fn new(name: String, from: String, to: String, kind: FlowKind) -> Flow {
+        Flow {
+            name,
+            from,
+            to,
+            start: Span::ZERO,
+            start_jitter: Span::ZERO,
+            stop: None,
+            bytes: None,
+            writes: Vec::new(),
+            access: None,
+            kind,
+        }
+    }
 }
 
 impl FlowKind {

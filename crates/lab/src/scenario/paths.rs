@@ -1,9 +1,9 @@
 //! The numbers of nodes and links, the paths of flows, and the routers that those paths need.
 
-use super::advice;
 use super::document::TomlItem;
 use super::key::key_text;
 use super::model::{Duplex, Flow, FlowKind, RadioNetwork};
+use super::reading::Reading;
 use crate::error::{Origin, ScenarioError};
 use net::{LinkId, NodeId, PathSegment, Route, RouterConfig, Topology};
 use smallvec::{SmallVec, smallvec};
@@ -260,12 +260,14 @@ impl<'a> Routers<'a> {
     }
 
     /// Gives advice on requests of Quick-Start that no router can approve.
-    fn advise_quick_start(&self, flow_items: &[TomlItem], flows: &[Flow]) {
+    fn advise_quick_start(&self, reading: &Reading, flow_items: &[TomlItem], flows: &[Flow]) {
         let requests =
             |flow: &Flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if tcp.options.requests_quick_start());
         let mut routers =
             self.links.iter().flat_map(|link| &link.directions).filter_map(|one| one.router.as_ref());
-        let Some(number) = flows.iter().position(requests) else { return };
+        let Some(number) = flows.iter().position(requests) else {
+            return;
+        };
         if routers.any(|router| matches!(router, RouterConfig::QuickStart(_))) {
             return;
         }
@@ -273,29 +275,30 @@ impl<'a> Routers<'a> {
         let origin = flow_items.get(number).map(|item| item.origin.clone());
         let message = "has no effect: no router approves requests; write router = { kind = \"quick_start\" } in the links \
                        of its path";
-        advice::give(ScenarioError::new(
-            &origin.unwrap_or_else(|| Origin::command_line(&key)),
-            &key,
-            message,
-        ));
+        let origin = origin.unwrap_or_else(|| Origin::command_line(&key));
+        reading.advise(&ScenarioError::new(&origin, &key, message));
     }
 
-    /// Fails if a controller needs routers that its path does not have. Flows after those of `flow_items` are
+    /// Reports the first controller that needs routers that its path does not have. Flows after those of `flow_items` are
     /// generated, with the options of `defaults`, the table `[tcp]`.
     pub fn check(
         &self,
+        reading: &Reading,
         flow_items: &[TomlItem],
         defaults: Option<&TomlItem>,
         flows: &[Flow],
-    ) -> Result<(), ScenarioError> {
-        self.advise_quick_start(flow_items, flows);
-        let Some((flow, message)) = self.missing(flows) else { return Ok(()) };
+    ) {
+        self.advise_quick_start(reading, flow_items, flows);
+        let Some((flow, message)) = self.missing(flows) else {
+            return;
+        };
         let number = flows.iter().position(|other| std::ptr::eq(other, flow));
         let item = number.and_then(|n| flow_items.get(n));
         let key = item.map_or("tcp.congestion_control".into(), |_| {
             key_text(["flow", &flow.name, "tcp", "congestion_control"])
         });
         let origin = item.or(defaults).map(|item| item.origin.clone());
-        Err(ScenarioError::new(&origin.unwrap_or_else(|| Origin::command_line(&key)), &key, message).unmet())
+        let origin = origin.unwrap_or_else(|| Origin::command_line(&key));
+        reading.report(ScenarioError::new(&origin, &key, message).unmet());
     }
 }

@@ -1,14 +1,14 @@
 //! Reads the queue of a link.
 
-use super::advice;
 use super::document::TomlValue;
+use super::reading::Result;
 use super::table::TableReader;
-use crate::error::{ScenarioError, nearest};
+use crate::error::nearest;
 use net::qdisc::{Queue, disciplines};
 use units::Limit;
 
 /// The queue that `reader`'s table names, if any.
-pub(crate) fn read_queue(reader: &TableReader<'_>) -> Result<Option<Queue>, ScenarioError> {
+pub(crate) fn read_queue(reader: &TableReader<'_>) -> Result<Option<Queue>> {
     if let Some(TomlValue::Text(kind)) = reader.get("queue").map(|item| &item.value) {
         let message = match kind.parse::<Limit>() {
             Ok(_) => {
@@ -28,7 +28,7 @@ pub(crate) fn read_queue(reader: &TableReader<'_>) -> Result<Option<Queue>, Scen
         && let Some(TomlValue::Integer(n)) = queue.get(key).map(|item| &item.value)
     {
         let message = format!("{n} has no unit and is taken in bytes: write \"{n}B\"");
-        advice::give(queue.error(key, message));
+        queue.advise(key, message);
     }
     Queue::new(discipline, values).map(Some).map_err(|mistake| queue.mistake(mistake))
 }

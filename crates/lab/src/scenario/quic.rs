@@ -1,16 +1,14 @@
 //! Reads the QUIC options of a flow: `[quic]`, then the table of the flow.
 
 use super::control;
-use super::document::TomlItem;
 use super::model::{CommonOptions, CongestionControl, QuicFlow};
+use super::reading::Result;
 use super::table::TableReader;
 use super::tcp::TCP;
-use crate::error::ScenarioError;
+use crate::error::ErrorKind;
 use ::quic::{Config, missing_signal};
 use cc::{Arithmetic, FlowInfo, Signals};
 use transport::Options;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 impl QuicFlow {
     /// The defaults.
@@ -69,66 +67,51 @@ impl QuicFlow {
 /// The tables with the options of a QUIC flow.
 pub(super) struct QuicLayers<'a> {
     /// The table `[quic]`.
-    pub defaults: Option<&'a TomlItem>,
+    pub defaults: Option<TableReader<'a>>,
     /// The flow's own table.
-    pub flow_table: Option<&'a TomlItem>,
-    /// The name of the flow's own table in messages.
-    pub path: String,
+    pub flow_table: Option<TableReader<'a>>,
 }
 
-/// Options that the controller can set unless a table gives them.
-#[derive(Default)]
-struct Given {
-    ecn: bool,
-    l4s: bool,
-}
-
-impl QuicLayers<'_> {
+impl<'a> QuicLayers<'a> {
     /// Reads all layers.
     pub fn read(&self) -> Result<QuicFlow> {
         let mut flow = QuicFlow::new();
-        let mut set_keys = Given::default();
-        for (path, item) in self.layers() {
-            let layer = TableReader::new(path, item)?;
-            read_layer(&layer, &mut flow, &mut set_keys)?;
-            refuse_tcp_options(&layer)?;
-            layer.finish()?;
+        let mut read = Ok(());
+        for layer in self.layers() {
+            read = read_layer(layer, &mut flow).and(read);
+            read = refuse_tcp_options(layer).and(layer.finish()).and(read);
         }
+        read?;
         let needs = flow.control.needs(&flow.flow_info(0, 0));
-        flow.config.ecn |= needs.has(Signals::ECN_PER_PACKET) && !set_keys.ecn;
-        flow.config.l4s |= needs.has(Signals::L4S) && !set_keys.l4s;
+        let has = |key: &str| self.layers().any(|layer| layer.has(key));
+        flow.config.ecn |= needs.has(Signals::ECN_PER_PACKET) && !has("ecn");
+        flow.config.l4s |= needs.has(Signals::L4S) && !has("l4s");
         flow.set_initial_window();
         if let Err(error) = flow.config.check() {
-            return Err(self.error(key_of(error.field), error.message)?);
+            let key = key_of(error.field);
+            return Err(self.layer_with(key).error(key, error.message));
         }
         match flow.unmet_option() {
-            Some(lacks) => Err(self.error("congestion_control", lacks)?.unmet()),
+            Some(lacks) => {
+                let key = "congestion_control";
+                Err(self.layer_with(key).error_of_kind(ErrorKind::UnmetNeed, key, lacks))
+            }
             None => Ok(flow),
         }
     }
 
-    /// The tables with their names in messages, the defaults first.
-    fn layers(&self) -> impl DoubleEndedIterator<Item = (&str, &TomlItem)> {
-        [("quic", self.defaults), (self.path.as_str(), self.flow_table)]
-            .into_iter()
-            .filter_map(|(path, item)| Some((path, item?)))
+    /// The tables, the defaults first.
+    fn layers(&self) -> impl DoubleEndedIterator<Item = &TableReader<'a>> {
+        self.defaults.iter().chain(&self.flow_table)
     }
 
-    /// An error about `key` in the table that gives it, that of the flow before that of all flows.
-    fn error(&self, key: &str, message: String) -> Result<ScenarioError> {
-        let mut last = None;
-        for (path, item) in self.layers().rev() {
-            let layer = TableReader::new(path, item)?;
-            let gives = layer.keys().any(|set_keys| set_keys == key);
-            last = last.filter(|_| !gives).or_else(|| Some(layer.error(key, message.clone())));
-            if gives {
-                break;
-            }
-        }
-        let Some(error) = last else {
+    /// The table that gives `key`, that of the flow before that of all flows; without one the last table.
+    fn layer_with(&self, key: &str) -> &TableReader<'a> {
+        let giving = self.layers().rev().find(|layer| layer.has(key));
+        let Some(layer) = giving.or_else(|| self.layers().next_back()) else {
             unreachable!("without tables all values are defaults, which are permitted")
         };
-        Ok(error)
+        layer
     }
 }
 
@@ -141,36 +124,30 @@ fn key_of(field: &'static str) -> &'static str {
     }
 }
 
-/// Fails if a table of QUIC has an option that only TCP has.
+/// Reports the options of a table of QUIC that only TCP has.
 fn refuse_tcp_options(layer: &TableReader<'_>) -> Result<()> {
-    for error in layer.unknown_keys() {
-        let key = error.key.rsplit('.').next().unwrap_or("").to_string();
-        if TCP.key(&key).is_some() {
-            let instead = match key.as_str() {
-                "mss" => "write max_datagram_size",
-                "delayed_ack" | "ack_delay" | "quick_acks" => "write ack_every and max_ack_delay",
-                _ => "remove it, or make this a tcp flow",
-            };
-            return Err(
-                layer.error(&key, format!("is an option of TCP, which QUIC does not have; {instead}"))
-            );
-        }
+    let mut refused = Ok(());
+    for (key, _) in layer.unread().filter(|(key, _)| TCP.key(key).is_some()) {
+        let instead = match key {
+            "mss" => "write max_datagram_size",
+            "delayed_ack" | "ack_delay" | "quick_acks" => "write ack_every and max_ack_delay",
+            _ => "remove it, or make this a tcp flow",
+        };
+        let message = format!("is an option of TCP, which QUIC does not have; {instead}");
+        refused = Err(layer.error(key, message));
     }
-    Ok(())
+    refused
 }
 
-fn read_layer(layer: &TableReader<'_>, flow: &mut QuicFlow, set_keys: &mut Given) -> Result<()> {
-    if let Some(control) = control::read(layer)? {
-        flow.control = control;
-    }
-    for key in layer.keys() {
-        set_keys.ecn |= key == "ecn";
-        set_keys.l4s |= key == "l4s";
-        if key == "initial_window" {
-            flow.default_initial_window = None;
+fn read_layer(layer: &TableReader<'_>, flow: &mut QuicFlow) -> Result<()> {
+    let control = control::read(layer).map(|control| {
+        if let Some(control) = control {
+            flow.control = control;
         }
+    });
+    if layer.has("initial_window") {
+        flow.default_initial_window = None;
     }
-    layer.each(Config::KEYS, |key, value| flow.config.set(key, value))?;
-    layer.each(CommonOptions::KEYS, |key, value| flow.common.set(key, value))?;
-    Ok(())
+    let config = layer.each(Config::KEYS, |key, value| flow.config.set(key, value));
+    layer.each(CommonOptions::KEYS, |key, value| flow.common.set(key, value)).and(config).and(control)
 }

@@ -1,21 +1,19 @@
 //! Reads `[radio]`: nodes, movement, medium, MAC, routing, and the CMU generator's traffic.
 
-use super::document::TomlItem;
 use super::model::{Flow, Mobility, RadioNetwork};
 use super::movement;
 use super::radio_traffic::read_traffic;
+use super::reading::{Result, shared};
 use super::table::TableReader;
-use crate::error::ScenarioError;
+use super::transports::Defaults;
 use engine::Stream;
 use net::radio::{
     AodvConfig, MacConfig, Propagation, RadioConfig, RandomWaypoint, RoutingConfig, Start, Trajectory,
 };
 use params::Form::{self, Integer, List, Number, Quantity, Range, Row, Switch, Text, Word};
-use params::{Table, Unit, Values, by_profile, key};
+use params::{Key, Table, Unit, Values, by_profile, key};
 use std::sync::Arc;
 use units::{Length, Limit, Span, Speed, Time};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Maximum range, m: within it the propagation delay is less than SIFS.
 const FARTHEST: f64 = 2900.0;
@@ -28,19 +26,14 @@ pub(super) static RADIO: Table = Table::new(
     "`[radio]`",
     &[&[
         key("profile", Word(&["std", "ns2"]), "\"std\"", "defaults as in the standards, or as in ns-2.35"),
-        key("nodes", Integer(1, 10_000), "", "number of nodes, named n0, n1, ..."),
+        NODES,
         key(
             "area",
             Row(&[SIDE, SIDE], "[\"600m\", \"600m\"]"),
             "none",
             "sides of the rectangle in which nodes move",
         ),
-        key(
-            "mobility",
-            Form::Table("mobility"),
-            "",
-            "positions and movement of the nodes, such as `{ kind = \"random_waypoint\", max_speed = \"10mps\" }`",
-        ),
+        MOVEMENT,
         key(
             "propagation",
             Form::Table("propagation"),
@@ -66,6 +59,15 @@ pub(super) static RADIO: Table = Table::new(
         key("routing", Form::Table("routing"), "AODV", "routing protocol"),
         key("traffic", Form::Table("radio_traffic"), "none", "generator of flows"),
     ]],
+);
+
+const NODES: Key = key("nodes", Integer(1, 10_000), "", "number of nodes, named n0, n1, ...");
+
+const MOVEMENT: Key = key(
+    "mobility",
+    Form::Table("mobility"),
+    "",
+    "positions and movement of the nodes, such as `{ kind = \"random_waypoint\", max_speed = \"10mps\" }`",
 );
 
 const SIDE: Form = Range(Unit::Length, "600m", "0.001m", "10000km");
@@ -185,37 +187,48 @@ impl RadioNetwork {
     }
 
     /// The radio of a scenario, if it has one, and the flows that it generates.
-    pub(crate) fn read(top: &TableReader<'_>, duration: Span) -> Result<Option<(RadioNetwork, Vec<Flow>)>> {
+    pub(super) fn read(
+        top: &TableReader<'_>,
+        defaults: Defaults<'_>,
+        duration: Result<Span>,
+    ) -> Result<Option<(RadioNetwork, Vec<Flow>)>> {
         let Some(table) = top.table("radio")? else { return Ok(None) };
         // What differs between the profiles is the link delay, the MAC and the routing.
-        let ns2 = table.text("profile")? == Some("ns2");
-        let values = table.values(&RADIO, usize::from(!ns2))?;
-        let (nodes, area): (usize, Option<[Length; 2]>) = (values.read("nodes"), values.read("area"));
-        let area = area.map(|sides| sides.map(Length::metres));
-        let mobility = read_mobility(&table, nodes, area, duration)?;
+        let ns2 = table.text("profile").is_ok_and(|profile| profile == Some("ns2"));
+        let values = table.values(&RADIO, usize::from(!ns2));
+        let (propagation, mac) = (read_propagation(&table), read_mac(&table, ns2));
+        let (queue, routing) = (read_queue(&table), read_routing(&table, ns2));
+        let nodes = table.read::<usize>(&NODES);
+        let area = shared(&values).map(|values| {
+            let area: Option<[Length; 2]> = values.read("area");
+            area.map(|sides| sides.map(Length::metres))
+        });
+        let mobility = read_mobility(&table, nodes, area, duration);
+        let flows = read_traffic(defaults, &table, nodes, duration);
+        let values = values?;
         let config = RadioConfig {
             nodes: Vec::new(),
-            propagation: read_propagation(&table)?,
-            mac: read_mac(&table, ns2)?,
+            propagation: propagation?,
+            mac: mac?,
             arp: values.read("arp"),
-            queue: read_queue(&table)?,
+            queue: queue?,
             link_delay: values.read("link_delay"),
-            routing: read_routing(&table, ns2)?,
+            routing: routing?,
             seed: 0,
         };
-        let flows = read_traffic(top, &table, nodes, duration)?;
-        let area = area.unwrap_or([0.0; 2]);
-        Ok(Some((RadioNetwork { nodes, area, mobility, config }, flows)))
+        let radio =
+            RadioNetwork { nodes: nodes?, area: area?.unwrap_or([0.0; 2]), mobility: mobility?, config };
+        Ok(Some((radio, flows?)))
     }
 }
 
 fn read_mobility(
     table: &TableReader<'_>,
-    nodes: usize,
-    area: Option<[f64; 2]>,
-    duration: Span,
+    nodes: Result<usize>,
+    area: Result<Option<[f64; 2]>>,
+    duration: Result<Span>,
 ) -> Result<Mobility> {
-    let Some(inner) = table.table("mobility")? else { unreachable!("the movement is required") };
+    let Some(inner) = table.table("mobility")? else { return Err(table.missing_key(&MOVEMENT)) };
     let values = inner.values(&MOBILITY, 0)?;
     let kind: &str = values.read("kind");
     for (other, keys) in [
@@ -229,9 +242,9 @@ fn read_mobility(
     }
     Ok(match kind {
         "random_waypoint" => {
-            let area = table.need("area", area, "where they move, such as area = [\"600m\", \"600m\"]")?;
+            let area = table.need("area", area?, "where they move, such as area = [\"600m\", \"600m\"]")?;
             let model = read_waypoint(&inner, &values, area)?;
-            let trips = nodes as f64 * duration.seconds() / model.mean_trip().0;
+            let trips = nodes? as f64 * duration?.seconds() / model.mean_trip().0;
             if trips > MOST_TRIPS {
                 let message = format!(
                     "{trips:.0} trips are more than {MOST_TRIPS:.0}; use a larger area, slower nodes or longer pauses"
@@ -244,6 +257,7 @@ fn read_mobility(
             let positions: Option<Vec<[f64; 2]>> = values.read("positions");
             let positions =
                 inner.need("positions", positions, "places in metres, such as [[0, 0], [150, 0]]")?;
+            let nodes = nodes?;
             if positions.len() != nodes {
                 let message = format!("has {} places for {nodes} nodes", positions.len());
                 return Err(inner.error("positions", message));
@@ -253,7 +267,7 @@ fn read_mobility(
         _ => {
             let remedy = "a movement file of setdest or BonnMotion";
             let (_, text) = inner.need("file", inner.file("file")?, remedy)?;
-            let paths = movement::parse(&text, nodes).map_err(|message| inner.error("file", message))?;
+            let paths = movement::parse(&text, nodes?).map_err(|message| inner.error("file", message))?;
             Mobility::Trajectories(Arc::new(paths))
         }
     })
@@ -294,13 +308,11 @@ fn read_propagation(table: &TableReader<'_>) -> Result<Propagation> {
 }
 
 fn read_mac(table: &TableReader<'_>, ns2: bool) -> Result<MacConfig> {
-    let empty = TomlItem::table(crate::error::Origin::command_line("radio.mac"));
-    let mac = table.table("mac")?;
-    let inner = match mac {
-        Some(inner) => inner,
-        None => TableReader::new(table.path("mac"), &empty)?,
+    let profile = usize::from(!ns2);
+    let Some(inner) = table.table("mac")? else {
+        return Ok(MacConfig::new(&Values::of_defaults(&MAC, profile)));
     };
-    let read = MacConfig::new(&inner.values(&MAC, usize::from(!ns2))?);
+    let read = MacConfig::new(&inner.values(&MAC, profile)?);
     for (key, rate) in [("rate", read.rate), ("basic_rate", read.basic_rate)] {
         if ![1_000_000, 2_000_000, 5_500_000, 11_000_000].contains(&rate.bps()) {
             return Err(
@@ -321,7 +333,7 @@ fn read_queue(table: &TableReader<'_>) -> Result<usize> {
     let Some(inner) = table.table("queue")? else {
         return Ok(packets(&Values::of_defaults(&RADIO_QUEUE, 0)).unwrap_or_default());
     };
-    if let Some(kind) = inner.text("kind")?.filter(|kind| *kind != "droptail")
+    if let Some(kind) = inner.text("kind").ok().flatten().filter(|kind| *kind != "droptail")
         && net::qdisc::disciplines().any(|discipline| discipline.name() == kind)
     {
         let message = format!(
@@ -345,14 +357,13 @@ fn read_routing(table: &TableReader<'_>, ns2: bool) -> Result<RoutingConfig> {
     let Some(inner) = table.table("routing")? else {
         return Ok(RoutingConfig::Aodv(AodvConfig::with_defaults(usize::from(!ns2)).of_variant(ns2)));
     };
-    if inner.text("kind")? == Some("static") {
+    if inner.text("kind").ok().flatten() == Some("static") {
         let others: Vec<&str> = ROUTING.keys().map(|key| key.name).filter(|name| *name != "kind").collect();
-        inner.values(&ROUTING, 0)?;
-        inner.refuse(&others, "kind = \"static\"")?;
-        return Ok(RoutingConfig::Static);
+        let values = inner.values(&ROUTING, 0);
+        return inner.refuse(&others, "kind = \"static\"").and(values).map(|_| RoutingConfig::Static);
     }
     // The variant is that of the profile unless the table names one; the other defaults follow it.
-    let ns2 = inner.text("variant")?.map_or(ns2, |variant| variant == "ns2");
+    let ns2 = inner.text("variant").ok().flatten().map_or(ns2, |variant| variant == "ns2");
     let aodv = AodvConfig::new(&inner.values(&ROUTING, usize::from(!ns2))?).of_variant(ns2);
     if aodv.hello.is_none() && !aodv.link_layer_detection {
         return Err(inner.error(

@@ -2,12 +2,11 @@
 
 use super::cbrgen::cbrgen;
 use super::model::{Flow, FlowKind, RadioNetwork};
+use super::reading::Result;
 use super::table::TableReader;
-use super::tcp::TcpLayers;
-use crate::error::ScenarioError;
+use super::transports::Defaults;
 use params::Form::{Bytes, Integer, Number, Word};
 use params::{Table, key};
-use std::sync::Arc;
 use units::{Rate, Span};
 
 /// A generator of flows between radio nodes.
@@ -36,11 +35,11 @@ pub(super) static RADIO_TRAFFIC: Table = Table::new(
 
 /// The traffic of the CMU generator: flows to the next node and the one after it, started at random.
 pub(super) fn read_traffic(
-    top: &TableReader<'_>,
+    defaults: Defaults<'_>,
     table: &TableReader<'_>,
-    nodes: usize,
-    duration: Span,
-) -> Result<Vec<Flow>, ScenarioError> {
+    nodes: Result<usize>,
+    duration: Result<Span>,
+) -> Result<Vec<Flow>> {
     let Some(inner) = table.table("traffic")? else { return Ok(Vec::new()) };
     let values = inner.values(&RADIO_TRAFFIC, 0)?;
     if values.read::<&str>("kind") == "none" {
@@ -52,28 +51,20 @@ pub(super) fn read_traffic(
     let connections = inner.need("connections", connections, remedy)?;
     let (packet, rate): (u32, f64) = (values.read("packet"), values.read("rate"));
     let stream = if values.read::<&str>("type") == "tcp" {
-        let layers =
-            TcpLayers { defaults: top.get("tcp"), flow_table: None, path: String::new(), alone: false };
-        FlowKind::Tcp(Arc::new(layers.read()?))
+        defaults.read_tcp(None, false)?
     } else {
         let rate = Rate::from_bps(((rate * packet as f64 * 8.0) as u64).max(1));
         FlowKind::Udp { packet, schedule: vec![(Span::ZERO, rate)], period: None, jitter: 0.5 }
     };
+    let (nodes, duration) = (nodes?, duration?);
     if nodes < 2 {
         return Err(table.error("nodes", "traffic needs at least two nodes"));
     }
     let pairs = cbrgen(values.read("seed"), nodes, connections);
-    let flows = pairs.into_iter().enumerate().map(|(number, (from, to, start))| Flow {
-        name: format!("g{number}"),
-        from: RadioNetwork::name(from),
-        to: RadioNetwork::name(to),
-        start: Span::from_seconds(start),
-        start_jitter: Span::ZERO,
-        stop: None,
-        bytes: None,
-        writes: Vec::new(),
-        access: None,
-        kind: stream.clone(),
+    let flows = pairs.into_iter().enumerate().map(|(number, (from, to, start))| {
+        let [from, to] = [from, to].map(RadioNetwork::name);
+        let flow = Flow::new(format!("g{number}"), from, to, stream.clone());
+        Flow { start: Span::from_seconds(start), ..flow }
     });
     Ok(flows.filter(|flow| flow.start < duration).collect())
 }

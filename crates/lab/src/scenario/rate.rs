@@ -2,19 +2,17 @@
 
 use super::model::RateVariation;
 use super::rate_log;
+use super::reading::Result;
 use super::table::TableReader;
 use super::{
     cellular::{self, CELLULAR_RATE},
     wifi::{self, WIFI_RATE},
 };
-use crate::error::ScenarioError;
 use net::{DeliveryTrace, GrantOptions, RATES, REQUEST_GRANT, RateSteps, Steps, TokenBucket};
-use params::{Table, Values};
+use params::{Key, Table, Value, Values};
 use std::path::PathBuf;
 use std::sync::Arc;
 use units::{Rate, Span, Time};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Eleven days.
 pub(super) const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
@@ -26,40 +24,66 @@ const LIMITS: rate_log::Limits = rate_log::Limits { longest: LONGEST_DELAY, fast
 /// A token bucket in front of a transmitter.
 pub(super) static SHAPER: Table = Table::new("shaper", "`shaper` of a link", &[TokenBucket::KEYS]);
 
-/// Reads `rate` and `shaper` of a link, which has these values: the mean rate, and how it varies.
-pub(super) fn read(
-    reader: &TableReader<'_>,
-    values: &Values,
-) -> Result<Option<(Rate, Option<RateVariation>)>> {
-    let rate = match values.optional("rate") {
-        Some(rate) => Some((rate, None)),
-        None => reader.table("rate")?.map(read_variation).transpose()?,
-    };
-    let Some(shaper) = reader.table("shaper")? else { return Ok(rate) };
-    let Some((line, None)) = rate else {
+/// A rate of a link.
+pub(super) struct RateOfLink {
+    /// The rate, or the mean of one that varies.
+    pub mean: Rate,
+    /// How it varies; none for a constant rate.
+    pub variation: Option<RateVariation>,
+}
+
+impl RateOfLink {
+    /// A rate that does not vary.
+    pub fn constant(mean: Rate) -> RateOfLink {
+        RateOfLink { mean, variation: None }
+    }
+}
+
+/// Reads `rate` and `shaper` of a link; `key` describes its rate.
+pub(super) fn read(reader: &TableReader<'_>, key: &'static Key) -> Result<Option<RateOfLink>> {
+    let rate = read_rate(reader, key);
+    let shaper = reader.table("shaper").and_then(|table| table.map(|table| read_shaper(&table)).transpose());
+    let (rate, shaper) = (rate?, shaper?);
+    let Some(bucket) = shaper else { return Ok(rate) };
+    if rate.is_none() && key.is_required() {
+        return Ok(None); // which is a mistake of the rate alone
+    }
+    let Some(RateOfLink { mean: line, variation: None }) = rate else {
         return Err(reader.error("shaper", "needs a constant rate of the link beside it"));
     };
-    let mut values = shaper.values(&SHAPER, 0)?;
-    TokenBucket::check(&mut values).map_err(|mistake| shaper.mistake(mistake))?;
-    let (rate, burst) = (values.read("rate"), values.read("burst"));
+    let (rate, burst): (Rate, u64) = (bucket.read("rate"), bucket.read("burst"));
     if rate > line {
         return Err(reader.error("shaper", format!("its rate of {rate} is above that of the link, {line}")));
     }
-    Ok(Some((rate, Some(RateVariation::Shaper { line, burst }))))
+    Ok(Some(RateOfLink { mean: rate, variation: Some(RateVariation::Shaper { line, burst }) }))
 }
 
-fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>)> {
+fn read_rate(reader: &TableReader<'_>, key: &'static Key) -> Result<Option<RateOfLink>> {
+    match reader.value(key)? {
+        Some(Value::Rate(rate)) => Ok(Some(RateOfLink::constant(rate))),
+        Some(_) => reader.table("rate")?.map(read_variation).transpose(),
+        None => Ok(None),
+    }
+}
+
+fn read_shaper(shaper: &TableReader<'_>) -> Result<Values> {
+    let mut values = shaper.values(&SHAPER, 0)?;
+    TokenBucket::check(&mut values).map_err(|mistake| shaper.mistake(mistake))?;
+    Ok(values)
+}
+
+fn read_variation(table: TableReader<'_>) -> Result<RateOfLink> {
     let model =
         table
             .kind("rate", RATES.iter().chain([&WIFI_RATE, &CELLULAR_RATE, &REQUEST_GRANT]), |model| model)?;
     if model.table.name == WIFI_RATE.table.name {
         let rate = wifi::read_rate(&table)?;
         // The rate is that of its basic service set, which is read later.
-        return Ok((FASTEST, Some(RateVariation::Wifi(Box::new(rate)))));
+        return Ok(RateOfLink { mean: FASTEST, variation: Some(RateVariation::Wifi(Box::new(rate))) });
     }
     if model.table.name == CELLULAR_RATE.table.name {
         let user = cellular::read_rate(&table)?;
-        return Ok((FASTEST, Some(RateVariation::Cellular(Box::new(user)))));
+        return Ok(RateOfLink { mean: FASTEST, variation: Some(RateVariation::Cellular(Box::new(user))) });
     }
     let values = table.values(&model.table, 0)?;
     let (mean, variation) = match model.table.name {
@@ -76,7 +100,7 @@ fn read_variation(table: TableReader<'_>) -> Result<(Rate, Option<RateVariation>
         "random_steps" => read_random_steps(&table, &values)?,
         _ => read_file(&table, &values)?,
     };
-    Ok((mean, Some(variation)))
+    Ok(RateOfLink { mean, variation: Some(variation) })
 }
 
 fn read_trace(table: &TableReader<'_>, values: &Values) -> Result<(Rate, RateVariation)> {

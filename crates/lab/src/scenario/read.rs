@@ -1,130 +1,62 @@
 //! Reads a whole scenario.
 
 use super::assignment::Assignment;
+use super::change::read_changes;
+use super::count::WrittenOut;
 use super::document::TomlItem;
-use super::flows::{check_small_queues, read_flow};
+use super::flows::{read_flow, small_queues_refusal};
 use super::key::key_text;
-use super::links::read_link;
-use super::model::{Duplex, Flow, MOST_FLOWS, Prepared, RadioNetwork, Satellites, Scenario, Traffic};
+use super::links::{link_table, read_ends, read_link};
+use super::model::{
+    Duplex, Flow, FlowKind, MOST_FLOWS, Prepared, RadioNetwork, Satellites, Scenario, Traffic,
+};
 use super::nodes::Nodes;
 use super::overrides::ScenarioText;
 use super::paths::Routers;
-use super::table::TableReader;
-use super::top::{SCENARIO, SEED, read_times};
+use super::reading::{Reading, Result, all, shared};
+use super::table::{NamedTable, TableReader};
+use super::top::{SCENARIO, SEED, Times};
 use super::transports::Defaults;
+use super::wifi_model::Wifi;
 use super::written::Document;
-use super::{cellular, count, mistakes, topologies, traffic, wifi};
+use super::{cellular, topologies, traffic, wifi};
 use crate::error::{ScenarioError, nearest};
+use net::cellular::CellOptions;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::slice;
 use std::sync::Arc;
 use units::Span;
 
-type Result<T> = std::result::Result<T, ScenarioError>;
-
 impl Scenario {
     /// Parses `text`, called `file` in messages, with `KEY=VALUE` assignments applied first.
-    pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Scenario> {
+    pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Scenario, ScenarioError> {
         let assignments: Vec<_> = assignments.iter().map(Assignment::from).collect();
         Scenario::from_text(&ScenarioText { file, text, ..ScenarioText::default() }, &assignments)
     }
 
     /// Parses a scenario with assignments of the user and the program applied.
-    pub fn from_text(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Scenario> {
+    pub fn from_text(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Scenario, ScenarioError> {
         Document::read(text, assignments)?.scenario()
     }
 
     /// Reads a scenario from a document. Its `sweep` is ignored. The error has all mistakes of the document.
-    pub(crate) fn read(document: &TomlItem) -> Result<Scenario> {
-        let document = &*count::written_out(document)?;
-        Scenario::read_tables(document).map_err(|first| mistakes::all(document, first))
+    pub(crate) fn read(document: &TomlItem) -> Result<Scenario, ScenarioError> {
+        let (scenario, advice) = Reading::of(|reading| {
+            let WrittenOut { document, counted } = WrittenOut::new(reading, document);
+            let tables = Tables::new(reading, &document, counted)?;
+            let scenario = tables.read();
+            let changes = read_changes(reading, tables.list("change"), shared(&scenario), tables.duration());
+            let mut scenario = scenario?;
+            scenario.add_changes(reading, &document, changes?)?;
+            Ok(scenario)
+        })?;
+        Ok(Scenario { advice: advice.into_lines(), ..scenario })
     }
 
-    fn read_tables(document: &TomlItem) -> Result<Scenario> {
-        let mut scenario = Scenario::read_unchanged(document)?;
-        scenario.read_changes(document)?;
-        Ok(scenario)
-    }
-
-    /// Reads everything but the changes.
-    pub(super) fn read_unchanged(document: &TomlItem) -> Result<Scenario> {
-        let top = TableReader::new("", document)?;
-        let values = top.described(&SCENARIO, 0)?;
-        if let Some(key) = ["extends", "set"].into_iter().find(|key| top.has(key)) {
-            return Err(top.error(key, "is for the text of a file; it cannot be assigned"));
-        }
-        let (duration, warmup) = read_times(&top, &values)?;
-        let radio = RadioNetwork::read(&top, duration)?;
-        let (radio, generated) = radio.map_or((None, Vec::new()), |(r, flows)| (Some(Arc::new(r)), flows));
-        let satellites = Satellites::read(&top, duration)?.map(Arc::new);
-        let is_study = top.has("sweep");
-        let defaults = Defaults::new(&top);
-        let quic = defaults.check()?;
-
-        let link_items = top.list("link")?;
-        let mut links: Vec<Duplex> =
-            link_items.iter().enumerate().map(|(i, item)| read_link(i, item)).collect::<Result<_>>()?;
-        let wifi = wifi::read_all(top.list("wifi")?)?;
-        wifi::resolve(link_items, &mut links, &wifi)?;
-        let cell_items = top.list("cell")?;
-        let cells = cellular::read_all(cell_items)?;
-        cellular::resolve(link_items, &mut links, &cells, cell_items)?;
-        links.extend(topologies::read_all(top.list("topology")?)?);
-        let ecmp = values.read::<&str>("routing") == "ecmp";
-        let only_links = satellites.is_none() && radio.is_none();
-        if ecmp && !only_links {
-            let message = "\"ecmp\" is for links; satellites and radio have their own routing";
-            return Err(top.error("routing", message));
-        }
-        if links.is_empty() && only_links {
-            return Err(top.missing("link", "name at least one [[link]]"));
-        }
-        let nodes = Nodes::new(&links, satellites.as_deref(), radio.as_deref());
-        let flow_items = list_flows(&top)?;
-        let mut flows: Vec<Flow> = flow_items
-            .iter()
-            .enumerate()
-            .map(|(i, item)| read_flow(i, item, defaults, &nodes))
-            .collect::<Result<_>>()?;
-        flows.extend(generated);
-        let traffic_items = top.list("traffic")?;
-        let traffic: Vec<Traffic> = traffic_items
-            .iter()
-            .enumerate()
-            .map(|(i, item)| Traffic::read(i, item, defaults, &nodes, duration))
-            .collect::<Result<_>>()?;
-        check_number_of_flows(&top, &flows, &traffic, duration)?;
-        check_hosts((flow_items, &flows), (traffic_items, &traffic), &links, only_links)?;
-        wifi::check_access(&wifi, &[("flow", flow_items), ("traffic", traffic_items)])?;
-        check_names(link_items, &links, flow_items, &flows)?;
-        traffic::check_names(traffic_items, &traffic, &flows)?;
-        Routers::new(&links, radio.as_deref(), satellites.is_some()).check(
-            flow_items,
-            defaults.tcp,
-            &flows,
-        )?;
-        if let Some(satellites) = &satellites {
-            check_ground(link_items, &links, &satellites.system)?;
-        }
-        top.finish()?;
-        Ok(Scenario {
-            title: values.read("title"),
-            duration,
-            warmup,
-            seed: values.read("seed"),
-            links,
-            flows,
-            traffic,
-            quic,
-            delays: values.read("delays"),
-            satellites,
-            radio,
-            wifi,
-            cells,
-            ecmp,
-            is_study,
-            changes: Vec::new(),
-            prepared: Prepared::default(),
-        })
+    /// Reads everything but the changes of a document in which each table stands for one.
+    pub(super) fn read_unchanged(reading: &Reading, document: &TomlItem) -> Result<Scenario> {
+        Tables::new(reading, document, Ok(()))?.read()
     }
 
     /// Reads only the satellites of `text`, for `until` from the start, and the seed. The rest of the file is
@@ -133,114 +65,343 @@ impl Scenario {
         text: &ScenarioText<'_>,
         assignments: &[Assignment],
         until: Span,
-    ) -> Result<(Satellites, u64)> {
+    ) -> Result<(Satellites, u64), ScenarioError> {
         let document = Document::read(text, assignments)?;
-        let top = TableReader::new("", &document.root)?;
-        let seed = top.read(&SEED)?;
-        let satellites = Satellites::read(&top, until)?;
-        Ok((top.need("constellation", satellites, "write constellation = { kind = \"iridium\" }")?, seed))
+        let read = Reading::of(|reading| {
+            let top = TableReader::new(reading, "", &document.root)?;
+            let seed = top.read(&SEED);
+            let satellites = Satellites::read(&top, Ok(until))?;
+            let satellites =
+                top.need("constellation", satellites, "write constellation = { kind = \"iridium\" }");
+            Ok((satellites?, seed?))
+        });
+        read.map(|(read, _)| read)
     }
 }
 
-/// The `[[flow]]` tables.
-fn list_flows<'a>(top: &TableReader<'a>) -> Result<&'a [TomlItem]> {
-    let items = top.list("flow")?;
-    if items.len() > MOST_FLOWS {
-        return Err(top.error("flow", format!("{} flows; at most {MOST_FLOWS} are possible", items.len())));
-    }
-    Ok(items)
+/// The tables of a document.
+struct Tables<'a> {
+    reading: &'a Reading,
+    top: TableReader<'a>,
+    defaults: Defaults<'a>,
+    times: Result<Times>,
+    /// Whether each table stands for as many as its count says.
+    counted: Result<()>,
 }
 
-/// Fails if the hosts of flows or traffic cannot have the small queues of their senders.
-fn check_hosts(
-    (flow_items, flows): (&[TomlItem], &[Flow]),
-    (traffic_items, traffic): (&[TomlItem], &[Traffic]),
-    links: &[Duplex],
-    only_links: bool,
-) -> Result<()> {
-    for (item, flow) in flow_items.iter().zip(flows).filter(|(_, flow)| flow.kind.limits_local()) {
-        let (place, nodes) = (key_text(["flow", &flow.name]), std::slice::from_ref(&flow.from));
-        check_small_queues((place, item), nodes, links, only_links)?;
+impl<'a> Tables<'a> {
+    fn new(reading: &'a Reading, document: &'a TomlItem, counted: Result<()>) -> Result<Tables<'a>> {
+        let top = TableReader::new(reading, "", document)?;
+        let (defaults, times) = (Defaults::new(&top), Times::read(&top));
+        Ok(Tables { reading, top, defaults, times, counted })
     }
-    for (item, source) in traffic_items.iter().zip(traffic).filter(|(_, one)| one.kind.limits_local()) {
-        let place = format!("traffic.{}", source.name);
-        check_small_queues((place, item), &source.ends[0], links, only_links)?;
+
+    fn duration(&self) -> Result<Span> {
+        self.times.map(|times| times.duration)
     }
-    Ok(())
+
+    /// The tables of the array `key`; none if it is no array.
+    fn list(&self, key: &'static str) -> &'a [TomlItem] {
+        self.top.list(key).unwrap_or_default()
+    }
+
+    /// Whether the array `key` is one without tables, or is left out.
+    fn has_none(&self, key: &'static str) -> bool {
+        self.top.list(key).is_ok_and(<[TomlItem]>::is_empty)
+    }
+
+    /// The tables of the array `key` with their names, by default from their number.
+    fn named(&self, key: &'static str, default: impl Fn(usize) -> String) -> Vec<Result<NamedTable<'a>>> {
+        let items = self.list(key).iter().enumerate();
+        items.map(|(i, item)| TableReader::named(self.reading, key, i, item, || default(i))).collect()
+    }
+
+    /// Reads everything but the changes.
+    fn read(&self) -> Result<Scenario> {
+        let top = &self.top;
+        let values = top.described(&SCENARIO, 0);
+        for key in ["extends", "set"].into_iter().filter(|key| top.has(key)) {
+            top.error(key, "is for the text of a file; it cannot be assigned");
+        }
+        let radio = Radio::read(top, self.defaults, self.duration());
+        let satellites = Satellites::read(top, self.duration()).map(|satellites| satellites.map(Arc::new));
+        let quic = self.defaults.check();
+        let network = Network::read(self);
+        let only_links = match (&satellites, &radio.network) {
+            (Ok(satellites), Ok(radio)) => Ok(satellites.is_none() && radio.is_none()),
+            (Err(reported), _) | (_, Err(reported)) => Err(*reported),
+        };
+        let ecmp = shared(&values).map(|values| values.read::<&str>("routing") == "ecmp");
+        if let (Ok(true), Ok(false)) = (ecmp, only_links) {
+            top.error("routing", "\"ecmp\" is for links; satellites and radio have their own routing");
+        }
+        let nodes = self.nodes(&network, only_links, &satellites, &radio.network);
+        let nodes = shared(&nodes);
+        let flow_tables = self.named("flow", |index| format!("flow{index}"));
+        let flows = self.read_flows(&flow_tables, nodes)?;
+        let traffic_tables = self.named("traffic", |index| format!("traffic{index}-"));
+        let read_source = |table| Traffic::read(shared(table)?, self.defaults, nodes, self.duration());
+        let traffic: Vec<Result<Traffic>> = traffic_tables.iter().map(read_source).collect();
+        self.check_names(&network, &flow_tables, &traffic_tables, &radio.flows);
+        if let Ok(Some(satellites)) = &satellites {
+            network.check_ground(&satellites.system);
+        }
+        let links = all(network.links.into_iter());
+        for (table, flow) in flow_tables.iter().zip(&flows) {
+            if let (Ok(table), Ok(flow)) = (table, flow) {
+                check_host(&table.reader, &flow.kind, slice::from_ref(&flow.from), &links, only_links);
+            }
+        }
+        for (table, source) in traffic_tables.iter().zip(&traffic) {
+            if let (Ok(table), Ok(source)) = (table, source) {
+                check_host(&table.reader, &source.kind, &source.ends[0], &links, only_links);
+            }
+        }
+        let unknown = top.finish();
+        if self.has_none("wifi") && unknown.and(shared(&links).map(|_| ())).is_ok() {
+            wifi::refuse_access(self.reading, "flow", self.list("flow"));
+            wifi::refuse_access(self.reading, "traffic", self.list("traffic"));
+        }
+        let (mut flows, traffic) = (all(flows.into_iter())?, all(traffic.into_iter())?);
+        flows.extend(radio.flows?);
+        if self.has_none("link") {
+            nodes?; // without a network a flow is not what is missing
+        }
+        self.check_number_of_flows(&flows, &traffic)?;
+        let (links, radio, satellites) = (links?, radio.network?, satellites?);
+        let routers = Routers::new(&links, radio.as_deref(), satellites.is_some());
+        routers.check(self.reading, self.list("flow"), self.defaults.tcp, &flows);
+        unknown.and(self.reading.check())?;
+        let (values, times) = (values?, self.times?);
+        Ok(Scenario {
+            title: values.read("title"),
+            duration: times.duration,
+            warmup: times.warmup,
+            seed: values.read("seed"),
+            links,
+            flows,
+            traffic,
+            quic: quic?,
+            delays: values.read("delays"),
+            satellites,
+            radio,
+            wifi: network.wifi?,
+            cells: network.cells?,
+            ecmp: ecmp?,
+            is_study: top.has("sweep"),
+            changes: Vec::new(),
+            prepared: Prepared::default(),
+            advice: Vec::new(),
+        })
+    }
+
+    /// The nodes of the network.
+    fn nodes(
+        &self,
+        network: &Network<'_>,
+        only_links: Result<bool>,
+        satellites: &Result<Option<Arc<Satellites>>>,
+        radio: &Result<Option<Arc<RadioNetwork>>>,
+    ) -> Result<Nodes> {
+        let ends = network.ends()?;
+        if only_links? && ends.is_empty() && self.has_none("link") {
+            return Err(self.top.missing("link", "name at least one [[link]]"));
+        }
+        self.top.list("link").and(self.counted)?;
+        Ok(Nodes::new(&ends, shared(satellites)?.as_deref(), shared(radio)?.as_deref()))
+    }
+
+    /// Reads the flows of `tables`.
+    fn read_flows(
+        &self,
+        tables: &[Result<NamedTable<'_>>],
+        nodes: Result<&Nodes>,
+    ) -> Result<Vec<Result<Flow>>> {
+        let count = tables.len();
+        if count > MOST_FLOWS {
+            return Err(self.top.error("flow", format!("{count} flows; at most {MOST_FLOWS} are possible")));
+        }
+        Ok(tables.iter().map(|table| read_flow(shared(table)?, self.defaults, nodes)).collect())
+    }
+
+    /// Checks that there is a flow, and that all tables together have at most the maximum number of flows.
+    fn check_number_of_flows(&self, flows: &[Flow], traffic: &[Traffic]) -> Result<()> {
+        let (top, duration) = (&self.top, self.duration()?);
+        let drawn: f64 = traffic.iter().map(|table| table.expected(duration)).sum();
+        let all = flows.len() as f64 + drawn;
+        if all > MOST_FLOWS as f64 {
+            let message =
+                format!("all tables together have about {all:.0} flows; the maximum is {MOST_FLOWS}");
+            return Err(top.error("traffic", message));
+        }
+        if !flows.is_empty() || !self.has_none("flow") || !self.has_none("traffic") {
+            return Ok(());
+        }
+        if top.table("radio")?.is_some_and(|radio| radio.has("traffic")) {
+            let message = "no generated flow starts within the duration; use another seed, more nodes or a longer duration";
+            return Err(top.error("radio", message));
+        }
+        Err(top.missing("flow", "name at least one [[flow]]"))
+    }
+
+    /// Reports names that are not unique, and losses that name no flow. `generated` are the flows of the radio network.
+    fn check_names(
+        &self,
+        network: &Network<'_>,
+        flow_tables: &[Result<NamedTable<'_>>],
+        traffic_tables: &[Result<NamedTable<'_>>],
+        generated: &Result<Vec<Flow>>,
+    ) {
+        let mut flows = BTreeSet::new();
+        for table in flow_tables.iter().flatten() {
+            if let Some(name) = table.known_name()
+                && !flows.insert(name)
+            {
+                table.reader.name_error(format!("another flow is called \"{name}\" too"));
+            }
+        }
+        network.check_names();
+        let generated = generated.iter().flatten().map(|flow| flow.name.as_str());
+        let is_named = |table: &Result<NamedTable<'_>>| table.as_ref().is_ok_and(|table| table.name.is_ok());
+        let are_known = self.counted.and(self.top.list("flow")).is_ok() && flow_tables.iter().all(is_named);
+        // That there is no flow at all is a mistake without them.
+        if are_known && (!flows.is_empty() || !traffic_tables.is_empty() || generated.clone().count() > 0) {
+            network.check_losses(&flows);
+        }
+        let named = flow_tables.iter().flatten().filter_map(NamedTable::known_name);
+        traffic::check_names(traffic_tables, &named.chain(generated).collect::<Vec<_>>());
+    }
 }
 
-/// Checks that there is a flow, and that all tables together have at most the maximum number of flows.
-fn check_number_of_flows(
-    top: &TableReader<'_>,
-    flows: &[Flow],
-    traffic: &[Traffic],
-    duration: Span,
-) -> Result<()> {
-    let drawn: f64 = traffic.iter().map(|table| table.expected(duration)).sum();
-    let all = flows.len() as f64 + drawn;
-    if all > MOST_FLOWS as f64 {
-        let message = format!("all tables together have about {all:.0} flows; the maximum is {MOST_FLOWS}");
-        return Err(top.error("traffic", message));
+/// Reports a host of a flow or of traffic that cannot have the small queues of its senders, at `nodes`.
+fn check_host(
+    reader: &TableReader<'_>,
+    kind: &FlowKind,
+    nodes: &[String],
+    links: &Result<Vec<Duplex>>,
+    only_links: Result<bool>,
+) {
+    if let (true, Ok(links), Ok(only_links)) = (kind.limits_local(), links, only_links)
+        && let Some(message) = small_queues_refusal(nodes, links, only_links)
+    {
+        reader.error("tcp", message);
     }
-    if flows.is_empty() && top.table("radio")?.is_some_and(|radio| radio.has("traffic")) {
-        let message =
-            "no generated flow starts within the duration; use another seed, more nodes or a longer duration";
-        return Err(top.error("radio", message));
-    }
-    if flows.is_empty() && traffic.is_empty() {
-        return Err(top.missing("flow", "name at least one [[flow]]"));
-    }
-    Ok(())
 }
 
-/// Checks that names are unique and that losses name existing flows.
-fn check_names(
-    link_items: &[TomlItem],
-    links: &[Duplex],
-    flow_items: &[TomlItem],
-    flows: &[Flow],
-) -> Result<()> {
-    let mut seen = BTreeSet::new();
-    for (item, flow) in flow_items.iter().zip(flows) {
-        if !seen.insert(flow.name.as_str()) {
-            let message = format!("another flow is called \"{}\" too", flow.name);
-            return Err(ScenarioError::new(&item.origin, &key_text(["flow", &flow.name, "name"]), message));
+/// The links of a document, and the media on which they transmit.
+struct Network<'a> {
+    reading: &'a Reading,
+    items: &'a [TomlItem],
+    tables: Vec<Result<TableReader<'a>>>,
+    /// Those of `tables`, then those of topologies, with the rates of their media.
+    links: Vec<Result<Duplex>>,
+    wifi: Result<Vec<Wifi>>,
+    cells: Result<Vec<CellOptions>>,
+}
+
+impl<'a> Network<'a> {
+    fn read(tables: &Tables<'a>) -> Network<'a> {
+        let (reading, top) = (tables.reading, &tables.top);
+        let items = tables.list("link");
+        let tables_of_links: Vec<Result<TableReader<'a>>> =
+            items.iter().enumerate().map(|(index, item)| link_table(reading, index, item)).collect();
+        let mut links: Vec<Result<Duplex>> =
+            tables_of_links.iter().map(|table| read_link(shared(table)?)).collect();
+        let wifi = top.list("wifi").and_then(|items| wifi::read_all(reading, items));
+        let cells = top.list("cell").and_then(|items| cellular::read_all(reading, items));
+        // The name of a cell can be the mistake, which the first of its links tells.
+        let (mut used, mut known_cells) = (Vec::new(), shared(&cells));
+        for (item, read) in items.iter().zip(&mut links) {
+            let Ok(link) = read else { continue };
+            let of_cell = cellular::resolve(reading, item, link, known_cells);
+            known_cells = known_cells.and_then(|cells| of_cell.map(|_| cells));
+            let of_wifi = wifi::resolve(reading, item, link, shared(&wifi));
+            match of_wifi.and(of_cell) {
+                Ok(cell) => used.extend(cell),
+                Err(reported) => *read = Err(reported),
+            }
+        }
+        if let (Ok(cells), true) = (&cells, links.iter().all(Result::is_ok)) {
+            cellular::refuse_unused(reading, tables.list("cell"), cells, &used);
+        }
+        match top.list("topology").and_then(|items| topologies::read_all(reading, items)) {
+            Ok(topologies) => links.extend(topologies.into_iter().map(Ok)),
+            Err(reported) => links.push(Err(reported)),
+        }
+        Network { reading, items, tables: tables_of_links, links, wifi, cells }
+    }
+
+    /// The nodes at the ends of all links. Those of a link that cannot be read otherwise are known too.
+    fn ends<'s>(&'s self) -> Result<Vec<Cow<'s, [String; 2]>>> {
+        let ends = |(index, link): (usize, &'s Result<Duplex>)| match (shared(link), self.tables.get(index)) {
+            (Ok(link), _) => Ok(Cow::Borrowed(&link.ends)),
+            (Err(_), Some(Ok(table))) => read_ends(table).map(Cow::Owned),
+            (Err(reported), _) => Err(reported),
+        };
+        all(self.links.iter().enumerate().map(ends))
+    }
+
+    /// The links that can be read, each with its table as it is written.
+    fn written(&self) -> impl Iterator<Item = (&'a TomlItem, &Duplex)> {
+        self.items.iter().zip(&self.links).filter_map(|(item, link)| Some((item, link.as_ref().ok()?)))
+    }
+
+    /// Reports a mistake in `key` of a link that `path` names.
+    fn refuse(&self, path: &str, item: &TomlItem, key: &str, message: String) {
+        if let Ok(table) = TableReader::new(self.reading, path, item) {
+            table.error(key, message);
         }
     }
-    let mut named = BTreeSet::new();
-    for (item, link) in link_items.iter().zip(links) {
-        let reader = TableReader::new("link", item)?;
-        if let Some(name) = reader.text("name")?
-            && !named.insert(name)
-        {
-            return Err(reader.error("name", format!("another link is called \"{name}\" too")));
-        }
-        let losses = link.directions.iter().flat_map(|direction| &direction.losses);
-        for loss in losses {
-            let Some(flow) = loss.flow() else { continue };
-            if !seen.contains(flow.as_str()) {
-                let path = key_text(["link", &link.key()]);
-                let message =
-                    format!("names the flow \"{flow}\", which does not exist; {}", nearest(&flow, seen));
-                return Err(TableReader::new(path, item)?.error("loss", message));
+
+    /// Reports names that are not unique.
+    fn check_names(&self) {
+        let mut names = BTreeSet::new();
+        for (item, name) in self.items.iter().filter_map(|item| Some((item, item.name()?))) {
+            if !names.insert(name) {
+                self.refuse("link", item, "name", format!("another link is called \"{name}\" too"));
             }
         }
     }
-    Ok(())
-}
 
-/// Checks that no link ends at a satellite.
-fn check_ground(link_items: &[TomlItem], links: &[Duplex], system: &orbit::SatelliteSystem) -> Result<()> {
-    let satellites = (0..system.constellation.len()).map(|s| system.constellation.name(s));
-    let taken: BTreeSet<&str> = satellites.chain(["*", "seam"]).collect();
-    for (item, link) in link_items.iter().zip(links) {
-        if let Some(name) = link.ends.iter().find(|name| taken.contains(name.as_str())) {
-            let reader = TableReader::new("link", item)?;
-            let message = format!(
-                "\"{name}\" is the name of a satellite; a link must end at a terminal or another node"
-            );
-            return Err(reader.error("ends", message));
+    /// Reports losses that name none of `flows`.
+    fn check_losses(&self, flows: &BTreeSet<&str>) {
+        for (item, link) in self.written() {
+            let losses = link.directions.iter().flat_map(|direction| &direction.losses);
+            for flow in losses.filter_map(|loss| loss.flow()).filter(|flow| !flows.contains(flow.as_str())) {
+                let remark = nearest(&flow, flows.iter().copied());
+                let message = format!("names the flow \"{flow}\", which does not exist; {remark}");
+                self.refuse(&key_text(["link", &link.key()]), item, "loss", message);
+            }
         }
     }
-    Ok(())
+
+    /// Reports links that end at a satellite.
+    fn check_ground(&self, system: &orbit::SatelliteSystem) {
+        let satellites = (0..system.constellation.len()).map(|s| system.constellation.name(s));
+        let satellites: BTreeSet<&str> = satellites.chain(["*", "seam"]).collect();
+        for (item, link) in self.written() {
+            if let Some(name) = link.ends.iter().find(|name| satellites.contains(name.as_str())) {
+                let message = format!(
+                    "\"{name}\" is the name of a satellite; a link must end at a terminal or another node"
+                );
+                self.refuse("link", item, "ends", message);
+            }
+        }
+    }
+}
+
+/// The radio network of a scenario, and the flows that it generates.
+struct Radio {
+    network: Result<Option<Arc<RadioNetwork>>>,
+    flows: Result<Vec<Flow>>,
+}
+
+impl Radio {
+    fn read(top: &TableReader<'_>, defaults: Defaults<'_>, duration: Result<Span>) -> Radio {
+        match RadioNetwork::read(top, defaults, duration) {
+            Ok(Some((network, flows))) => Radio { network: Ok(Some(Arc::new(network))), flows: Ok(flows) },
+            Ok(None) => Radio { network: Ok(None), flows: Ok(Vec::new()) },
+            Err(reported) => Radio { network: Err(reported), flows: Err(reported) },
+        }
+    }
 }

@@ -5,9 +5,10 @@ use super::links::check_queue;
 use super::loss::read_losses;
 use super::model::{Direction, RateVariation, Satellites};
 use super::queue::read_queue;
+use super::rate::{self, RateOfLink};
+use super::reading::{Result, all, shared};
 use super::table::TableReader;
 use super::tle;
-use crate::error::ScenarioError;
 use net::HandoffLoss;
 use net::qdisc::Queue;
 use orbit::{Constellation, EarthModel, Rules, SatelliteSystem, SelectionRule, Terminal, Walker};
@@ -15,12 +16,10 @@ use params::Form::{
     self, Integer, LinkRate, Losses, Number, Quantity, QuantityOr, Queue as QueueForm, Range, Switch, Text,
     Word,
 };
-use params::{Table, Unit, Values, key};
+use params::{Key, Table, Unit, Values, key};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use units::{Angle, Length, Limit, Rate, Span};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// The satellites.
 pub(super) static CONSTELLATION: Table = Table::new(
@@ -121,12 +120,15 @@ pub(super) static TRANSMITTER: Table = Table::new(
     "transmitter",
     "`isl`, `up` and `down` of a constellation",
     &[&[
-        key("rate", LinkRate, "as `isl`, `up`, `down`", "transmission rate; a table for a rate that varies"),
+        RATE,
         key("shaper", Form::Table("shaper"), "none", "token bucket in front of the transmitter"),
         key("queue", QueueForm, "drop-tail of 49 packets", "queue discipline"),
         key("loss", Losses, "none", "losses besides the queue"),
     ]],
 );
+
+const RATE: Key =
+    key("rate", LinkRate, "as `isl`, `up`, `down`", "transmission rate; a table for a rate that varies");
 
 /// The rules of hand-offs.
 pub(super) static HANDOFF: Table =
@@ -163,58 +165,51 @@ const MOST: u64 = 100_000;
 
 impl Satellites {
     /// Reads the satellites of a scenario, if it has any. `until` is the end of the tables of two-line elements.
-    pub(crate) fn read(top: &TableReader<'_>, until: Span) -> Result<Option<Satellites>> {
-        let terminals = top.list("terminal")?;
+    pub(crate) fn read(top: &TableReader<'_>, until: Result<Span>) -> Result<Option<Satellites>> {
+        let terminals = top.list("terminal").and_then(|items| read_terminals(top, items));
         let Some(table) = top.table("constellation")? else {
             if top.has("terminal") {
                 return Err(top.error("terminal", "needs a [constellation]"));
             }
             return Ok(None);
         };
-        let values = table.values(&CONSTELLATION, 0)?;
-        let kind: &str = values.read("kind");
-        let iridium = kind == "iridium";
-        let degrees = |key: &str, default: f64| values.optional::<Angle>(key).map_or(default, Angle::degrees);
-        let mask = degrees("elevation_mask", if iridium { 8.2 } else { 25.0 });
-        let isl_latitude = degrees("isl_latitude_limit", if iridium { 60.0 } else { 90.0 });
-        let cross_seam_longitude = values.read::<Angle>("cross_seam_longitude").degrees();
-        let (cross_seam, bent_pipe): (bool, bool) = (values.read("cross_seam"), values.read("bent_pipe"));
-        if bent_pipe {
-            table.refuse(&["isl"], "bent_pipe = true")?;
-        }
-        let epoch: Span = values.read("epoch");
-        let mut constellation = if kind == "tle" {
-            read_tle(&table, &values, until)?
-        } else {
-            Constellation::walker(&read_walker(&table, &values, iridium)?, cross_seam)
+        let values = table.values(&CONSTELLATION, 0);
+        let iridium = shared(&values).map(|values| values.read::<&str>("kind") == "iridium");
+        let transmitter = |key: &'static str, rate: u64| {
+            let usual = iridium.map(|iridium| iridium.then_some(rate));
+            read_transmitter(&table, key, usual)
         };
-        // Bent-pipe: each path goes over one satellite.
-        if bent_pipe {
-            constellation.isls.clear();
-        }
-        let transmitter =
-            |key: &'static str, rate: u64| read_transmitter(&table, key, iridium.then_some(rate));
-        let (up, down) = (transmitter("up", 1_500_000)?, transmitter("down", 1_500_000)?);
-        let isl = if bent_pipe { up.clone() } else { transmitter("isl", 25_000_000)? };
+        let (up, down) = (transmitter("up", 1_500_000), transmitter("down", 1_500_000));
+        let is_bent_pipe = values.as_ref().is_ok_and(|values| values.read("bent_pipe"));
+        let isl = match is_bent_pipe {
+            true => table.refuse(&["isl"], "bent_pipe = true").and(up.clone()),
+            false => transmitter("isl", 25_000_000),
+        };
+        let handoff = read_handoff(&table);
+        let (values, iridium) = (values?, iridium?);
+        let constellation = read_constellation(&table, &values, until);
         let recompute: Option<Span> = values.optional("recompute");
         if recompute.is_some_and(|every| every < Span::from_ms(1)) {
             return Err(table.error("recompute", "must be at least 1 ms, or \"change\""));
         }
-        let handoff = read_handoff(&table)?;
-        let terminals = read_terminals(top, terminals, &constellation)?;
+        let (constellation, handoff) = (constellation?, handoff?);
+        let terminals = terminals?;
+        check_terminals(top, &terminals, &constellation)?;
+        let degrees = |key: &str, default: f64| values.optional::<Angle>(key).map_or(default, Angle::degrees);
+        let epoch: Span = values.read("epoch");
         Ok(Some(Satellites {
             system: Arc::new(SatelliteSystem { constellation, terminals, epoch: epoch.seconds() }),
             rules: Rules {
-                mask,
-                isl_latitude,
-                cross_seam_longitude,
+                mask: degrees("elevation_mask", if iridium { 8.2 } else { 25.0 }),
+                isl_latitude: degrees("isl_latitude_limit", if iridium { 60.0 } else { 90.0 }),
+                cross_seam_longitude: values.read::<Angle>("cross_seam_longitude").degrees(),
                 rule: handoff.rule,
                 check: handoff.check,
                 jitter: handoff.jitter,
             },
-            isl,
-            up,
-            down,
+            isl: isl?,
+            up: up?,
+            down: down?,
             header: values.optional("link_header").unwrap_or(if iridium { 16 } else { 0 }),
             loss: handoff.loss,
             pause: handoff.pause,
@@ -225,22 +220,43 @@ impl Satellites {
     }
 }
 
+/// Reads the satellites with their links among each other; `until` is the end of tables of two-line elements.
+fn read_constellation(
+    table: &TableReader<'_>,
+    values: &Values,
+    until: Result<Span>,
+) -> Result<Constellation> {
+    let kind: &str = values.read("kind");
+    let mut constellation = if kind == "tle" {
+        read_tle(table, values, until)?
+    } else {
+        Constellation::walker(&read_walker(table, values, kind == "iridium")?, values.read("cross_seam"))
+    };
+    // Each path goes over one satellite.
+    if values.read("bent_pipe") {
+        constellation.isls.clear();
+    }
+    Ok(constellation)
+}
+
 fn read_walker(table: &TableReader<'_>, values: &Values, iridium: bool) -> Result<Walker> {
-    table.refuse(&["file"], if iridium { "kind = \"iridium\"" } else { "kind = \"walker\"" })?;
+    let fits = table.refuse(&["file"], if iridium { "kind = \"iridium\"" } else { "kind = \"walker\"" });
     let preset = iridium.then(Walker::iridium);
     let whole = |key: &'static str, default: Option<usize>| -> Result<usize> {
         table.need(key, values.optional(key).or(default), "a whole number, such as 72")
     };
-    let planes = whole("planes", preset.as_ref().map(|k| k.planes))?;
-    let per_plane = whole("per_plane", preset.as_ref().map(|k| k.per_plane))?;
+    let planes = whole("planes", preset.as_ref().map(|k| k.planes));
+    let per_plane = whole("per_plane", preset.as_ref().map(|k| k.per_plane));
+    let altitude = values.optional("altitude").map(Length::km).or(preset.as_ref().map(|k| k.altitude));
+    let altitude = table.need("altitude", altitude, "such as altitude = \"550km\"");
+    let degrees = |key: &str| values.optional(key).map(Angle::degrees);
+    let inclination = degrees("inclination").or(preset.as_ref().map(|k| k.inclination));
+    let inclination = table.need("inclination", inclination, "such as inclination = \"53deg\"");
+    let (planes, per_plane) = (planes?, per_plane?);
     if (planes * per_plane) as u64 > MOST {
         return Err(table.error("planes", format!("more than {MOST} satellites")));
     }
-    let altitude = values.optional("altitude").map(Length::km).or(preset.as_ref().map(|k| k.altitude));
-    let altitude = table.need("altitude", altitude, "such as altitude = \"550km\"")?;
-    let degrees = |key: &str| values.optional(key).map(Angle::degrees);
-    let inclination = degrees("inclination").or(preset.as_ref().map(|k| k.inclination));
-    let inclination = table.need("inclination", inclination, "such as inclination = \"53deg\"")?;
+    fits?;
     let phasing: Option<f64> = values.optional("phasing");
     let spacing = degrees("plane_spacing").or(preset.as_ref().map(|k| k.plane_spacing));
     let defaults = preset.unwrap_or(Walker {
@@ -251,8 +267,8 @@ fn read_walker(table: &TableReader<'_>, values: &Values, iridium: bool) -> Resul
     });
     Ok(Walker {
         earth: defaults.earth,
-        altitude,
-        inclination,
+        altitude: altitude?,
+        inclination: inclination?,
         planes,
         per_plane,
         plane_spacing: spacing.unwrap_or(360.0 / planes as f64),
@@ -267,12 +283,13 @@ fn read_walker(table: &TableReader<'_>, values: &Values, iridium: bool) -> Resul
     })
 }
 
-fn read_tle(table: &TableReader<'_>, values: &Values, until: Span) -> Result<Constellation> {
+fn read_tle(table: &TableReader<'_>, values: &Values, until: Result<Span>) -> Result<Constellation> {
     let walker = ["altitude", "inclination", "planes", "plane_spacing", "phasing", "orbit"];
-    table.refuse(&walker, "kind = \"tle\"")?;
+    let fits = table.refuse(&walker, "kind = \"tle\"");
     let (_, text) = table.need("file", table.file("file")?, "a file of two-line elements")?;
+    fits?;
     let epoch: Span = values.read("epoch");
-    let motions = tle::read(&text, epoch, until).map_err(|message| table.error("file", message))?;
+    let motions = tle::read(&text, epoch, until?).map_err(|message| table.error("file", message))?;
     let count = motions.len();
     let Some(per_plane) = values.optional::<usize>("per_plane") else {
         let mut apart = Constellation::grid(EarthModel::Wgs84, motions, count, None, false);
@@ -286,9 +303,14 @@ fn read_tle(table: &TableReader<'_>, values: &Values, until: Span) -> Result<Con
     Ok(Constellation::grid(EarthModel::Wgs84, motions, per_plane, None, values.read("cross_seam")))
 }
 
-fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64>) -> Result<Direction> {
+/// Reads the transmitter of `key`; `rate` is that of a constellation that has one.
+fn read_transmitter(
+    table: &TableReader<'_>,
+    key: &'static str,
+    rate: Result<Option<u64>>,
+) -> Result<Direction> {
     let usual = Direction {
-        rate: Rate::from_bps(rate.unwrap_or_default()),
+        rate: Rate::from_bps(rate.ok().flatten().unwrap_or_default()),
         variation: None,
         delay: Span::ZERO,
         queue: Queue::droptail(Limit::Packets(49)),
@@ -297,27 +319,29 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
     };
     let Some(inner) = table.table(key)? else {
         let example = "such as { rate = \"100Mbps\", queue = { kind = \"droptail\", limit = \"49p\" } }";
-        table.need(key, rate, example)?;
-        return Ok(usual);
+        return table.need(key, rate?, example).map(|_| usual);
     };
-    let values = inner.values(&TRANSMITTER, 0)?;
-    let value = super::rate::read(&inner, &values)?.or(rate.map(|rate| (Rate::from_bps(rate), None)));
-    let (rate, variation) = inner.need("rate", value, "such as rate = \"25Mbps\"")?;
+    let values = inner.values(&TRANSMITTER, 0);
+    let written = rate::read(&inner, &RATE);
+    let (queue, losses) = (read_queue(&inner), read_losses(&inner));
+    values?;
+    let usual_rate = rate?.map(|rate| RateOfLink::constant(Rate::from_bps(rate)));
+    let rate = inner.need("rate", written?.or(usual_rate), "such as rate = \"25Mbps\"");
+    let (queue, losses) = (queue?.unwrap_or(usual.queue), losses?.unwrap_or_default());
+    let RateOfLink { mean, variation } = rate?;
     if let Some(RateVariation::Wifi(_) | RateVariation::Cellular(_) | RateVariation::Grants(_)) = variation {
         return Err(inner.error(
             "rate",
             "a satellite link has no Wi-Fi, no cell and no grants; write a rate such as \"25Mbps\"",
         ));
     }
-    let queue = read_queue(&inner)?.unwrap_or(usual.queue);
-    let losses = read_losses(&inner)?.unwrap_or_default();
     if !losses.iter().all(|loss| loss.kind().is_random_loss) {
         return Err(inner.error(
             "loss",
             "only \"bernoulli\" and \"gilbert_elliott\" work here; the other kinds are for [[link]]",
         ));
     }
-    let transmitter = Direction { rate, variation, queue, losses, ..usual };
+    let transmitter = Direction { rate: mean, variation, queue, losses, ..usual };
     check_queue(&inner, &transmitter)?;
     Ok(transmitter)
 }
@@ -325,11 +349,12 @@ fn read_transmitter(table: &TableReader<'_>, key: &'static str, rate: Option<u64
 fn read_handoff(table: &TableReader<'_>) -> Result<HandoffOptions> {
     let Some(handoff) = table.table("handoff")? else { return Ok(HandoffOptions::with_defaults(0)) };
     let options = HandoffOptions::new(&handoff.values(&HANDOFF, 0)?);
+    let mut fits = Ok(());
     if options.rule == SelectionRule::Every {
         let reason = "rule = \"every\", which has no hand-offs";
-        handoff.refuse(&["time", "guard_before", "guard_after"], reason)?;
+        fits = handoff.refuse(&["time", "guard_before", "guard_after"], reason);
         if options.loss == HandoffLoss::InFlight {
-            handoff.refuse(&["loss"], reason)?;
+            fits = handoff.refuse(&["loss"], reason).and(fits);
         }
     }
     if options.check > Span::ZERO && options.check < Span::from_ms(10) {
@@ -338,33 +363,47 @@ fn read_handoff(table: &TableReader<'_>) -> Result<HandoffOptions> {
     if options.jitter > Span::ZERO && options.jitter >= options.check {
         return Err(handoff.error("jitter", "must be shorter than the time between checks"));
     }
-    Ok(options)
+    fits.map(|()| options)
 }
 
-fn read_terminals(
-    top: &TableReader<'_>,
-    items: &[TomlItem],
-    constellation: &Constellation,
-) -> Result<Vec<Terminal>> {
-    let mut terminals = Vec::new();
+/// Reads the terminals, in the order of their tables.
+fn read_terminals(top: &TableReader<'_>, items: &[TomlItem]) -> Result<Vec<Terminal>> {
     let mut names = BTreeSet::new();
-    for (i, item) in items.iter().enumerate() {
-        let reader = TableReader::new(format!("terminal[{i}]"), item)?;
+    all(items.iter().enumerate().map(|(index, item)| {
+        let reader = TableReader::new(top.reading(), terminal(index), item)?;
         let values = reader.values(&TERMINAL, 0)?;
         let name: String = values.read("name");
         if name.is_empty() || name.contains("->") || name.contains('*') {
             return Err(reader.error("name", "must not be empty, and without \"->\" and \"*\""));
         }
-        if (0..constellation.len()).any(|s| constellation.name(s) == name) {
-            return Err(reader.error("name", format!("a satellite is called \"{name}\" too")));
-        }
         if !names.insert(name.clone()) {
             return Err(reader.error("name", format!("another terminal is called \"{name}\" too")));
         }
-        terminals.push(Terminal { name, lat: values.read("lat"), lon: values.read("lon") });
-    }
+        Ok(Terminal { name, lat: values.read("lat"), lon: values.read("lon") })
+    }))
+}
+
+/// Fails if there is no terminal, or if one has the name of a satellite.
+fn check_terminals(
+    top: &TableReader<'_>,
+    terminals: &[Terminal],
+    constellation: &Constellation,
+) -> Result<()> {
     if terminals.is_empty() {
         return Err(top.missing("terminal", "name at least one [[terminal]]"));
     }
-    Ok(terminals)
+    let satellites: BTreeSet<&str> = (0..constellation.len()).map(|s| constellation.name(s)).collect();
+    all(terminals.iter().zip(top.list("terminal")?).enumerate().map(|(index, (place, item))| {
+        if !satellites.contains(place.name.as_str()) {
+            return Ok(());
+        }
+        let message = format!("a satellite is called \"{}\" too", place.name);
+        Err(TableReader::new(top.reading(), terminal(index), item)?.error("name", message))
+    }))
+    .map(|_| ())
+}
+
+/// The name of a terminal in messages.
+fn terminal(index: usize) -> String {
+    format!("terminal[{index}]")
 }

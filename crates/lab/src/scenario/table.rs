@@ -3,12 +3,12 @@
 
 use super::document::{TomlItem, TomlValue};
 use super::key::key_text;
+use super::reading::{Reading, Reported, Result};
 use crate::error::{ErrorKind, Origin, ScenarioError, nearest};
 use params::{FormError, FromValue, Key, Mistake, Model, Raw, Table, Value, Values};
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::path::PathBuf;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// A table being read.
 pub struct TableReader<'a> {
@@ -16,36 +16,70 @@ pub struct TableReader<'a> {
     origin: &'a Origin,
     entries: &'a [(String, TomlItem)],
     read: RefCell<Vec<&'static str>>,
+    reading: &'a Reading,
+}
+
+/// A table of an array whose tables have names.
+pub struct NamedTable<'a> {
+    pub reader: TableReader<'a>,
+    /// The name, which can be wrong while the rest is right.
+    pub name: Result<String>,
+}
+
+impl NamedTable<'_> {
+    /// The name, if it can be read.
+    pub fn known_name(&self) -> Option<&str> {
+        self.name.as_deref().ok()
+    }
 }
 
 impl<'a> TableReader<'a> {
-    /// Reads `item`, a table `[[kind]]` with a name: that which it gives, or `default`. Returns the name too.
+    /// Reads `item`, a table `[[kind]]` with a name: that which it gives, or `default`.
     pub fn named(
+        reading: &'a Reading,
         kind: &str,
         index: usize,
         item: &'a TomlItem,
         default: impl FnOnce() -> String,
-    ) -> Result<(TableReader<'a>, String)> {
-        let name = TableReader::new(format!("{kind}[{index}]"), item)?.text("name")?;
-        let name = name.map_or_else(default, str::to_string);
-        Ok((TableReader::new(key_text([kind, &name]), item)?, name))
+    ) -> Result<NamedTable<'a>> {
+        let written = TableReader::new(reading, format!("{kind}[{index}]"), item)?.text("name");
+        let name = written.ok().flatten().map_or_else(default, str::to_string);
+        let reader = TableReader::new(reading, key_text([kind, &name]), item)?;
+        Ok(NamedTable { reader, name: written.map(|_| name) })
     }
 
     /// Reads `item`, which must be a table; `path` names it in messages.
-    pub fn new(path: impl Into<String>, item: &'a TomlItem) -> Result<TableReader<'a>> {
+    pub fn new(reading: &'a Reading, path: impl Into<String>, item: &'a TomlItem) -> Result<TableReader<'a>> {
         let path = path.into();
         match &item.value {
             TomlValue::Table(entries) => {
-                Ok(TableReader { path, origin: &item.origin, entries, read: RefCell::default() })
+                Ok(TableReader { path, origin: &item.origin, entries, read: RefCell::default(), reading })
             }
             other => {
-                Err(ScenarioError::new(&item.origin, &path, format!("must be a table, not {}", other.kind())))
+                let message = format!("must be a table, not {}", other.kind());
+                Err(reading.report(ScenarioError::new(&item.origin, &path, message)))
             }
         }
     }
 
+    /// What collects the mistakes of the table.
+    pub fn reading(&self) -> &'a Reading {
+        self.reading
+    }
+
+    /// The place of the table.
+    pub fn origin(&self) -> &'a Origin {
+        self.origin
+    }
+
+    /// The key with the tables that hold it.
     pub fn path(&self, key: &str) -> String {
         if self.path.is_empty() { key.into() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// All keys of the table with their values as they are written.
+    pub fn entries(&self) -> &'a [(String, TomlItem)] {
+        self.entries
     }
 
     /// The names of all keys in the table.
@@ -58,16 +92,49 @@ impl<'a> TableReader<'a> {
         self.keys().any(|name| name == key)
     }
 
+    /// Whether an assignment gives the value of `key`.
+    pub fn is_assigned(&self, key: &str) -> bool {
+        let item = self.entries.iter().find(|(name, _)| name == key);
+        item.is_some_and(|(_, item)| matches!(item.origin, Origin::Set { .. }))
+    }
+
+    /// The value of `key` as it is written.
     pub fn get(&self, key: &'static str) -> Option<&'a TomlItem> {
         self.read.borrow_mut().push(key);
         self.entries.iter().find(|(k, _)| k == key).map(|(_, item)| item)
     }
 
-    /// An error about `key`, or about the table if it does not contain `key`.
-    pub fn error(&self, key: &str, message: impl Into<String>) -> ScenarioError {
+    /// What is wrong with `key`, or with the table if it does not contain `key`.
+    fn of_key(&self, key: &str, message: impl Into<String>) -> ScenarioError {
         let origin =
             self.entries.iter().find(|(k, _)| k == key).map_or(self.origin, |(_, item)| &item.origin);
         ScenarioError::new(origin, &self.path(key), message)
+    }
+
+    /// Reports a mistake in `key`, or in the table if it does not contain `key`.
+    pub fn error(&self, key: &str, message: impl Into<String>) -> Reported {
+        self.error_of_kind(ErrorKind::Other, key, message)
+    }
+
+    /// As `error`, of another kind of mistake.
+    pub fn error_of_kind(&self, kind: ErrorKind, key: &str, message: impl Into<String>) -> Reported {
+        self.reading.report(self.of_key(key, message).of_kind(kind))
+    }
+
+    /// Reports a mistake in the whole table.
+    #[cfg(not(feature = "quic"))]
+    pub fn refused(&self, message: &str) -> Reported {
+        self.reading.report(ScenarioError::new(self.origin, &self.path, message))
+    }
+
+    /// Reports a mistake in the name of the table, at the place of the table.
+    pub fn name_error(&self, message: impl Into<String>) -> Reported {
+        self.reading.report(ScenarioError::new(self.origin, &self.path("name"), message))
+    }
+
+    /// Gives advice on `key`.
+    pub fn advise(&self, key: &str, message: impl Into<String>) {
+        self.reading.advise(&self.of_key(key, message));
     }
 
     /// The text of `key`, such as a name that messages or other keys need first.
@@ -88,52 +155,67 @@ impl<'a> TableReader<'a> {
     }
 
     /// The values of the keys of `table`, of which this is one; defaults under profile number `profile`. Without the name of
-    /// a model. Fails with the first wrong value, missing key or unknown key.
+    /// a model. Reports each wrong value, missing key and unknown key, and fails if there is one.
     pub fn values(&self, table: &'static Table, profile: usize) -> Result<Values> {
-        let values = self.described(table, profile)?;
-        self.finish()?;
-        Ok(values)
+        let values = self.described(table, profile);
+        self.finish().and(values)
     }
 
     /// As `values`, but unknown keys are permitted until `finish`.
     pub fn described(&self, table: &'static Table, profile: usize) -> Result<Values> {
-        Values::new(table, profile, |key| match self.value(key)? {
+        let mut read = Ok(());
+        let value = |key: &'static Key| match self.value(key)? {
             // `TableReader::kind` has read the name of a model.
             _ if key.name == "kind" && key.form.is_name(table.name) => Ok(None),
             None if key.is_required() => Err(self.missing_key(key)),
             value => Ok(value),
-        })
+        };
+        let Ok(values) = Values::new(table, profile, |key| {
+            let value = value(key).map_err(|reported| read = Err(reported));
+            Ok::<_, Infallible>(value.unwrap_or(None))
+        });
+        read.map(|()| values)
     }
 
-    /// Fails if the table has a key that was not read.
+    /// Reports each key of the table that was not read, and fails if there is one.
     pub fn finish(&self) -> Result<()> {
-        self.unknown_keys().into_iter().next().map_or(Ok(()), Err)
+        let mut finished = Ok(());
+        for (key, item) in self.unread() {
+            let mut keys: Vec<&str> = self.read.borrow().clone();
+            keys.sort_unstable();
+            keys.dedup();
+            let message = format!("unknown key; {}", nearest(key, keys.iter().copied()));
+            let error = ScenarioError::new(&item.origin, &self.path(key), message);
+            finished = Err(self.reading.report(error.of_kind(ErrorKind::UnknownKey)));
+        }
+        finished
     }
 
-    /// An error about an element of the array `key`.
-    pub fn element_error(
-        &self,
-        key: &'static str,
-        index: usize,
-        message: impl Into<String>,
-    ) -> ScenarioError {
+    /// The keys that were not read, with their values.
+    pub fn unread(&self) -> impl Iterator<Item = (&'a str, &'a TomlItem)> {
+        let is_unread = |key: &str| !self.read.borrow().contains(&key);
+        self.entries.iter().map(|(key, item)| (key.as_str(), item)).filter(move |(key, _)| is_unread(key))
+    }
+
+    /// Reports a mistake in an element of the array `key`.
+    pub fn element_error(&self, key: &'static str, index: usize, message: impl Into<String>) -> Reported {
         let element = match self.get(key).map(|item| &item.value) {
             Some(TomlValue::List(items)) => items.get(index),
             _ => None,
         };
         match element {
-            Some(item) => ScenarioError::new(&item.origin, &self.path(key), message),
+            Some(item) => self.reading.report(ScenarioError::new(&item.origin, &self.path(key), message)),
             None => self.error(key, message),
         }
     }
 
-    /// An error about `key`, which must be in the table and is not.
-    pub fn missing_key(&self, key: &Key) -> ScenarioError {
+    /// Reports that the table has not `key`, which it must have.
+    pub fn missing_key(&self, key: &Key) -> Reported {
         let error = ScenarioError::new(self.origin, &self.path(key.name), key.missing());
-        error.of_kind(ErrorKind::MissingKey)
+        self.reading.report(error.of_kind(ErrorKind::MissingKey))
     }
 
-    /// Fails if the table has one of `keys`, which have no effect with `reason`.
+    /// Reports the first of `keys` that the table has: they have no effect with `reason`, which can be the mistake.
     pub fn refuse(&self, keys: &[&'static str], reason: &str) -> Result<()> {
         let useless = keys.iter().find(|key| self.has(key));
         let message = || format!("has no effect with {reason}; leave it out");
@@ -157,16 +239,18 @@ impl<'a> TableReader<'a> {
 
     /// Gives `set` the values of those of `keys` that the table has, in the order of `keys`.
     pub fn each(&self, keys: &'static [Key], mut set: impl FnMut(&'static str, &Value)) -> Result<()> {
+        let mut read = Ok(());
         for key in keys {
-            if let Some(value) = self.value(key)? {
-                set(key.name, &value);
+            match self.value(key) {
+                Ok(value) => value.iter().for_each(|value| set(key.name, value)),
+                Err(reported) => read = Err(reported),
             }
         }
-        Ok(())
+        read
     }
 
-    /// An error about values that do not go together.
-    pub fn mistake(&self, (key, message): Mistake) -> ScenarioError {
+    /// Reports values that do not go together.
+    pub fn mistake(&self, (key, message): Mistake) -> Reported {
         self.error(key, message)
     }
 
@@ -185,8 +269,9 @@ impl<'a> TableReader<'a> {
         value.as_ref().and_then(T::from_value).or_else(T::absent).ok_or_else(|| self.missing_key(key))
     }
 
+    /// The table that is the value of `key`.
     pub fn table(&self, key: &'static str) -> Result<Option<TableReader<'a>>> {
-        self.get(key).map(|item| TableReader::new(self.path(key), item)).transpose()
+        self.get(key).map(|item| TableReader::new(self.reading, self.path(key), item)).transpose()
     }
 
     /// The tables of the array `key`, as they are written; empty without the key.
@@ -207,24 +292,10 @@ impl<'a> TableReader<'a> {
         })
     }
 
-    /// The error about `key`, which must be in the table and is not.
-    pub fn missing(&self, key: &str, remedy: &str) -> ScenarioError {
+    /// Reports that the table has not `key`, which it must have.
+    pub fn missing(&self, key: &str, remedy: &str) -> Reported {
         let error = ScenarioError::new(self.origin, &self.path(key), format!("is missing: {remedy}"));
-        error.of_kind(ErrorKind::MissingKey)
-    }
-
-    /// An error for each key of the table that was not read.
-    pub fn unknown_keys(&self) -> Vec<ScenarioError> {
-        let read = self.read.borrow();
-        let mut keys: Vec<&str> = read.clone();
-        keys.sort_unstable();
-        keys.dedup();
-        let unknown = self.entries.iter().filter(|(key, _)| !read.contains(&key.as_str()));
-        let refuse = |(key, item): &(String, TomlItem)| {
-            let message = format!("unknown key; {}", nearest(key, keys.iter().copied()));
-            ScenarioError::new(&item.origin, &self.path(key), message).of_kind(ErrorKind::UnknownKey)
-        };
-        unknown.map(refuse).collect()
+        self.reading.report(error.of_kind(ErrorKind::MissingKey))
     }
 }
 

@@ -48,11 +48,6 @@ pub fn tables() -> impl Iterator<Item = &'static Table> {
         .chain(losses)
 }
 
-/// The table of the model that `kind` names.
-pub(super) fn table_of_kind(kind: &str) -> Option<&'static Table> {
-    tables().find(|table| table.name == kind && table.key("kind").is_some_and(|key| key.form.is_name(kind)))
-}
-
 /// The keys of the table called `name`: that of a model too, such as a queue discipline.
 pub(crate) fn keys_of(name: &str) -> impl Iterator<Item = &'static Key> + Clone {
     tables().find(|table| table.name == name).into_iter().flat_map(Table::keys)
@@ -88,11 +83,14 @@ mod tests {
     ];
 
     /// Keys that are read before the values of their table, or that have one value only.
-    const BEFORE: [&str; 15] = [
+    const BEFORE: [&str; 19] = [
         "scenario.extends",
+        "scenario.duration",
+        "scenario.warmup",
         "scenario.set",
         "link.name",
         "link.count",
+        "link.ends",
         "flow.name",
         "flow.count",
         "traffic.name",
@@ -102,6 +100,7 @@ mod tests {
         "constellation.file",
         "mobility.file",
         "radio.profile",
+        "radio.nodes",
         "radio_queue.kind",
         "fixed_rate.kind",
     ];

@@ -1,18 +1,15 @@
 //! Reads the TCP options of a flow: the profile, then `[tcp]`, then the table of the flow.
 
-use super::advice;
 use super::control::{self, CONTROLLER};
-use super::document::TomlItem;
 use super::model::{CongestionControl, SetOptions, TcpFlow};
+use super::reading::Result;
 use super::table::TableReader;
-use crate::error::ScenarioError;
+use crate::error::ErrorKind;
 use cc::{FlowInfo, Signals};
 use net::RouterConfig;
 use params::Form::{Controller, Word};
 use params::{Key, Table, Value, by_profile, key};
 use transport::{EcnFeedback, IdleRestart, Options, Recovery, Validation};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// The options of a TCP flow.
 pub(super) static TCP: Table =
@@ -82,23 +79,22 @@ impl TcpFlow {
 /// The tables with the options of a flow.
 pub struct TcpLayers<'a> {
     /// The table `[tcp]`.
-    pub defaults: Option<&'a TomlItem>,
+    pub defaults: Option<TableReader<'a>>,
     /// The flow's own table.
-    pub flow_table: Option<&'a TomlItem>,
-    /// The name of the flow's own table in messages.
-    pub path: String,
+    pub flow_table: Option<TableReader<'a>>,
     /// `[tcp]` is read for its own mistakes: what has no effect depends on its flows.
     pub alone: bool,
 }
 
-impl TcpLayers<'_> {
+impl<'a> TcpLayers<'a> {
     /// Reads all layers.
     pub fn read(&self) -> Result<TcpFlow> {
-        let defaults = self.defaults.map(|item| TableReader::new("tcp", item)).transpose()?;
-        let flow_table = self.flow_table.map(|item| TableReader::new(self.path.clone(), item)).transpose()?;
-        let mut ns2 = false;
-        for layer in [&defaults, &flow_table].into_iter().flatten() {
-            ns2 = layer.value(&PROFILE)?.map_or(ns2, |profile| profile == Value::Word("ns2"));
+        let (mut ns2, mut read) = (false, Ok(()));
+        for layer in self.layers() {
+            match layer.value(&PROFILE) {
+                Ok(profile) => ns2 = profile.map_or(ns2, |profile| profile == Value::Word("ns2")),
+                Err(reported) => read = Err(reported),
+            }
         }
         let mut flow = TcpFlow {
             control: CongestionControl::with_defaults(if ns2 { "reno" } else { "cubic" }),
@@ -107,57 +103,70 @@ impl TcpLayers<'_> {
             options_set: SetOptions::default(),
         };
         flow.default_initial_window = Some(flow.options.initial_window);
-        let mut set_keys: Vec<&str> = Vec::new();
-        for layer in [defaults, flow_table].into_iter().flatten() {
-            read_layer(&layer, &mut flow)?;
-            set_keys.extend(layer.keys());
+        for layer in self.layers() {
+            read = read_layer(layer, &mut flow).and(read);
+            read = read.and_then(|()| check_times(layer, &mut flow.options));
             flow.options_set.0.extend(layer.keys().map(str::to_string));
-            layer.finish()?;
         }
-        self.set_required_recovery(&mut flow)?;
+        read?;
+        let is_set = |key: &str| self.layer_with(key).is_some();
+        self.set_required_recovery(&mut flow);
         // Three defaults depend on other options: in ns-2 the initial threshold on the window, and the header size on
         // the timestamps; in Linux the number of SACK blocks on the timestamps.
-        if ns2 && !set_keys.contains(&"initial_ssthresh") {
+        if ns2 && !is_set("initial_ssthresh") {
             flow.options.initial_ssthresh = flow.options.window as f64;
         }
-        if ns2 && !set_keys.contains(&"header") && flow.options.timestamps {
+        if ns2 && !is_set("header") && flow.options.timestamps {
             flow.options.header += 10;
         }
         // 40 bytes of options hold four SACK blocks, or three and a timestamp.
-        if !ns2 && !set_keys.contains(&"sack_blocks") {
+        if !ns2 && !is_set("sack_blocks") {
             flow.options.sack_blocks = if flow.options.timestamps { 3 } else { 4 };
         }
-        set_required_ecn(&mut flow, &set_keys);
+        set_required_ecn(&mut flow, is_set);
         flow.set_initial_window();
         self.check_ecn(&flow)?;
         self.check_effect(&flow)?;
         self.check_signals(&flow)?;
-        self.advise_unused(&flow)?;
+        self.advise_unused(&flow);
         Ok(flow)
+    }
+
+    /// The tables, the defaults first.
+    fn layers(&self) -> impl Iterator<Item = &TableReader<'a>> {
+        self.defaults.iter().chain(&self.flow_table)
+    }
+
+    /// The table that gives `key`: that of the flow before that of all flows.
+    fn layer_with(&self, key: &str) -> Option<&TableReader<'a>> {
+        self.flow_table.iter().chain(&self.defaults).find(|layer| layer.has(key))
+    }
+
+    /// Whether the flow's own table gives `key`.
+    fn flow_gives(&self, key: &str) -> bool {
+        self.flow_table.as_ref().is_some_and(|table| table.has(key))
     }
 
     /// Gives a flow recovery `rack`, with advice, if its controller needs the counts of it and the flow's own table does not
     /// name another one.
-    fn set_required_recovery(&self, flow: &mut TcpFlow) -> Result<()> {
+    fn set_required_recovery(&self, flow: &mut TcpFlow) {
         let counts = [Signals::SEGMENT_COUNTS, Signals::LOSSES, Signals::DELIVERIES];
         let needs = flow.needs();
-        let is_named = self.flow_keys()?.contains(&"recovery");
         if flow.options.recovery == Recovery::Rack
-            || is_named
+            || self.flow_gives("recovery")
             || !counts.into_iter().any(|count| needs.has(count))
         {
-            return Ok(());
+            return;
         }
         let key = "congestion_control";
-        if let Some(layer) = self.layer_with(key)? {
+        if let Some(layer) = self.layer_with(key) {
             let (name, recovery) = (flow.control.name(), flow.options.recovery.name());
             let message = format!(
                 "{name} needs counts of delivered and lost segments: the flow has recovery = \"rack\" instead of \"{recovery}\""
             );
-            advice::give(layer.error(key, message));
+            layer.advise(key, message);
         }
         flow.options.recovery = Recovery::Rack;
-        Ok(())
     }
 
     /// Fails if an option of ECN is set without ECN.
@@ -167,7 +176,7 @@ impl TcpLayers<'_> {
             return Ok(());
         }
         let key = if o.l4s { "l4s" } else { "ecn_feedback" };
-        self.layer_with(key)?.map_or(Ok(()), |layer| Err(layer.error(key, "needs ecn = true")))
+        self.layer_with(key).map_or(Ok(()), |layer| Err(layer.error(key, "needs ecn = true")))
     }
 
     /// Fails, or gives advice, if an option is given that has no effect with the others. An option of `[tcp]` may serve other
@@ -177,7 +186,6 @@ impl TcpLayers<'_> {
             return Ok(()); // its flows say what has no effect with what they choose
         }
         let o = &flow.options;
-        let flow_table = self.flow_keys()?;
         let paces = flow.control.needs(&flow_info(o, false, 0)).has(Signals::PACING);
         let value = |key: &str| match key {
             // A controller of the user may do what those that are listed do.
@@ -186,33 +194,33 @@ impl TcpLayers<'_> {
             "pacing" if paces => true.to_string(),
             key => o.needed(key).unwrap_or_default(),
         };
+        let mut effect = Ok(());
         for key in Options::KEYS {
-            let chosen =
-                || key.needs.keys().iter().chain(&["profile"]).any(|other| flow_table.contains(other));
+            let Some(layer) = self.layer_with(key.name) else { continue };
             let Some(unmet) = key.needs.unmet(&value) else { continue };
-            if !flow_table.contains(&key.name) && chosen() {
+            let chosen = || key.needs.keys().iter().chain(&["profile"]).any(|other| self.flow_gives(other));
+            if !self.flow_gives(key.name) && chosen() {
                 continue;
             }
-            let Some(layer) = self.layer_with(key.name)? else { continue };
             let message =
                 format!("has no effect with {}: remove it, or write {}", unmet.because, unmet.remedy);
-            let error = layer.error(key.name, message);
             if unmet.required {
-                return Err(error);
+                effect = Err(layer.error(key.name, message));
+            } else {
+                layer.advise(key.name, message);
             }
-            advice::give(error);
         }
         let restarts = o.idle_restart != IdleRestart::None;
         if o.recovery == Recovery::Rack && restarts && o.validation == Validation::Rfc7661 {
             let key = "idle_restart";
             let message = "has no effect with validation = \"rfc7661\", which keeps the window: remove it";
-            return self.layer_with(key)?.map_or(Ok(()), |layer| Err(layer.error(key, message)));
+            effect = self.layer_with(key).map_or(effect, |layer| Err(layer.error(key, message)));
         }
-        Ok(())
+        effect
     }
 
     /// Gives advice on options without effect: those of windows and pacing with a controller that sets both itself.
-    fn advise_unused(&self, flow: &TcpFlow) -> Result<()> {
+    fn advise_unused(&self, flow: &TcpFlow) {
         const UNUSED: [&str; 7] = [
             "initial_ssthresh",
             "reduction",
@@ -223,79 +231,65 @@ impl TcpLayers<'_> {
             "pacing_gain",
         ];
         if self.alone || !flow.control.owns_window(&flow_info(&flow.options, false, 0)) {
-            return Ok(());
+            return;
         }
         let paces = flow.control.needs(&flow_info(&flow.options, false, 0)).has(Signals::PACING);
         for key in UNUSED.into_iter().filter(|key| paces || !key.starts_with("pacing")) {
-            if let Some(layer) = self.layer_with(key)? {
+            if let Some(layer) = self.layer_with(key) {
                 let name = flow.control.name();
                 let what = if paces { "window and pacing rate" } else { "window" };
-                let message = format!("has no effect with {name}, which sets its {what} itself");
-                advice::give(layer.error(key, message));
+                layer.advise(key, format!("has no effect with {name}, which sets its {what} itself"));
             }
         }
-        Ok(())
-    }
-
-    /// The keys of the flow's own table.
-    fn flow_keys(&self) -> Result<Vec<&str>> {
-        let flow_table = self.flow_table.map(|item| TableReader::new(self.path.clone(), item)).transpose()?;
-        Ok(flow_table.iter().flat_map(TableReader::keys).collect())
-    }
-
-    /// The table that gives `key`: that of the flow before that of all flows.
-    fn layer_with(&self, key: &str) -> Result<Option<TableReader<'_>>> {
-        let layers = [(self.flow_table, self.path.as_str()), (self.defaults, "tcp")];
-        for (item, path) in layers.into_iter().filter_map(|(item, path)| Some((item?, path))) {
-            let layer = TableReader::new(path, item)?;
-            if layer.keys().any(|set_keys| set_keys == key) {
-                return Ok(Some(layer));
-            }
-        }
-        Ok(None)
     }
 
     /// Fails if the controller requires a signal that the flow does not provide.
     fn check_signals(&self, flow: &TcpFlow) -> Result<()> {
-        let Some(lacks) = flow.unmet_option() else { return Ok(()) };
         let key = "congestion_control";
-        self.layer_with(key)?.map_or(Ok(()), |layer| Err(layer.error(key, lacks).unmet()))
+        let (Some(lacks), Some(layer)) = (flow.unmet_option(), self.layer_with(key)) else { return Ok(()) };
+        Err(layer.error_of_kind(ErrorKind::UnmetNeed, key, lacks))
     }
 }
 
-/// Sets the ECN options that the controller requires and that the scenario does not give.
-fn set_required_ecn(flow: &mut TcpFlow, set_keys: &[&str]) {
+/// Sets the ECN options that the controller requires and that the scenario does not give; `is_set` tells which it gives.
+fn set_required_ecn(flow: &mut TcpFlow, is_set: impl Fn(&str) -> bool) {
     let needs = flow.needs();
     if needs.has(Signals::ECN_PER_PACKET) {
-        flow.options.ecn |= !set_keys.contains(&"ecn");
-        if !set_keys.contains(&"ecn_feedback") {
+        flow.options.ecn |= !is_set("ecn");
+        if !is_set("ecn_feedback") {
             flow.options.ecn_feedback = EcnFeedback::PerPacket;
         }
     }
-    flow.options.l4s |= needs.has(Signals::L4S) && !set_keys.contains(&"l4s");
+    flow.options.l4s |= needs.has(Signals::L4S) && !is_set("l4s");
 }
 
 fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow) -> Result<()> {
-    if let Some(control) = control::read(layer)? {
-        flow.control = control;
-    }
-    if layer.keys().any(|key| key == "initial_window") {
+    let control = control::read(layer).map(|control| {
+        if let Some(control) = control {
+            flow.control = control;
+        }
+    });
+    if layer.has("initial_window") {
         flow.default_initial_window = None;
     }
-    let o = &mut flow.options;
-    layer.each(Options::KEYS, |key, value| o.set(key, value))?;
-    let has = |key: &str| layer.keys().any(|other| other == key);
-    if has("ack_delay") && !has("ack_delay_max") {
+    let options = layer.each(Options::KEYS, |key, value| flow.options.set(key, value));
+    layer.finish().and(options).and(control)
+}
+
+/// Reports times of a table that do not go together.
+fn check_times(layer: &TableReader<'_>, o: &mut Options) -> Result<()> {
+    if layer.has("ack_delay") && !layer.has("ack_delay_max") {
         o.ack_delay_max = o.ack_delay_max.max(o.ack_delay);
     }
+    let mut fits = Ok(());
     if o.ack_delay_max < o.ack_delay {
         let message = format!("must be at least ack_delay, which is {}", o.ack_delay);
-        return Err(layer.error("ack_delay_max", message));
+        fits = Err(layer.error("ack_delay_max", message));
     }
     if o.max_rto < o.min_rto {
-        return Err(layer.error("max_rto", format!("must be at least min_rto, which is {}", o.min_rto)));
+        fits = Err(layer.error("max_rto", format!("must be at least min_rto, which is {}", o.min_rto)));
     }
-    Ok(())
+    fits
 }
 
 /// The flow information for a controller; `vegas` is true with the recovery of ns-2's Vegas.

@@ -1,9 +1,9 @@
 //! The top level of a scenario.
 
+use super::reading::Result;
 use super::table::TableReader;
-use crate::error::ScenarioError;
 use params::Form::{self, Any, AtLeast, Integer, Quantity, Switch, Tables, Text, Word};
-use params::{Key, Table, Unit, Values, key};
+use params::{Key, Table, Unit, key};
 use units::Span;
 
 /// A scenario.
@@ -12,9 +12,9 @@ pub(super) static SCENARIO: Table = Table::new(
     "top level",
     &[&[
         key("title", Text, "\"\"", "the question that the scenario examines"),
-        key("duration", AtLeast(Unit::Time, "60s", "1ps"), "", "simulated time"),
+        DURATION,
         SEED,
-        key("warmup", Quantity(Unit::Time, "5s"), "\"0s\"", "beginning of the run that the outcome excludes"),
+        WARMUP,
         key("delays", Switch, "false", "the outcome has quantiles of the one-way delay and of waiting times"),
         key("extends", Text, "none", "base file, relative to this file; tables are merged key by key"),
         key(
@@ -55,22 +55,37 @@ pub(super) static SCENARIO: Table = Table::new(
     ]],
 );
 
+const DURATION: Key = key("duration", AtLeast(Unit::Time, "60s", "1ps"), "", "simulated time");
+
+const WARMUP: Key =
+    key("warmup", Quantity(Unit::Time, "5s"), "\"0s\"", "beginning of the run that the outcome excludes");
+
 /// The seed of all random streams.
 pub(crate) const SEED: Key =
     key("seed", Integer(0, i64::MAX as u64), "1", "seed of all random streams; `--seed` replaces it");
 
-/// The duration, and the warm-up, which is shorter.
-pub(super) fn read_times(top: &TableReader<'_>, values: &Values) -> Result<(Span, Span), ScenarioError> {
-    let (duration, warmup): (Span, Span) = (values.read("duration"), values.read("warmup"));
-    if warmup >= duration {
-        let assigned = top.error(
-            "duration",
-            format!("{duration} must be longer than the warm-up, {warmup}; set that too: --set warmup=..."),
-        );
-        if assigned.line.is_none() {
-            return Err(assigned);
+/// The times of a scenario.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    pub duration: Span,
+    /// Shorter than the duration.
+    pub warmup: Span,
+}
+
+impl Times {
+    /// Reads the duration and the warm-up.
+    pub fn read(top: &TableReader<'_>) -> Result<Times> {
+        let (duration, warmup) = (top.read(&DURATION), top.read(&WARMUP));
+        let (duration, warmup): (Span, Span) = (duration?, warmup?);
+        if warmup < duration {
+            return Ok(Times { duration, warmup });
         }
-        return Err(top.error("warmup", format!("must be shorter than the duration, {duration}")));
+        if top.is_assigned(DURATION.name) {
+            let message = format!(
+                "{duration} must be longer than the warm-up, {warmup}; set that too: --set warmup=..."
+            );
+            return Err(top.error(DURATION.name, message));
+        }
+        Err(top.error(WARMUP.name, format!("must be shorter than the duration, {duration}")))
     }
-    Ok((duration, warmup))
 }

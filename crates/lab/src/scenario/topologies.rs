@@ -4,26 +4,21 @@ use super::document::TomlItem;
 use super::links::check_queue;
 use super::model::{Direction, Duplex};
 use super::queue::read_queue;
+use super::reading::{Reading, Result, all};
 use super::router::read_router;
 use super::table::TableReader;
-use crate::error::ScenarioError;
 use params::Form::{self, Integer, Text, Word};
 use params::{Table, key};
 use units::{Rate, Span};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Most links of a topology.
 const MOST_LINKS: u64 = 1_000_000;
 
 /// The links of all topologies.
-pub(super) fn read_all(items: &[TomlItem]) -> Result<Vec<Duplex>> {
-    let mut links = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let table = TableReader::new(format!("topology[{index}]"), item)?;
-        links.extend(read_links(&table)?);
-    }
-    Ok(links)
+pub(super) fn read_all(reading: &Reading, items: &[TomlItem]) -> Result<Vec<Duplex>> {
+    let table = |index| TableReader::new(reading, format!("topology[{index}]"), &items[index]);
+    let links = all((0..items.len()).map(|index| read_links(&table(index)?)))?;
+    Ok(links.into_iter().flatten().collect())
 }
 
 /// A network that stands for many links.
@@ -56,15 +51,17 @@ pub(super) static TOPOLOGY: Table = Table::new(
 );
 
 fn read_links(table: &TableReader<'_>) -> Result<Vec<Duplex>> {
-    let values = table.values(&TOPOLOGY, 0)?;
+    let values = table.values(&TOPOLOGY, 0);
+    let (queue, router) = (read_queue(table), read_router(table));
+    let (values, queue, router) = (values?, queue?, router?);
     let (host, fabric): (Rate, Rate) = (values.read("host_rate"), values.read("fabric_rate"));
     let (delay, prefix): (Span, String) = (values.read("delay"), values.read("prefix"));
     let of_link = Direction {
         rate: host,
         delay,
-        queue: read_queue(table)?.unwrap_or_default(),
+        queue: queue.unwrap_or_default(),
         losses: Vec::new(),
-        router: read_router(table)?,
+        router,
         variation: None,
     };
     check_queue(table, &of_link)?;

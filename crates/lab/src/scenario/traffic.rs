@@ -1,20 +1,18 @@
 //! Traffic sources: flows drawn from the seed of the run, with Poisson arrivals and a heavy-tailed size distribution.
 
-use super::document::TomlItem;
 use super::flows::ACCESS;
 use super::model::{Flow, FlowKind, MOST_FLOWS, Scenario, Sizes, Traffic};
 use super::nodes::{Nodes, check_ends};
-use super::table::TableReader;
+use super::reading::{Result, all};
+use super::table::{NamedTable, TableReader};
 use super::transports::{Defaults, read_transport};
-use crate::error::ScenarioError;
+use crate::error::ErrorKind;
 use cc::detmath;
 use engine::Stream;
 use params::Form::{self, AtLeast, Number, Quantity, Text, TextOrTexts};
-use params::{Key, Table, Unit, key};
+use params::{Key, Table, Unit, Values, key};
 use std::borrow::Cow;
 use units::Span;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// x^y for x above zero.
 fn power(x: f64, y: f64) -> f64 {
@@ -97,40 +95,38 @@ const FROM: Key = key("from", TextOrTexts, "", "node, or nodes, that send data")
 const TO: Key = key("to", TextOrTexts, "", "node, or nodes, that receive data");
 
 impl Traffic {
+    /// Reads the source of a table.
     pub(super) fn read(
-        index: usize,
-        item: &TomlItem,
+        NamedTable { reader, name }: &NamedTable<'_>,
         defaults: Defaults<'_>,
-        nodes: &Nodes,
-        duration: Span,
+        nodes: Result<&Nodes>,
+        duration: Result<Span>,
     ) -> Result<Traffic> {
-        let (reader, name) = TableReader::named("traffic", index, item, || format!("traffic{index}-"))?;
         // Unknown keys come last, so that they do not hide a node that does not exist.
-        let ends: [Vec<String>; 2] = [reader.read(&FROM)?, reader.read(&TO)?];
-        for (from, to) in ends[0].iter().flat_map(|from| ends[1].iter().map(move |to| (from, to))) {
-            check_ends(&reader, nodes, from, to)?;
-        }
-        let values = reader.values(&TRAFFIC, 0)?;
-        let start = values.read("start");
-        let stop = values.optional("stop").unwrap_or(duration);
+        let ends = read_ends(reader, nodes);
+        let values = reader.values(&TRAFFIC, 0);
+        let kind = read_transport(reader, defaults);
+        let values = values?;
+        let sizes = read_sizes(reader, &values);
+        let (start, stop): (Span, Option<Span>) = (values.read("start"), values.optional("stop"));
+        let stop = stop.map_or(duration, Ok)?;
         if stop <= start {
             return Err(reader.error("stop", "must be later than the start"));
         }
-        let bytes = |key: &str| values.optional::<u64>(key).map(|bytes| bytes as f64);
-        let (load, mean, largest) =
-            (values.read("load"), values.read::<u64>("size") as f64, bytes("largest"));
-        let sizes = match values.optional("shape") {
-            None if largest.is_some() => return Err(reader.error("largest", "needs a shape")),
-            None => Sizes::fixed(mean),
-            Some(shape) => Sizes::pareto(mean, shape, largest.unwrap_or(1000.0 * mean))
-                .ok_or_else(|| reader.error("largest", "must be more than the mean size"))?,
+        let traffic = Traffic {
+            name: name.clone()?,
+            ends: ends?,
+            start,
+            stop,
+            load: values.read("load"),
+            sizes: sizes?,
+            access: values.read("access"),
+            kind: kind?,
         };
-        let (access, kind) = (values.read("access"), read_transport(&reader, defaults)?);
-        let traffic = Traffic { name, ends, start, stop, load, sizes, access, kind };
         if let Some(message) = traffic.lacks_routers() {
-            return Err(reader.error("tcp", message).unmet());
+            return Err(reader.error_of_kind(ErrorKind::UnmetNeed, "tcp", message));
         }
-        let expected = traffic.expected(duration);
+        let expected = traffic.expected(duration?);
         if expected > MOST_FLOWS as f64 / 10.0 {
             let message =
                 format!("about {expected:.0} flows are too many; use larger flows or a smaller load");
@@ -170,45 +166,59 @@ impl Traffic {
                 let nodes = &self.ends[of];
                 nodes[(places.uniform() * nodes.len() as f64) as usize].clone()
             };
+            let (from, to) = (end(0), end(1));
             flows.push(Flow {
-                name: format!("{}{}", self.name, flows.len()),
-                from: end(0),
-                to: end(1),
                 start,
-                start_jitter: Span::ZERO,
-                stop: None,
                 bytes: Some(self.sizes.pick(sizes.uniform())),
-                writes: Vec::new(),
                 access: self.access,
-                kind: self.kind.clone(),
+                ..Flow::new(format!("{}{}", self.name, flows.len()), from, to, self.kind.clone())
             });
         }
     }
 }
 
-/// Checks that the names of traffic sources are unique and that their flow names do not exist.
-pub(crate) fn check_names(items: &[TomlItem], traffic: &[Traffic], flows: &[Flow]) -> Result<()> {
-    for (item, source) in items.iter().zip(traffic) {
-        let numbered =
-            |flow: &&Flow| flow.name.strip_prefix(&source.name).is_some_and(|n| n.parse::<u64>().is_ok());
-        let clash = flows.iter().find(numbered).map(|flow| flow.name.clone());
-        let refuse = |message: String| {
-            Err(TableReader::new(format!("traffic.{}", source.name), item)?.error("name", message))
-        };
-        if let Some(clash) = clash {
-            return refuse(format!("there is a flow \"{clash}\" already"));
+/// Reads the nodes of the flows of a source.
+fn read_ends(reader: &TableReader<'_>, nodes: Result<&Nodes>) -> Result<[Vec<String>; 2]> {
+    let (from, to): (Result<Vec<String>>, Result<Vec<String>>) = (reader.read(&FROM), reader.read(&TO));
+    let (ends, nodes) = ([from?, to?], nodes?);
+    let pairs = ends[0].iter().flat_map(|from| ends[1].iter().map(move |to| (from, to)));
+    all(pairs.map(|(from, to)| check_ends(reader, nodes, from, to)))?;
+    Ok(ends)
+}
+
+/// Reads the sizes of the flows of a source.
+fn read_sizes(reader: &TableReader<'_>, values: &Values) -> Result<Sizes> {
+    let largest = values.optional::<u64>("largest").map(|bytes| bytes as f64);
+    let mean = values.read::<u64>("size") as f64;
+    match values.optional("shape") {
+        None if largest.is_some() => Err(reader.error("largest", "needs a shape")),
+        None => Ok(Sizes::fixed(mean)),
+        Some(shape) => Sizes::pareto(mean, shape, largest.unwrap_or(1000.0 * mean))
+            .ok_or_else(|| reader.error("largest", "must be more than the mean size")),
+    }
+}
+
+/// Reports names of traffic sources whose flows can have names of `flows`, or of the flows of another source.
+pub(super) fn check_names(tables: &[Result<NamedTable<'_>>], flows: &[&str]) {
+    let sources: Vec<(&TableReader<'_>, &str)> =
+        tables.iter().flatten().filter_map(|table| Some((&table.reader, table.known_name()?))).collect();
+    for (index, (reader, name)) in sources.iter().enumerate() {
+        let numbered = |flow: &&&str| flow.strip_prefix(name).is_some_and(|n| n.parse::<u64>().is_ok());
+        if let Some(clash) = flows.iter().find(numbered) {
+            reader.error("name", format!("there is a flow \"{clash}\" already"));
+            continue;
         }
         // Both "web" and "web1" can create a flow "web10".
-        let numbered = |other: &&Traffic| {
-            let rest = other.name.strip_prefix(&source.name);
+        let numbered = |(_, other): &&(&TableReader<'_>, &str)| {
+            let rest = other.strip_prefix(name);
             rest.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
         };
-        let others = traffic.iter().filter(|other| !std::ptr::eq(*other, source));
-        if let Some(other) = others.clone().find(numbered) {
-            return refuse(format!("its flow names can be equal to those of \"{}\"", other.name));
+        // Of two equal names the first is reported.
+        let before = sources[..index].iter().filter(|(_, other)| other != name);
+        if let Some((_, other)) = before.chain(&sources[index + 1..]).find(numbered) {
+            reader.error("name", format!("its flow names can be equal to those of \"{other}\""));
         }
     }
-    Ok(())
 }
 
 impl Scenario {

@@ -5,15 +5,15 @@ use super::document::TomlItem;
 use super::model::{CommonOptions, CongestionControl, FlowKind, QuicFlow};
 #[cfg(feature = "quic")]
 use super::quic::QuicLayers;
+use super::reading::{Reading, Result};
 use super::table::TableReader;
 use super::tcp::TcpLayers;
+#[cfg(not(feature = "quic"))]
 use crate::error::ScenarioError;
 use cc::FlowInfo;
 use params::Form::Controller;
 use params::{Key, Table, key};
 use std::sync::Arc;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// The options of a QUIC flow.
 pub(super) static QUIC: Table = Table::new(
@@ -28,71 +28,65 @@ const STACK: &[Key] = ::quic::Config::KEYS;
 const STACK: &[Key] = &[];
 
 /// The tables with the options of all flows.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Defaults<'a> {
     /// `[tcp]`.
     pub tcp: Option<&'a TomlItem>,
     /// `[quic]`.
     pub quic: Option<&'a TomlItem>,
+    reading: &'a Reading,
 }
 
 impl<'a> Defaults<'a> {
     /// Finds the tables at the top of a scenario.
     pub fn new(top: &TableReader<'a>) -> Defaults<'a> {
-        Defaults { tcp: top.get("tcp"), quic: top.get("quic") }
+        Defaults { tcp: top.get("tcp"), quic: top.get("quic"), reading: top.reading() }
     }
 
     /// Reads the tables even if no flow uses them, to report their errors. Returns `[quic]`.
     pub fn check(self) -> Result<Option<Arc<QuicFlow>>> {
-        TcpLayers { defaults: self.tcp, flow_table: None, path: String::new(), alone: true }.read()?;
-        match read_quic(self.quic, None, String::new())? {
+        let tcp = self.read_tcp(None, true);
+        let quic = self.quic.map(|_| self.read_quic(None)).transpose();
+        match tcp.and(quic)? {
             Some(FlowKind::Quic(quic)) => Ok(Some(quic)),
             _ => Ok(None),
         }
     }
-}
 
-#[cfg(feature = "quic")]
-fn read_quic(
-    defaults: Option<&TomlItem>,
-    flow_table: Option<&TomlItem>,
-    path: String,
-) -> Result<Option<FlowKind>> {
-    if defaults.is_none() && flow_table.is_none() {
-        return Ok(None);
+    /// Reads the options of a TCP flow with the table `flow_table`; `alone`: those of `[tcp]` for their own mistakes.
+    pub fn read_tcp(self, flow_table: Option<TableReader<'_>>, alone: bool) -> Result<FlowKind> {
+        let defaults = self.tcp.map(|item| TableReader::new(self.reading, "tcp", item)).transpose()?;
+        TcpLayers { defaults, flow_table, alone }.read().map(|tcp| FlowKind::Tcp(Arc::new(tcp)))
     }
-    QuicLayers { defaults, flow_table, path }.read().map(|quic| Some(FlowKind::Quic(Arc::new(quic))))
-}
 
-#[cfg(not(feature = "quic"))]
-fn read_quic(
-    defaults: Option<&TomlItem>,
-    flow_table: Option<&TomlItem>,
-    path: String,
-) -> Result<Option<FlowKind>> {
-    let (key, Some(item)) =
-        (if flow_table.is_some() { path.as_str() } else { "quic" }, flow_table.or(defaults))
-    else {
-        return Ok(None);
-    };
-    let message = "QUIC is not part of this build; make it a tcp flow, or run it with the command `ackclock`";
-    Err(ScenarioError::new(&item.origin, key, message))
+    /// Reads the options of a QUIC flow with the table `flow_table`, or those of `[quic]`.
+    #[cfg(feature = "quic")]
+    fn read_quic(self, flow_table: Option<TableReader<'_>>) -> Result<FlowKind> {
+        let defaults = self.quic.map(|item| TableReader::new(self.reading, "quic", item)).transpose()?;
+        QuicLayers { defaults, flow_table }.read().map(|quic| FlowKind::Quic(Arc::new(quic)))
+    }
+
+    /// Reports that there is no QUIC.
+    #[cfg(not(feature = "quic"))]
+    fn read_quic(self, flow_table: Option<TableReader<'_>>) -> Result<FlowKind> {
+        let message =
+            "QUIC is not part of this build; make it a tcp flow, or run it with the command `ackclock`";
+        match (flow_table, self.quic) {
+            (Some(table), _) => Err(table.refused(message)),
+            (None, Some(item)) => Err(self.reading.report(ScenarioError::new(&item.origin, "quic", message))),
+            (None, None) => unreachable!("the file or the flow has the table"),
+        }
+    }
 }
 
 /// Reads `tcp` or `quic` of a flow or of a traffic source; a flow without either is TCP.
 pub(super) fn read_transport(reader: &TableReader<'_>, defaults: Defaults<'_>) -> Result<FlowKind> {
-    let (tcp, quic) = (reader.get("tcp"), reader.get("quic"));
-    if quic.is_some() {
-        if tcp.is_some() {
-            return Err(reader.error("quic", "a flow is one of tcp, quic and udp"));
-        }
-        if let Some(kind) = read_quic(defaults.quic, quic, reader.path("quic"))? {
-            return Ok(kind);
-        }
+    let (tcp, quic) = (reader.table("tcp"), reader.table("quic"));
+    match (tcp?, quic?) {
+        (tcp, None) => defaults.read_tcp(tcp, false),
+        (None, quic) => defaults.read_quic(quic),
+        (Some(_), Some(_)) => Err(reader.error("quic", "a flow is one of tcp, quic and udp")),
     }
-    let layers =
-        TcpLayers { defaults: defaults.tcp, flow_table: tcp, path: reader.path("tcp"), alone: false };
-    layers.read().map(|tcp| FlowKind::Tcp(Arc::new(tcp)))
 }
 
 impl FlowKind {

@@ -2,13 +2,11 @@
 
 use super::model::FlowKind;
 use super::rate::FASTEST;
+use super::reading::Result;
 use super::table::TableReader;
-use crate::error::ScenarioError;
 use params::Form::{self, AtLeast, Bytes, List, Number, Quantity, Range, Row};
 use params::{Table, Unit, Values, key};
 use units::{Rate, Span};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// A UDP source.
 pub(super) static UDP: Table = Table::new(

@@ -1,20 +1,18 @@
 //! Reads `[[wifi]]`, the basic service sets, and `rate = { kind = "wifi", ... }` of links.
 
-use super::document::TomlItem;
+use super::document::{TomlItem, TomlValue};
 use super::key::key_text;
-use super::media::{MediumWords, SIGNAL_KEYS, medium_of, read_variation};
+use super::media::{Medium, MediumWords, SIGNAL_KEYS, medium_of, read_variation};
 use super::model::{Duplex, RateVariation};
+use super::reading::{Reading, Result, all};
 use super::table::TableReader;
 use super::wifi_model::{Wifi, WifiQueue};
-use crate::error::ScenarioError;
 use net::qdisc::Queue;
 use net::qdisc::scheduled::FQ_CODEL;
 use net::wifi::{Access, CategoryOptions, ChannelOptions, DirectionOptions, Phy, RateControl, Standard};
 use params::Form::{BytesOr, Integer, Quantity, Range, Switch, Text, Word};
 use params::{Form, Key, Model, Table, Unit, Value, Values, key};
 use units::{Limit, Rate, Span};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 const WORDS: MediumWords =
     MediumWords { kind: "wifi", link: "Wi-Fi", table: "[[wifi]]", station: "the access point" };
@@ -155,41 +153,48 @@ pub(super) fn default_queue() -> Queue {
     Queue::with(&FQ_CODEL, &values).unwrap_or_else(|_| unreachable!("the values go together"))
 }
 
-/// Fails if flows or traffic, with the keys of their lists, have access categories where no basic service set is.
-pub(super) fn check_access(sets: &[Wifi], lists: &[(&str, &[TomlItem])]) -> Result<()> {
-    for (key, items) in lists.iter().filter(|_| sets.is_empty()) {
-        for (index, item) in items.iter().enumerate() {
-            let table = TableReader::new(format!("{key}[{index}]"), item)?;
-            if table.has("access") {
-                return Err(table.error("access", "has no effect without [[wifi]]; leave it out"));
-            }
+/// Reports access categories of flows or traffic, with the key of their list, where no basic service set is.
+pub(super) fn refuse_access(reading: &Reading, key: &str, items: &[TomlItem]) {
+    for (index, item) in items.iter().enumerate() {
+        let table = TableReader::new(reading, format!("{key}[{index}]"), item);
+        if let Some(table) = table.ok().filter(|table| table.has("access")) {
+            table.error("access", "has no effect without [[wifi]]; leave it out");
         }
     }
-    Ok(())
 }
 
 /// Reads the table of a rate with kind "wifi".
 pub(super) fn read_rate(table: &TableReader<'_>) -> Result<DirectionOptions> {
-    let values = table.values(&WIFI_RATE.table, 0)?;
+    let values = table.values(&WIFI_RATE.table, 0);
+    let (variation, fixed) = (read_variation(table), read_fixed(table));
+    let values = values?;
     let mut direction = DirectionOptions::new(&values);
     direction.check().map_err(|mistake| table.mistake(mistake))?;
-    direction.variation = read_variation(table)?;
-    direction.rate_control = match values.optional("rate_control") {
-        Some("ideal") => RateControl::Ideal,
-        Some(_) => RateControl::Minstrel,
-        None => {
-            let Some(fixed) = table.table("rate_control")? else { unreachable!("the default is a word") };
-            RateControl::Fixed(fixed.values(&FIXED_RATE, 0)?.read("mcs"))
-        }
+    direction.variation = variation?;
+    direction.rate_control = match (fixed?, values.optional("rate_control")) {
+        (Some(mcs), _) => RateControl::Fixed(mcs),
+        (None, Some("ideal")) => RateControl::Ideal,
+        (None, _) => RateControl::Minstrel,
     };
     Ok(direction)
 }
 
+/// The MCS of a fixed rate; none with rate control.
+fn read_fixed(table: &TableReader<'_>) -> Result<Option<u8>> {
+    match table.get("rate_control").map(|item| &item.value) {
+        Some(TomlValue::Table(_)) => {
+            let fixed = table.table("rate_control")?;
+            fixed.map(|fixed| Ok(fixed.values(&FIXED_RATE, 0)?.read("mcs"))).transpose()
+        }
+        _ => Ok(None),
+    }
+}
+
 /// Reads all `[[wifi]]` tables.
-pub(super) fn read_all(items: &[TomlItem]) -> Result<Vec<Wifi>> {
+pub(super) fn read_all(reading: &Reading, items: &[TomlItem]) -> Result<Vec<Wifi>> {
     let mut sets: Vec<Wifi> = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let table = TableReader::new(format!("wifi[{index}]"), item)?;
+    all(items.iter().enumerate().map(|(index, item)| {
+        let table = TableReader::new(reading, format!("wifi[{index}]"), item)?;
         let set = read_set(&table)?;
         if sets.iter().any(|other| other.name == set.name) {
             return Err(table.error("name", format!("another one is called \"{}\" too", set.name)));
@@ -204,12 +209,15 @@ pub(super) fn read_all(items: &[TomlItem]) -> Result<Vec<Wifi>> {
             return Err(table.error("channel", message));
         }
         sets.push(set);
-    }
+        Ok(())
+    }))?;
     Ok(sets)
 }
 
 fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
-    let values = table.values(&WIFI, 0)?;
+    let values = table.values(&WIFI, 0);
+    let (queue, edca) = (read_queue(table), read_edca(table));
+    let values = values?;
     let name: String = values.read("name");
     let channel = values.optional("channel").unwrap_or_else(|| format!("of {name}"));
     let options = ChannelOptions {
@@ -219,7 +227,9 @@ fn read_set(table: &TableReader<'_>) -> Result<Wifi> {
         rts_threshold: values.optional("rts_threshold").unwrap_or(u32::MAX),
         charge_both: values.read::<&str>("charge") == "both",
     };
-    let (phy, queue, edca) = (read_phy(table, &values)?, read_queue(table, &values)?, read_edca(table)?);
+    let phy = read_phy(table, &values);
+    let queue = queue.and_then(|queue| queue_of(table, &values, queue));
+    let (phy, queue, edca) = (phy?, queue?, edca?);
     Ok(Wifi { ap: values.read("ap"), phy, channel, options, queue, edca, name })
 }
 
@@ -259,27 +269,31 @@ fn read_phy(table: &TableReader<'_>, values: &Values) -> Result<Phy> {
 /// Reads `edca`: parameters of access categories.
 fn read_edca(table: &TableReader<'_>) -> Result<Vec<(Access, CategoryOptions)>> {
     let Some(edca) = table.table("edca")? else { return Ok(Vec::new()) };
-    edca.values(&EDCA, 0)?;
-    let mut categories = Vec::new();
-    for (access, name) in Access::ALL {
-        if let Some(category) = edca.table(name)? {
-            let options = CategoryOptions::new(&category.values(&EDCA_CATEGORY, 0)?);
-            options.check(*access).map_err(|mistake| category.mistake(mistake))?;
-            categories.push((*access, options));
-        }
-    }
-    Ok(categories)
+    let values = edca.values(&EDCA, 0);
+    let categories = all(Access::ALL.iter().map(|(access, name)| {
+        let Some(category) = edca.table(name)? else { return Ok(None) };
+        let options = CategoryOptions::new(&category.values(&EDCA_CATEGORY, 0)?);
+        options.check(*access).map_err(|mistake| category.mistake(mistake))?;
+        Ok(Some((*access, options)))
+    }));
+    values?;
+    Ok(categories?.into_iter().flatten().collect())
 }
 
-fn read_queue(table: &TableReader<'_>, values: &Values) -> Result<WifiQueue> {
+/// The values of `ap_queue`, if the table has it.
+fn read_queue(table: &TableReader<'_>) -> Result<Option<Values>> {
+    table.table("ap_queue")?.map(|queue| queue.values(&AP_QUEUE, 0)).transpose()
+}
+
+/// The queues of an access point with the values of `ap_queue`.
+fn queue_of(table: &TableReader<'_>, values: &Values, queue: Option<Values>) -> Result<WifiQueue> {
     let airtime = values.read::<&str>("scheduler") == "airtime";
     if !airtime {
         table.refuse(&["quantum"], "scheduler = \"round_robin\"")?;
     }
     let of_stations =
         if airtime { WifiQueue::Airtime(values.read("quantum")) } else { WifiQueue::RoundRobin };
-    let Some(queue) = table.table("ap_queue")? else { return Ok(of_stations) };
-    let queue = queue.values(&AP_QUEUE, 0)?;
+    let Some(queue) = queue else { return Ok(of_stations) };
     let (shared, limit): (bool, Option<Limit>) =
         (queue.read::<&str>("kind") == "shared", queue.read("limit"));
     if shared {
@@ -302,15 +316,24 @@ fn second_role<'a>(sets: &'a [Wifi], set: &Wifi, ends: &[String; 2]) -> Option<&
         .find(|other| other.name != set.name && other.channel == set.channel && ends.contains(&other.ap))
 }
 
-/// Gives the Wi-Fi links the rates of their basic service sets. Fails if a link does not fit.
-pub(super) fn resolve(items: &[TomlItem], links: &mut [Duplex], sets: &[Wifi]) -> Result<()> {
-    let media: Vec<(&str, &str)> = sets.iter().map(|set| (set.name.as_str(), set.ap.as_str())).collect();
-    for (item, link) in items.iter().zip(links) {
-        let reader = TableReader::new(key_text(["link", &link.key()]), item)?;
-        let number = medium_of(&reader, link, &WORDS, &media, |direction| {
-            direction.wifi().map(|rate| rate.medium.clone().unwrap_or_default())
-        })?;
-        let Some(number) = number else { continue };
+/// Gives a Wi-Fi link the rates of its basic service set. Fails if the link does not fit.
+pub(super) fn resolve(
+    reading: &Reading,
+    item: &TomlItem,
+    link: &mut Duplex,
+    sets: Result<&Vec<Wifi>>,
+) -> Result<()> {
+    if link.directions.iter().all(|direction| direction.wifi().is_none()) {
+        return Ok(());
+    }
+    let sets = sets?;
+    let media: Vec<Medium<'_>> =
+        sets.iter().map(|set| Medium { name: &set.name, station: &set.ap }).collect();
+    let reader = TableReader::new(reading, key_text(["link", &link.key()]), item)?;
+    let number = medium_of(&reader, link, &WORDS, &media, |direction| {
+        direction.wifi().map(|rate| rate.medium.clone().unwrap_or_default())
+    })?;
+    if let Some(number) = number {
         let (set, medium) = (&sets[number], &sets[number].name);
         if let Some(other) = second_role(sets, set, &link.ends) {
             let message = format!(

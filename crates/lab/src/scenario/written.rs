@@ -3,16 +3,15 @@
 
 use super::assign::assign_parts;
 use super::assignment::{Assignment, Literal};
-use super::count;
+use super::count::WrittenOut;
 use super::document::{TomlItem, TomlValue};
 use super::mention::{FILE, Mention, MentionPlace, PYTHON, add_mentions};
 use super::model::Scenario;
 use super::overrides::{ScenarioText, read_text_alone, refuse_code};
+use super::reading::{Reading, Result};
 use crate::error::{ScenarioError, Source};
 use std::path::Path;
 use std::sync::Arc;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// What is written of a scenario.
 #[derive(Clone, Debug)]
@@ -27,7 +26,7 @@ pub struct Document {
 impl Document {
     /// Reads a scenario's text, merged over its base files, with the assignments that come with it and then those of the
     /// user and the program made.
-    pub fn read(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Document> {
+    pub fn read(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Document, ScenarioError> {
         let source = Arc::new(Source { file: text.file.into(), access: text.access.clone() });
         let mut mentions = Vec::new();
         let root = read_text_alone(text, &source, &mut mentions)?;
@@ -35,7 +34,7 @@ impl Document {
     }
 
     /// The same with more assignments, after those that it has.
-    pub fn assign(mut self, assignments: &[Assignment]) -> Result<Document> {
+    pub fn assign(mut self, assignments: &[Assignment]) -> Result<Document, ScenarioError> {
         let refusal = self.source.access.code_refusal();
         for assignment in assignments {
             let (key, value) = assignment.clone().read(&self.source)?;
@@ -51,7 +50,7 @@ impl Document {
     }
 
     /// Reads the scenario.
-    pub fn scenario(&self) -> Result<Scenario> {
+    pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         Scenario::read(&self.root)
     }
 
@@ -62,9 +61,12 @@ impl Document {
 
     /// The entries, with each table that has a `count` written out and without `sweep`. The paths of files are relative to
     /// the folder of the scenario where they are inside it.
-    pub fn values(&self) -> Result<Literal> {
+    pub fn values(&self) -> Result<Literal, ScenarioError> {
         let folder = Path::new(&self.source.file).parent().unwrap_or(Path::new(""));
-        let mut values = literal("", &*count::written_out(&self.root)?, folder);
+        let (mut values, _) = Reading::of(|reading| {
+            let WrittenOut { document, counted } = WrittenOut::new(reading, &self.root);
+            counted.map(|()| literal("", &document, folder))
+        })?;
         if let Literal::Table(entries) = &mut values {
             entries.retain(|(key, _)| key != "sweep");
         }
@@ -190,7 +192,7 @@ sweep = { "l.rate.file, l.'fit'" = [["b.txt", "c.txt"]], d = { A = { "p.python" 
         assert_eq!(format!("{:?}", later.values().unwrap()), format!("{both:?}"));
     }
 
-    fn document_of(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<TomlItem> {
+    fn document_of(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<TomlItem, ScenarioError> {
         Document::read(text, assignments).map(|document| document.root)
     }
 

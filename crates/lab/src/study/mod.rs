@@ -12,11 +12,10 @@ use crate::scenario::SEED;
 use crate::scenario::assign::assign;
 use crate::scenario::document::{TomlItem, TomlValue};
 use crate::scenario::key::split_outside_quotes;
+use crate::scenario::reading::{self, Advice, Reading};
 use crate::scenario::table::TableReader;
 use crate::scenario::{Assignment, Document, Scenario, ScenarioText};
 use std::collections::BTreeSet;
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Maximum number of runs of a study.
 const MOST_RUNS: usize = 10_000_000;
@@ -42,6 +41,7 @@ pub struct Study {
     over_quic: bool,
     /// What the points lose over QUIC, in words.
     pub remarks: BTreeSet<String>,
+    advice: Advice,
 }
 
 /// One axis of a study.
@@ -64,26 +64,27 @@ pub struct AxisValue {
 impl Study {
     /// Parses `text` with `KEY=VALUE` assignments applied; `file` is its name in messages. Reads every point, so that
     /// errors appear before the first run. A scenario without `sweep` is a study of one run.
-    pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Study> {
+    pub fn parse(file: &str, text: &str, assignments: &[String]) -> Result<Study, ScenarioError> {
         let assignments: Vec<_> = assignments.iter().map(Assignment::from).collect();
         Study::from_text(&ScenarioText { file, text, ..ScenarioText::default() }, &assignments)
     }
 
     /// Parses a study with assignments of the user and the program applied, as [`Study::parse`] does.
-    pub fn from_text(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Study> {
+    pub fn from_text(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Study, ScenarioError> {
         let mut study = Study::begin(text, assignments)?;
         while !study.read_points(usize::MAX)? {}
         Ok(study)
     }
 
     /// The first step of [`Study::from_text`]: reads the axes. Then call [`Study::read_points`].
-    pub fn begin(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Study> {
+    pub fn begin(text: &ScenarioText<'_>, assignments: &[Assignment]) -> Result<Study, ScenarioError> {
         let document = Document::read(text, assignments)?;
-        let title = TableReader::new("", &document.root)?.text("title")?.unwrap_or("").to_string();
-        let mut study = Study {
-            axes: Vec::new(),
-            seeds: Vec::new(),
+        let ((title, axes, seeds), _) = Reading::of(|reading| read_sweep(reading, &document.root))?;
+        Ok(Study {
+            axes,
+            seeds,
             title,
+            advice: Advice::default(),
             has_external: false,
             digests: Vec::new(),
             refused: Vec::new(),
@@ -91,9 +92,12 @@ impl Study {
             over_quic: false,
             remarks: BTreeSet::new(),
             document,
-        };
-        study.read_sweep()?;
-        Ok(study)
+        })
+    }
+
+    /// What has a better form in the text of the points that were read, each line with its place.
+    pub fn advice(&self) -> &[String] {
+        self.advice.lines()
     }
 
     /// The same study with QUIC flows in place of TCP flows ([`Scenario::over_quic`]), before its points are read.
@@ -104,7 +108,7 @@ impl Study {
 
     /// Reads up to `count` more points. Returns whether all points are read. Fails at the end if no point can run; if
     /// only some cannot, they are in [`Study::refused`], and the others run.
-    pub fn read_points(&mut self, count: usize) -> Result<bool> {
+    pub fn read_points(&mut self, count: usize) -> Result<bool, ScenarioError> {
         let all = self.points();
         let first = self.digests.len();
         for point in first..all.min(first.saturating_add(count)) {
@@ -112,6 +116,7 @@ impl Study {
                 Ok((scenario, remarks)) => {
                     self.has_external |= scenario.has_external();
                     self.remarks.extend(remarks);
+                    self.advice.extend(scenario.advice.iter().cloned());
                     digest_of(&scenario)
                 }
                 Err(error) => {
@@ -131,7 +136,7 @@ impl Study {
 
     /// Reads about `limit` points of a study with more: of each axis every label beside the first ones of the others, then
     /// points at equal distances. Returns their number. Errors as [`Study::read_points`].
-    pub fn read_sample(&mut self, limit: usize) -> Result<usize> {
+    pub fn read_sample(&mut self, limit: usize) -> Result<usize, ScenarioError> {
         let mut chosen = std::collections::BTreeSet::new();
         let mut stride = self.points();
         for axis in &self.axes {
@@ -142,7 +147,10 @@ impl Study {
         chosen.extend((0..rest).map(|n| n * self.points() / rest));
         for point in &chosen {
             match self.scenario(*point) {
-                Ok(scenario) => self.has_external |= scenario.has_external(),
+                Ok(scenario) => {
+                    self.has_external |= scenario.has_external();
+                    self.advice.extend(scenario.advice);
+                }
                 Err(error) => self.refused.push((*point, error)),
             }
         }
@@ -150,29 +158,6 @@ impl Study {
             return Err(self.refused.swap_remove(0).1);
         }
         Ok(chosen.len())
-    }
-
-    fn read_sweep(&mut self) -> Result<()> {
-        let top = TableReader::new("", &self.document.root)?;
-        let mut seeds = vec![top.read(&SEED)?];
-        let mut axes = Vec::new();
-        if let Some(sweep) = top.get("sweep") {
-            TableReader::new("sweep", sweep)?;
-            let TomlValue::Table(entries) = &sweep.value else { unreachable!("read as a table") };
-            for (key, item) in entries {
-                if key == "seed" {
-                    seeds = read_seeds(item)?;
-                } else {
-                    axes.push(read_axis(key, item)?);
-                }
-            }
-        }
-        let runs = axes.iter().map(|a: &Axis| a.values.len()).try_fold(seeds.len(), |n, m| n.checked_mul(m));
-        if runs.is_none_or(|runs| runs > MOST_RUNS) {
-            return Err(top.error("sweep", format!("more than {MOST_RUNS} runs")));
-        }
-        (self.axes, self.seeds) = (axes, seeds);
-        Ok(())
     }
 
     /// Number of points: combinations of the axes, without seeds.
@@ -210,12 +195,12 @@ impl Study {
     }
 
     /// The scenario of a point.
-    pub fn scenario(&self, point: usize) -> Result<Scenario> {
+    pub fn scenario(&self, point: usize) -> Result<Scenario, ScenarioError> {
         self.converted(point).map(|(scenario, _)| scenario)
     }
 
     /// The scenario of a point, and what it loses over QUIC, in words.
-    fn converted(&self, point: usize) -> Result<(Scenario, Vec<String>)> {
+    fn converted(&self, point: usize) -> Result<(Scenario, Vec<String>), ScenarioError> {
         let scenario = self.document(point)?.scenario()?;
         #[cfg(feature = "quic")]
         if self.over_quic {
@@ -225,7 +210,7 @@ impl Study {
     }
 
     /// What is written of the scenario of a point, without the axes. Its flows use TCP also over QUIC.
-    pub fn document(&self, point: usize) -> Result<Document> {
+    pub fn document(&self, point: usize) -> Result<Document, ScenarioError> {
         let mut document = self.document.clone();
         if let TomlValue::Table(entries) = &mut document.root.value {
             entries.retain(|(key, _)| key != "sweep");
@@ -237,12 +222,36 @@ impl Study {
     }
 }
 
+/// Reads the title, the axes and the seeds of a study.
+fn read_sweep(reading: &Reading, document: &TomlItem) -> reading::Result<(String, Vec<Axis>, Vec<u64>)> {
+    let top = TableReader::new(reading, "", document)?;
+    let (title, seed) = (top.text("title"), top.read(&SEED));
+    let mut seeds = seed.map(|seed| vec![seed]);
+    let mut axes = Vec::new();
+    if let Some(sweep) = top.table("sweep")? {
+        for (key, item) in sweep.entries() {
+            if key == "seed" {
+                seeds = read_seeds(item).map_err(|error| reading.report(error));
+            } else {
+                axes.push(read_axis(key, item).map_err(|error| reading.report(error)));
+            }
+        }
+    }
+    let axes = reading::all(axes.into_iter());
+    let (axes, seeds) = (axes?, seeds?);
+    let runs = axes.iter().map(|a: &Axis| a.values.len()).try_fold(seeds.len(), |n, m| n.checked_mul(m));
+    if runs.is_none_or(|runs| runs > MOST_RUNS) {
+        return Err(top.error("sweep", format!("more than {MOST_RUNS} runs")));
+    }
+    Ok((title?.unwrap_or("").to_string(), axes, seeds))
+}
+
 fn refuse(origin: &Origin, key: &str, message: impl Into<String>) -> ScenarioError {
     ScenarioError::new(origin, &format!("sweep.{key}"), message)
 }
 
 /// A list of whole numbers, or a range such as `"1..30"`, both ends included.
-fn read_seeds(item: &TomlItem) -> Result<Vec<u64>> {
+fn read_seeds(item: &TomlItem) -> Result<Vec<u64>, ScenarioError> {
     let bad = |origin: &Origin| {
         refuse(origin, "seed", "must be whole numbers such as [1, 2, 3], or a range such as \"1..30\"")
     };
@@ -253,7 +262,7 @@ fn read_seeds(item: &TomlItem) -> Result<Vec<u64>> {
                 TomlValue::Integer(n) if n >= 0 => Ok(n as u64),
                 _ => Err(bad(&i.origin)),
             })
-            .collect::<Result<_>>()?,
+            .collect::<Result<_, _>>()?,
         TomlValue::Text(range) => {
             let ends = range.split_once("..").ok_or_else(|| bad(&item.origin))?;
             let number = |text: &str| match text.trim().parse::<i64>() {
@@ -283,11 +292,11 @@ fn too_many_seeds(first: u64, last: u64) -> bool {
     last.saturating_sub(first) >= MOST_RUNS as u64
 }
 
-fn read_axis(key: &str, item: &TomlItem) -> Result<Axis> {
+fn read_axis(key: &str, item: &TomlItem) -> Result<Axis, ScenarioError> {
     let keys: Vec<&str> = split_outside_quotes(key, ',').into_iter().map(str::trim).collect();
     let values: Vec<AxisValue> = match &item.value {
         TomlValue::Table(variants) => {
-            variants.iter().map(|(label, set)| read_variant(key, label, set)).collect::<Result<_>>()?
+            variants.iter().map(|(label, set)| read_variant(key, label, set)).collect::<Result<_, _>>()?
         }
         TomlValue::List(values) if keys.len() == 1 => values
             .iter()
@@ -302,7 +311,7 @@ fn read_axis(key: &str, item: &TomlItem) -> Result<Axis> {
                 }),
                 _ => Err(refuse(&v.origin, key, format!("each step gives {} values", keys.len()))),
             })
-            .collect::<Result<_>>()?,
+            .collect::<Result<_, _>>()?,
         other => {
             let message = format!("must be a list of values, or a table of variants, not {}", other.kind());
             return Err(refuse(&item.origin, key, message));
@@ -318,7 +327,7 @@ fn read_axis(key: &str, item: &TomlItem) -> Result<Axis> {
     Ok(Axis { name: key.to_string(), values })
 }
 
-fn read_variant(axis: &str, label: &str, set: &TomlItem) -> Result<AxisValue> {
+fn read_variant(axis: &str, label: &str, set: &TomlItem) -> Result<AxisValue, ScenarioError> {
     match &set.value {
         TomlValue::Table(assignments) => {
             Ok(AxisValue { label: label.into(), assignments: assignments.clone() })
@@ -363,6 +372,7 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
         title: _,
         seed: _,
         is_study: _,
+        advice: _,
         duration,
         warmup,
         links,
@@ -416,7 +426,7 @@ from = "a"
 to = "b"
 "#;
 
-    fn study(sweep: &str) -> Result<Study> {
+    fn study(sweep: &str) -> Result<Study, ScenarioError> {
         Study::parse("s.toml", &format!("{BASE}\n{sweep}"), &[])
     }
 
