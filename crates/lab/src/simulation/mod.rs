@@ -278,7 +278,8 @@ impl Run {
     /// `since` at an earlier time.
     pub fn outcome_so_far(&mut self, now: Time, since: Option<&RunAccount>) -> Outcome {
         let span = now.since(Time::ZERO);
-        each!(&mut self.inner, simulation => simulation.outcome_until(span, since))
+        let whole = self.account(now);
+        each!(&self.inner, simulation => simulation.outcome_of(span, &whole, since))
     }
 
     /// The outcome. Call it after the end of the run.

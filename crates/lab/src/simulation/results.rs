@@ -55,12 +55,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// The outcome of the whole run, without its warm-up.
     pub(super) fn outcome(&mut self) -> Outcome {
-        let early = self.warmup.as_mut().and_then(|warmup| warmup.account.take());
-        let outcome = self.outcome_until(self.duration, early.as_deref());
-        if let Some(warmup) = &mut self.warmup {
-            warmup.account = early;
-        }
-        outcome
+        let whole = self.account(self.duration);
+        let early = self.warmup.as_ref().and_then(|warmup| warmup.account.as_deref());
+        self.outcome_of(self.duration, &whole, early)
     }
 
     /// Stores the account of the warm-up at its end.
@@ -108,11 +105,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         RunAccount { seconds, flows, links, wifi, cells, radio }
     }
 
-    /// The outcome of the first `span` of the run, after what `early` has counted.
-    pub(super) fn outcome_until(&mut self, span: Span, early: Option<&RunAccount>) -> Outcome {
-        let whole = self.account(span);
-        let late = early.map(|early| &whole - early);
-        let account = late.as_ref().unwrap_or(&whole);
+    /// The outcome of the first `span` of the run, which has counted `whole` in it, after what `early` has counted.
+    pub(super) fn outcome_of(&self, span: Span, whole: &RunAccount, early: Option<&RunAccount>) -> Outcome {
+        let late = early.map(|early| whole - early);
+        let account = late.as_ref().unwrap_or(whole);
         let seconds = account.seconds;
         let numbers = self.order.iter().zip(&account.flows);
         let flows: Vec<FlowOutcome> = numbers
