@@ -243,8 +243,8 @@ impl Segments {
     }
 
     /// Keeps the numbers of segments that are marked as lost from now on, or no longer.
-    pub fn record_losses(&mut self, wanted: bool) {
-        self.newly_lost = if wanted { Some(self.take_losses()) } else { None };
+    pub fn record_losses(&mut self, needed: bool) {
+        self.newly_lost = if needed { Some(self.take_losses()) } else { None };
     }
 
     /// The segments marked as lost since the last call.
