@@ -46,7 +46,7 @@ OF_PACKETS = {
 }  # fmt: skip
 """Means and quantiles over the packets of the rest."""
 PARTS = {"flows": set(), "links": {"dropped_packets", "wifi", "cell", "grants", "low_latency", "delay"}}
-"""Tables of their own, which other tests compare (tests/test_wifi*.py, crates/lab/tests)."""
+"""Tables of their own, which crates/lab/tests/warmup.rs compares."""
 KINDS = (SUMS, OVER_TIME, OF_THE_WHOLE, OF_PACKETS, PARTS)
 TEXT = """
 delays = true
