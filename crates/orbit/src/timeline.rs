@@ -115,7 +115,7 @@ struct TimelineState<'a> {
     system: &'a SatelliteSystem,
     rules: &'a Rules,
     sin_mask: f64,
-    /// For each link, its far end and whether it is up.
+    /// Of each link between satellites.
     isls: Vec<IslState>,
     attached: Vec<Option<usize>>,
 }

@@ -1,6 +1,6 @@
 //! A trained policy: once an interval it observes what the sender measured, and a network chooses how the window or the rate
-//! changes. The policy is a file ([`PolicyFile`]); without `file` it is the one that ships, `trained.policy`, whose record says how
-//! it was trained. An environment ([`Policy::open`]) chooses the actions itself; both observe and act with the same code.
+//! changes. The policy is a file ([`PolicyFile`]); without `file` it is the one that ships, `trained.policy`, whose record says
+//! how it was trained. An environment ([`Policy::open`]) chooses the actions itself; both observe and act with the same code.
 //!
 //! The interval ends by the controller's timer. Between decisions nothing changes: a loss or an echo is only counted. An interval without an ACK has no
 //! decision, and one that loses more than half of its segments halves the window or rate at least. After a

@@ -8,7 +8,7 @@ use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use units::Time;
 
-/// What a packet meets behind the queue of a scheduled link.
+/// The transmitter of a scheduled link as an arriving packet meets it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransmitterState {
     /// The transmitter can send the packet at once.

@@ -38,8 +38,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Divides a run that has not begun into at most `limit` parts, and not more than the machine has processors, for as many threads.
-    /// From then on advance it by [`Parts::advance`] alone, and read its outcome when it has ended. Fails with the reason if one
+    /// Divides a run that has not begun into at most `limit` parts, and not more than the machine has processors, for as many
+    /// threads. From then on advance it by [`Parts::advance`] alone, and read its outcome when it has ended. Fails with the reason if one
     /// thread is faster; then the run is as it was.
     pub fn new(run: &mut Run, limit: usize) -> Result<Parts, String> {
         let processors = processors();
