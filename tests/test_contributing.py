@@ -16,7 +16,7 @@ from ackclock.papers import reproduce
 from ackclock.papers.folder import Paper
 from ackclock.study.executors import Local
 
-MORE = ("Add a signal of controllers", "Add a TCP option", "Add a metric")
+MORE = ("Add a signal of controllers", "Add a TCP option", "Add a key of a flow", "Add a metric")
 """Sections besides those with a new file whose diffs change crates."""
 RUN = """//! The queue and the recovery of CONTRIBUTING.md in one scenario.
 
@@ -30,7 +30,7 @@ tcp = { recovery = "mine", congestion_control = "reno", ecn = true }
 link = [{ ends = ["a", "b"], rate = "10Mbps", delay = "20ms",
   queue = { kind = "mine", limit = "2bdp", threshold = 10 }, loss = { kind = "bernoulli", rate = 0.001 } }]
 flow = [{ name = "f", from = "a", to = "b" },
-  { name = "p", from = "a", to = "b", tcp = { congestion_control = "paced", recovery = "sack",
+  { name = "p", from = "a", to = "b", offset = "5s", tcp = { congestion_control = "paced", recovery = "sack",
     delayed_ack = false, ack_copies = 2 } }]
 "#;
     let scenario = Scenario::parse("mine.toml", text, &[]).unwrap();
@@ -45,9 +45,10 @@ flow = [{ name = "f", from = "a", to = "b" },
     assert_eq!(run.audit().1, 0, "{:#?}", run.audit().0);
     let outcome = run.outcome();
     assert!(outcome.flows[0].rtt_samples > Some(100));
+    assert_eq!(outcome.flows[1].active_s, 15.0);
     assert!(outcome.links[0].marked_packets > 10, "the threshold marks");
     assert!(outcome.flows[0].retransmitted_packets > Some(3));
-    assert!(outcome.flows.iter().all(|flow| flow.goodput_bps > 2e6));
+    assert!(outcome.flows.iter().all(|flow| flow.goodput_bps > 1e6));
     let [data, acks] = [0, 1].map(|link: usize| outcome.links[link].delivered_packets);
     assert!(acks > data, "the receiver of the second flow sends two ACKs: {acks} and {data}");
 }
