@@ -151,6 +151,8 @@ def test_check_shows_values_and_warnings(ackclock: Run, tmp_path: Path) -> None:
         done = ackclock("check", "w.toml", *options, cwd=tmp_path)
         assert done.returncode == status
         assert "warning: flow.f.tcp.receive_window: 20 segments are below" in done.stdout
+    done = ackclock("check", "s.toml", "--set", "flow.f.tcp.receive_window=20", cwd=tmp_path)
+    assert "warning: flow.f.tcp.receive_window: 20 segments are below" in done.stdout
     # Of several files there is one line each, and the warnings.
     lines = ackclock("check", "s.toml", "w.toml", cwd=tmp_path).stdout.splitlines()
     assert [line.split(":")[0] for line in lines] == ["s.toml", "w.toml", "warning"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from rich.table import Table
 
 from ackclock._core import ScenarioError
 from ackclock.cli.console import wide_console
-from ackclock.cli.options import AllowCode, File
+from ackclock.cli.options import AllowCode, File, Overrides
 from ackclock.experiment import read_source
 from ackclock.files import BadInput, check_picture, save_figure
 from ackclock.si import quantity
@@ -39,6 +40,7 @@ def command(
     *files: File,
     plot: Path | None = None,
     strict: bool = False,
+    set_: Overrides = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
@@ -58,6 +60,8 @@ def command(
         Only for a single scenario file.
     strict
         Exit with status 2 if there is a warning.
+    set_
+        Replace one value of each file first: KEY=VALUE. May be repeated.
     as_json
         Print one JSON object for each file and nothing else: file, valid, errors, title, duration_s, runs, links,
         flows, traffic, warnings.
@@ -71,7 +75,7 @@ def command(
             raise BadInput("--plot: needs exactly one scenario file")
     failed = False
     for name in (file, *files):
-        about, study = _check(name, allow_code=allow_code)
+        about, study = _check(name, set_ or (), allow_code=allow_code)
         if as_json:
             print(json.dumps(about, allow_nan=False))
         refused = len(about["warnings"]) if strict else 0
@@ -93,14 +97,14 @@ def command(
     return 2 if failed else 0
 
 
-def _check(name: Path, *, allow_code: bool) -> tuple[dict[str, Any], Study | None]:
+def _check(name: Path, overrides: Sequence[str], *, allow_code: bool) -> tuple[dict[str, Any], Study | None]:
     """What `--json` prints about a file, and the study unless it cannot be read."""
     from ackclock import scenario_check
     from ackclock.study import Study
 
     about: dict[str, Any] = {"file": str(name), "valid": False, "errors": [], "warnings": []}
     try:
-        study = Study.read(read_source(name, allow_code=allow_code), most=MOST_POINTS)
+        study = Study.read(read_source(name, allow_code=allow_code), overrides, most=MOST_POINTS)
     except ScenarioError as error:
         return about | {"errors": [str(error), *error.others]}, None
     advise(study.advice)
