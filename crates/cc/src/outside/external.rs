@@ -187,7 +187,7 @@ impl CachedExternal {
     }
 
     #[cold]
-    fn pass(&mut self, event: Event<'_>) {
+    fn pass_event(&mut self, event: Event<'_>) {
         if self.failure.is_some() {
             return;
         }
@@ -210,7 +210,7 @@ macro_rules! pass_events {
         &mut $self:ident, $argument:ident: $($copied:ident)? $(&$borrowed:ident)?
     ) $(-> $required:ident)?;)+) => {
         $(fn $method(&mut $self, $argument: $($copied)? $(&$borrowed)?) {
-            $self.pass(Event::$event($argument));
+            $self.pass_event(Event::$event($argument));
         })+
     };
 }

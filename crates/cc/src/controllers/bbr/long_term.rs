@@ -172,13 +172,13 @@ mod tests {
 
     /// One ACK each round of 100 ms: `delivered` segments, `lost` others.
     struct Path {
-        lt: LongTerm,
+        long_term: LongTerm,
         ack: Ack,
     }
 
     impl Path {
         fn new() -> Path {
-            Path { lt: LongTerm::new(12_000.0), ack: ack(1) }
+            Path { long_term: LongTerm::new(12_000.0), ack: ack(1) }
         }
 
         fn round(&mut self, delivered: u32, lost: u32) -> bool {
@@ -186,7 +186,7 @@ mod tests {
             (self.ack.newly_delivered, self.ack.newly_lost) = (delivered, lost);
             self.ack.delivered_total += u64::from(delivered);
             self.ack.lost_total += u64::from(lost);
-            self.lt.update(&self.ack, false, true, true)
+            self.long_term.update(&self.ack, false, true, true)
         }
     }
 
@@ -202,7 +202,7 @@ mod tests {
             for _ in 0..4 {
                 path.round(second, second / 2);
             }
-            path.lt.bandwidth()
+            path.long_term.bandwidth()
         };
         assert_eq!(agree(100, 100), Some(1000.0));
         assert_eq!(agree(100, 112), Some(1060.0));
@@ -212,10 +212,10 @@ mod tests {
 
     #[test]
     fn rates_that_differ_by_a_few_kilobits_agree() {
-        let mut lt = LongTerm::new(100.0);
-        lt.end_interval(Totals::default(), 100.0);
-        lt.end_interval(Totals::default(), 140.0);
-        assert_eq!(lt.bandwidth(), Some(120.0));
+        let mut long_term = LongTerm::new(100.0);
+        long_term.end_interval(Totals::default(), 100.0);
+        long_term.end_interval(Totals::default(), 140.0);
+        assert_eq!(long_term.bandwidth(), Some(120.0));
     }
 
     #[test]
@@ -223,23 +223,23 @@ mod tests {
         let mut path = Path::new();
         for round in 0..100 {
             path.round(100, if round % 4 == 0 { 70 } else { 0 }); // 17.5 % of the delivered segments
-            assert_eq!(path.lt.bandwidth(), None);
+            assert_eq!(path.long_term.bandwidth(), None);
         }
         let mut path = Path::new();
         for round in 0..100 {
             path.round(100, if round % 18 == 0 { 1000 } else { 0 });
-            assert_eq!(path.lt.bandwidth(), None);
+            assert_eq!(path.long_term.bandwidth(), None);
         }
     }
 
     #[test]
     fn the_rate_is_used_for_48_rounds() {
         let mut path = Path::new();
-        while path.lt.bandwidth().is_none() {
+        while path.long_term.bandwidth().is_none() {
             path.round(100, 30);
         }
         let rounds = (1..100).find(|_| path.round(100, 0));
-        assert_eq!((rounds, path.lt.bandwidth()), (Some(48), None));
+        assert_eq!((rounds, path.long_term.bandwidth()), (Some(48), None));
     }
 
     #[test]
@@ -247,8 +247,8 @@ mod tests {
         let mut path = Path::new();
         for round in 0..50 {
             path.round(100, 30);
-            path.lt.update(&Ack { newly_lost: 1, ..path.ack }, round % 3 == 2, false, true);
-            assert_eq!(path.lt.bandwidth(), None);
+            path.long_term.update(&Ack { newly_lost: 1, ..path.ack }, round % 3 == 2, false, true);
+            assert_eq!(path.long_term.bandwidth(), None);
         }
     }
 
@@ -256,48 +256,50 @@ mod tests {
     fn a_timeout_begins_an_interval_with_the_losses_before_it() {
         let mut path = Path::new();
         path.round(100, 0);
-        path.lt.on_rto();
+        path.long_term.on_rto();
         path.ack.lost_total += 50; // marked by the timeout
         path.round(100, 0);
-        assert!(path.lt.sampling && path.lt.rounds == 2);
-        assert_eq!((path.lt.began.lost, path.lt.began.delivered), (50, 100));
+        assert!(path.long_term.sampling && path.long_term.rounds == 2);
+        assert_eq!((path.long_term.began.lost, path.long_term.began.delivered), (50, 100));
     }
 
     #[test]
     fn each_timeout_counts_as_a_round() {
         let mut path = Path::new();
         path.round(100, 0);
-        (0..3).for_each(|_| path.lt.on_rto());
+        (0..3).for_each(|_| path.long_term.on_rto());
         path.round(100, 0);
-        assert!(path.lt.sampling && path.lt.rounds == 4);
+        assert!(path.long_term.sampling && path.long_term.rounds == 4);
         // In use as well, while the path is probed.
         let mut path = Path::new();
-        while path.lt.bandwidth().is_none() {
+        while path.long_term.bandwidth().is_none() {
             path.round(100, 30);
         }
-        (0..40).for_each(|_| path.lt.on_rto());
-        let mut elsewhere = path.lt.clone();
+        (0..40).for_each(|_| path.long_term.on_rto());
+        let mut elsewhere = path.long_term.clone();
         assert!(!elsewhere.update(&path.ack, false, true, false));
         assert_eq!(elsewhere.rounds, 0);
         let rounds = (1..100).find(|_| path.round(100, 0));
-        assert_eq!((rounds, path.lt.bandwidth()), (Some(8), None));
+        assert_eq!((rounds, path.long_term.bandwidth()), (Some(8), None));
         // The timeouts beyond the last round begin an interval.
         let mut path = Path::new();
-        while path.lt.bandwidth().is_none() {
+        while path.long_term.bandwidth().is_none() {
             path.round(100, 30);
         }
-        (0..50).for_each(|_| path.lt.on_rto());
+        (0..50).for_each(|_| path.long_term.on_rto());
         assert!(path.round(100, 0));
-        assert!(path.lt.bandwidth().is_none() && path.lt.sampling && path.lt.rounds == 3);
+        assert!(
+            path.long_term.bandwidth().is_none() && path.long_term.sampling && path.long_term.rounds == 3
+        );
     }
 
     #[test]
     fn an_undone_timeout_begins_no_interval() {
         let mut path = Path::new();
         path.round(100, 0);
-        path.lt.on_rto();
-        path.lt.reset();
+        path.long_term.on_rto();
+        path.long_term.reset();
         path.round(100, 0);
-        assert!(!path.lt.sampling);
+        assert!(!path.long_term.sampling);
     }
 }
