@@ -124,10 +124,12 @@ test-python: build page $(VENV)/.dev
 test-page: page
 	cd web && npm run --silent types && npm run --silent unit && npm run --silent page
 
-# The crates that `ackclock` needs: documentation without a warning, and packages; tests/test_publish.py builds with them.
+# The crates that `ackclock` needs: documentation without a warning, packages, no features; `make nightly` builds a program
+# with the packages (tests/test_publish.py).
 PRIVATE = --exclude ackclock-py --exclude ackclock-web --exclude ackclock-reach
 test-publish:
 	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --no-deps --workspace $(PRIVATE)
+	cargo check --locked --quiet --package ackclock --no-default-features
 	cargo package --locked --offline --quiet --no-verify --allow-dirty --workspace $(PRIVATE)
 
 test-instructions: build $(VENV)/.dev

@@ -40,7 +40,7 @@ FUZZ_SECONDS = 3600
 SHARDS = {"cc": 16, "transport": 48}
 """Parts into which the mutants of a crate are divided; each part is a job."""
 MUTANTS = OUT / "crates"
-"""A copy of the crates in which cargo-mutants finds every module."""
+"""A copy of the crates, which `cargo mutants --in-place` changes."""
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,8 @@ def read_module(file: Path, parent: Module | None, folder: Path) -> Module:
                 module.passes[path[-1]] = path
         for path, name in re.findall(r"([\w:]+) as (\w+)", use):
             module.passes[name] = path.split("::")
+    # What a module imports is not defined by the macro that lists it.
+    module.items -= (named - items(text)) & module.passes.keys()
     return module
 
 

@@ -146,7 +146,15 @@ def test_controllers_event_queue_and_recovery(root: Path, guide: dict[str, str],
     with pytest.MonkeyPatch.context() as patch:  # `make reference` writes the tables of the interface
         patch.setenv("ACKCLOCK_INTERFACE", "write")
         _cargo_test(folder, "interface")
-    _cargo_test(folder, "conformance", "mine")
+    _cargo_test(folder, "conformance", "properties", "mine")
+
+
+def test_files_of_the_guide_exist(root: Path) -> None:
+    """Those that a reader is to write excepted."""
+    text = (root / "CONTRIBUTING.md").read_text()
+    paths = set(re.findall(r"`((?:crates|python|tests)/[\w./-]+\.(?:rs|py))`", text))
+    assert len(paths) > 10
+    assert not [path for path in paths if not re.search(r"/(mine|paced)\.", path) and not (root / path).is_file()]
 
 
 METRIC = """

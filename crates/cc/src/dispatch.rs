@@ -1,4 +1,5 @@
-//! Enums of controllers, dispatched by a `match`: [`crate::AnyController`], and controllers with variants.
+//! Enums of controllers, dispatched by a `match`: [`crate::AnyController`], and controllers with variants. [`crate::Algorithm::tune`] for
+//! parameters that are fields.
 
 /// Defines [`Algorithm::tune`] for parameters that are fields.
 macro_rules! tunable {

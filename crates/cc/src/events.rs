@@ -324,9 +324,9 @@ pub enum Cause {
 pub enum EcnResponse {
     /// The transport reduces the window as for a loss, once per window of data, and sets CWR (RFC 3168).
     Reduce,
-    /// The controller processes [`Ack::ece`] itself. The transport sets CWR once per window of data.
+    /// Outside Rust `confirm`. The controller processes [`Ack::ece`] itself. The transport sets CWR once per window of data.
     CwrOnly,
-    /// The controller processes [`Ack::ece`] itself. The transport never sets CWR, so the receiver does not stop the
+    /// Outside Rust `ignore`. The controller processes [`Ack::ece`] itself. The transport never sets CWR, so the receiver does not stop the
     /// echo.
     NoCwr,
 }

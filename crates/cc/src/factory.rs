@@ -54,9 +54,10 @@ impl From<CachedExternal> for AnyController {
     }
 }
 
-/// Creates one external controller for each flow.
+/// Creates the controllers of flows that this crate does not have: in Rust ([`NativeFactory`]) or in another language, one for each
+/// flow.
 pub trait ExternalFactory: Debug + Send + Sync {
-    /// Its name in outcomes. The `Debug` output is its identity: two factories with equal output give equal runs.
+    /// Its name in outcomes. The `Debug` output is its identity: in one process two factories with equal output give equal runs.
     fn name(&self) -> &str;
     /// The names of the internal values that its controllers write to the trace.
     fn probes(&self) -> &[String];
@@ -76,7 +77,7 @@ pub struct NativeFactory {
     needs: Signals,
     initial_window: Option<Segments>,
     make: Box<dyn Fn(&FlowInfo) -> BoxedController + Send + Sync>,
-    /// Different for each factory: what a function does has no other identity.
+    /// Different for each factory of a process: what a function does has no other identity, and none outside it.
     number: u64,
 }
 

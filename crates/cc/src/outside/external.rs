@@ -1,4 +1,4 @@
-//! Controllers outside the registry, for example in Python. Each call of an event method of [`Controller`] reaches them as
+//! Controllers in other languages, for example Python. Each call of an event method of [`Controller`] reaches them as
 //! an [`Event`], and they answer with a [`Decision`].
 
 use super::answers::Decision;
@@ -43,7 +43,7 @@ macro_rules! define_event {
         }
 
         impl Event<'_> {
-            /// The methods, in the order of the table.
+            /// The methods, in the order of [`Controller`].
             pub const METHODS: &'static [EventMethod] = &[$(EventMethod {
                 name: stringify!($method),
                 doc: concat!($($doc),+),
@@ -86,7 +86,7 @@ macro_rules! is_required {
 }
 crate::controller_events!(define_event);
 
-/// A controller that is not registered.
+/// A controller in another language.
 pub trait ExternalController: Debug + Send {
     /// Its name in outcomes.
     fn name(&self) -> &str;

@@ -5,7 +5,7 @@ use super::assign::assign;
 use super::document::{TomlItem, TomlValue};
 use super::key::key_parts;
 use super::links::{arrival_queues, scheduled_queues};
-use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, Scenario, Wanted};
+use super::model::{Action, Change, Direction, Duplex, Flow, FlowKind, PacketSelection, Scenario};
 use super::reading::{Reading, Result, all};
 use super::table::{NamedTable, TableReader};
 use crate::error::{Origin, ScenarioError, nearest};
@@ -425,11 +425,11 @@ fn read_action(
     if let Some(key) = unused.iter().find(|key| reader.has(key)) {
         return Err(reader.error(key, format!("do = \"{does}\" has no {key}")));
     }
-    let wanted = Wanted { flow, packet: values.read("packet"), count: values.read("count") };
+    let selection = PacketSelection { flow, packet: values.read("packet"), count: values.read("count") };
     Ok(Some(match does {
-        "drop_next" => Action::DropNext(number, wanted),
-        "keep_next" => Action::KeepNext(number, wanted),
-        "unmark_next" => Action::UnmarkNext(number, wanted),
+        "drop_next" => Action::DropNext(number, selection),
+        "keep_next" => Action::KeepNext(number, selection),
+        "unmark_next" => Action::UnmarkNext(number, selection),
         _ => {
             let duration: Option<Span> = values.read("duration");
             let duration = reader.need("duration", duration, "such as duration = \"200ms\"")?;

@@ -61,7 +61,7 @@ impl Scenario {
     }
 
     /// The scenario in which `make` creates the controllers of the TCP or QUIC flow `flow`. Their name in outcomes is that of their
-    /// type. Fails if there is no such flow, or if the flow does not provide a signal that the controller needs.
+    /// type, and their internals ([`Controller::probe`]) are not traced. Fails if there is no such flow, or if the flow does not provide a signal that the controller needs.
     pub fn with_controller<C: Controller + Clone + Debug + Send + 'static>(
         mut self,
         flow: &str,

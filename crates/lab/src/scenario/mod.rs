@@ -68,8 +68,8 @@ pub use key::{key_parts, key_text};
 pub use mention::{Mention, MentionPlace};
 pub use model::{
     Action, Change, CommonOptions, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind,
-    Mobility, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation, Satellites, Scenario, Sizes,
-    TcpFlow, Traffic, Wanted,
+    Mobility, PacketSelection, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation, Satellites,
+    Scenario, Sizes, TcpFlow, Traffic,
 };
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;

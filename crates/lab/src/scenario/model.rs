@@ -290,7 +290,7 @@ params::options! {
 pub enum CongestionControl {
     /// One of [`crate::controllers`], with its parameters.
     Registered(&'static str, Params),
-    /// An external controller, loaded.
+    /// A controller of another crate or language, loaded.
     ExternalController(Arc<dyn ExternalFactory>),
     /// An external controller whose code is not loaded. Reading a scenario runs no code; starting a run does.
     ExternalSource(Arc<ExternalSource>),
@@ -432,11 +432,11 @@ pub enum Action {
     /// Losses and other impairments.
     Losses(u32, Vec<Loss>),
     /// The next packets of a link are dropped.
-    DropNext(u32, Wanted),
+    DropNext(u32, PacketSelection),
     /// The next packets that a link would drop are not dropped.
-    KeepNext(u32, Wanted),
+    KeepNext(u32, PacketSelection),
     /// The next packets that a link would mark are not marked.
-    UnmarkNext(u32, Wanted),
+    UnmarkNext(u32, PacketSelection),
     /// Packets that arrive at a link until then are dropped.
     Blackout(u32, Time),
     /// The schedule of a UDP source.
@@ -453,7 +453,7 @@ pub enum Action {
 
 /// The packets that an action means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PacketSelection {
     /// Of this flow, by its place in the scenario; `None`: of every flow.
     pub flow: Option<usize>,
     /// With this number, as in the packet log; `None`: any.

@@ -5,7 +5,7 @@ use super::build::plan::named_stream;
 use super::endpoints::{Endpoints, SimulationContext, flow_context};
 use super::event_loop::Simulation;
 use super::{Inner, Run, each};
-use crate::scenario::{Action, Change, FlowKind, Loss, Queue, Scenario, Wanted};
+use crate::scenario::{Action, Change, FlowKind, Loss, PacketSelection, Queue, Scenario};
 use net::impairment::BuildContext;
 use net::impairment::PacketsOf;
 use net::{LinkId, NotPrepared};
@@ -273,7 +273,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> ChangeApplier<'_, WINDOWS, PACKET
 }
 
 /// Which packets an action means in a run whose flows have the numbers `order`, and how many.
-fn demand(order: &[u32], wanted: &Wanted) -> (PacketsOf, u32) {
-    let flow = wanted.flow.map(|index| order[index]);
-    (PacketsOf { flow, number: wanted.packet }, wanted.count)
+fn demand(order: &[u32], selection: &PacketSelection) -> (PacketsOf, u32) {
+    let flow = selection.flow.map(|index| order[index]);
+    (PacketsOf { flow, number: selection.packet }, selection.count)
 }

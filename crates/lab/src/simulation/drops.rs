@@ -26,7 +26,7 @@ impl Serialize for Drops {
     }
 }
 
-/// The counters of [`RadioOutcome::mac_drops`] with their meanings.
+/// The counters of [`super::outcome::RadioOutcome::mac_drops`] with their meanings.
 pub const MAC_DROPS: [(&str, &str); 4] = [
     ("retry", "frames dropped after the last attempt"),
     ("collision", "receptions that failed because of another signal"),
@@ -47,9 +47,9 @@ impl JsonSchema for Drops {
 /// The schema of counts by name, with descriptions; all of them are written.
 #[cfg(feature = "schema")]
 fn counts(names: impl Iterator<Item = (&'static str, &'static str)>) -> Schema {
-    let one = |about| serde_json::json!({ "type": "integer", "minimum": 0, "description": about });
+    let count = |about| serde_json::json!({ "type": "integer", "minimum": 0, "description": about });
     let properties: serde_json::Map<_, _> =
-        names.map(|(name, about)| (name.to_string(), one(about))).collect();
+        names.map(|(name, about)| (name.to_string(), count(about))).collect();
     let required: Vec<_> = properties.keys().cloned().collect();
     json_schema!({
         "type": "object", "properties": properties, "additionalProperties": false, "required": required

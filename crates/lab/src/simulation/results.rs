@@ -5,11 +5,9 @@ use super::drops::{Drops, MAC_DROPS};
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
 use super::flow_outcome::{FlowFacts, delivered_bytes};
-use crate::simulation::media_outcome::{
-    CellLinkOutcome, CellOutcome, GrantsOutcome, WifiLinkOutcome, WifiOutcome,
-};
-use crate::simulation::memory;
-use crate::simulation::outcome::{
+use super::media_outcome::{CellLinkOutcome, CellOutcome, GrantsOutcome, WifiLinkOutcome, WifiOutcome};
+use super::memory;
+use super::outcome::{
     EngineCost, Fairness, FlowOutcome, LinkDelayOutcome, LinkOutcome, LowLatencyOutcome, Outcome,
     RadioOutcome, compared_goodputs, jain,
 };
@@ -203,7 +201,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                         links[link as usize].wifi = Some(Box::new(outcome));
                     }
                     let account = channels.next();
-                    wifi.extend(account.map(|one| WifiOutcome::new(channel.name().into(), one, seconds)));
+                    wifi.extend(
+                        account.map(|account| WifiOutcome::new(channel.name().into(), account, seconds)),
+                    );
                 }
                 MediumKind::Grants(grants) => {
                     let link = grants.account().0 as usize;

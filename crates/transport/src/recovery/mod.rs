@@ -5,7 +5,7 @@
 //! 1. Write a file beside `reno.rs` with a type that implements [`LossRecovery`] (`connection/loss_recovery.rs`). Only
 //!    [`LossRecovery::new`] and [`LossRecovery::on_ack`] are required. What it must remember between events is a field of
 //!    the type.
-//! 2. Add its line to `recoveries!` below.
+//! 2. Declare it (`mod`), and add its line to `recoveries!` below.
 //! 3. Give it a name in `Recovery` (`options.rs`).
 //!
 //! Tests over lossy paths (`tests/transcripts.rs`) then include it by its name.
