@@ -22,7 +22,7 @@ def dumbbell(flows: int) -> dict[str, Any]:
     ends += [("r2", f"d{i}", 1000) for i in range(flows)]
     links: list[dict[str, Any]] = [{"ends": [a, b], "rate": f"{rate}Mbps", "delay": "10ms"} for a, b, rate in ends]
     links[0]["queue"] = {"kind": "droptail", "limit": "750p"}
-    tcp = {"profile": "ns2", "control": "reno", "window": max(4, 3000 // flows), "packet": 960}
+    tcp = {"profile": "ns2", "congestion_control": "reno", "receive_window": max(4, 3000 // flows), "mss": 960}
     flow = [{"name": f"f{i}", "from": f"s{i}", "to": f"d{i}", "start": f"{i}ms"} for i in range(flows)]
     return {"duration": "20s", "tcp": tcp, "link": links, "flow": flow}
 

@@ -4,7 +4,7 @@ from ackclock import Scenario
 
 NETWORK = {
     "duration": "30s",
-    "tcp": {"profile": "ns2", "recovery": "sack", "window": 1000},
+    "tcp": {"profile": "ns2", "recovery": "sack", "receive_window": 1000},
     "link": [
         {
             "name": "bottleneck",

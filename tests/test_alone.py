@@ -20,12 +20,12 @@ NEEDS_RECEIVER_TIME = {"ledbat", "lp", "sarbe"}
 
 def utilisation(control: str, profile: str, timestamps: bool, delayed_ack: bool) -> float:
     """Utilisation of the bottleneck after ten seconds, with a buffer of one bandwidth-delay product."""
-    tcp = {"control": control, "profile": profile, "timestamps": timestamps, "delayed_ack": delayed_ack}
+    tcp = {"congestion_control": control, "profile": profile, "timestamps": timestamps, "delayed_ack": delayed_ack}
     half = f"{RTT_MS / 2 - 1}ms"
     document = {
         "duration": "60s",
         "warmup": "10s",
-        "tcp": {**tcp, "window": 10_000},
+        "tcp": {**tcp, "receive_window": 10_000},
         "link": [
             {"ends": ["s", "r"], "rate": "1Gbps", "delay": "1ms"},
             {"ends": ["r", "d"], "rate": "20Mbps", "delay": half, "queue": {"kind": "droptail", "limit": "1bdp"}},

@@ -24,7 +24,7 @@ def packets_at_random(rate_bps: float, sizes: list[float], load: float, queue: s
             "size": f"{size:.0f}B",
             # Each size has as many packets a second as any other.
             "load": f"{load * rate_bps / 1e3 * size / sum(sizes):.9f}kbps",
-            "tcp": {"packet": round(size)},
+            "tcp": {"mss": round(size)},
         }
         for i, size in enumerate(sizes)
     ]
@@ -79,7 +79,7 @@ def lossy(
     """A flow over a path that is never full, each packet lost with this probability; the ACKs are not."""
     tables = {
         "duration": f"{duration_s}s",
-        "tcp": {"profile": "ns2", "control": control, "recovery": recovery, "window": 100_000, "clock_tick": "0s"}
+        "tcp": {"profile": "ns2", "congestion_control": control, "recovery": recovery, "receive_window": 100_000, "clock_tick": "0s"}
         | (options or {}),
         "link": [
             {

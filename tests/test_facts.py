@@ -139,8 +139,8 @@ def test_facts_of_a_point_are_those_of_the_point() -> None:
 
 
 def test_more_assignments_give_the_scenario_that_has_them_all(folder: Path) -> None:
-    first: list[Override] = ["link.l.rate=4Mbps", "flow.f.tcp.control=vegas"]
-    more: list[Override] = [Assignment(("flow", "f", "start"), "100ms"), "flow.f.tcp.control=bbr", "link.l.rate=3Mbps"]
+    first: list[Override] = ["link.l.rate=4Mbps", "flow.f.tcp.congestion_control=vegas"]
+    more: list[Override] = [Assignment(("flow", "f", "start"), "100ms"), "flow.f.tcp.congestion_control=bbr", "link.l.rate=3Mbps"]
     later = Scenario.load("python.toml", first).with_overrides(more)
     whole = Scenario.load("python.toml", [*first, *more])
     assert later.overrides == whole.overrides

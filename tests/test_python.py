@@ -25,7 +25,7 @@ DOCUMENT = {
             "queue": {"kind": "droptail", "limit": "7p"},
         }
     ],
-    "flow": [{"name": "f", "from": "a", "to": "b", "tcp": {"profile": "ns2", "window": 100}}],
+    "flow": [{"name": "f", "from": "a", "to": "b", "tcp": {"profile": "ns2", "receive_window": 100}}],
 }
 
 

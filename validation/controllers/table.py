@@ -58,7 +58,7 @@ def path(limit: str, loss: float = 0.0) -> dict[str, Any]:
     return {
         "duration": "80s",
         "warmup": "20s",
-        "tcp": {"timestamps": True, "window": 10_000},
+        "tcp": {"timestamps": True, "receive_window": 10_000},
         "link": [link],
         "flow": [{"name": "f", "from": "a", "to": "b"}],
     }

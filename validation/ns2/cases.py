@@ -48,9 +48,9 @@ class Case:
         tick = self.number("tick")
         tcp: dict[str, Any] = {
             "profile": "ns2",
-            "control": "reno",
+            "congestion_control": "reno",
             "recovery": {"sack1": "sack", "vegas": "reno"}.get(self.algorithm, self.algorithm),
-            "window": int(self.number("win")),
+            "receive_window": int(self.number("win")),
             "clock_tick": f"{tick * 1e3:g}ms",
             "clock_phase": f"{CLOCK_PHASE[tick, vegas] * 1e6:g}us",
             "delayed_ack": self.row["delack"] == "1",
@@ -66,7 +66,7 @@ class Case:
             tcp |= {
                 "syn": False,
                 "header": 0,
-                "control": {"kind": "vegas", "alpha": alpha, "beta": beta, "gamma": gamma},
+                "congestion_control": {"kind": "vegas", "alpha": alpha, "beta": beta, "gamma": gamma},
             }
         bottleneck = {
             "ends": ["x", "y"],

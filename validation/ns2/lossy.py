@@ -21,8 +21,8 @@ from ackclock.experiment import Scenario
 STORED = Path(__file__).parent / "lossy.csv"
 MEASURES = {"goodput_mbps": "Mb/s", "timeouts": "count", "retransmitted": "packets"}
 KINDS: dict[str, dict[str, Any]] = {
-    "reno": {"control": "reno", "recovery": "reno"},
-    "linux-westwood": {"control": {"kind": "westwood_plus", "variant": "ns2"}, "recovery": "sack"},
+    "reno": {"congestion_control": "reno", "recovery": "reno"},
+    "linux-westwood": {"congestion_control": {"kind": "westwood_plus", "variant": "ns2"}, "recovery": "sack"},
 }
 
 
@@ -73,7 +73,7 @@ def ns2(case: Case, seed: int) -> list[object] | None:
 
 def scenario(case: Case, seed: int) -> Scenario:
     """The same for us."""
-    tcp: dict[str, Any] = {"profile": "ns2", "window": 10000, "ecn": case.network == "red"}
+    tcp: dict[str, Any] = {"profile": "ns2", "receive_window": 10000, "ecn": case.network == "red"}
     tcp.update(KINDS[case.kind])
     loss: dict[str, Any] = {"loss": {"kind": "bernoulli", "rate": case.loss}, "back": {"loss": {"kind": "none"}}}
     tcp_flow = {"name": "tcp", "from": "s", "to": "d", "tcp": tcp}

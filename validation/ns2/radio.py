@@ -158,7 +158,7 @@ def scenario(case: Case) -> Scenario:
         flows.append(flow)
     given: dict[str, Any] = {
         "duration": f"{case.seconds}s",
-        "tcp": {"profile": "ns2", "recovery": "newreno", "window": 32},
+        "tcp": {"profile": "ns2", "recovery": "newreno", "receive_window": 32},
         "radio": radio,
     }
     return Scenario.build(given | ({"flow": flows} if flows else {}))

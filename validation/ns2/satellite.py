@@ -24,10 +24,10 @@ MEASURES = {"goodput_kbps": "kb/s", "drops": "packets", "lost_in_handoffs": "pac
 PLACES = {"berkeley": (37.9, -122.3), "boston": (42.3, -71.1), "delhi": (28.6, 77.2)}
 PAIRS = (("berkeley", "boston"), ("delhi", "berkeley"))
 KINDS: dict[str, dict[str, Any]] = {
-    "Reno": {"control": "reno", "recovery": "reno"},
-    "Newreno": {"control": "reno", "recovery": "newreno"},
-    "Sack1": {"control": "reno", "recovery": "sack"},
-    "linux:bic": {"control": "bic", "recovery": "sack"},
+    "Reno": {"congestion_control": "reno", "recovery": "reno"},
+    "Newreno": {"congestion_control": "reno", "recovery": "newreno"},
+    "Sack1": {"congestion_control": "reno", "recovery": "sack"},
+    "linux:bic": {"congestion_control": "bic", "recovery": "sack"},
 }
 RUNS = range(1, 6)
 
@@ -101,7 +101,7 @@ class _Counts:
 
 def scenario(case: Case, seed: int) -> Scenario:
     """The same for us."""
-    tcp = {"profile": "ns2", "packet": 1448, "header": 50, "window": 30000, "timestamps": True} | KINDS[case.kind]
+    tcp = {"profile": "ns2", "mss": 1448, "header": 50, "receive_window": 30000, "timestamps": True} | KINDS[case.kind]
     ends = {"from": case.pair[0], "to": case.pair[1], "start": f"{start_s(seed)}s"}
     return Scenario.build(
         {

@@ -31,7 +31,7 @@ def ours(rtt_ms: float, timestamps: bool, seed: int) -> Counter[int]:
     """Distribution of the tick counts of our sender's clock, for data only."""
     document = {
         "duration": f"{rtt_ms * (PACKETS + 1.5)}ms",
-        "tcp": {"profile": "ns2", "window": 1, "timestamps": timestamps, "header": 40, "clock_rtt": True},
+        "tcp": {"profile": "ns2", "receive_window": 1, "timestamps": timestamps, "header": 40, "clock_rtt": True},
         "link": [{"ends": ["a", "b"], "rate": "100Mbps", "delay": f"{(rtt_ms - ON_WIRE_MS) / 2}ms"}],
         "flow": [{"name": "f", "from": "a", "to": "b"}],
     }

@@ -136,8 +136,8 @@ fn compare(place: &str, whole: &Value, early: &Value, late: &Value, seen: &mut V
             assert!(rest.as_f64().is_some_and(|value| value > 0.0), "{place}: {rest}");
         } else if key == "categories" {
             let lists = [all, first, rest].map(|value| value.as_array().unwrap());
-            for index in 0..lists[2].len() {
-                compare(&place, &lists[0][index], &lists[1][index], &lists[2][index], seen);
+            for (index, rest) in lists[2].iter().enumerate() {
+                compare(&place, &lists[0][index], &lists[1][index], rest, seen);
             }
         } else {
             panic!("{place}: what is it after a warm-up?");
