@@ -79,7 +79,13 @@ def lossy(
     """A flow over a path that is never full, each packet lost with this probability; the ACKs are not."""
     tables = {
         "duration": f"{duration_s}s",
-        "tcp": {"profile": "ns2", "congestion_control": control, "recovery": recovery, "receive_window": 100_000, "clock_tick": "0s"}
+        "tcp": {
+            "profile": "ns2",
+            "congestion_control": control,
+            "recovery": recovery,
+            "receive_window": 100_000,
+            "clock_tick": "0s",
+        }
         | (options or {}),
         "link": [
             {

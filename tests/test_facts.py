@@ -140,14 +140,15 @@ def test_facts_of_a_point_are_those_of_the_point() -> None:
 
 def test_more_assignments_give_the_scenario_that_has_them_all(folder: Path) -> None:
     first: list[Override] = ["link.l.rate=4Mbps", "flow.f.tcp.congestion_control=vegas"]
-    more: list[Override] = [Assignment(("flow", "f", "start"), "100ms"), "flow.f.tcp.congestion_control=bbr", "link.l.rate=3Mbps"]
+    westwood = 'flow.f.tcp.congestion_control={ kind = "westwood", tau = 0.5 }'  # without its unit
+    more: list[Override] = [Assignment(("flow", "f", "start"), "100ms"), westwood, "link.l.rate=3Mbps"]
     later = Scenario.load("python.toml", first).with_overrides(more)
     whole = Scenario.load("python.toml", [*first, *more])
     assert later.overrides == whole.overrides
     assert later.facts().document == whole.facts().document
     assert later.advice == whole.advice
     assert later.advice
-    prints = [one.run(fingerprint=True).fingerprint for one in (later, whole)]
+    prints = [scenario.run(fingerprint=True).fingerprint for scenario in (later, whole)]
     assert prints[0] == prints[1]
 
 

@@ -116,7 +116,7 @@ def test_hints_name_options_of_the_command(folder: Path, command: str, capsys: p
     for option in ("--cc", "--rate"):
         line = told(capsys, *command.split(), "net.toml", f"{option}=1")
         assert "--control" not in line
-        assert "--set" not in line or command.startswith("sweep")
+        assert "--set" not in line or command.startswith(("sweep", "check"))
 
 
 def test_what_flows_choose_decides_whether_an_option_has_an_effect() -> None:
