@@ -252,7 +252,6 @@ impl Network {
             return self.enqueue_at_source(event_queue, tap, hop, packet);
         };
         let id = hop.index() as u32;
-        let entry = LinkEntry { at: now, route, id };
         if link.ingress != NO_INGRESS {
             if link.scheduled {
                 debug_assert_eq!(now, event_queue.now(), "a scheduled link processes arrivals at their time");
@@ -263,10 +262,11 @@ impl Network {
             }
             let Some(accepted) = self.links.admit(tap, id, now, packet) else { return Arrival::Dropped };
             if accepted.changed || accepted.lost || accepted.displaced {
+                let entry = LinkEntry { at: now, route, id };
                 return self.enqueue_impaired(event_queue, tap, entry, packet, accepted);
             }
         }
-        self.pass::<T, false>(event_queue, tap, entry, packet)
+        self.pass::<T, false>(event_queue, tap, LinkEntry { at: now, route, id }, packet)
     }
 
     /// Number of packets that wait in queues that decide at each departure, or that a medium holds.
