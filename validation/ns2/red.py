@@ -69,7 +69,13 @@ def scenario(setting: Setting) -> Scenario:
     queue = {"kind": "red", "limit": "50p", "min": "5p", "max": "15p", "ecn": setting.ecn} | setting.ours
     bottleneck = {"ends": ["r1", "r2"], "rate": f"{setting.rate_mbps}Mbps", "delay": "40ms", "queue": queue}
     back = {"queue": {"kind": "droptail", "limit": "1000p"}}
-    tcp = {"profile": "ns2", "congestion_control": "reno", "recovery": setting.kind, "receive_window": 1000, "ecn": setting.ecn}
+    tcp = {
+        "profile": "ns2",
+        "congestion_control": "reno",
+        "recovery": setting.kind,
+        "receive_window": 1000,
+        "ecn": setting.ecn,
+    }
     links: list[dict[str, Any]] = [bottleneck | {"back": back}]
     flows = []
     for i in range(setting.flows):
