@@ -44,7 +44,7 @@ pub use outside::*;
 pub use pacing_rate::pacing_rate;
 pub use parameters::{FileContent, Key, ParamError, ParamValue, Params};
 pub use registry::Registration;
-pub use signals::Signals;
+pub use signals::{Provision, SignalRule, Signals};
 pub use slow_start::SlowStart;
 pub use units::{Rate, Segments, Span, Time};
 pub use window::Window;

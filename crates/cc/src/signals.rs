@@ -79,6 +79,52 @@ impl Signals {
     }
 }
 
+/// What a transport with the options `O` provides.
+#[derive(Debug)]
+pub struct Provision<O: 'static> {
+    /// The signals that it provides with every option.
+    pub always: Signals,
+    /// The others.
+    pub rules: &'static [SignalRule<O>],
+}
+
+/// A signal that a transport provides with some options or not at all.
+#[derive(Debug)]
+pub struct SignalRule<O> {
+    /// The signal.
+    pub signal: Signals,
+    /// Whether it is provided.
+    pub provided: fn(&O) -> bool,
+    /// Whether a controller that asks for it runs without it.
+    pub optional: bool,
+    /// What the controller needs and why it is missing, after the controller's name; with a remedy if there is one.
+    pub missing: &'static str,
+}
+
+impl<O> Provision<O> {
+    /// The signals that are provided.
+    pub fn provided(&self, options: &O) -> Signals {
+        self.where_rule(|rule| (rule.provided)(options))
+    }
+
+    /// Why a controller that needs `needs` cannot run: the text after its name. `None` if it can.
+    pub fn missing(&self, needs: Signals, options: &O) -> Option<&'static str> {
+        let provided = self.where_rule(|rule| rule.optional || (rule.provided)(options));
+        needs.missing(provided, self.rules.iter().map(|rule| (rule.signal, rule.missing)))
+    }
+
+    /// What a controller that needs `needs` does without although it runs: texts as of [`Provision::missing`].
+    pub fn degraded(&self, needs: Signals, options: &O) -> Vec<&'static str> {
+        let lacked = self.rules.iter().filter(|rule| rule.optional && !(rule.provided)(options));
+        lacked.filter(|rule| needs.has(rule.signal)).map(|rule| rule.missing).collect()
+    }
+
+    fn where_rule(&self, holds: impl Fn(&SignalRule<O>) -> bool) -> Signals {
+        let rules = self.rules.iter().filter(|rule| holds(rule));
+        rules.fold(self.always, |signals, rule| signals.and(rule.signal))
+    }
+}
+
 /// A signal.
 struct Row {
     signal: Signals,

@@ -1,50 +1,40 @@
 //! Which signals a QUIC connection provides to controllers, and why not the others.
 
 use crate::config::Config;
-use cc::Signals;
+use cc::{Provision, SignalRule, Signals};
 
-/// A signal that QUIC provides under a condition or not at all.
-struct Rule {
-    signal: Signals,
-    provided: fn(&Config) -> bool,
-    /// Whether a controller that asks for it runs without it.
-    optional: bool,
-    /// What the controller needs and why it is missing, after the controller's name; with a remedy if there is one.
-    missing: &'static str,
-}
-
-const RULES: &[Rule] = &[
-    Rule {
+const RULES: &[SignalRule<Config>] = &[
+    SignalRule {
         signal: Signals::ROUTER_RATE,
         provided: |_| false,
         optional: false,
         missing: "needs the rates that routers grant, for which QUIC's packets have no field; use a TCP flow",
     },
-    Rule {
+    SignalRule {
         signal: Signals::ROUTER_FEEDBACK,
         provided: |_| false,
         optional: false,
         missing: "needs the feedback of routers, for which QUIC's packets have no field; use a TCP flow",
     },
-    Rule {
+    SignalRule {
         signal: Signals::FINE_CLOCK,
         provided: |_| false,
         optional: true,
         missing: "does not retransmit by its own clock: QUIC has no duplicate ACKs, and its stack alone detects losses",
     },
-    Rule {
+    SignalRule {
         signal: Signals::ECN_PER_PACKET,
         provided: |config| config.ecn,
         optional: false,
         missing: "needs ECN; write ecn = true",
     },
-    Rule {
+    SignalRule {
         signal: Signals::L4S,
         provided: |config| config.ecn && config.l4s,
         optional: false,
         missing: "needs packets with ECT(1); write ecn = true and l4s = true",
     },
-    Rule {
+    SignalRule {
         signal: Signals::RECEIVER_TIME,
         provided: |config| !config.tls || config.tls_clock,
         optional: false,
@@ -63,25 +53,23 @@ const ALWAYS: Signals = Signals::RATE
     .and(Signals::DELIVERIES)
     .and(Signals::SAMPLES);
 
+const SIGNALS: Provision<Config> = Provision { always: ALWAYS, rules: RULES };
+
 /// The signals that a connection with these settings provides.
 pub fn provided_signals(config: &Config) -> Signals {
-    let provided = RULES.iter().filter(|rule| (rule.provided)(config));
-    provided.fold(ALWAYS, |signals, rule| signals.and(rule.signal))
+    SIGNALS.provided(config)
 }
 
 /// Why a controller that needs `needs` cannot run on a connection with these settings: the text after its name, for example
 /// "needs ECN; write ecn = true". `None` if it can.
 pub fn missing_signal(needs: Signals, config: &Config) -> Option<&'static str> {
-    let optional = RULES.iter().filter(|rule| rule.optional);
-    let provided = optional.fold(provided_signals(config), |signals, rule| signals.and(rule.signal));
-    needs.missing(provided, RULES.iter().map(|rule| (rule.signal, rule.missing)))
+    SIGNALS.missing(needs, config)
 }
 
 /// What a controller that needs `needs` does without on a connection with these settings although it runs: texts after its
 /// name, as in [`missing_signal`].
 pub fn degraded_signals(needs: Signals, config: &Config) -> Vec<&'static str> {
-    let lacked = RULES.iter().filter(|rule| rule.optional && !(rule.provided)(config));
-    lacked.filter(|rule| needs.has(rule.signal)).map(|rule| rule.missing).collect()
+    SIGNALS.degraded(needs, config)
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 
 use crate::options::{EcnFeedback, Options, Recovery};
 use crate::rate::RateSampler;
-use cc::{AnyController, Controller, Delivered, Lost, RateSample, Sent, Signals, TransmitStart};
+use cc::{
+    AnyController, Controller, Delivered, Lost, Provision, RateSample, Sent, SignalRule, Signals,
+    TransmitStart,
+};
 use net::Packet;
 use units::{Span, Time};
 
@@ -175,43 +178,41 @@ impl Reports {
     }
 }
 
-/// A signal that an option provides.
-struct Rule {
-    signal: Signals,
-    provided: fn(&Options) -> bool,
-    /// What the controller needs, after its name, with the remedy.
-    missing: &'static str,
-}
-
-const RULES: &[Rule] = &[
-    Rule {
+const RULES: &[SignalRule<Options>] = &[
+    SignalRule {
         signal: Signals::ECN_PER_PACKET,
         provided: |options| options.ecn && options.ecn_feedback == EcnFeedback::PerPacket,
+        optional: false,
         missing: "needs marks per packet: write ecn = true and ecn_feedback = \"per_packet\"",
     },
-    Rule {
+    SignalRule {
         signal: Signals::L4S,
         provided: |options| options.l4s,
+        optional: false,
         missing: "needs packets with ECT(1): write l4s = true",
     },
-    Rule {
+    SignalRule {
         signal: Signals::SEGMENT_COUNTS,
         provided: |options| options.recovery == Recovery::Rack,
+        optional: false,
         missing: "needs counts of delivered and lost segments: write recovery = \"rack\"",
     },
-    Rule {
+    SignalRule {
         signal: Signals::RECEIVER_TIME,
         provided: Options::receiver_time,
+        optional: false,
         missing: "needs the receiver's clock: write timestamps = true",
     },
-    Rule {
+    SignalRule {
         signal: Signals::LOSSES,
         provided: |options| options.recovery == Recovery::Rack,
+        optional: false,
         missing: "needs each lost segment: write recovery = \"rack\"",
     },
-    Rule {
+    SignalRule {
         signal: Signals::DELIVERIES,
         provided: |options| options.recovery == Recovery::Rack,
+        optional: false,
         missing: "needs each delivered segment: write recovery = \"rack\"",
     },
 ];
@@ -229,7 +230,5 @@ const ALWAYS: Signals = Signals::RATE
 
 /// What a controller that needs `needs` misses with these options, after its name; `None` if nothing.
 pub fn missing_signal(needs: Signals, options: &Options) -> Option<&'static str> {
-    let provided = RULES.iter().filter(|rule| (rule.provided)(options));
-    let provided = provided.fold(ALWAYS, |signals, rule| signals.and(rule.signal));
-    needs.missing(provided, RULES.iter().map(|rule| (rule.signal, rule.missing)))
+    Provision { always: ALWAYS, rules: RULES }.missing(needs, options)
 }
