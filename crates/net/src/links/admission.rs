@@ -1,6 +1,6 @@
 //! What happens to a packet in front of the queue of a link and behind it: impairments, drops, marks.
 
-use super::{Links, report_drop, report_mark};
+use super::{Links, report};
 use crate::ids::LinkId;
 use crate::link::Accepted;
 use crate::packet::{Ecn, Packet};
@@ -34,7 +34,7 @@ impl Links {
             refused = refused.filter(|reason| !ingress.keeps(packet, *reason));
             marked = refused.is_none() && self.effect.mark && !ingress.unmarks(packet);
             if T::PACKETS && marked {
-                report_mark(tap, id, now, packet, || Some(Rule::Script));
+                report(tap, id, now, false, packet, || Some(Rule::Script));
             }
         }
         if refused.is_none() {
@@ -46,7 +46,7 @@ impl Links {
                     ingress.marked += 1;
                     marked = true;
                     if T::PACKETS {
-                        report_mark(tap, id, now, packet, || ingress.qdisc.rule(packet.size, false));
+                        report(tap, id, now, false, packet, || ingress.qdisc.rule(packet.size, false));
                     }
                 }
                 Admission::Refuse => refused = Some(DropReason::Queue),
@@ -89,7 +89,7 @@ impl Links {
         let ingress = self.states[id as usize].ingress as usize;
         self.ingress[ingress].drops[reason as usize] += 1;
         if T::PACKETS {
-            report_drop(tap, id, now, packet, || self.ingress[ingress].rule(now, packet, reason));
+            report(tap, id, now, true, packet, || self.ingress[ingress].rule(now, packet, reason));
             let step = PacketStep::Drop(reason);
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: *packet, node: None });
         }
@@ -110,7 +110,7 @@ impl Links {
             ingress.lost_later += 1;
         }
         if T::PACKETS {
-            report_drop(tap, id, depart, packet, || ingress.rule(depart, packet, reason));
+            report(tap, id, depart, true, packet, || ingress.rule(depart, packet, reason));
             tap.packet(&PacketEvent {
                 at: depart,
                 link: LinkId(id),

@@ -158,32 +158,18 @@ impl Links {
     }
 }
 
-/// Reports the rule by which link `id` drops a packet at `at`, to an observer that wants rules.
-pub(crate) fn report_drop<T: Tap>(
+/// Reports the rule by which link `id` drops (`dropped`) or marks a packet at `at`, to an observer that wants rules.
+pub(crate) fn report<T: Tap>(
     tap: &mut T,
     id: u32,
     at: Time,
+    dropped: bool,
     packet: &Packet,
     rule: impl FnOnce() -> Option<Rule>,
 ) {
     if tap.wants_rules()
         && let Some(rule) = rule()
     {
-        tap.rule(RuleEvent { at, link: LinkId(id), packet: *packet, dropped: true, rule });
-    }
-}
-
-/// Reports the rule by which link `id` marks a packet at `at`, to an observer that wants rules.
-pub(crate) fn report_mark<T: Tap>(
-    tap: &mut T,
-    id: u32,
-    at: Time,
-    packet: &Packet,
-    rule: impl FnOnce() -> Option<Rule>,
-) {
-    if tap.wants_rules()
-        && let Some(rule) = rule()
-    {
-        tap.rule(RuleEvent { at, link: LinkId(id), packet: *packet, dropped: false, rule });
+        tap.rule(RuleEvent { at, link: LinkId(id), packet: *packet, dropped, rule });
     }
 }

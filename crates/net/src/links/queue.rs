@@ -1,6 +1,6 @@
 //! The queues of scheduled links: the discipline is asked at each departure which packet leaves next.
 
-use super::{Links, report_drop, report_mark};
+use super::{Links, report};
 use crate::ids::LinkId;
 use crate::link::NO_INGRESS;
 use crate::qdisc::scheduled::{Point, Waiting};
@@ -46,7 +46,7 @@ impl Links {
         if !accepted && !self.accept_kept(service, id, packet) {
             if T::PACKETS && !full {
                 let rule = || service.scheduler.discipline().rule(&packet, now, Point::Arrival);
-                report_drop(tap, id, now, &packet.packet, rule);
+                report(tap, id, now, true, &packet.packet, rule);
             }
             self.drop_packet(tap, id, now, &packet.packet, DropReason::Queue);
             return false;
@@ -59,7 +59,7 @@ impl Links {
         if T::PACKETS {
             let step = PacketStep::Enqueue;
             tap.packet(&PacketEvent { at: now, link: LinkId(id), step, packet: packet.packet, node: None });
-            report_mark(tap, id, now, &packet.packet, || {
+            report(tap, id, now, false, &packet.packet, || {
                 service.scheduler.discipline().mark_at_arrival(&packet)
             });
         }
@@ -103,7 +103,7 @@ impl Links {
                 let point =
                     if at_arrival { Point::Limit { others: last } } else { Point::Departure { later } };
                 let rule = || service.scheduler.discipline().rule(dropped, now, point);
-                report_drop(tap, id, now, &dropped.packet, rule);
+                report(tap, id, now, true, &dropped.packet, rule);
             }
         }
         for (index, dropped) in drops.drain(..).enumerate() {
@@ -194,7 +194,7 @@ impl Links {
         ingress.marked += 1;
         if T::PACKETS {
             let rule = || service.scheduler.discipline().rule(next, now, Point::Mark);
-            report_mark(tap, id, now, &next.packet, rule);
+            report(tap, id, now, false, &next.packet, rule);
         }
     }
 }

@@ -7,7 +7,7 @@
 use super::Network;
 use crate::ids::LinkId;
 use crate::impairment::Effect;
-use crate::links::{TransmitterState, report_mark};
+use crate::links::{TransmitterState, report};
 use crate::next_hop::{Hop, TransmissionStart};
 use crate::packet::{Ecn, Packet};
 use crate::qdisc::scheduled::{Scheduler, Waiting};
@@ -52,7 +52,7 @@ impl Network {
             }
             if effect.mark && !self.links.ingress[ingress].unmarks(&packet) {
                 if T::PACKETS {
-                    report_mark(tap, id, now, &packet, || Some(Rule::Script));
+                    report(tap, id, now, false, &packet, || Some(Rule::Script));
                 }
                 packet.ecn = Ecn::Ce;
             }
