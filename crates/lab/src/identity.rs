@@ -64,8 +64,8 @@ fn functions() -> blake3::Hasher {
 #[cfg(feature = "satellites")]
 fn satellites(hasher: &mut blake3::Hasher) {
     use crate::scenario::tle::{VANGUARD, read};
-    let motions = read(VANGUARD, units::Span::ZERO, units::Span::from_ms(86_400_000));
-    for minute in 0..1440 {
+    let motions = read(VANGUARD, units::Span::ZERO, units::Span::from_ms(3_600_000));
+    for minute in 0..60 {
         let position = motions.as_ref().map(|motions| motions[0].at(60.0 * f64::from(minute)));
         add(hasher, position.map_or(f64::NAN, |position| position.x + 2.0 * position.y + 3.0 * position.z));
     }
@@ -94,7 +94,7 @@ mod tests {
             Some(list) => list.split('}').next().unwrap_or_default().split(',').map(word).collect(),
             None => vec![word(rest)],
         };
-        let names = text.match_indices("libm::").flat_map(|(at, found)| after(&text[at + found.len()..]));
+        let names = text.match_indices("libm::").flat_map(|(at, prefix)| after(&text[at + prefix.len()..]));
         names.filter(|name| !name.is_empty()).collect()
     }
 
