@@ -117,7 +117,9 @@ def test_facts_are_what_is_written(folder: Path) -> None:
     assert [flow["name"] for flow in facts.document["flow"]] == ["f0", "f1"]
     assert not {"extends", "sweep", "seed", "tcp"} & facts.document.keys()
     assert facts.controllers == []
-    assert [(one.file, one.assignment, one.key, one.value, one.path) for one in facts.mentions] == [
+    assert [
+        (mention.file, mention.assignment, mention.key, mention.value, mention.path) for mention in facts.mentions
+    ] == [
         ("top.toml", None, "extends", "sub/base.toml", Path("sub/base.toml")),
         ("sub/base.toml", None, "file", "rate.txt", Path("sub/rate.txt")),
         (None, 0, "file", "other.txt", Path("other.txt")),

@@ -101,18 +101,20 @@ def _files(scenario: Scenario) -> dict[str, dict[str, str]]:
     folders = {Path(scenario.file): PurePosixPath()}
     mentions = scenario.facts().mentions
     files: dict[str, Path] = {}
-    for one in mentions:
-        if one.file is not None:
-            name = folders[Path(one.file)] / one.value
-            files[_inside(f"{one.file}: {one.key} = {one.value!r}", one.key, name, "the scenario's")] = one.path
-            if one.key == "extends":
-                folders[one.path] = name.parent
+    for mention in mentions:
+        if mention.file is not None:
+            name = folders[Path(mention.file)] / mention.value
+            files[
+                _inside(f"{mention.file}: {mention.key} = {mention.value!r}", mention.key, name, "the scenario's")
+            ] = mention.path
+            if mention.key == "extends":
+                folders[mention.path] = name.parent
     contents = {name: _content(disk) for name, disk in sorted(files.items())}
-    for one in mentions:
-        if one.assignment is not None:
-            entry = f"--set {scenario.overrides[one.assignment]}"
-            value = _inside(entry, one.key, PurePosixPath(one.value), "the current")
-            if contents.setdefault(value, content := _content(one.path)) != content:
+    for mention in mentions:
+        if mention.assignment is not None:
+            entry = f"--set {scenario.overrides[mention.assignment]}"
+            value = _inside(entry, mention.key, PurePosixPath(mention.value), "the current")
+            if contents.setdefault(value, content := _content(mention.path)) != content:
                 raise BadInput(f"--set names another {value} than the scenario; a link holds one file of a name")
     return contents
 
@@ -178,7 +180,7 @@ def check(value: Any) -> Shared:
         raise BadInput("the link holds a controller in JavaScript, which only the page can run; open the link there")
     shared: Shared = {"v": 1, "text": value["text"]}
     overrides, seed, files = value.get("set", []), value.get("seed"), value.get("files", {})
-    if not isinstance(overrides, list) or not all(isinstance(one, str) for one in overrides):
+    if not isinstance(overrides, list) or not all(isinstance(entry, str) for entry in overrides):
         raise BadInput("set in the link is not a list of KEY=VALUE")
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63):
         raise BadInput("seed in the link is not a whole number from 0 to 2^63 - 1")

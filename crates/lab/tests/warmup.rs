@@ -130,8 +130,8 @@ fn compare(place: &str, whole: &Value, early: &Value, late: &Value, seen: &mut V
         } else if OF_PACKETS.contains(&key.as_str()) {
             // A value that is left as that of the whole run is wrong wherever the parts differ.
             let differ = |all: f64, first: f64| first > 0.0 && (all - first).abs() > 0.02 * all;
-            let kept = |((all, first), rest)| differ(all, first) && rest == all;
-            assert!(!parts().any(kept), "{place}: {all} {first} {rest}");
+            let unchanged = |((all, first), rest)| differ(all, first) && rest == all;
+            assert!(!parts().any(unchanged), "{place}: {all} {first} {rest}");
         } else if QUANTILES.contains(&key.as_str()) {
             assert!(rest.as_f64().is_some_and(|value| value > 0.0), "{place}: {rest}");
         } else if key == "categories" {
@@ -169,6 +169,6 @@ fn every_key_of_media_and_radio_excludes_the_warm_up() {
         }
     }
     let missing = [NAMES, SUMS, OVER_TIME, OF_PACKETS, QUANTILES].concat();
-    let missing: Vec<_> = missing.into_iter().filter(|key| !seen.iter().any(|one| one == key)).collect();
+    let missing: Vec<_> = missing.into_iter().filter(|key| !seen.iter().any(|name| name == key)).collect();
     assert!(missing.is_empty(), "the networks give these keys no value, so nothing is compared: {missing:?}");
 }

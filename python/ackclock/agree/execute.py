@@ -129,18 +129,20 @@ def tasks(plan: RunPlan, samples: Samples) -> list[Task]:
         except ScenarioError as error:
             if not error.unmet_need:
                 raise
-            for one in plan.substrates:
-                samples.refused[Combination(control.label, one.name)] = error.message
+            for substrate in plan.substrates:
+                samples.refused[Combination(control.label, substrate.name)] = error.message
             continue
         for seed in range(1, max(plan.seeds, plan.repeats) + 1):
             assignments = [*base, *overrides(resolved, seed)]
             study = StudyPlan.read(source, assignments)
             [run] = study.runs({0: [seed]})
-            for one in plan.substrates:
-                if seed <= (plan.repeats if one.real_time else plan.seeds):
-                    combination = Combination(control.label, one.name)
-                    run_id = f"{LAYOUT} {one.name} {identity_on(one.name, run.run_id)}"
-                    planned.append(Task(combination, one, anywhere, assignments, seed, run_id, study.core.has_external))
+            for substrate in plan.substrates:
+                if seed <= (plan.repeats if substrate.real_time else plan.seeds):
+                    combination = Combination(control.label, substrate.name)
+                    run_id = f"{LAYOUT} {substrate.name} {identity_on(substrate.name, run.run_id)}"
+                    planned.append(
+                        Task(combination, substrate, anywhere, assignments, seed, run_id, study.core.has_external)
+                    )
     return planned
 
 

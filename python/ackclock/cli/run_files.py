@@ -84,12 +84,12 @@ def write_files(files: Files, scenario: Scenario, result: Result, *, seed: int |
         from ackclock.view.recorded import metadata
         from ackclock.view.recording import about
 
-        said = about(scenario, result, seed)
+        description = about(scenario, result, seed)
     if files.trace is not None:
         frame = result.trace if files.trace_every == "ack" else frames.changes(result.trace)
-        write_frame(frame, files.trace, metadata(said, files.trace_every))
+        write_frame(frame, files.trace, metadata(description, files.trace_every))
     if files.packets is not None:
-        write_frame(result.packets, files.packets, metadata(said))
+        write_frame(result.packets, files.packets, metadata(description))
     if files.plot is not None:
         from ackclock.plot.runs import overview
         from ackclock.plot.style import fitted

@@ -130,11 +130,11 @@ def _files(scenario: Scenario, written: Scenario) -> list[Path]:
     if written.source.link is not None:
         return []
     file, facts = Path(written.file), scenario.facts()
-    bases = [one.path for one in written.facts().mentions if one.key == "extends"]
-    code = [Path(one.rpartition(":")[0]) for one in facts.controllers]
+    bases = [mention.path for mention in written.facts().mentions if mention.key == "extends"]
+    code = [Path(controller.rpartition(":")[0]) for controller in facts.controllers]
     code = [file.parent / one if (file.parent / one).exists() else one for one in code]
     modules = modules_in({path.resolve().parent for path in code})
-    files = [file, *bases, *(file.parent / one for one in facts.files), *code, *modules]
+    files = [file, *bases, *(file.parent / name for name in facts.files), *code, *modules]
     return [path for path in dict.fromkeys(files) if path.is_file()]
 
 

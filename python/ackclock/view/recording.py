@@ -117,7 +117,10 @@ def _linked(scenario: Scenario, seed: int | None) -> Shared | None:
 def _shared(scenario: Scenario, seed: int | None) -> Shared:
     """The content of a link to a scenario; without the files that it names if a link cannot hold them."""
     whole = _linked(scenario, seed)
-    if whole is not None and sum(len(one.get("base64", "")) for one in whole.get("files", {}).values()) < LARGEST:
+    if (
+        whole is not None
+        and sum(len(content.get("base64", "")) for content in whole.get("files", {}).values()) < LARGEST
+    ):
         return whole
     bare: Shared = {"v": 1, "text": scenario.text}
     if assignments := [*scenario.source.assignments, *map(str, scenario.overrides)]:

@@ -125,7 +125,7 @@ impl PathNodes<'_> {
             if let Some(path) = by_ends.get(pair) {
                 return Some(path.clone());
             }
-            let path = FlowPath { segments: self.path(&gateways, *pair)?.into() };
+            let path = FlowPath { segments: self.path(&gateways, pair.0, pair.1)?.into() };
             by_ends.insert(*pair, path.clone());
             Some(path)
         };
@@ -187,7 +187,7 @@ impl PathNodes<'_> {
         Some((gateway, segment))
     }
 
-    fn path(&self, gateways: &[NodeId], (from, to): (NodeId, NodeId)) -> Option<Vec<PathSegment>> {
+    fn path(&self, gateways: &[NodeId], from: NodeId, to: NodeId) -> Option<Vec<PathSegment>> {
         if self.is_radio(from) && self.is_radio(to) {
             return Some(vec![self.over_radio(from, to)]);
         }
