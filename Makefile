@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 CRATES := $(shell find crates -name '*.rs' -o -name '*.policy' -o -name 'Cargo.toml' -path 'crates/*')
 PAGE   := python/ackclock/web/lab.html
-PAGES  := $(shell find web/src web/lessons -type f) web/index.html web/vite.config.ts web/package-lock.json $(wildcard scenarios/*.toml scenarios/traces/* python/ackclock/data/*.json)
+PAGES  := $(shell find web/src web/lessons -type f) web/index.html web/vite.config.ts web/package-lock.json $(wildcard scenarios/*.toml scenarios/traces/* python/ackclock/apps/satellites/data/*.json)
 
 # The kernel bridge is part of the core where the headers that it needs are there.
 KERNEL := $(if $(and $(wildcard /usr/include/libelf.h),$(wildcard /usr/include/zlib.h)),--features kernel)
@@ -204,7 +204,7 @@ site: docs
 
 # The files that are made from descriptions in the code: schemas, types, tables of the page, reference pages.
 reference: interface build
-	$(BIN)/python -m ackclock.generated
+	$(BIN)/python tools/reference/write.py
 	$(BIN)/python validation/rfc/standards_page.py
 	$(BIN)/python tests/structure.py --write
 	$(BIN)/python tools/drawings.py
@@ -215,7 +215,7 @@ interface:
 
 # The results of well-known controllers in the quick suite, with which pages of suites compare: six minutes.
 baselines: build
-	$(BIN)/python -m ackclock.suite.ship
+	$(BIN)/python tools/reference/ship.py
 
 # Wheels for Python 3.11 and later (abi3) and every system of tools/wheels.py, into out/wheels; TARGET chooses one. The one
 # of this machine is tried in an empty environment without a compiler, with each Python in PYTHONS.

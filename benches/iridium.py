@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from ackclock import Scenario
-from ackclock.bench import SCHEDULERS
+from ackclock.apps.bench import SCHEDULERS
 
 ROOT = Path(__file__).parents[1]
 PAIRS = 7

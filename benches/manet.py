@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import Scenario
-from ackclock.bench import SCHEDULERS
+from ackclock.apps.bench import SCHEDULERS
 
 ROOT = Path(__file__).parents[1]
 MOVES = ROOT / "validation" / "ns2" / "radio" / "moves_50a.tcl.gz"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import Scenario
-from ackclock.control import load
+from ackclock.base.controllers import load
 
 ROOT = Path(__file__).parent.parent
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ackclock import ScenarioError, _core
-from ackclock.experiment import Scenario, read_source
+from ackclock.scenario import Scenario, read_source
 from ackclock.study.plan import StudyPlan
 
 ROOT = Path(__file__).parents[1]

@@ -1,4 +1,4 @@
-"""Reads the columns that `ackclock.view.columns.pack` writes."""
+"""Reads the columns that `ackclock.apps.view.columns.pack` writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ackclock.view.columns import Column
+from ackclock.apps.view.columns import Column
 
 
 def unpack(column: Column) -> np.ndarray[Any, Any]:

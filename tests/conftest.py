@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import tomli_w
 
-from ackclock import view
+from ackclock.apps import view
 from security import Place
 from skips import Skips
 
@@ -128,7 +128,7 @@ def blank(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     (package / "web").mkdir()
     head = "<head><meta content=\"default-src 'none'; connect-src 'none'\"></head>"
     (package / "web/lab.html").write_text(f"{head}<body>{view.START}</div></body>")
-    monkeypatch.setattr("ackclock.view.resources.files", lambda _package: package)
+    monkeypatch.setattr("ackclock.apps.view.resources.files", lambda _package: package)
 
 
 @pytest.fixture(scope="session")

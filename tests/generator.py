@@ -21,8 +21,8 @@ from typing import Any, ClassVar
 import tomli_w
 
 from ackclock import Scenario, ScenarioError, _core
-from ackclock.assignment import key_text
-from ackclock.models import definition, models, schema
+from ackclock.base.assignment import key_text
+from ackclock.base.models import definition, models, schema
 from ackclock.result import Result
 
 FILE = Path(__file__).parents[1] / "scenarios" / "generated.toml"

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from ackclock import control
+from ackclock.base import controllers
 from ackclock.cli.app import main
 
 T = TypeVar("T")
@@ -75,7 +75,7 @@ class Place:
         """Whether code was executed since the last call."""
         found = self.mark.exists()
         self.mark.unlink(missing_ok=True)
-        control.forget({self.folder, self.elsewhere})
+        controllers.forget({self.folder, self.elsewhere})
         return found
 
     def write(self, name: str, text: str) -> Path:

@@ -11,22 +11,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ackclock.apps.agree.compare import Row, compare, compare_distributions, judge
+from ackclock.apps.agree.controls import controls, equal_packets, equal_span, has_profile
+from ackclock.apps.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance
+from ackclock.apps.agree.page import render
+from ackclock.apps.agree.sample import Curve, Sample, falls, from_outcome
+from ackclock.apps.agree.table import main as write_tables
+from ackclock.apps.agree.table import markdown, section
+from ackclock.apps.reach.runs import kernel_name
 
-from ackclock import Scenario, models, substrates
-from ackclock.agree import document, known_differences, perturb
-from ackclock.agree.compare import Row, compare, compare_distributions, judge
-from ackclock.agree.controls import controls, equal_packets, equal_span, has_profile
-from ackclock.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance
-from ackclock.agree.page import render
-from ackclock.agree.sample import Curve, Sample, falls, from_outcome
-from ackclock.agree.table import main as write_tables
-from ackclock.agree.table import markdown, section
+from ackclock import Scenario
+from ackclock.apps.agree import document, known_differences, perturb
+from ackclock.apps.reach import substrates
+from ackclock.apps.reach.flow_parameters import tcp_options
+from ackclock.base import models
+from ackclock.base.files import BadInput
+from ackclock.base.refusal import refused
+from ackclock.base.workers import Stop
 from ackclock.cli.app import main
-from ackclock.files import BadInput
-from ackclock.flow_parameters import tcp_options
-from ackclock.reach.runs import kernel_name
-from ackclock.refusal import refused
-from ackclock.workers import Stop
 from conftest import ONE_FLOW
 
 UTILISATION, CUTS = NUMBERS["utilisation"], NUMBERS["cuts"]

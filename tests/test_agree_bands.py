@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from ackclock import Scenario, substrates
-from ackclock.agree import document, execute
-from ackclock.agree.controls import controls
+from ackclock.apps.agree.controls import controls
+
+from ackclock import Scenario
+from ackclock.apps.agree import document, execute
+from ackclock.apps.reach import substrates
 
 LOSSY = """
 title = "One flow, random losses"

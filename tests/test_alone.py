@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from ackclock import Scenario
-from ackclock.catalog import entries
-from ackclock.files import BadInput
+from ackclock.apps.catalog import entries
+from ackclock.base.files import BadInput
 
 RATE_BPS, RTT_MS, LEAST = 20e6, 40, 0.9
 EXCEPTIONS = {(entry["name"], limit["profile"]) for entry in entries("controllers") for limit in entry["limits"]}

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 from ackclock import Scenario
-from ackclock.arima import identify, read_series, synthetic
-from ackclock.arima.identify import Candidate, acf, pacf, probability_points
-from ackclock.arima.series import PUBLISHED_AR, PUBLISHED_MA, resampled
+from ackclock.apps.arima import identify, read_series, synthetic
+from ackclock.apps.arima.identify import Candidate, acf, pacf, probability_points
+from ackclock.apps.arima.series import PUBLISHED_AR, PUBLISHED_MA, resampled
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ackclock import Scenario
-from ackclock.catalog import entries
+from ackclock.apps.catalog import entries
 
 COUNT = int(os.environ.get("ACKCLOCK_BURSTS", "200"))
 SETTLING_S, MEASURED_S = 5.0, 10.0

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ackclock import Scenario
+from ackclock.apps.scenario_check import describe
 from ackclock.cli.summary import by_rank, limited_by
-from ackclock.scenario_check import describe
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ackclock.apps.comparison import compare, draw
+from ackclock.base.files import BadInput
 from ackclock.cli.app import main
-from ackclock.comparison import compare, draw
-from ackclock.files import BadInput
 from ackclock.study import Study
 from ackclock.study.executors import Local
 

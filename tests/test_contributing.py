@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ackclock import Scenario
-from ackclock.papers import reproduce
-from ackclock.papers.folder import Paper
+from ackclock.apps.papers import reproduce
+from ackclock.apps.papers.folder import Paper
 from ackclock.study.executors import Local
 
 MORE = ("Add a signal of controllers", "Add a TCP option", "Add a key of a flow", "Add a metric")
@@ -160,8 +160,8 @@ def test_files_of_the_guide_exist(root: Path) -> None:
 METRIC = """
 from ackclock import Scenario
 from ackclock.metrics import bounds, metric
-from ackclock.metrics.page import page
-from ackclock.suite.measures import SUITE_METRICS
+from metrics_page import page
+from ackclock.apps.suite.measures import SUITE_METRICS
 
 outcome = Scenario.load("scenarios/dumbbell.toml").run().outcome
 flows = outcome["flows"]

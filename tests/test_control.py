@@ -12,7 +12,7 @@ import pytest
 
 from ackclock import Controller, ControllerError, Scenario, ScenarioError
 from ackclock._core import Ack, FlowInfo, Handshake, Sent
-from ackclock.control import load
+from ackclock.base.controllers import load
 
 SCENARIO = """
 duration = "20s"

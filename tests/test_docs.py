@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from ackclock import shipped
-from ackclock.substrates import SUBSTRATES
-from ackclock.suite.folder import find as find_suite
+from ackclock.apps.reach.substrates import SUBSTRATES
+from ackclock.apps.suite.folder import find as find_suite
+from ackclock.base import shipped
 
 TUTORIALS = {
     "first_steps": ("events, 0 violations", ["first_steps.svg"]),

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from ackclock import _core
-from ackclock.assignment import Assignment, Override
+from ackclock.apps.view import recorded
+from ackclock.base.assignment import Assignment, Override
 from ackclock.cli.app import main
-from ackclock.experiment import Scenario
+from ackclock.scenario import Scenario
 from ackclock.study import Study
-from ackclock.view import recorded
 
 ROOT = Path(__file__).parents[1]
 TEXT = """

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ackclock import Scenario
-from ackclock.files import BadInput, save_figure
-from ackclock.plot.style import chosen_size, overlapping, settle, sized
+from ackclock.base.files import BadInput, save_figure
+from ackclock.draw.style import chosen_size, overlapping, settle, sized
 from ackclock.study import Study
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def test_sizes_are_checked_and_chosen() -> None:
 
 
 def test_overlapping_ticks_are_separated() -> None:
-    from ackclock.plot.style import panels
+    from ackclock.draw.style import panels
 
     with sized(chosen_size("column", None, None)):  # type: ignore[arg-type]
         figure, (axes,) = panels(1)

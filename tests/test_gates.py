@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ackclock.apps.reach.results import Unavailable
 
 from ackclock import _core
 from ackclock.cli.app import main
-from ackclock.reach.results import Unavailable
 from conftest import one_situation
 
 NETWORK = """

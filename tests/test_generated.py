@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import tomli_w
 
-from ackclock.assignment import key_text
+from ackclock.base.assignment import key_text
 from ackclock.cli.app import COMMANDS, main
 from ackclock.result import Result
 from generator import Attempt, elements, expected, run

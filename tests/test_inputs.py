@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 
 from ackclock import Scenario, ScenarioError
+from ackclock.apps.share import content
+from ackclock.base.link import pack
+from ackclock.base.shipped import scenarios
 from ackclock.cli.app import main
-from ackclock.link import pack, share
-from ackclock.shipped import scenarios
 
 NETWORK = """
 duration = "1s"
@@ -138,12 +139,12 @@ def test_a_shipped_scenario_is_a_base(folder: Path) -> None:
     (folder / "mine.toml").write_text(text)
     mine, shipped = Scenario.load("mine.toml"), Scenario.load("@dumbbell", ["duration=2s"])
     assert mine.resolved["flows"] == shipped.resolved["flows"]
-    again = Scenario.load(pack(share(mine)))
+    again = Scenario.load(pack(content(mine)))
     assert again.resolved["links"] == mine.resolved["links"]
 
 
 def test_every_controller_that_needs_no_router_runs_on_dumbbell() -> None:
-    from ackclock.catalog import entries
+    from ackclock.apps.catalog import entries
 
     for name in (entry["name"] for entry in entries("controllers")):
         if name not in {"rcp", "xcp", "policy"}:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import link, view
-from ackclock.experiment import Scenario
-from ackclock.files import BadInput
+from ackclock.apps import share, view
+from ackclock.base import link
+from ackclock.base.files import BadInput
+from ackclock.scenario import Scenario
 
 ROOT = Path(__file__).parents[1]
 TRACED = """
@@ -40,20 +41,20 @@ def traced(tmp_path: Path) -> Path:
 
 def test_a_link_gives_the_same_run_as_its_file(traced: Path) -> None:
     scenario = Scenario.load(traced, ["duration=1s"])
-    again = Scenario.load(scenario.link(seed=9))
+    again = Scenario.load(share.link(scenario, seed=9))
     assert (again.seed, again.duration_s, again.title) == (9, 1.0, scenario.title)
     prints = [s.run(seed=9, fingerprint=True).fingerprint for s in (scenario, again)]
     assert prints[0] == prints[1] != ""
-    assert link.unpack(again.link()) == link.unpack(scenario.link(seed=9))
-    assert Scenario.from_link(again.link(), ["duration=0.5s"]).duration_s == 0.5
+    assert link.unpack(share.link(again)) == link.unpack(share.link(scenario, seed=9))
+    assert Scenario.load(share.link(again), ["duration=0.5s"]).duration_s == 0.5
 
 
 def test_a_link_has_the_files_of_bases_too(traced: Path) -> None:
     top = traced.parent / "top.toml"
     top.write_text('extends = "traced.toml"\nduration = "1s"\n')
-    shared = link.unpack(Scenario.load(top).link())
+    shared = link.unpack(share.link(Scenario.load(top)))
     assert set(shared["files"]) == {"traced.toml", "traces/slow.txt"}
-    assert Scenario.from_link(link.pack(shared)).duration_s == 1.0
+    assert Scenario.load(link.pack(shared)).duration_s == 1.0
 
 
 def test_a_link_has_the_files_of_values_that_are_set(traced: Path) -> None:
@@ -61,8 +62,8 @@ def test_a_link_has_the_files_of_values_that_are_set(traced: Path) -> None:
     top = traced.parent / "top.toml"
     top.write_text('extends = "traced.toml"\n[set]\n"link.a->b.rate.file" = "other.txt"\n')
     scenario = Scenario.load(top)
-    again = Scenario.load(scenario.link())
-    assert set(link.unpack(again.link())["files"]) == {"traced.toml", "traces/slow.txt", "other.txt"}
+    again = Scenario.load(share.link(scenario))
+    assert set(link.unpack(share.link(again))["files"]) == {"traced.toml", "traces/slow.txt", "other.txt"}
     prints = [s.run(fingerprint=True).fingerprint for s in (scenario, again, Scenario.load(traced))]
     assert prints[0] == prints[1] != prints[2]
 
@@ -72,8 +73,8 @@ def test_a_link_has_the_files_of_assignments_too(traced: Path, monkeypatch: pyte
     Path("other.txt").write_text("5\n20\n", encoding="utf-8")
     for assignment in ("link.a->b.rate={ kind = 'trace', file = 'other.txt' }", "link.a->b.rate.file=other.txt"):
         scenario = Scenario.load(traced, [assignment])
-        again = Scenario.load(scenario.link())
-        assert set(link.unpack(again.link())["files"]) == {"traces/slow.txt", "other.txt"}
+        again = Scenario.load(share.link(scenario))
+        assert set(link.unpack(share.link(again))["files"]) == {"traces/slow.txt", "other.txt"}
         prints = [s.run(fingerprint=True).fingerprint for s in (scenario, again, Scenario.load(traced))]
         assert prints[0] == prints[1] != prints[2]
     Path("traces").rename("first")
@@ -83,12 +84,12 @@ def test_a_link_has_the_files_of_assignments_too(traced: Path, monkeypatch: pyte
     Path("traces/slow.txt").write_text("1\n", encoding="utf-8")
     (traced.parent / "first").rename(traced.parent / "traces")
     with pytest.raises(BadInput, match=r"--set names another traces/slow\.txt than the scenario"):
-        Scenario.load(traced, ["link.a->b.rate.file=traces/slow.txt"]).link()
+        share.link(Scenario.load(traced, ["link.a->b.rate.file=traces/slow.txt"]))
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_links_are_refused(traced: Path, seed: int) -> None:
-    whole = Scenario.load(traced).link()
+    whole = share.link(Scenario.load(traced))
     draw = random.Random(seed)
     cut = list(whole[: draw.randrange(len("lab.html#s="), len(whole))])
     for _ in range(draw.randrange(3)):
@@ -131,18 +132,18 @@ def test_files_outside_the_folder_and_python_are_refused(traced: Path) -> None:
     outside = traced.parent / "sub/outside.toml"
     outside.write_text(TRACED.replace("traces/slow.txt", "../traces/slow.txt"), encoding="utf-8")
     with pytest.raises(BadInput, match=r"outside\.toml: file = '\.\./traces/slow\.txt' is outside"):
-        link.share(Scenario.load(outside))
+        share.content(Scenario.load(outside))
     (traced.parent / "mine.py").write_text((ROOT / "examples/reno.py").read_text(encoding="utf-8"), encoding="utf-8")
     traced.write_text(TRACED + 'tcp = { congestion_control = { python = "mine.py:Reno" } }\n', encoding="utf-8")
     for overrides in ([], ["flow.f.tcp.congestion_control=reno"]):
         with pytest.raises(BadInput, match=r"traced\.toml: python = 'mine\.py:Reno': a link cannot hold"):
-            link.share(Scenario.load(traced, overrides))
+            share.content(Scenario.load(traced, overrides))
 
 
 def test_a_page_holds_its_scenario(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "web").mkdir()
     (tmp_path / "web/lab.html").write_text(f"<body>{view.START}</div></body>")
-    monkeypatch.setattr("ackclock.view.resources.files", lambda _package: tmp_path)
+    monkeypatch.setattr("ackclock.apps.view.resources.files", lambda _package: tmp_path)
     page = view.page({"v": 1, "text": 'title = "</script><b>"'})
     inside = page.partition('type="application/json"')[2].partition(">")[2].partition("</script>")[0]
     assert json.loads(inside)["text"] == 'title = "</script><b>"'
@@ -150,6 +151,6 @@ def test_a_page_holds_its_scenario(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_without_a_built_page_the_message_says_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("ackclock.view.resources.files", lambda _package: tmp_path)
+    monkeypatch.setattr("ackclock.apps.view.resources.files", lambda _package: tmp_path)
     with pytest.raises(BadInput, match="make web"):
         view.page()

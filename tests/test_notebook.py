@@ -11,7 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from ackclock import Scenario, Study
-from ackclock.files import BadInput
+from ackclock.base.files import BadInput
 
 TEXT = """
 title = "<script>alert(1)</script> & more"

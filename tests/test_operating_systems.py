@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import operating_system
+from ackclock.base import operating_system
 
 HEAVY = ("polars", "numpy", "matplotlib", "scipy", "pandas", "statsmodels")
 """Packages that take longer to import than a small scenario takes to run."""
@@ -41,8 +41,8 @@ for owner, names in {
         if hasattr(owner, name):
             delattr(owner, name)
 """
-"""What Windows lacks. It has no `select` for pipes either, which `ackclock.operating_system` alone uses."""
-LOCK = "import ackclock.operating_system\nackclock.operating_system.lock = lambda descriptor: True\n"
+"""What Windows lacks. It has no `select` for pipes either, which `ackclock.base.operating_system` alone uses."""
+LOCK = "import ackclock.base.operating_system\nackclock.operating_system.lock = lambda descriptor: True\n"
 """The lock of Windows needs a module of Windows."""
 PROGRAM = f"{WITHOUT}{LOCK}from ackclock.entry import main\nsys.exit(main())\n"
 
@@ -60,9 +60,9 @@ def test_commands_that_draw_nothing_import_no_package_for_tables_or_figures(comm
 
 
 def test_the_package_imports_none_of_them_before_they_are_used() -> None:
-    code = "import json, sys, ackclock, ackclock.plot; ackclock.Scenario, ackclock.Controller; print(list(sys.modules))"
+    code = "import json, sys, ackclock, ackclock.draw; ackclock.Scenario, ackclock.Controller; print(list(sys.modules))"
     said = subprocess.check_output([sys.executable, "-c", code], text=True)
-    assert "ackclock.experiment" in said
+    assert "ackclock.scenario" in said
     assert not [name for name in HEAVY if f"'{name}'" in said]
 
 

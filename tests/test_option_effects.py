@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ackclock import Scenario, ScenarioError
-from ackclock.models import models
+from ackclock.base.models import models
 
 NETWORKS = {
     "losses": """

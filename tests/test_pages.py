@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import papers, view
-from ackclock.papers import full_form
-from ackclock.papers.calibration import Fit, combinations
-from ackclock.papers.folder import Paper
-from ackclock.papers.readings import Reading
-from ackclock.papers.verdict import BY_NAME, WORDS
+from ackclock.apps import papers, view
+from ackclock.apps.papers import full_form
+from ackclock.apps.papers.calibration import Fit, combinations
+from ackclock.apps.papers.folder import Paper
+from ackclock.apps.papers.readings import Reading
+from ackclock.apps.papers.verdict import BY_NAME, WORDS
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")

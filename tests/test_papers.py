@@ -19,17 +19,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ackclock import papers, stats, view
-from ackclock.experiment import Scenario
-from ackclock.files import BadInput
-from ackclock.papers.calibration import MOST_DEVIATION, ControlCell, Fit, fit, in_order, noise, weights_of
-from ackclock.papers.folder import Candidate, Claim, Paper
-from ackclock.papers.judge import ClaimResult, Verdict, _one_size, _swept, direction, size
-from ackclock.papers.parallel import _expected as expected_runs
-from ackclock.papers.readings import EQUIVALENT, Reading, check, combination, others
-from ackclock.papers.results import Results, SharedRuns
-from ackclock.papers.verdict import BY_NAME, DIRECTIONS, SIZES, verdict, verdict_over_rows
-from ackclock.si import value
+from ackclock import stats
+from ackclock.apps import papers, view
+from ackclock.apps.papers.calibration import MOST_DEVIATION, ControlCell, Fit, fit, in_order, noise, weights_of
+from ackclock.apps.papers.folder import Candidate, Claim, Paper
+from ackclock.apps.papers.judge import ClaimResult, Verdict, _one_size, _swept, direction, size
+from ackclock.apps.papers.parallel import _expected as expected_runs
+from ackclock.apps.papers.readings import EQUIVALENT, Reading, check, combination, others
+from ackclock.apps.papers.results import Results, SharedRuns
+from ackclock.apps.papers.verdict import BY_NAME, DIRECTIONS, SIZES, verdict, verdict_over_rows
+from ackclock.base.files import BadInput
+from ackclock.base.si import value
+from ackclock.scenario import Scenario
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
 from ackclock.study.plan import Run, StudyPlan
@@ -222,7 +223,7 @@ def check_links(folder: Path, text: str) -> None:
     assert not re.search(r"<(img|link|iframe)\b", text)
     links = set(re.findall(r'href="(?:\.\./)?(lab\.html#s=[^"]*)"', text))
     for link in sorted(links)[:20]:
-        assert Scenario.from_link(link).seed == 1
+        assert Scenario.load(link).seed == 1
     for address in set(re.findall(r' href="([^"]*)"', text)):
         file, _, place = address.partition("#")
         target = folder / file if file else folder / "index.html"
@@ -365,7 +366,7 @@ def test_vegas_is_that_of_ns2(tmp_path: Path) -> None:
 
 def test_an_interrupted_page_goes_on(small: Path, finished: Path) -> None:
     """Finished runs are not repeated: the second time, only traces are simulated."""
-    from ackclock.papers import reproduce
+    from ackclock.apps.papers import reproduce
 
     class Refuses:
         def run(self, study: object, runs: list[object]) -> object:
@@ -391,7 +392,7 @@ def test_what_does_not_fit_the_results_is_told(
     small: Path, finished: Path, tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     """The finished runs are kept, so only an error in the folder can cause a message."""
-    from ackclock.papers import reproduce
+    from ackclock.apps.papers import reproduce
 
     folder = tmp_path / "ca-artt"
     shutil.copytree(small / "papers" / "ca-artt", folder)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ackclock import papers
+from ackclock.apps import papers
+from ackclock.apps.papers.parallel import _Counts, _expected
 from ackclock.cli import console
-from ackclock.papers.parallel import _Counts, _expected
 
 
 def test_expected_runs_count_studies_that_have_not_begun() -> None:

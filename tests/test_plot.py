@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 
 from ackclock import Result, Scenario
-from ackclock.files import BadInput, save_figure
-from ackclock.plot import series
-from ackclock.plot.kinds import fill
-from ackclock.plot.labels import End, label_ends, label_points, spread
-from ackclock.plot.quantities import axis
-from ackclock.plot.runs import Selection, overview, time_series, timelines
-from ackclock.plot.series import Recording, Series
-from ackclock.plot.style import COLOURS, DASHES, MARKERS, curve, panels, point
-from ackclock.plot.traces import read_recordings
+from ackclock.base.files import BadInput, save_figure
+from ackclock.draw import series
+from ackclock.draw.kinds import fill
+from ackclock.draw.labels import End, label_ends, label_points, spread
+from ackclock.draw.quantities import axis
+from ackclock.draw.runs import Selection, overview, time_series, timelines
+from ackclock.draw.series import Recording, Series
+from ackclock.draw.style import COLOURS, DASHES, MARKERS, curve, panels, point
+from ackclock.draw.traces import read_recordings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

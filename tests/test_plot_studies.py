@@ -12,14 +12,15 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from ackclock import stats
-from ackclock.files import BadInput
+from ackclock.base.axes import named
+from ackclock.base.files import BadInput
+from ackclock.draw.studies import KINDS, Choice, study_figure
+from ackclock.draw.style import COLOURS
+from ackclock.draw.table import StudyTable
 from ackclock.metrics import metric
-from ackclock.plot.studies import KINDS, Choice, study_figure
-from ackclock.plot.style import COLOURS
-from ackclock.plot.table import StudyTable
 from ackclock.study import Store, Study, sweep
-from ackclock.study.axes import named
 from ackclock.study.executors import Local
+from ackclock.study.results import points
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -66,7 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def table(folder: Path) -> StudyTable:
     with Store.open(folder) as store:
-        return StudyTable.read(store)
+        return points(store)
 
 
 def test_lines_are_means_with_intervals(table: StudyTable) -> None:
@@ -163,7 +164,7 @@ def test_deterministic_points_have_no_interval(tmp_path: Path) -> None:
     text = text.replace('"link.l.loss.rate" = [0.001, 0.01, 0.05]', '"link.l.delay" = ["5ms", "10ms"]')
     with Store.create(tmp_path / "s") as store:
         sweep(Study.parse(text), store, Local(2))
-        figure = study_figure(StudyTable.read(store), Choice(y=["goodput"]))
+        figure = study_figure(points(store), Choice(y=["goodput"]))
     assert figure._supxlabel.get_text() == "4 seeds at each point, with equal outcomes; no intervals."  # type: ignore[attr-defined]
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ackclock import Result, Scenario, ScenarioError
-from ackclock.files import BadInput
+from ackclock.base.files import BadInput
 
 DOCUMENT = {
     "duration": "5s",

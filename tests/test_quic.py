@@ -10,9 +10,9 @@ from subprocess import CompletedProcess
 
 import polars as pl
 import pytest
+from ackclock.apps.agree.page import render
 
 from ackclock import Scenario, ScenarioError
-from ackclock.agree.page import render
 from ackclock.cli.app import main
 
 Command = Callable[..., "CompletedProcess[str]"]

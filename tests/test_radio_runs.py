@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from ackclock import Scenario
-from ackclock.files import BadInput
-from ackclock.radio_map import RadioRecording, draw
+from ackclock.apps.radio import RadioRecording, draw
+from ackclock.base.files import BadInput
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 MANET, GATEWAY = "scenarios/manet.toml", "scenarios/gateway.toml"

@@ -20,9 +20,9 @@ from typing import Any
 import pytest
 
 from ackclock import _core
-from ackclock.experiment import Scenario
-from ackclock.files import BadInput
-from ackclock.reach import Unavailable, run_kernel, run_linux, run_udp, runs
+from ackclock.apps.reach import Unavailable, run_kernel, run_linux, run_udp, runs
+from ackclock.base.files import BadInput
+from ackclock.scenario import Scenario
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "emulate"), reason="runs in real time need Linux")
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -218,7 +218,7 @@ def test_the_first_controller_is_the_same_everywhere() -> None:
     ]
     assert len({shown[0].rstrip() for shown in classes if shown}) == 1
     assert None not in classes
-    template = (ROOT / "python/ackclock/templates/controller.txt").read_text()
+    template = (ROOT / "python/ackclock/cli/templates/controller.txt").read_text()
     for line in (
         "if ack.may_grow:",
         "slow_start = self.cwnd < self.ssthresh",

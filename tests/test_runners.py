@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from ackclock import workers
+from ackclock.base import workers
+from ackclock.base.workers import Stop, Work
 from ackclock.cli.app import main
 from ackclock.study import Store, Study, results, sweep
 from ackclock.study.executors import Local
 from ackclock.study.runners import Processes, results_of
-from ackclock.workers import Stop, Work
 from conftest import ONE_FLOW
 
 ENDED = "the process of the run ended with exit status 3"

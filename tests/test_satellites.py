@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 from ackclock import Scenario
-from ackclock.cli.options import seconds
-from ackclock.files import BadInput
-from ackclock.satellite_map import coastlines, draw, great_circle
-from ackclock.satellites import SatelliteView
+from ackclock.apps.satellites import SatelliteView
+from ackclock.apps.satellites.map import coastlines, draw, great_circle
+from ackclock.base.files import BadInput
+from ackclock.base.units import seconds
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 IRIDIUM = "scenarios/iridium.toml"

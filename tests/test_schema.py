@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 
 from ackclock import Scenario, ScenarioError
-from ackclock.generated import FILES
-from ackclock.models import models, schema
+from ackclock.base.models import models, schema
 from ackclock.study.schema import outcome_schema
+from write import FILES
 
 LINK = {"ends": ["a", "b"], "rate": "1Mbps", "delay": "1ms"}
 
@@ -30,7 +30,7 @@ def test_files_are_those_that_the_descriptions_give(root: Path, monkeypatch: pyt
 
 def _files(root: Path) -> list[Path]:
     """Every scenario and study of the repository."""
-    definitions = root / "python" / "ackclock" / "suite" / "definitions"
+    definitions = root / "python" / "ackclock" / "apps" / "suite" / "definitions"
     found = [*(root / "scenarios").glob("*.toml"), *(root / "papers").rglob("*.toml"), *definitions.rglob("*.toml")]
     names = {"paper.toml", "suite.toml", "calibration.toml", "page.toml"}
     return [path for path in found if path.name not in names and "link" in path.read_text()]

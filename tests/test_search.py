@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from ackclock.apps.search import Search
+from ackclock.apps.search.evaluate import WORK, Task
+from ackclock.apps.search.expect import check
+from ackclock.apps.search.lattice import Quantity, axis
+from ackclock.apps.search.objective import measure, parse
+from ackclock.apps.search.search import built_in, space_source
+from ackclock.apps.search.space import read_space
+from ackclock.base.files import BadInput
 from ackclock.cli.app import main
-from ackclock.experiment import Scenario, Source
-from ackclock.files import BadInput
-from ackclock.search import Search
-from ackclock.search.evaluate import WORK, Task
-from ackclock.search.expect import check
-from ackclock.search.lattice import Quantity, axis
-from ackclock.search.objective import measure, parse
-from ackclock.search.search import built_in, space_source
-from ackclock.search.space import read_space
+from ackclock.scenario import Scenario, Source
 from ackclock.study.runners import Processes, results_of
 
 FILES = ("minimal.toml", "regression.toml", "report.html")

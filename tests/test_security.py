@@ -18,11 +18,12 @@ from typing import Any
 
 import pytest
 
-from ackclock import ScenarioError, _core, files
+from ackclock import ScenarioError, _core
+from ackclock.apps.view.serve import Server, Watched
+from ackclock.base import files
+from ackclock.base.files import BadInput
 from ackclock.cli.app import COMMANDS, main
-from ackclock.experiment import Scenario
-from ackclock.files import BadInput
-from ackclock.view.serve import Server, Watched
+from ackclock.scenario import Scenario
 from security import CODE, FILED, NETWORK, PYTHON, TRACE, Place, line, packed, refused
 
 ROOT = Path(__file__).parents[1]
@@ -125,7 +126,7 @@ def test_papers_from_elsewhere_execute_nothing(
     assert place.executed()
     assert all(name == "out" or name.startswith("out/") for name in place.files())
     (folder / "measures.py").write_text((folder / "measures.py").read_text())
-    monkeypatch.setattr("ackclock.shipped._CHECKOUT", place.folder)
+    monkeypatch.setattr("ackclock.base.shipped._CHECKOUT", place.folder)
     place.write("pyproject.toml", "")
     assert main(command) == 0
     assert place.executed()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from ackclock.assignment import key_text
+from ackclock.base.assignment import key_text
 from ackclock.cli.app import main
 from conftest import one_situation
 from security import NETWORK, Place, line

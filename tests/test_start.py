@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import Scenario, shipped
+from ackclock import Scenario
+from ackclock.base import shipped
+from ackclock.base.files import BadInput
 from ackclock.cli.app import COMMANDS, GROUPS, START, application, main
 from ackclock.cli.list import KINDS
-from ackclock.files import BadInput
 from ackclock.study import Study
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

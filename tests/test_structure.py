@@ -77,49 +77,60 @@ def test_the_engine_is_named_by_every_crate(root: Path) -> None:
     assert (root / "Cargo.lock").is_file()
 
 
-def test_few_modules_touch_the_core(root: Path) -> None:
-    """A few modules; everything else goes through them."""
-    touching = set()
-    for path in (root / "python" / "ackclock").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-            if "_core" in names or any(name.endswith("._core") for name in names):
-                touching.add(path.stem)
-    assert touching <= {
-        "__init__",
-        "controller",
-        "options",
-        "experiment",
-        "link",
-        "result",
-        "what_if",
-        "frames",
-        "catalog",
-        "models",
-        "bench",
-        "batch",
-        "conventions",
-        "files",
-        "app",
-        "assignment",
-        "refusal",
-        "shipped",
-        "check",
-        "entry",
-        "plan",
-        "executors",
-        "script",
-        "vector",
-        "player",
-        "receiver",
-        "satellites",
-        "topology",
-        "radio_map",
-        "why",
-        "runs",
-        "workers",
-    }
+PACKAGE = [
+    "cli",
+    "apps",
+    "study",
+    "scenario",
+    "result",
+    "explanation",
+    "draw",
+    "metrics",
+    "base",
+    "controller stats outcome",
+]
+"""The folders and files of the Python package in layers, the highest first: one imports only from lower layers."""
+CORE = {
+    "cli": {"ENGINE", "ControllerError", "ScenarioError"},
+    "draw": {"layout"},
+    "metrics": set(),
+}
+"""What these folders of the package use of the core; the others use what they need."""
+
+
+def _imports(file: Path) -> set[tuple[str, str]]:
+    """The modules of the package that a file imports, each with a name, also those inside functions."""
+    pairs = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "ackclock":
+            pairs |= {(f"{node.module}.{alias.name}".split(".")[1], alias.name) for alias in node.names}
+        elif isinstance(node, ast.Import):
+            pairs |= {(alias.name.split(".")[1], "") for alias in node.names if alias.name.startswith("ackclock.")}
+    return pairs
+
+
+def test_the_package_uses_lower_layers_only(root: Path) -> None:
+    package = root / "python" / "ackclock"
+    depth = {name: level for level, names in enumerate(PACKAGE) for name in names.split()}
+    files = [path for name in depth for path in (package.glob(f"{name}.py"), (package / name).rglob("*.py"))]
+    names = {path.stem for path in package.glob("*.py")} | {path.parent.name for path in package.glob("*/__init__.py")}
+    assert names == {*depth, "__init__", "__main__", "entry"}
+    for file in (file for group in files for file in group):
+        layer = file.relative_to(package).parts[0].removesuffix(".py")
+        used = _imports(file)
+        upward = [other for other, _ in used if other in depth and depth[other] < depth[layer]]
+        assert upward == [], f"{file.relative_to(package)} uses {upward}"
+        beside = [other for other, _ in used if other != layer and depth.get(other) == depth[layer]]
+        assert beside == [], f"{file.relative_to(package)} uses {beside}"
+
+
+def test_few_folders_use_the_core(root: Path) -> None:
+    package = root / "python" / "ackclock"
+    for folder, allowed in CORE.items():
+        for file in (package / folder).rglob("*.py"):
+            used = set(re.findall(r"\b_core\.(\w+)", file.read_text(encoding="utf-8")))
+            used |= {name for module, name in _imports(file) if module == "_core"} - {"_core"}
+            assert used <= allowed, f"{file.relative_to(package)} uses {used - allowed} of the core"
 
 
 def test_files_make_no_circles(root: Path) -> None:
@@ -132,8 +143,6 @@ def test_files_make_no_circles(root: Path) -> None:
 FOLDER_CIRCLES = {
     # A description of a discipline holds the functions that build its queue, and the queues of departures are a folder.
     Path("crates/net/src/qdisc"): [["discipline", "pie", "scheduled"]],
-    # `.plot()` and the notebook's view of a result, a scenario and a study import what draws them when they are called.
-    Path("python/ackclock"): [["experiment", "notebook", "plot", "result", "study", "topology", "what_if"]],
 }
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ackclock.files import BadInput
+from ackclock.base.files import BadInput
+from ackclock.base.table_files import write_frame
 from ackclock.study import Run, Store, Study, Until, results, sweep
 from ackclock.study.executors import Local
 from ackclock.study.store import FILE
-from ackclock.table_files import write_frame
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from ackclock import stats
-from ackclock.assignment import control_table
-from ackclock.files import BadInput
+from ackclock.apps.suite.difference import changes_between
+from ackclock.apps.suite.folder import Suite, find, known
+from ackclock.apps.suite.measures import SUITE_METRICS
+from ackclock.apps.suite.result import Measure, SuiteMetadata, SuiteResult, read
+from ackclock.apps.suite.run import folder_name, run
+from ackclock.base.assignment import control_table
+from ackclock.base.files import BadInput
 from ackclock.study import Study
 from ackclock.study.executors import Local
-from ackclock.suite.difference import changes_between
-from ackclock.suite.folder import Suite, find, known
-from ackclock.suite.measures import SUITE_METRICS
-from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult, read
-from ackclock.suite.run import folder_name, run
 
 SUITE = """
 title    = "Two situations"

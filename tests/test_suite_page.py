@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from ackclock.apps.suite.baselines import CONTROLLERS, baselines, definition, pack, shipped
+from ackclock.apps.suite.difference import changes_between, largest
+from ackclock.apps.suite.figures import differences, multiple, multiples
+from ackclock.apps.suite.folder import find
+from ackclock.apps.suite.overview import ASPECTS, cell, heat_map
+from ackclock.apps.suite.page import colour, render
+from ackclock.apps.suite.result import Measure, SuiteMetadata, SuiteResult
+from ackclock.apps.suite.run import run
+from ackclock.apps.suite.situation import Situation
 from ackclock.study.executors import Local
-from ackclock.suite.baselines import CONTROLLERS, baselines, definition, pack, shipped
-from ackclock.suite.difference import changes_between, largest
-from ackclock.suite.figures import differences, multiple, multiples
-from ackclock.suite.folder import find
-from ackclock.suite.overview import ASPECTS, cell, heat_map
-from ackclock.suite.page import colour, render
-from ackclock.suite.result import Measure, SuiteMetadata, SuiteResult
-from ackclock.suite.run import run
-from ackclock.suite.situation import Situation
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Values = dict[tuple[str, str, str], list[float]]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ackclock import Controller, _core
-from ackclock.control import check
-from ackclock.interface import classes
-from ackclock.models import interface
+from ackclock.base.controllers import check
+from ackclock.base.models import interface
+from interface import classes
 
 
 @pytest.mark.parametrize("of", classes(), ids=lambda of: of["class"])

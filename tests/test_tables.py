@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock import si
+from ackclock.base import si
 from ackclock.cli.study_table import interval
 from ackclock.stats import Estimate
 

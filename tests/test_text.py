@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
+from ackclock.base.text import PlainConsole, drawn, shown
 from ackclock.cli import console
 from ackclock.cli.app import main
-from ackclock.text import PlainConsole, drawn, shown
 
 
 @pytest.mark.parametrize("text", ["[bold]x[/bold]", ":smile: 1:2", "a [b] [/c]"])

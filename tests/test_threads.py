@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ackclock import Scenario, ScenarioError
+from ackclock.apps.division import division
 from conftest import Command, without_cost
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
@@ -87,6 +88,6 @@ def test_bad_numbers(ackclock: Command) -> None:
         Scenario.parse(FABRIC).run(threads=0)
     slow = FABRIC.replace('"1us"', '"10ns"')
     with pytest.raises(ScenarioError, match="at least 2"):
-        Scenario.parse(FABRIC).threads(1)
+        division(Scenario.parse(FABRIC), 1)
     with pytest.raises(ScenarioError, match=r"least delay between two of 2 parts|one processor"):
-        Scenario.parse(slow).threads(2)
+        division(Scenario.parse(slow), 2)

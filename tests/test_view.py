@@ -19,20 +19,22 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock import _core, control, view
+from ackclock import _core
+from ackclock.apps import share, view
+from ackclock.apps.papers import find
+from ackclock.apps.papers.results import Results
+from ackclock.apps.papers.runs import PaperRuns
+from ackclock.apps.view import listing, recorded, recording
+from ackclock.apps.view.columns import pack
+from ackclock.apps.view.opening import Target, build
+from ackclock.apps.view.serve import ENDED, Server, Watched
+from ackclock.base import controllers
+from ackclock.base.files import BadInput
 from ackclock.cli.app import main
-from ackclock.experiment import Scenario
 from ackclock.explanation import Explanation
-from ackclock.files import BadInput
-from ackclock.papers import find
-from ackclock.papers.results import Results
-from ackclock.papers.runs import PaperRuns
+from ackclock.scenario import Scenario
 from ackclock.study import Study
 from ackclock.study.executors import Local
-from ackclock.view import listing, recorded, recording
-from ackclock.view.columns import pack
-from ackclock.view.opening import Target, build
-from ackclock.view.serve import ENDED, Server, Watched
 from columns import unpack
 
 ROOT = Path(__file__).parents[1]
@@ -311,9 +313,9 @@ def test_a_saved_module_beside_the_controller_counts(folder: Path, monkeypatch: 
 
     assert seen_by_the_run() == {0.5}
     (folder / "lab/gains_of_mine.py").write_text("KEEP = 0.25\n")
-    control.forget({folder / "lab"})
+    controllers.forget({folder / "lab"})
     assert seen_by_the_run() == {0.25}
-    control.forget({folder / "lab"})
+    controllers.forget({folder / "lab"})
 
 
 @pytest.mark.usefixtures("blank")
@@ -364,7 +366,7 @@ def test_a_folder_lists_scenarios_recordings_and_studies(folder: Path) -> None:
     assert len(links) == 4
     stored = [json.loads(line) for line in _printed(["results", "results", "--runs"])]
     for link, run in zip(links, stored, strict=True):
-        opened = Scenario.from_link(link)
+        opened = Scenario.load(link)
         assert (opened.seed, opened.network["links"][0]["directions"][0]["rate_bps"]) == (
             run["seed"],
             int(run["axes"]["link.l.rate"][0]) * 1_000_000,
@@ -435,7 +437,7 @@ def test_a_point_that_is_written_out_is_the_same_run(study: Path) -> None:
     whole = Study.load(study)
     for point in {0, whole.points // 2, whole.points - 1} - {point for point, _ in whole.refused}:
         alone = whole.standalone(point)
-        again = _core.parse_study(Scenario.from_link(alone.link(seed=1)).source, [])
+        again = _core.parse_study(Scenario.load(share.link(alone, seed=1)).source, [])
         assert again.run_ids(0, [1]) == whole.core.run_ids(point, [1])
 
 

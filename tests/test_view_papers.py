@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ackclock.papers import find
-from ackclock.papers.results import Results, StudyUse
-from ackclock.papers.runs import PaperRuns
-from ackclock.papers.tables import Entry, cells_of
+from ackclock.apps.papers import find
+from ackclock.apps.papers.results import Results, StudyUse
+from ackclock.apps.papers.runs import PaperRuns
+from ackclock.apps.papers.tables import Entry, cells_of
 from ackclock.stats import Estimate
 from ackclock.study.executors import Local
 
@@ -31,7 +31,7 @@ def test_the_studies_behind_computed_cells_are_those_that_were_used(
         results.studies_used.extend([StudyUse(other), StudyUse(other)])
         return []
 
-    monkeypatch.setattr("ackclock.papers.tables.call", measure)
+    monkeypatch.setattr("ackclock.apps.papers.tables.call", measure)
     for one in table.part:
         if one.code:
             cells_of(results, table, one)
@@ -43,7 +43,7 @@ def test_a_run_that_no_link_holds_has_its_command(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(ROOT)
     paper = find("ca-artt")
     linked = PaperRuns(Results(paper, tmp_path, Local()), None, "../").points("symmetric")
-    monkeypatch.setattr("ackclock.papers.runs.LONGEST", 100)
+    monkeypatch.setattr("ackclock.apps.share.LONGEST", 100)
     runs = PaperRuns(Results(paper, tmp_path, Local()), None, "../")
     cells = [
         Entry("T5", row, column, "", reading, "", Estimate(1.5, None, None, 1))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ackclock.view.serve import Server, Watched, stamp, wait_for_save
+from ackclock.apps.view.serve import Server, Watched, stamp, wait_for_save
 
 
 @pytest.fixture

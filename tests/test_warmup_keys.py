@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ackclock import Scenario
-from ackclock.models import schema
+from ackclock.base.models import schema
 
 DURATION, WARMUP = 12, 5
 NAMES = {"name", "kind", "transport", "control", "recovery", "access"}

@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 
 from ackclock import Controller, Scenario, ScenarioError
-from ackclock.assignment import key_text
+from ackclock.apps import share
+from ackclock.apps.what_if import World, branch, changed, what_if
+from ackclock.apps.why import counterfactual, explain
+from ackclock.base.assignment import key_text
+from ackclock.base.files import BadInput
 from ackclock.cli.app import main
-from ackclock.files import BadInput
-from ackclock.what_if import World, what_if
-from ackclock.why import counterfactual, explain
 from conftest import without_cost
 from generator import Generator, repaired
 
@@ -61,30 +62,30 @@ def scenario() -> Scenario:
 
 
 def test_a_changed_copy_is_the_run_of_the_changed_scenario(scenario: Scenario) -> None:
-    world = scenario.start(fingerprint=True)
+    world = World(scenario, fingerprint=True)
     world.advance("4s")
     copy = world.fork()
     copy.set("link.l.rate", "5Mbps")
     copy.advance(6)
     copy.change(do="blackout", link="l", duration="100ms")
     assert copy.now_s == 6
-    changed = scenario.changed("4s", set=SLOW).changed("6s", do="blackout", link="l", duration="100ms")
-    expected = changed.run(fingerprint=True)
+    after = changed(changed(scenario, "4s", set=SLOW), "6s", do="blackout", link="l", duration="100ms")
+    expected = after.run(fingerprint=True)
     ended = copy.finish()
     assert ended.fingerprint == expected.fingerprint
     assert outcome(ended) == outcome(expected)
     assert world.finish().fingerprint == scenario.run(fingerprint=True).fingerprint
-    assert Scenario.from_link(changed.link()).run(fingerprint=True).fingerprint == expected.fingerprint
+    assert Scenario.load(share.link(after)).run(fingerprint=True).fingerprint == expected.fingerprint
     with pytest.raises(RuntimeError, match="finished"):
         world.finish()
 
 
 def test_branches_share_their_beginning(scenario: Scenario) -> None:
     branches = {"slow": SLOW, "reno": {"flow.g.tcp.congestion_control": "reno"}, "far": {"link.l.delay": "80ms"}}
-    tree = scenario.branch("5s", branches, packets=True, trace="ack")
+    tree = branch(scenario, "5s", branches, packets=True, trace="ack")
     assert list(tree) == ["base", *branches]
     for name, values in branches.items():
-        assert outcome(tree[name]) == outcome(scenario.changed("5s", set=values).run())
+        assert outcome(tree[name]) == outcome(changed(scenario, "5s", set=values).run())
         difference, rows = tree.diff("base", name)
         assert difference is not None
         assert difference.time_s >= 5
@@ -92,7 +93,7 @@ def test_branches_share_their_beginning(scenario: Scenario) -> None:
     assert outcome(tree["base"]) == outcome(scenario.run())
     assert tree.diff("base", "base") == (None, [])
     with pytest.raises(BadInput, match="base"):
-        scenario.branch("5s", {"base": SLOW})
+        branch(scenario, "5s", {"base": SLOW})
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,10 +190,10 @@ def test_code_in_a_change_of_a_stranger_is_refused() -> None:
         "v": 1,
         "text": f'{TEXT}\n[[change]]\nat = "4s"\nset = {{ "flow.f.tcp.congestion_control.python" = "x.py:X" }}\n',
     }
-    from ackclock.link import pack
+    from ackclock.base.link import pack
 
     with pytest.raises((ScenarioError, BadInput), match="Python"):
-        Scenario.from_link(pack(content))  # type: ignore[arg-type]
+        Scenario.load(pack(content))  # type: ignore[arg-type]
 
 
 class Counter(Controller):
@@ -231,7 +232,7 @@ class Hooked(Stubborn):
 @pytest.mark.parametrize("controller", [Counter, Hooked, Stubborn])
 def test_controllers_in_python_are_copied_or_run_again(controller: type, capsys: pytest.CaptureFixture[str]) -> None:
     scenario = Scenario.parse(TEXT, controllers={"f": controller})
-    world = scenario.start(fingerprint=True)
+    world = World(scenario, fingerprint=True)
     world.advance("3s")
     copy = world.fork()
     assert ("cannot be copied" in capsys.readouterr().err) == (controller is Stubborn)
@@ -254,12 +255,12 @@ def test_a_controller_in_python_takes_over(tmp_path: Path) -> None:
 
 def test_quic_runs_again(capsys: pytest.CaptureFixture[str]) -> None:
     scenario = Scenario.parse(TEXT).over("quic")
-    world = scenario.start(fingerprint=True)
+    world = World(scenario, fingerprint=True)
     world.advance("2s")
     copy = world.fork()
     copy.set("link.l.rate", "5Mbps")
-    changed = scenario.changed("2s", set=SLOW)
-    assert copy.finish().fingerprint == changed.run(fingerprint=True).fingerprint
+    after = changed(scenario, "2s", set=SLOW)
+    assert copy.finish().fingerprint == after.run(fingerprint=True).fingerprint
     assert world.finish().fingerprint == scenario.run(fingerprint=True).fingerprint
 
 
@@ -375,8 +376,8 @@ def what_if_outcome(scenario: Scenario) -> str:
 def test_an_order_holds_for_its_change_alone() -> None:
     """Packets that overtake others after one change do not after another one that keeps the order."""
     scenario = Scenario.parse(TEXT)
-    first = scenario.changed("4s", set={"link.l.delay": "5ms"})
-    loose = first.changed("8s", order=False, set={"link.l.delay": "1ms"})
+    first = changed(scenario, "4s", set={"link.l.delay": "5ms"})
+    loose = changed(first, "8s", order=False, set={"link.l.delay": "1ms"})
     runs = [one.run(packets=True).packets.filter(one_direction) for one in (first, loose)]
     early = [frame.filter(frame["time_s"] < 8)["seq"].to_list() for frame in runs]
     assert early[0] == early[1]
@@ -388,8 +389,8 @@ one_direction = (pl.col("link") == "r->d") & (pl.col("event") == "deliver")
 def test_a_source_that_waits_starts_at_its_new_rate() -> None:
     schedule = TEXT.replace('udp = { rate = "100kbps" }', 'udp = { schedule = [["0s", "0bps"], ["8s", "1Mbps"]] }')
     scenario = Scenario.parse(schedule)
-    changed = scenario.changed("4s", set={"flow.u.udp.schedule": [["0s", "1Mbps"]]})
-    sent = [one.run().outcome["flows"][2]["sent_packets"] for one in (scenario, changed)]
+    after = changed(scenario, "4s", set={"flow.u.udp.schedule": [["0s", "1Mbps"]]})
+    sent = [run.run().outcome["flows"][2]["sent_packets"] for run in (scenario, after)]
     assert sent[1] > 2.5 * sent[0] > 0
 
 
@@ -405,7 +406,7 @@ def test_a_source_that_waits_starts_at_its_new_rate() -> None:
 def test_what_follows_a_start_or_a_stop_does_not_move(text: str, values: dict[str, str], message: str) -> None:
     scenario = Scenario.parse(TEXT.replace('start = "100ms"', text))
     with pytest.raises(ScenarioError, match=message):
-        scenario.changed("4s", set=values)
+        changed(scenario, "4s", set=values)
 
 
 def test_names_of_changes_are_not_taken_twice() -> None:
@@ -416,11 +417,11 @@ def test_names_of_changes_are_not_taken_twice() -> None:
     assert compared.first_difference is not None
     assert compared.first_difference.time_s >= 5
     with pytest.raises(BadInput, match="already"):
-        scenario.changed("5s", name="what_if", set=SLOW)
+        changed(scenario, "5s", name="what_if", set=SLOW)
 
 
 def test_a_world_does_not_go_back(scenario: Scenario) -> None:
-    world = scenario.start()
+    world = World(scenario)
     world.advance("4s")
     assert set(world.windows) == {"f", "g"}
     with pytest.raises(BadInput, match="cannot go back"):
@@ -457,7 +458,7 @@ def test_the_base_of_a_branch_is_the_run(number: int) -> None:
         ("queue", {"kind": "droptail", "limit": "9p"}),
     ):
         try:
-            after = scenario.changed(at_ps / 1e12, set={key_text(("link", name, key)): value})
+            after = changed(scenario, at_ps / 1e12, set={key_text(("link", name, key)): value})
             world = World(scenario, seed=number, changes=[after])
         except ScenarioError:
             continue  # such as a medium whose queue cannot change

@@ -12,11 +12,11 @@ import polars as pl
 import pytest
 
 from ackclock import Scenario, ScenarioError
+from ackclock.apps.why import explain
+from ackclock.base.files import BadInput
 from ackclock.explanation import Explanation
-from ackclock.files import BadInput
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
-from ackclock.why import explain
 
 TEXT = """
 duration = "20s"

@@ -17,10 +17,10 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ackclock import catalog
-from ackclock.search import Search
-from ackclock.search.expect import regression_text
-from ackclock.search.search import built_in
+from ackclock.apps import catalog
+from ackclock.apps.search import Search
+from ackclock.apps.search.expect import regression_text
+from ackclock.apps.search.search import built_in
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "out" / "failures"

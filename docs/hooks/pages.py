@@ -16,7 +16,7 @@ import tutorials
 from mkdocs.structure.files import File, Files
 from outputs import ROOT, make
 
-from ackclock import view
+from ackclock.apps import view
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

@@ -11,7 +11,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from ackclock import Scenario
-from ackclock.why import explain
+from ackclock.apps.why import explain
 
 scenario = Scenario.load("@dumbbell_ns2")
 print(scenario.title)

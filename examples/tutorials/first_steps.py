@@ -11,7 +11,7 @@
 from pathlib import Path
 
 from ackclock import Scenario
-from ackclock.plot import timelines
+from ackclock.draw import timelines
 
 OUT = Path("out/tutorials")
 OUT.mkdir(parents=True, exist_ok=True)

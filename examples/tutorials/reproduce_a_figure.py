@@ -11,7 +11,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ackclock import stats
-from ackclock.papers import find
+from ackclock.apps.papers import find
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
 from ackclock.study.results import table

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 
 from ackclock import stats
-from ackclock.comparison import compare, draw
-from ackclock.plot.style import fitted
-from ackclock.shipped import scenarios
+from ackclock.apps.comparison import compare, draw
+from ackclock.base.shipped import scenarios
+from ackclock.draw.style import fitted
 from ackclock.study import Study
 from ackclock.study.executors import Local
 

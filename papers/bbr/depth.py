@@ -3,9 +3,9 @@
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import plot as common
+from ackclock import draw as common
 from ackclock import stats
-from ackclock.papers.results import Results
+from ackclock.apps.papers.results import Results
 
 
 def shares(results: Results, control: str) -> list[tuple[float, stats.Estimate]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from ackclock.papers.results import Cell, Results
+from ackclock.apps.papers.results import Cell, Results
 
 HERE = Path(__file__).parent
 

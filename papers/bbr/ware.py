@@ -2,9 +2,9 @@
 
 from matplotlib.figure import Figure
 
-from ackclock import plot as common
+from ackclock import draw as common
 from ackclock import stats
-from ackclock.papers.results import Results
+from ackclock.apps.papers.results import Results
 
 LINUX = "Linux 6.18, beside 1 CUBIC"
 

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ackclock import stats
-from ackclock.papers.results import Cell, Results, each_seed
+from ackclock.apps.papers.results import Cell, Results, each_seed
 
 FLOW, WIRE, SYN = "f1", 1498, 40
 """The published counts are those of one flow: N times 1498 bytes and a SYN of 40."""

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import plot as common
+from ackclock import draw as common
 
 SKIP_S = 10
 """The first slow start would crush the axis."""

@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from ackclock.satellite_map import draw as draw_map
-from ackclock.satellites import SatelliteView
+from ackclock.apps.satellites.map import draw as draw_map
+from ackclock.apps.satellites.view import SatelliteView
 
 
 def draw(results) -> Figure:

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot as common
+from ackclock import draw as common
 
 BIN_S, SKIP_S = 5, 10
 """Means of so long; the first slow start would crush the axis."""

@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from ackclock import plot as common
-from ackclock.arima import plots
+from ackclock import draw as common
+from ackclock.apps.arima import plots
 
 
 def draw(results) -> Figure:

@@ -16,10 +16,10 @@ import numpy as np
 import polars as pl
 
 from ackclock import stats
-from ackclock.arima import Identification, identify, read_series, simulated, synthetic
-from ackclock.arima.identify import Candidate
-from ackclock.arima.series import PUBLISHED_AR, PUBLISHED_MA
-from ackclock.papers.results import Cell, Results, each_seed
+from ackclock.apps.arima import Identification, identify, read_series, simulated, synthetic
+from ackclock.apps.arima.identify import Candidate
+from ackclock.apps.arima.series import PUBLISHED_AR, PUBLISHED_MA
+from ackclock.apps.papers.results import Cell, Results, each_seed
 
 HERE = Path(__file__).parent
 VALIDATION = HERE.parents[1] / "validation"
@@ -218,7 +218,7 @@ def aic_margin(results: Results) -> list[float]:
 
 def normal_correlation(results: Results) -> list[float]:
     """Of each simulated series the correlation of the normal probability plot of the (2,1,1) residuals."""
-    from ackclock.arima.identify import probability_points
+    from ackclock.apps.arima.identify import probability_points
 
     return [probability_points(f.candidate(2, 1).residuals(f.y))[2] for f in series(results)["simulated"]]
 
@@ -363,7 +363,7 @@ def by_control(results: Results, study: str, x: str, where: dict[str, str], clai
 
     The band is the range that the paper claims for the ratio.
     """
-    from ackclock import plot as draw
+    from ackclock import draw as draw
 
     figure, axes = draw.panels(3, share=False)
     ratio = axes[2]

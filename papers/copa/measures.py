@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 
-from ackclock.papers.results import Results
+from ackclock.apps.papers.results import Results
 
 LEAST = 1e-4
 """A spread or a deviation below this part counts as this part."""

@@ -2,8 +2,8 @@
 
 from matplotlib.figure import Figure
 
-from ackclock.radio_map import RadioRecording
-from ackclock.radio_map import draw as still
+from ackclock.apps.radio import RadioRecording
+from ackclock.apps.radio import draw as still
 
 AT_S = 200.0
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ackclock import stats
-from ackclock.papers.results import Cell, Results, each_seed
+from ackclock.apps.papers.results import Cell, Results, each_seed
 
 NODES = ("10", "20", "30", "40", "50")
 COLUMNS = ("TCP", "RCP+", "Proposed")
@@ -169,7 +169,7 @@ def loads(results: Results) -> SimpleNamespace:
 
 def graph(results: Results, table: str, label: str):
     """One of graphs 1 to 4: constant bit rate over all movements, and FTP over the three transports."""
-    from ackclock import plot as common
+    from ackclock import draw as common
 
     _, column, factor = TABLES[table]
     published = printed(results, table)

@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 
-from ackclock.papers.results import Results
+from ackclock.apps.papers.results import Results
 
 
 def _ratio(above: dict[int, float], below: dict[int, float]) -> list[float]:

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from ackclock import plot as common
+from ackclock import draw as common
 
 
 def draw(results, path: str) -> Figure:

@@ -2,7 +2,7 @@
 
 from matplotlib.figure import Figure
 
-from ackclock import plot as common
+from ackclock import draw as common
 from ackclock import stats
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from ackclock import stats
-from ackclock.papers.results import Cell, Results, UndefinedRatio
+from ackclock.apps.papers.results import Cell, Results, UndefinedRatio
 
 PAYLOAD = 1000 / 1040
 STEPS = [(0, 0.0), (25, 1e6), (50, 2e6), (75, 3e6), (100, 1e6), (125, 0.0)]

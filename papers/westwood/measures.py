@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from ackclock import stats
-from ackclock.papers.results import Results
+from ackclock.apps.papers.results import Results
 
 
 def _mixed(results: Results, error: str, rival: str = "f0") -> list[float]:

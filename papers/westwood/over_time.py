@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from ackclock import plot as common
+from ackclock import draw as common
 from ackclock import stats
 
 MIXED = (("SACK", "f0"), ("Westwood", "f1"), ("WestwoodNR", "f2"))

@@ -7,13 +7,13 @@
 
 from typing import TYPE_CHECKING
 
-from ackclock.lazy import on_first_use
+from ackclock.base.lazy import on_first_use
 
 if TYPE_CHECKING:
     from ackclock._core import ControllerError, ScenarioError, __version__
     from ackclock.controller import Controller
-    from ackclock.experiment import Scenario
     from ackclock.result import Result
+    from ackclock.scenario import Scenario
     from ackclock.study import Study
 
 __all__ = ["Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "Study", "__version__"]
@@ -24,7 +24,7 @@ __getattr__ = on_first_use(
         "Controller": "ackclock.controller",
         "ControllerError": "ackclock._core",
         "Result": "ackclock.result",
-        "Scenario": "ackclock.experiment",
+        "Scenario": "ackclock.scenario",
         "ScenarioError": "ackclock._core",
         "Study": "ackclock.study",
         "__version__": "ackclock._core",

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock._events import *  # noqa: F403
-from ackclock.assignment import Override
-from ackclock.experiment import Source
+from ackclock.base.assignment import Override
+from ackclock.scenario import Source
 
 __version__: Final[str]
 ENGINE: Final[str]

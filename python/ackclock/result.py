@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ackclock import _core
-from ackclock.files import BadInput
+from ackclock.base.files import BadInput
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +39,7 @@ class Result:
     def outcome(self) -> dict[str, Any]:
         """The outcome as a dictionary: SI units, None for what does not apply.
 
-        `ackclock.outcome_types.Outcome` is its type, docs/outcome-keys.md describes its keys.
+        `ackclock.outcome.Outcome` is its type, docs/outcome-keys.md describes its keys.
         """
         parsed: dict[str, Any] = json.loads(self._finished.outcome)
         return parsed
@@ -138,21 +138,21 @@ class Result:
     @cached_property
     def trace(self) -> pl.DataFrame:
         """The window trace (docs/outcome.md); empty if the run was not traced."""
-        from ackclock import frames
+        from ackclock.base import frames
 
         return frames.windows(self._finished)
 
     @cached_property
     def packets(self) -> pl.DataFrame:
         """Every packet event; empty if the run was made without `packets`."""
-        from ackclock import frames
+        from ackclock.base import frames
 
         return frames.packets(self._finished)
 
     @cached_property
     def transmissions(self) -> pl.DataFrame:
         """Every transmission on Wi-Fi channels and in cells; empty if the run was made without `packets`."""
-        from ackclock import frames
+        from ackclock.base import frames
 
         return frames.transmissions(self._finished)
 
@@ -161,7 +161,7 @@ class Result:
 
         Raises BadInput for a flow that the run does not have.
         """
-        from ackclock import frames
+        from ackclock.base import frames
 
         if flow not in self._finished.flow_names:
             raise BadInput(f"no flow {flow}; there are {', '.join(self._finished.flow_names)}")
@@ -189,9 +189,9 @@ class Result:
         packet events. The run must have been made with `trace="ack"`, and `packets=True` for those two. Raises
         BadInput for an unknown name, and for a run without a trace.
         """
-        from ackclock import notebook
-        from ackclock.plot.runs import timelines
-        from ackclock.plot.style import chosen_size, fitted
+        from ackclock.draw import notebook
+        from ackclock.draw.runs import timelines
+        from ackclock.draw.style import chosen_size, fitted
 
         notebook.show_figures()
         columns = [y] if isinstance(y, str) else list(y)
@@ -202,6 +202,6 @@ class Result:
 
     def _repr_html_(self) -> str:
         """The flows, the links, and a figure."""
-        from ackclock import notebook
+        from ackclock.draw import notebook
 
         return notebook.result_html(self)

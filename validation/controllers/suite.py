@@ -14,13 +14,14 @@ from pathlib import Path
 
 from table import PAGE, ROOT, ROUTERS, replaced, rows_of_dots
 
-from ackclock import catalog, stats
+from ackclock import stats
+from ackclock.apps import catalog
+from ackclock.apps.suite.folder import find
+from ackclock.apps.suite.measures import SUITE_METRICS
+from ackclock.apps.suite.overview import ASPECTS, SPEEDS, Aspect, Cell, heat_map
+from ackclock.apps.suite.result import SuiteResult, read
+from ackclock.apps.suite.run import run
 from ackclock.study.executors import Local
-from ackclock.suite.folder import find
-from ackclock.suite.measures import SUITE_METRICS
-from ackclock.suite.overview import ASPECTS, SPEEDS, Aspect, Cell, heat_map
-from ackclock.suite.result import SuiteResult, read
-from ackclock.suite.run import run
 
 FIGURE = ROOT / "docs" / "figures" / "controllers-suite.svg"
 SUITE, REFERENCE = "tcpeval", "cubic"

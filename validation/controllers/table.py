@@ -24,7 +24,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import Scenario, catalog
+from ackclock import Scenario
+from ackclock.apps import catalog
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

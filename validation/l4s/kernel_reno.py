@@ -10,7 +10,7 @@ from dataclasses import replace
 from networks import cells, write_rows
 
 from ackclock import Scenario
-from ackclock.substrates import substrate
+from ackclock.apps.reach.substrates import substrate
 
 QUEUES = ("fq_codel(1q)", "pie", "red(400000b)")
 

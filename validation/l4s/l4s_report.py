@@ -9,7 +9,7 @@ from statistics import mean, median
 from matplotlib.figure import Figure
 from networks import CONTROLS, HERE, QUEUES, Pair, factor, pairs, ratio, run, write_rows
 
-from ackclock.plot.style import COLOURS
+from ackclock.draw.style import COLOURS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

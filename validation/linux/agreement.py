@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from ackclock.experiment import Scenario
-from ackclock.replay.case import case_scenario, play_case
-from ackclock.replay.comparison import Difference, difference, unfold
-from ackclock.replay.form import Line, identity, read
-from ackclock.replay.player import play
+from ackclock.apps.replay.case import case_scenario, play_case
+from ackclock.apps.replay.comparison import Difference, difference, unfold
+from ackclock.apps.replay.form import Line, identity, read
+from ackclock.apps.replay.player import play
+from ackclock.scenario import Scenario
 
 HERE = Path(__file__).parent
 

@@ -17,7 +17,7 @@ from typing import Any
 from bulk import emulate
 
 from ackclock import Scenario
-from ackclock.substrates import substrate
+from ackclock.apps.reach.substrates import substrate
 
 STORED = Path(__file__).parent / "bbr_codel.json"
 REPEATS = range(1, 4)

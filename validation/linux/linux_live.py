@@ -15,9 +15,9 @@ from functools import partial
 
 from agreement import HERE
 
-from ackclock.replay.comparison import difference
-from ackclock.replay.form import Line, read
-from ackclock.replay.player import play
+from ackclock.apps.replay.comparison import difference
+from ackclock.apps.replay.form import Line, read
+from ackclock.apps.replay.player import play
 
 GROUPS = 6
 

@@ -28,10 +28,10 @@ from bbr_codel import networks, ours, recorded
 from linux_report import PAGE, receiver_summary, summary
 
 from ackclock import Scenario
-from ackclock.files import BadInput
-from ackclock.replay.comparison import difference
-from ackclock.replay.form import read
-from ackclock.replay.player import play
+from ackclock.apps.replay.comparison import difference
+from ackclock.apps.replay.form import read
+from ackclock.apps.replay.player import play
+from ackclock.base.files import BadInput
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from typing import Any
 
 import reference
 
-from ackclock.experiment import Scenario
+from ackclock.scenario import Scenario
 
 STORED = Path(__file__).parent / "lossy.csv"
 MEASURES = {"goodput_mbps": "Mb/s", "timeouts": "count", "retransmitted": "packets"}

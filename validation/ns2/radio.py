@@ -21,7 +21,7 @@ from typing import Any
 
 import reference
 
-from ackclock.experiment import Scenario
+from ackclock.scenario import Scenario
 
 STORED = Path(__file__).parent / "radio.csv"
 MOVES = Path(__file__).parent / "radio"

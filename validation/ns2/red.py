@@ -13,7 +13,7 @@ from typing import Any
 
 import reference
 
-from ackclock.experiment import Scenario
+from ackclock.scenario import Scenario
 
 STORED = Path(__file__).parent / "red.csv"
 MEASURES = {"mean_queue": "packets", "marks_per_s": "1/s", "drops_per_s": "1/s", "goodput_mbps": "Mb/s"}

@@ -17,7 +17,7 @@ from typing import Any
 
 import reference
 
-from ackclock.experiment import Scenario
+from ackclock.scenario import Scenario
 
 STORED = Path(__file__).parent / "satellite.csv"
 MEASURES = {"goodput_kbps": "kb/s", "drops": "packets", "lost_in_handoffs": "packets", "retransmitted": "packets"}

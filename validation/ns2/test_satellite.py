@@ -14,7 +14,7 @@ import pytest
 from reference import Compared
 from satellite import CASES, MEASURES, PLACES, compared
 
-from ackclock.satellites import SatelliteView
+from ackclock.apps.satellites import SatelliteView
 
 SHARED = Path(__file__).parent / "sky"
 GROUND = PLACES | {"coimbatore": (11.0, 77.0), "london": (51.5, -0.1)}

@@ -24,7 +24,7 @@ from situations import (
 )
 
 from ackclock import Scenario, stats
-from ackclock.plot.style import COLOURS
+from ackclock.draw.style import COLOURS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -165,7 +165,7 @@ fn scenarios() -> Vec<PathBuf> {
         "crates/lab/tests/fingerprints",
         "crates/lab/tests/findings",
         "fuzz/corpus/scenario",
-        "python/ackclock/suite/definitions",
+        "python/ackclock/apps/suite/definitions",
     ] {
         let Ok(entries) = std::fs::read_dir(root.join(folder)) else { continue };
         files.extend(entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()));

@@ -1,4 +1,4 @@
-//! Assignments: text of a user, or the attributes of `ackclock.assignment.Assignment`, which are data.
+//! Assignments: text of a user, or the attributes of `ackclock.base.assignment.Assignment`, which are data.
 
 use lab::{Assignment, Literal};
 use pyo3::IntoPyObjectExt;

@@ -21,7 +21,7 @@ pub(crate) const SIGNALS: Duration = Duration::from_millis(100);
 /// The exception for an error in a scenario: BadInput if a text that may not name code names some.
 pub(crate) fn scenario_error(py: Python<'_>, error: lab::ScenarioError) -> PyErr {
     if error.kind == lab::ErrorKind::Code {
-        let class = py.import("ackclock.files").and_then(|files| files.getattr("BadInput"));
+        let class = py.import("ackclock.base.files").and_then(|files| files.getattr("BadInput"));
         let raised = class.and_then(|class| class.call1((error.to_string(),)));
         return raised.map_or_else(|failed| failed, PyErr::from_value);
     }

@@ -1,4 +1,4 @@
-//! External controllers written in Python. python/ackclock/control.py documents the interface of a class.
+//! External controllers written in Python. python/ackclock/base/controllers.py documents the interface of a class.
 
 use crate::events::{self, argument};
 use cc::{
@@ -73,7 +73,7 @@ impl PyFactory {
     pub fn identify(path: &Path, class: &str) -> Result<String, String> {
         Python::attach(|py| {
             let identify = || -> PyResult<String> {
-                let identity = py.import("ackclock.control")?.getattr("identify")?;
+                let identity = py.import("ackclock.base.controllers")?.getattr("identify")?;
                 identity.call1((path.to_string_lossy(), class))?.extract()
             };
             identify().map_err(|error| error.value(py).to_string())
@@ -84,7 +84,7 @@ impl PyFactory {
     pub fn load(source: &ExternalSource) -> Result<Arc<dyn ExternalFactory>, String> {
         Python::attach(|py| {
             let load = || -> PyResult<PyFactory> {
-                let loader = py.import("ackclock.control")?.getattr("load")?;
+                let loader = py.import("ackclock.base.controllers")?.getattr("load")?;
                 let names: Vec<&str> = source.arguments.iter().map(|(name, _)| name.as_str()).collect();
                 let (class, identity): (Bound<'_, PyAny>, String) =
                     loader.call1((source.path.to_string_lossy(), &source.class, names))?.extract()?;

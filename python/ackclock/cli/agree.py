@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
-from ackclock.agree.controls import check_controls
+from ackclock.apps.agree.controls import check_controls
+from ackclock.base.files import (
+    BadInput,
+    check_folder,
+    check_picture,
+    check_targets,
+    own_folder,
+    save_figure,
+    write_text,
+)
+from ackclock.base.text import advise, fail, say
 from ackclock.cli.console import named_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides, TimeLimit
-from ackclock.files import BadInput, check_folder, check_picture, check_targets, own_folder, save_figure, write_text
-from ackclock.text import advise, fail, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ackclock.agree.document import Document
-    from ackclock.agree.execute import RunPlan
+    from ackclock.apps.agree.document import Document
+    from ackclock.apps.agree.execute import RunPlan
 
 EXAMPLE = "ackclock agree @bufferbloat --on tcp,quic --seeds 12 --out out/agree"
 MOST_SEEDS = 1000
@@ -81,8 +89,8 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    from ackclock.agree.document import build, text_of
-    from ackclock.agree.execute import execute, forget
+    from ackclock.apps.agree.document import build, text_of
+    from ackclock.apps.agree.execute import execute, forget
 
     check_controls(control or [])
     plan = _plan(file, on, control or [], seeds, repeats, set_ or [], allow_code=allow_code)
@@ -129,15 +137,15 @@ def _target(folder: Path) -> Path:
 
 def _write(document: Document, target: Path, plot: Path | None) -> None:
     """Write the page, the document and the figure."""
-    from ackclock.agree.document import text_of
-    from ackclock.agree.page import render
+    from ackclock.apps.agree.document import text_of
+    from ackclock.apps.agree.page import render
 
     page = render(document)
     own_folder(target)
     write_text(target / "agree.json", text_of(document))
     write_text(target / "index.html", page)
     if plot is not None:
-        from ackclock.plot.agreement import overview
+        from ackclock.apps.agree.figures import overview
 
         save_figure(overview(document), plot)
 
@@ -146,10 +154,10 @@ def _plan(
     file: Path, on: str, named: list[str], seeds: int, repeats: int, overrides: list[str], *, allow_code: bool
 ) -> RunPlan:
     """Read the scenario and the options. Raises BadInput and ScenarioError."""
-    from ackclock.agree.controls import controls, equal_packets, equal_span
-    from ackclock.agree.execute import RunPlan
-    from ackclock.experiment import Scenario
-    from ackclock.substrates import substrates as named_substrates
+    from ackclock.apps.agree.controls import controls, equal_packets, equal_span
+    from ackclock.apps.agree.execute import RunPlan
+    from ackclock.apps.reach.substrates import substrates as named_substrates
+    from ackclock.scenario import Scenario
 
     for option, number in (("--seeds", seeds), ("--repeats", repeats)):
         if not 2 <= number <= MOST_SEEDS:
@@ -183,8 +191,8 @@ def _repeat(
 
 def _report(document: Document) -> None:
     """Print the sentence, the findings, and one line for each controller and substrate."""
-    from ackclock.agree.table import cell, cells
-    from ackclock.plot.agreement import label
+    from ackclock.apps.agree.figures import label
+    from ackclock.apps.agree.table import cell, cells
 
     console = wide_console()
     console.print(document["summary"]["sentence"])

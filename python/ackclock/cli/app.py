@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
-from ackclock import control
 from ackclock._core import ENGINE, ControllerError, ScenarioError
+from ackclock.apps.reach.results import Unavailable
+from ackclock.base import controllers
+from ackclock.base.files import BadInput
+from ackclock.base.text import fail, say
 from ackclock.cli import guard
-from ackclock.files import BadInput
-from ackclock.reach.results import Unavailable
-from ackclock.text import fail, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -134,7 +134,7 @@ def _hint(message: str, command: str) -> str:
         return f" {HINTS[name[1]]}" if needed is None or needed in options else ""
     if "set_" not in options:
         return ""
-    from ackclock.models import models
+    from ackclock.base.models import models
 
     keys = {key["name"] for entry in models("keys")[:1] for key in entry["params"]}
     return f" {name[1]} is a key of scenarios: write --set {name[1]}=..." if name[1] in keys else ""
@@ -171,7 +171,7 @@ def main(argv: Sequence[str] | None = None, on_load: Callable[[str], object] = _
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that accept only ASCII
-    control.on_load = on_load
+    controllers.on_load = on_load
     try:
         status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ackclock.files import BadInput
+from ackclock.base.files import BadInput
 
 EXAMPLE = "ackclock bench 1 100 --quick"
 
@@ -34,7 +34,7 @@ def command(
         Print the measurements as JSON.
 
     """
-    from ackclock.bench import main as bench_main
+    from ackclock.apps.bench import main as bench_main
 
     if repeat < 1 or any(n < 1 for n in flows or []):
         raise BadInput("flows and --repeat: must be whole numbers of at least 1")

@@ -12,12 +12,12 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock._core import ScenarioError
+from ackclock.base.files import BadInput, check_picture, save_figure
+from ackclock.base.si import quantity
+from ackclock.base.text import advise, say
 from ackclock.cli.console import wide_console
 from ackclock.cli.options import AllowCode, File, Overrides
-from ackclock.experiment import read_source
-from ackclock.files import BadInput, check_picture, save_figure
-from ackclock.si import quantity
-from ackclock.text import advise, say
+from ackclock.scenario import read_source
 
 if TYPE_CHECKING:
     from ackclock.study import Study
@@ -87,9 +87,9 @@ def command(
         if study is None or not about["valid"]:
             continue
         if plot is not None:
-            from ackclock import topology
+            from ackclock.draw import network
 
-            save_figure(topology.draw(study.scenario(0)), plot)
+            save_figure(network.draw(study.scenario(0)), plot)
         if not as_json:
             _show(about, study, details=not files)
         if plot is not None:
@@ -99,7 +99,7 @@ def command(
 
 def _check(name: Path, overrides: Sequence[str], *, allow_code: bool) -> tuple[dict[str, Any], Study | None]:
     """What `--json` prints about a file, and the study unless it cannot be read."""
-    from ackclock import scenario_check
+    from ackclock.apps import scenario_check
     from ackclock.study import Study
 
     about: dict[str, Any] = {"file": str(name), "valid": False, "errors": [], "warnings": []}

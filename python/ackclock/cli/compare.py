@@ -12,22 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
+from ackclock.apps.suite.measures import SUITE_METRICS
+from ackclock.base.files import BadInput, check_picture, check_targets, save_figure
+from ackclock.base.si import estimate, prefixed, value
+from ackclock.base.text import fail, say
+from ackclock.base.units import percent
 from ackclock.cli.console import counted_progress, wide_console
-from ackclock.cli.options import AllowCode, Jobs, Overrides, TimeLimit, percent
-from ackclock.files import BadInput, check_picture, check_targets, save_figure
-from ackclock.si import estimate, prefixed, value
-from ackclock.suite.measures import SUITE_METRICS
-from ackclock.text import fail, say
+from ackclock.cli.options import AllowCode, Jobs, Overrides, TimeLimit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ackclock.comparison import Comparison, Row
+    from ackclock.apps.comparison import Comparison, Row
+    from ackclock.apps.suite.difference import Change
+    from ackclock.apps.suite.result import SuiteResult
+    from ackclock.base.text import PlainConsole
     from ackclock.stats import Estimate
     from ackclock.study.executors import Executor
-    from ackclock.suite.difference import Change
-    from ackclock.suite.result import SuiteResult
-    from ackclock.text import PlainConsole
 
 MOST_ROWS = 8
 """Changes that are printed after the largest ones, without --all."""
@@ -123,13 +124,13 @@ def command(
 
 def _folders(a: Path, b: Path, part: float, plot: Path | None, *, any_change: bool, every: bool, as_json: bool) -> int:
     """Compare two result folders of suites."""
-    from ackclock.suite.difference import changes_between, largest
-    from ackclock.suite.result import read
+    from ackclock.apps.suite.difference import changes_between, largest
+    from ackclock.apps.suite.result import read
 
     results = (read(a), read(b))
     changed = changes_between(*results, tolerance=part)
     if plot is not None:
-        from ackclock.suite.figures import differences
+        from ackclock.apps.suite.figures import differences
 
         top = largest(changed)
         if not top:
@@ -167,10 +168,10 @@ def _networks(
     allow_code: bool,
 ) -> int:
     """Compare controllers on networks."""
-    from ackclock import comparison
-    from ackclock.files import check_folder
-    from ackclock.plot.style import fitted
-    from ackclock.suite.run import folder_name
+    from ackclock.apps import comparison
+    from ackclock.apps.suite.run import folder_name
+    from ackclock.base.files import check_folder
+    from ackclock.draw.style import fitted
 
     if not files:
         raise BadInput("--control: needs networks: scenario files, or --on @cellular,@bufferbloat")
@@ -284,7 +285,7 @@ def _plain(change: Change) -> dict[str, Any]:
 
 def changes(results: tuple[SuiteResult, SuiteResult], rows: list[Change], *, every: bool) -> None:
     """Print which metrics changed between two runs of a suite: the largest differences, then the others."""
-    from ackclock.suite.difference import largest
+    from ackclock.apps.suite.difference import largest
 
     console = wide_console()
     before, after = _names(*results)

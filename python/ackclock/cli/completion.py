@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ackclock.base.text import say
 from ackclock.cli.app import application
-from ackclock.text import say
 
 EXAMPLE = "ackclock completion bash --install"
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ackclock.text import PlainConsole, say, shown
+from ackclock.base.text import PlainConsole, say, shown
 
 LINES_EVERY_S = 30.0
 

@@ -8,11 +8,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ackclock import ScenarioError
+from ackclock.apps.division import division
+from ackclock.base.operating_system import cores
+from ackclock.base.si import quantity
+from ackclock.base.text import say
 from ackclock.cli.options import at_most
-from ackclock.experiment import Scenario
-from ackclock.operating_system import cores
-from ackclock.si import quantity
-from ackclock.text import say
+from ackclock.scenario import Scenario
 
 
 @Parameter(name="*", show_default=False)
@@ -36,7 +37,7 @@ def explain_threads(scenario: Scenario, threads: int, seed: int | None, *, recor
         say("one thread: a recording needs one thread")
         return 0
     try:
-        parts = scenario.threads(threads if threads > 1 else cores(), seed=seed)
+        parts = division(scenario, threads if threads > 1 else cores(), seed=seed)
     except ScenarioError as error:
         say(f"one thread: {error.message}")
         return 0

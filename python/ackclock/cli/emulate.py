@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from ackclock.cli.options import AllowCode, File, Overrides, Seed, seconds
+from ackclock.base.files import BadInput
+from ackclock.base.text import advise, fail, say
+from ackclock.base.units import seconds
+from ackclock.cli.options import AllowCode, File, Overrides, Seed
 from ackclock.cli.validity import INVALID, NOTHING, validity_lines
-from ackclock.experiment import Scenario
-from ackclock.files import BadInput
-from ackclock.text import advise, fail, say
+from ackclock.scenario import Scenario
 
 EXAMPLE = "ackclock emulate @starlink --at-to 'iperf3 -s -1' -- iperf3 -c {remote} -t 20"
 ADDRESSES = {"local": ["10.77.0.1", "10.77.0.2"], "remote": ["10.77.0.2", "10.77.0.1"]}
@@ -65,7 +66,7 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    from ackclock.reach import runs
+    from ackclock.apps.reach import runs
 
     runs.need_linux()
     scenario = Scenario.load(file, set_ or (), allow_code=allow_code)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ackclock.base.files import BadInput
+from ackclock.base.text import say
 from ackclock.cli import guard
 from ackclock.cli.options import AllowCode, TimeLimit
-from ackclock.files import BadInput
-from ackclock.text import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ackclock.search.expect import State
+    from ackclock.apps.search.expect import State
 
 EXAMPLE = "ackclock expect out/search/shrew-reno"
 
@@ -34,7 +34,7 @@ def command(*targets: Path, time_limit: TimeLimit = None, allow_code: AllowCode 
         Allow the files to name code outside their own folder.
 
     """
-    from ackclock.search.expect import check, files
+    from ackclock.apps.search.expect import check, files
 
     if not targets:
         raise BadInput("expect needs a folder of ackclock search, or a file regression.toml")

@@ -3,7 +3,7 @@
 A controller is code of the user, which can end its process, sleep for ever, or allocate without end. Before the first
 one is loaded, the command goes on in a copy of its process. The first process waits for the copy, ends it at the time
 limit of a run, and says how it has ended. Studies, suites, searches and agreements have processes of their own for
-runs (`ackclock.workers`), with the same limits.
+runs (`ackclock.base.workers`), with the same limits.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from ackclock import control
-from ackclock.operating_system import COPIES
-from ackclock.text import fail, say
-from ackclock.workers import (
+from ackclock.base import controllers
+from ackclock.base.operating_system import COPIES
+from ackclock.base.text import fail, say
+from ackclock.base.workers import (
     MARK,
     POLL_S,
     TIME_LIMIT_S,
@@ -73,7 +73,7 @@ def begin() -> None:
     os.register_at_fork(after_in_child=end_with_parent)
     limit_memory(memory_limit(1))
     _copy = os.getpid(), says
-    control.process = os.getpid()
+    controllers.process = os.getpid()
     if _limit_s:
         _say(BEGIN, _limit_s)
 

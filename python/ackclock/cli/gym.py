@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from ackclock.files import BadInput
-from ackclock.operating_system import cores
+from ackclock.base.files import BadInput
+from ackclock.base.operating_system import cores
 
 EXAMPLE = "ackclock gym bench aurora --envs 64 --threads 1 2"
 
@@ -26,7 +26,7 @@ def command(
 ) -> None:
     """Measure the speed of learning environments.
 
-    Decisions a second of the environments of `ackclock.gym`.
+    Decisions a second of the environments of `ackclock.apps.gym`.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def command(
         Print the measurements as JSON.
 
     """
-    from ackclock.gym import CONVENTIONS, VectorEnv
-    from ackclock.gym.speed import measure
+    from ackclock.apps.gym import CONVENTIONS, VectorEnv
+    from ackclock.apps.gym.speed import measure
 
     del action  # there is one
     numbers = threads or sorted({1, min(cores(), max(envs, 1))})

@@ -10,12 +10,12 @@ from cyclopts import Parameter
 from rich.table import Table
 from rich.text import Text
 
+from ackclock.base.files import BadInput, check_picture, check_targets
+from ackclock.base.text import fail, shown
 from ackclock.cli.console import wide_console
-from ackclock.files import BadInput, check_picture, check_targets
-from ackclock.text import fail, shown
 
 if TYPE_CHECKING:
-    from ackclock.arima import Identification
+    from ackclock.apps.arima import Identification
 
 EXAMPLE = "ackclock identify trace.parquet --flow reno --plot arima.svg"
 
@@ -57,9 +57,9 @@ def command(
         Print one JSON object and nothing else.
 
     """
-    from ackclock.arima import identify as find
-    from ackclock.arima import read_series
-    from ackclock.arima.files import write_fit, write_plot
+    from ackclock.apps.arima import identify as find
+    from ackclock.apps.arima import read_series
+    from ackclock.apps.arima.files import write_fit, write_plot
 
     if plot is not None:
         check_picture(plot)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from ackclock.base.text import say
 from ackclock.cli.options import AllowCode, File, Overrides, Seed
-from ackclock.experiment import Scenario
-from ackclock.text import say
+from ackclock.scenario import Scenario
 
 EXAMPLE = "ackclock link scenarios/dumbbell.toml --seed 7 --at https://example.org/ackclock"
 
@@ -39,14 +39,14 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    from ackclock import link
+    from ackclock.apps import share
 
     scenario = Scenario.load(
         file, set_ or (), allow_code=allow_code
     )  # a link to a scenario that cannot run helps nobody
-    text = link.at_site(scenario.link(seed=seed), at if at is not None else os.environ.get("ACKCLOCK_SITE", ""))
+    text = share.at_site(share.link(scenario, seed=seed), at if at is not None else os.environ.get("ACKCLOCK_SITE", ""))
     print(text)
-    if len(text) > link.LONGEST:
+    if len(text) > share.LONGEST:
         say(
             f"ackclock: the link has {len(text):,} characters, more than mail and chat programs keep; "
             f"ackclock view {file} --out PAGE.html writes a page with the same content",

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rich.table import Table
 from rich.text import Text
 
-from ackclock.text import PlainConsole, say, shown
+from ackclock.base.text import PlainConsole, say, shown
 
 EXAMPLE = "ackclock list controllers"
 KINDS = {
@@ -46,7 +46,7 @@ def command(kind: Kind | None = None, /, *, as_json: Annotated[bool, Parameter(n
         else:
             say("\n".join(f"ackclock list {name:12} {text}" for name, text in KINDS.items()))
         return
-    from ackclock.catalog import entries
+    from ackclock.apps.catalog import entries
 
     rows = entries(kind)
     if as_json:

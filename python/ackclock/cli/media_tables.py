@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ackclock.base.text import PlainConsole
 from ackclock.cli.tables import milliseconds, number, table_of
-from ackclock.text import PlainConsole
 
 
 def print_media(console: PlainConsole, outcome: dict[str, Any], most: int | None) -> None:

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ackclock.files import BadInput, check_targets, write_text
-from ackclock.text import say
+from ackclock.base.files import BadInput, check_targets, write_text
+from ackclock.base.text import say
 
 EXAMPLE = "ackclock new mine --python"
 BUILT_IN = 'tcp   = { congestion_control = "reno" }                # { python = "mine.py:Mine", gain = 2 }'
@@ -47,7 +47,7 @@ def command(
     for target in targets:
         if target.exists() and not force:
             raise BadInput(f"{target}: the file exists; choose another name, or give --force to replace it")
-    texts = files("ackclock") / "templates"
+    texts = files("ackclock.cli") / "templates"
     scenario = (texts / "scenario.toml").read_text(encoding="utf-8")
     if python:
         write_text(code, (texts / "controller.txt").read_text(encoding="utf-8"))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ackclock import _core, shipped
-from ackclock.files import BadInput
+from ackclock.base import shipped
+from ackclock.base.files import BadInput
+from ackclock.base.units import interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,7 @@ Overrides = Annotated[list[str] | None, Parameter(name="--set", allow_leading_hy
 
 
 AllowCode = Annotated[bool, Parameter(name="--allow-code", negative="")]
+Engine = Literal["local", "ray"]
 Jobs = Annotated[int | None, Parameter(validator=at_most("--jobs", 1024))]
 
 
@@ -68,33 +70,3 @@ def _time_limit(_type: object, tokens: Sequence[object]) -> float:
 
 TimeLimit = Annotated[float | None, Parameter(name="--time-limit", converter=_time_limit)]
 """The time limit of a run with a controller in Python, seconds."""
-
-
-def seconds(text: str, what: str) -> float:
-    """Convert a time such as "600s" to seconds. Messages name the option as `what`. Raises BadInput."""
-    try:
-        return _core.seconds(text)
-    except ValueError as error:
-        raise BadInput(f"{what}: {error}") from None
-
-
-def interval(text: str, what: str) -> float:
-    """Convert a time that is above zero to seconds. Raises BadInput."""
-    length_s = seconds(text, what)
-    if length_s <= 0:
-        raise BadInput(f"{what}: must be more than zero")
-    return length_s
-
-
-def percent(text: str, what: str) -> float:
-    """Convert a percentage such as "1%" to a fraction. Messages name the option as `what`. Raises BadInput."""
-    try:
-        part = float(text.removesuffix("%")) / 100
-    except ValueError:
-        part = -1.0
-    if not text.endswith("%") or not 0 <= part < 1:
-        raise BadInput(f"{what} {text}: must be a percentage of at least 0% and less than 100%, such as 1%")
-    return part
-
-
-Engine = Literal["local", "ray"]

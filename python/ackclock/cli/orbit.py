@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
+from ackclock.base.files import BadInput, check_picture, check_targets, save_figure
+from ackclock.base.text import say
+from ackclock.base.units import interval, seconds
 from ackclock.cli.console import wide_console
-from ackclock.cli.options import AllowCode, File, Overrides, Seed, interval, seconds
-from ackclock.files import BadInput, check_picture, check_targets, save_figure
-from ackclock.text import say
+from ackclock.cli.options import AllowCode, File, Overrides, Seed
 
 if TYPE_CHECKING:
-    from ackclock.satellites import SatelliteView
+    from ackclock.apps.satellites import SatelliteView
 
 EXAMPLE = "ackclock orbit @iridium --from berkeley --to boston --plot map.svg"
 
@@ -68,7 +69,7 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    from ackclock.satellites import SatelliteView
+    from ackclock.apps.satellites import SatelliteView
 
     if plot is not None:
         check_picture(plot)
@@ -88,7 +89,7 @@ def command(
     )
     satellites.until_s = until_s
     if plot is not None:
-        from ackclock.satellite_map import draw
+        from ackclock.apps.satellites.map import draw
 
         save_figure(draw(satellites, at_s), plot)
     if as_json:

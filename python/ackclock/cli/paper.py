@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from ackclock import shipped
+from ackclock.base import shipped
+from ackclock.base.files import BadInput
+from ackclock.base.text import fail, say
 from ackclock.cli.console import named_progress, papers_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
-from ackclock.files import BadInput
-from ackclock.text import fail, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ackclock.papers.folder import Paper
-    from ackclock.papers.parallel import Options
-    from ackclock.papers.reproduction import Reproduction
+    from ackclock.apps.papers.folder import Paper
+    from ackclock.apps.papers.parallel import Options
+    from ackclock.apps.papers.reproduction import Reproduction
 
 EXAMPLE = "ackclock paper ca-artt --out out --quick"
 
@@ -65,9 +65,9 @@ def command(
 
     """
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # thousands of small tables: more threads cost, and gain nothing
-    from ackclock import papers
-    from ackclock.papers.parallel import Options
-    from ackclock.papers.reproduce import readme as write_readme
+    from ackclock.apps import papers
+    from ackclock.apps.papers.parallel import Options
+    from ackclock.apps.papers.reproduce import readme as write_readme
     from ackclock.study.executors import ENGINES
 
     if readme and quick:
@@ -101,9 +101,9 @@ def _check_code(wanted: Sequence[Paper], *, allow_code: bool) -> None:
 
 def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
     """Reproduce every paper and write the index page."""
-    from ackclock import papers
-    from ackclock.papers.parallel import reproduce_all
-    from ackclock.papers.reproduce import readme as write_readme
+    from ackclock.apps import papers
+    from ackclock.apps.papers.parallel import reproduce_all
+    from ackclock.apps.papers.reproduce import readme as write_readme
 
     wanted = [papers.find(one) for one in papers.known()]
     if not wanted:
@@ -128,9 +128,9 @@ def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
 
 def _print_overview(results: Sequence[Reproduction], options: Options) -> None:
     """Print the number of verdicts of each kind, a line for each paper, and where to go on."""
-    from ackclock.link import PAGE
-    from ackclock.papers.page import plain_sentence
-    from ackclock.papers.verdict import WORDS
+    from ackclock.apps.papers.page import plain_sentence
+    from ackclock.apps.papers.verdict import WORDS
+    from ackclock.base.link import PAGE
 
     total: Counter[str] = sum((result.counts for result in results), Counter())
     form = "quick form" if options.quick else "full form"
@@ -157,7 +157,7 @@ def _print_failures(result: Reproduction) -> None:
 
 def _print_differing(result: Reproduction) -> None:
     """Name the claims whose value is not one that a run of the stored full form can have."""
-    from ackclock.papers.numbers import with_unit
+    from ackclock.apps.papers.numbers import with_unit
 
     for v in result.differing():
         stored = result.stored(v.claim.id)
@@ -174,7 +174,7 @@ def _print_differing(result: Reproduction) -> None:
 
 def print_verdicts(result: Reproduction) -> None:
     """Print the verdicts of a paper and the path of its page."""
-    from ackclock.papers.numbers import certainty, with_unit
+    from ackclock.apps.papers.numbers import certainty, with_unit
 
     console = wide_console()
     table = Table(title=result.paper.title, title_justify="left", box=None, pad_edge=False)

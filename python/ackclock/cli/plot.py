@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from ackclock.base.files import BadInput, save_figure
+from ackclock.base.link import is_link
+from ackclock.base.text import advise, say
+from ackclock.base.units import seconds
 from ackclock.cli import guard
 from ackclock.cli.console import progress
-from ackclock.cli.options import AllowCode, TimeLimit, seconds
+from ackclock.cli.options import AllowCode, TimeLimit
 from ackclock.cli.printed import NO_CHOICE, Print
-from ackclock.experiment import Scenario
-from ackclock.files import BadInput, save_figure
-from ackclock.link import is_link
-from ackclock.plot.style import fitted
-from ackclock.text import advise, say
+from ackclock.draw.style import fitted
+from ackclock.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from matplotlib.figure import Figure
 
-    from ackclock.plot.runs import Selection
-    from ackclock.plot.studies import Choice
+    from ackclock.draw.runs import Selection
+    from ackclock.draw.studies import Choice
 
 Kind = Literal["lines", "box", "ecdf", "bars", "throughput-delay", "heatmap"]
 
@@ -105,7 +106,7 @@ def command(
     study = not _is_scenario(target) and target.is_dir()
     file, size = print_.file(out, _beside(target, study=study)), print_.size
     if study:
-        from ackclock.plot.studies import Choice
+        from ackclock.draw.studies import Choice
 
         of_traces = {"more files": targets or None, "--from": from_, "--to": to}
         _refuse(f"{target}: is a study", of_traces, "; it belongs to traces")
@@ -124,7 +125,7 @@ def command(
         )
         make = _study(target, choice, where or [])
     else:
-        from ackclock.plot.runs import Selection
+        from ackclock.draw.runs import Selection
 
         of_studies = {"--x": x, "--by": by, "--kind": kind, "--where": where, "--log-x": log_x}
         _refuse(f"{_short(target)}: is no folder of a study", of_studies)
@@ -164,12 +165,12 @@ def _interval(start: str | None, end: str | None) -> tuple[float | None, float |
 
 def _study(folder: Path, choice: Choice, where: list[str]) -> Callable[[], Figure]:
     """What draws the points of a study at which axes have the labels `where` (AXIS=LABEL)."""
-    from ackclock.plot.studies import study_figure
-    from ackclock.plot.table import StudyTable
+    from ackclock.draw.studies import study_figure
     from ackclock.study import Store
+    from ackclock.study.results import points
 
     with Store.open(folder) as store:
-        table = StudyTable.read(store, where)
+        table = points(store, where)
         for note in store.notes:
             say(f"ackclock: {folder}: {note}", error=True)
     return lambda: study_figure(table, choice)
@@ -186,7 +187,7 @@ def _over_time(
     targets: list[Path], selection: Selection, title: str, *, limit_s: float | None, allow_code: bool
 ) -> Callable[[], Figure]:
     """What draws values over time: of traces, or of a scenario, which is run."""
-    from ackclock.plot.runs import timelines
+    from ackclock.draw.runs import timelines
 
     if not _is_scenario(targets[0]):
         return _traces(targets, selection, title)
@@ -202,8 +203,8 @@ def _over_time(
 
 
 def _traces(files: list[Path], selection: Selection, title: str) -> Callable[[], Figure]:
-    from ackclock.plot.runs import time_series
-    from ackclock.plot.traces import read_recordings
+    from ackclock.draw.runs import time_series
+    from ackclock.draw.traces import read_recordings
 
     recordings = read_recordings(files)
     names = ", ".join(recording.label for recording in recordings)

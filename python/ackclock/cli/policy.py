@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from ackclock.files import BadInput
+from ackclock.base.files import BadInput
 
 EXAMPLE = "ackclock policy export model.onnx --like aurora --out mine.policy; ackclock policy check mine.policy"
 
@@ -35,7 +35,7 @@ def command(
         The policy file to write.
 
     """
-    from ackclock import policy
+    from ackclock.apps import policy
 
     if action == "check":
         if like is not None or out is not None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ackclock.files import BadInput, check_picture, check_targets
-from ackclock.plot.style import NAMED_WIDTHS, chosen_size
+from ackclock.base.files import BadInput, check_picture, check_targets
+from ackclock.draw.style import NAMED_WIDTHS, chosen_size
 
 if TYPE_CHECKING:
-    from ackclock.plot.style import Size
+    from ackclock.draw.style import Size
 
 
 WIDTH_HELP = (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ackclock.base.files import check_picture, check_targets, save_figure
+from ackclock.base.text import say
+from ackclock.base.units import interval, seconds
 from ackclock.cli.console import progress
-from ackclock.cli.options import AllowCode, File, Overrides, Seed, interval, seconds
-from ackclock.files import check_picture, check_targets, save_figure
-from ackclock.text import say
+from ackclock.cli.options import AllowCode, File, Overrides, Seed
 
 EXAMPLE = "ackclock radio @manet --plot nodes.svg --at 30s"
 
@@ -46,13 +47,13 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    from ackclock import radio_map
+    from ackclock.apps import radio
 
     check_picture(plot)
     check_targets([plot])
     every_s, at_s = interval(every, "--every"), seconds(at, "--at")
     with progress("running", quiet=False) as advance:
-        recording = radio_map.RadioRecording(
+        recording = radio.RadioRecording(
             file,
             overrides=set_,
             seed=seed,
@@ -61,6 +62,6 @@ def command(
             progress=advance,
             allow_code=allow_code,
         )
-    save_figure(radio_map.draw(recording, at_s, every_s), plot, dpi=110)
+    save_figure(radio.draw(recording, at_s, every_s), plot, dpi=110)
     say(f"written: {plot}")
     return 0

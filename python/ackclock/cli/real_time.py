@@ -6,20 +6,20 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ackclock.base.files import check_targets
+from ackclock.base.table_files import check_table, write_frame
+from ackclock.base.text import advise, lost_connections, say
 from ackclock.cli.console import progress
 from ackclock.cli.validity import INVALID, validity_lines
-from ackclock.files import check_targets
-from ackclock.table_files import check_table, write_frame
-from ackclock.text import advise, lost_connections, say
 
 if TYPE_CHECKING:
-    from ackclock.experiment import Scenario
+    from ackclock.scenario import Scenario
 
 
 def real_time(on: str, scenario: Scenario, seed: int | None, as_json: bool, trace: Path | None) -> int:
     """Run a scenario on a substrate in real time, print and write; returns the exit status."""
-    from ackclock.reach import runs
-    from ackclock.substrates import RealTime, substrate
+    from ackclock.apps.reach import runs
+    from ackclock.apps.reach.substrates import RealTime, substrate
 
     check_targets([] if trace is None else [trace])
     if trace is not None:

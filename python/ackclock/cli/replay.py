@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from ackclock.files import BadInput, write_text
-from ackclock.text import say
+from ackclock.base.files import BadInput, write_text
+from ackclock.base.text import say
 
 EXAMPLE = "ackclock replay cases.jsonl.gz --against expected.jsonl"
 
@@ -38,9 +38,9 @@ def command(
         Let the sender's timers expire at the recorded times of timers, so that later answers remain comparable.
 
     """
-    from ackclock.replay.comparison import difference
-    from ackclock.replay.form import identity, read
-    from ackclock.replay.player import play
+    from ackclock.apps.replay.comparison import difference
+    from ackclock.apps.replay.form import identity, read
+    from ackclock.apps.replay.player import play
 
     expected: dict[str, dict[str, Any]] = {}
     for line in read(against) if against else ():

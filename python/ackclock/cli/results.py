@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ackclock.base.files import check_picture, check_targets, save_figure
+from ackclock.base.table_files import check_table
+from ackclock.base.text import say
 from ackclock.cli.study_table import study_results
-from ackclock.files import check_picture, check_targets, save_figure
-from ackclock.table_files import check_table
-from ackclock.text import say
 
 if TYPE_CHECKING:
     from ackclock.study import Store
@@ -77,8 +77,8 @@ def command(
 
 
 def _draw(store: Store, target: Path, metrics: list[str], where: list[str]) -> None:
-    from ackclock.plot.studies import Choice, study_figure
-    from ackclock.plot.table import StudyTable
+    from ackclock.draw.studies import Choice, study_figure
+    from ackclock.study.results import points
 
-    save_figure(study_figure(StudyTable.read(store, where), Choice(y=metrics[:1])), target)
+    save_figure(study_figure(points(store, where), Choice(y=metrics[:1])), target)
     say(f"written: {target}", error=True)

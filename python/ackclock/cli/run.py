@@ -9,8 +9,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ackclock import scenario_check
-from ackclock.agree.controls import check_controls, with_control
+from ackclock.apps import scenario_check
+from ackclock.apps.agree.controls import check_controls, with_control
+from ackclock.base.files import BadInput
+from ackclock.base.text import advise, ascii_json, say
 from ackclock.cli import guard
 from ackclock.cli.console import progress
 from ackclock.cli.division import ONE_THREAD, Division, explain_threads
@@ -19,10 +21,8 @@ from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.cli.real_time import real_time
 from ackclock.cli.run_files import NO_FILES, Files, write_files
 from ackclock.cli.summary import report_faults, summary
-from ackclock.experiment import Scenario
-from ackclock.files import BadInput
 from ackclock.result import Result
-from ackclock.text import advise, ascii_json, say
+from ackclock.scenario import Scenario
 
 EXAMPLE = "ackclock run @dumbbell --set link.bottleneck.rate=5Mbps --plot run.svg"
 
@@ -153,7 +153,7 @@ def _run(scenario: Scenario, recording: Recording) -> Result:
 
 def _check_real_time(on: str, files: Files, *, audit: bool, fingerprint: bool, threads: bool) -> None:
     """Raise BadInput for an unknown substrate, and for options that runs in real time do not have."""
-    from ackclock.substrates import substrate
+    from ackclock.apps.reach.substrates import substrate
 
     substrate(on)
     options: dict[str, object] = {"--packets": files.packets, "--pcap": files.pcap, "--qlog": files.qlog}

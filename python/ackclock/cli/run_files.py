@@ -9,13 +9,13 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from ackclock.files import BadInput, check_picture, check_targets, save_figure, write_bytes
+from ackclock.base.files import BadInput, check_picture, check_targets, save_figure, write_bytes
+from ackclock.base.table_files import check_table, write_frame
 from ackclock.result import Result, Trace
-from ackclock.table_files import check_table, write_frame
 
 if TYPE_CHECKING:
-    from ackclock.experiment import Scenario
-    from ackclock.plot.style import Size
+    from ackclock.draw.style import Size
+    from ackclock.scenario import Scenario
 
 PCAP_HELP = (
     "Write a packet capture to this pcapng file. FILE captures at all hosts that send data, PLACE=FILE at a node or on "
@@ -80,9 +80,9 @@ def write_files(files: Files, scenario: Scenario, result: Result, *, seed: int |
     Returns their paths.
     """
     if files.trace is not None or files.packets is not None:
-        from ackclock import frames
-        from ackclock.view.recorded import metadata
-        from ackclock.view.recording import about
+        from ackclock.apps.view.recorded import metadata
+        from ackclock.apps.view.recording import about
+        from ackclock.base import frames
 
         description = about(scenario, result, seed)
     if files.trace is not None:
@@ -91,8 +91,8 @@ def write_files(files: Files, scenario: Scenario, result: Result, *, seed: int |
     if files.packets is not None:
         write_frame(result.packets, files.packets, metadata(description))
     if files.plot is not None:
-        from ackclock.plot.runs import overview
-        from ackclock.plot.style import fitted
+        from ackclock.draw.runs import overview
+        from ackclock.draw.style import fitted
 
         figure = fitted(lambda: overview(result, title=scenario.title), size)
         save_figure(figure, files.plot)

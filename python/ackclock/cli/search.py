@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
-from ackclock.agree.controls import check_controls
+from ackclock.apps.agree.controls import check_controls
+from ackclock.apps.suite.run import folder_name
+from ackclock.base.files import BadInput, check_folder
+from ackclock.base.text import fail, say
+from ackclock.base.units import interval
 from ackclock.cli.console import counted_progress, wide_console
-from ackclock.cli.options import AllowCode, Engine, Overrides, Seed, TimeLimit, at_most, interval
-from ackclock.files import BadInput, check_folder
-from ackclock.suite.run import folder_name
-from ackclock.text import fail, say
+from ackclock.cli.options import AllowCode, Engine, Overrides, Seed, TimeLimit, at_most
 
 EXAMPLE = "ackclock search @shrew --control reno"
 MOST_NETWORKS = 10_000_000
 
 if TYPE_CHECKING:
-    from ackclock.search.findings import Failure, Options
-    from ackclock.search.search import Search
+    from ackclock.apps.search.findings import Failure, Options
+    from ackclock.apps.search.search import Search
 
 
 def command(
@@ -92,7 +93,7 @@ def command(
         name code.
 
     """
-    from ackclock.search.findings import BUDGET, Options  # importing numpy takes 0.3 s
+    from ackclock.apps.search.findings import BUDGET, Options  # importing numpy takes 0.3 s
 
     limit = None if time is None else interval(time, "--time")
     most = budget if budget is not None else BUDGET if limit is None else MOST_NETWORKS
@@ -109,14 +110,14 @@ def command(
 
 def _resumed(folder: Path, allow_code: bool) -> tuple[Search, Path]:
     """The search of a folder."""
-    from ackclock.search.search import Search, stored
+    from ackclock.apps.search.search import Search, stored
 
     return Search(*stored(folder, allow_code=allow_code), of_text=True), check_folder(folder)
 
 
 def _begun(space: str, options: Options, out: Path | None, allow_code: bool) -> tuple[Search, Path]:
     """A new search, with its folder."""
-    from ackclock.search.search import Search, built_in, space_source
+    from ackclock.apps.search.search import Search, built_in, space_source
 
     if not space:
         raise BadInput(f"search needs a space: a file, or one of {', '.join(built_in())}")
@@ -149,7 +150,7 @@ def _search(
 
 
 def _print(search: Search, target: Path) -> None:
-    from ackclock.search.findings import file_name
+    from ackclock.apps.search.findings import file_name
 
     console = wide_console()
     for number, one in enumerate(search.failures):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from ackclock.base.si import common_scale, decimals, digits_of
+from ackclock.base.text import plus_minus
 from ackclock.cli.console import wide_console
 from ackclock.metrics.registry import METRICS, UNITS, key_metric
-from ackclock.si import common_scale, decimals, digits_of
-from ackclock.text import plus_minus
 
 if TYPE_CHECKING:
     from ackclock.stats import Estimate

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from ackclock.agree.controls import check_controls
+from ackclock.apps.agree.controls import check_controls
+from ackclock.apps.suite.measures import SUITE_METRICS
+from ackclock.base.files import BadInput, write_text
+from ackclock.base.text import fail
 from ackclock.cli.compare import changes_table
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
-from ackclock.files import BadInput, write_text
-from ackclock.suite.measures import SUITE_METRICS
-from ackclock.text import fail
 
 if TYPE_CHECKING:
-    from ackclock.suite.folder import Suite
-    from ackclock.suite.result import SuiteResult
-    from ackclock.text import PlainConsole
+    from ackclock.apps.suite.folder import Suite
+    from ackclock.apps.suite.result import SuiteResult
+    from ackclock.base.text import PlainConsole
 
 COMPARISON = "comparison"
 """The name of the suite of the papers' networks, which is in their folder."""
@@ -71,13 +71,13 @@ def command(
         Allow the suite's scenarios to name code, and base files (`extends`) outside the suite's folder.
 
     """
-    from ackclock.papers.comparison_page import comparison_page
-    from ackclock.papers.controller_comparison import read_comparison
-    from ackclock.papers.folder import comparison_folder
-    from ackclock.shipped import is_shipped
+    from ackclock.apps.papers.comparison_page import comparison_page
+    from ackclock.apps.papers.controller_comparison import read_comparison
+    from ackclock.apps.papers.folder import comparison_folder
+    from ackclock.apps.suite.folder import find
+    from ackclock.apps.suite.run import folder_name, run
+    from ackclock.base.shipped import is_shipped
     from ackclock.study.executors import ENGINES
-    from ackclock.suite.folder import find
-    from ackclock.suite.run import folder_name, run
 
     check_controls([control])
     networks = comparison_folder() if name == COMPARISON else None
@@ -118,8 +118,8 @@ def command(
 
 def _earlier(suite: Suite, folder: Path, control: str) -> SuiteResult:
     """The results that a gate compares with. Raises BadInput if there are none."""
-    from ackclock.suite.baselines import shipped
-    from ackclock.suite.result import read
+    from ackclock.apps.suite.baselines import shipped
+    from ackclock.apps.suite.result import read
 
     if (folder / "suite.json").is_file():
         return read(folder)
@@ -131,7 +131,7 @@ def _earlier(suite: Suite, folder: Path, control: str) -> SuiteResult:
 
 def _worse(earlier: SuiteResult, result: SuiteResult) -> list[str]:
     """The metrics that are worse than before, or missing."""
-    from ackclock.suite.difference import changes_between
+    from ackclock.apps.suite.difference import changes_between
 
     changed = changes_between(earlier, result, same_form=False)
     wrong = (one for one in changed if one.verdict in {"worse", "missing"})
@@ -141,10 +141,10 @@ def _worse(earlier: SuiteResult, result: SuiteResult) -> list[str]:
 
 def _overview(console: PlainConsole, suite: Suite, result: SuiteResult) -> None:
     """Print the comparison with other controllers: numbers of situations, and the largest differences."""
-    from ackclock.suite.baselines import baselines
-    from ackclock.suite.difference import largest
-    from ackclock.suite.overview import heat_map
-    from ackclock.suite.page import against
+    from ackclock.apps.suite.baselines import baselines
+    from ackclock.apps.suite.difference import largest
+    from ackclock.apps.suite.overview import heat_map
+    from ackclock.apps.suite.page import against
 
     others = baselines(suite, result)
     console.print(f"{result.metadata.control}: {result.metadata.title}")

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from ackclock.base.si import quantity
+from ackclock.base.text import PlainConsole, lost_connections, say, shown
 from ackclock.cli.console import wide_console
 from ackclock.cli.media_tables import print_media
 from ackclock.cli.tables import milliseconds, number, table_of
 from ackclock.result import Result
-from ackclock.si import quantity
-from ackclock.text import PlainConsole, lost_connections, say, shown
 
 if TYPE_CHECKING:
-    from ackclock.experiment import Scenario
+    from ackclock.scenario import Scenario
 
 MOST_ROWS = 40
 """Flows and links that are shown by default."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ackclock.base.files import BadInput
+from ackclock.base.text import advise, fail, say
 from ackclock.cli.console import study_progress
 from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides, TimeLimit
-from ackclock.files import BadInput
-from ackclock.text import advise, fail, say
 
 if TYPE_CHECKING:
     from ackclock.study import Store, Study, Until
@@ -73,9 +73,9 @@ def command(
     """
     from dataclasses import asdict
 
+    from ackclock.apps.reach.substrates import substrates
     from ackclock.study import Store, Until
     from ackclock.study.executors import ENGINES
-    from ackclock.substrates import substrates
 
     if most < 2:
         raise BadInput("--most: must be a whole number of at least 2")
@@ -107,10 +107,10 @@ def command(
 
 def _studies(file: Path, overrides: list[str], on: str, *, allow_code: bool) -> dict[str, Study]:
     """The study on each substrate; prints advice. Raises Unavailable if one is not available on this machine."""
-    from ackclock.experiment import read_source
-    from ackclock.real_time import prepare
+    from ackclock.apps.reach.real_time import prepare
+    from ackclock.apps.reach.substrates import substrates
+    from ackclock.scenario import read_source
     from ackclock.study import Study
-    from ackclock.substrates import substrates
 
     source = read_source(file, allow_code=allow_code)
     studies = {one.name: Study.read(source, overrides, on=one.name) for one in substrates(on)}
@@ -128,7 +128,7 @@ def _sweep(
     studies: dict[str, Study], store: Store, engine: Executor, until: Until | None, advance: Progress | None
 ) -> Summary:
     """Run the missing runs of the study on one substrate, or on several."""
-    from ackclock.real_time import BySubstrate
+    from ackclock.apps.reach.real_time import BySubstrate
     from ackclock.study import sweep, sweep_variants
     from ackclock.study.plan import ON
 

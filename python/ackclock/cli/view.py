@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ackclock import ControllerError, ScenarioError
+from ackclock.base.files import BadInput, check_targets, write_text
+from ackclock.base.link import is_link
+from ackclock.base.text import say
 from ackclock.cli import guard
 from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, File, Overrides, Seed, TimeLimit
-from ackclock.files import BadInput, check_targets, write_text
-from ackclock.link import is_link
-from ackclock.text import say
 
 if TYPE_CHECKING:
-    from ackclock.view.opening import Page, Target
+    from ackclock.apps.view.opening import Page, Target
 
 EXAMPLE = "ackclock view scenarios/dumbbell.toml --watch"
 FOLDER = Path("out/view")
@@ -71,8 +71,8 @@ def command(
         code.
 
     """
-    from ackclock.view import check_built
-    from ackclock.view.opening import Target
+    from ackclock.apps.view import check_built
+    from ackclock.apps.view.opening import Target
 
     check_built()
     target = Target(file, seed, set_ or (), point, run, record, allow_code)
@@ -90,7 +90,7 @@ def command(
 
 
 def _build(target: Target) -> Page:
-    from ackclock.view.opening import build
+    from ackclock.apps.view.opening import build
 
     with progress("simulating", quiet=False) as advance:
         return build(target, advance)
@@ -98,8 +98,8 @@ def _build(target: Target) -> Page:
 
 def _write(page: Page, out: Path | None) -> Path:
     """Write the page, and the laboratory beside it if it is a list."""
-    from ackclock import view
-    from ackclock.link import PAGE
+    from ackclock.apps import view
+    from ackclock.base.link import PAGE
 
     if out is None:
         FOLDER.mkdir(parents=True, exist_ok=True)
@@ -125,8 +125,8 @@ def _serve(target: Target, *, no_open: bool) -> None:
     import sys
     import time
 
-    from ackclock.control import forget
-    from ackclock.view.serve import Server, Watched, watch
+    from ackclock.apps.view.serve import Server, Watched, watch
+    from ackclock.base.controllers import forget
 
     sys.dont_write_bytecode = True  # it is stale if a module is saved twice in a second
     began = time.time_ns()

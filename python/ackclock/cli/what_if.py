@@ -9,21 +9,21 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock._core import ScenarioError
-from ackclock.agree.controls import check_controls
-from ackclock.assignment import assigned_value, assignment, key_text
+from ackclock.apps.agree.controls import check_controls
+from ackclock.base.assignment import assigned_value, assignment, key_text
+from ackclock.base.files import BadInput, check_picture, check_targets, save_figure
+from ackclock.base.refusal import refused
+from ackclock.base.si import prefixed
+from ackclock.base.text import advise, ascii_json, say
+from ackclock.base.toml_text import inline
 from ackclock.cli import guard
 from ackclock.cli.console import progress, wide_console
 from ackclock.cli.options import AllowCode, File, Seed, TimeLimit
 from ackclock.cli.printed import NO_CHOICE, Print
-from ackclock.experiment import Scenario
-from ackclock.files import BadInput, check_picture, check_targets, save_figure
-from ackclock.refusal import refused
-from ackclock.si import prefixed
-from ackclock.text import advise, ascii_json, say
-from ackclock.toml_text import inline
+from ackclock.scenario import Scenario
 
 if TYPE_CHECKING:
-    from ackclock.what_if import Row, WhatIf
+    from ackclock.apps.what_if import Row, WhatIf
 
 EXAMPLE = "ackclock what-if @dumbbell --at 8s --set link.bottleneck.rate=5Mbps"
 LARGE = 0.25
@@ -75,7 +75,7 @@ def command(
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
     """
-    from ackclock.what_if import what_if
+    from ackclock.apps.what_if import what_if
 
     if plot is not None:
         check_picture(plot)
@@ -103,8 +103,8 @@ def command(
     except BadInput as error:
         raise BadInput(f"--{error}" if str(error).startswith("at: ") else str(error)) from None
     if plot is not None:
-        from ackclock.plot.style import fitted
-        from ackclock.plot.what_if import figure
+        from ackclock.apps.what_if.figure import figure
+        from ackclock.draw.style import fitted
 
         save_figure(fitted(lambda: figure(compared), size), plot)
     if as_json:
@@ -121,7 +121,7 @@ def _values(scenario: Scenario, texts: list[str] | tuple[()], control: str | Non
     """The keys that change with their values. Raises BadInput for text that is no assignment, or a key twice."""
     values: dict[str, Any] = {}
     if control is not None:
-        from ackclock.agree.controls import controls
+        from ackclock.apps.agree.controls import controls
 
         values = {key_text(one.key): one.value for one in controls(scenario, [control])[0].overrides}
     for text in texts:

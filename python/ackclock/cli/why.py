@@ -9,14 +9,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ackclock.apps.why import counterfactual as prove
+from ackclock.apps.why import explain
+from ackclock.base.files import BadInput
+from ackclock.base.link import is_link
+from ackclock.base.text import advise, say
+from ackclock.base.units import seconds
 from ackclock.cli import guard
-from ackclock.cli.options import AllowCode, File, Overrides, Seed, TimeLimit, seconds
-from ackclock.experiment import Scenario
-from ackclock.files import BadInput
-from ackclock.link import is_link
-from ackclock.text import advise, say
-from ackclock.why import counterfactual as prove
-from ackclock.why import explain
+from ackclock.cli.options import AllowCode, File, Overrides, Seed, TimeLimit
+from ackclock.scenario import Scenario
 
 EXAMPLE = "ackclock why @dumbbell --at 8s --flow cubic --cut"
 

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ackclock.files import BadInput
+from ackclock.base.files import BadInput
 
 TEXT_COLUMNS = {"name", "kind", "control", "recovery", "connection_error", "connection_lost", "connection_lost_s"}
 COST_COLUMNS = {"cpu_s", "wall_s"}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ackclock.files import BadInput
+from ackclock.base.files import BadInput
 from ackclock.metrics.numbers import TEXT_COLUMNS, numbers
 from ackclock.metrics.registry import ALIASES, METRICS, Metric, Row, Value, bounds, key_metric
 
@@ -94,7 +94,7 @@ def _kind(name: str, outcome: Row) -> Literal["flow", "link", "run"]:
 
 def check_name(name: str) -> None:
     """Raise BadInput for a name that no outcome can have. A name with a dot is checked when there are runs."""
-    from ackclock.models import schema
+    from ackclock.base.models import schema
 
     definitions = schema("outcome")["$defs"]
     keys = (key for name in ("FlowOutcome", "LinkOutcome") for key in definitions[name]["properties"])

@@ -14,14 +14,14 @@ from typing import Protocol
 
 from ackclock import _core
 from ackclock._core import ControllerError, ScenarioError
-from ackclock.assignment import Override
-from ackclock.experiment import Source
-from ackclock.files import BadInput
-from ackclock.operating_system import cores
+from ackclock.base.assignment import Override
+from ackclock.base.files import BadInput
+from ackclock.base.operating_system import cores
+from ackclock.base.workers import TIME_LIMIT_S, Stop, Work
+from ackclock.scenario import Source
 from ackclock.study.plan import Run, StudyPlan
 from ackclock.study.runners import Cluster, Runner, for_python
 from ackclock.study.store import Finished
-from ackclock.workers import TIME_LIMIT_S, Stop, Work
 
 Batch = list[Finished]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from ackclock import _core
-from ackclock.assignment import Override
-from ackclock.experiment import Scenario, Source, read_source
-from ackclock.files import BadInput
-from ackclock.refusal import utf8
+from ackclock.base.assignment import Override
+from ackclock.base.files import BadInput
+from ackclock.base.refusal import utf8
+from ackclock.scenario import Scenario, Source, read_source
 
 ENGINE = _core.ENGINE
 """Version of the core with a hash of its sources."""
@@ -86,7 +86,7 @@ class StudyPlan:
         """Create a study from its source. With `most`, of a study with more points only about so many are checked.
 
         `on` is the substrate of its runs, as in `ackclock run --on`; those in real time need the executor
-        `ackclock.real_time.BySubstrate`. Raises BadInput if it is not `tcp` and the study has an axis `on`.
+        `ackclock.apps.reach.real_time.BySubstrate`. Raises BadInput if it is not `tcp` and the study has an axis `on`.
         """
         utf8(*map(str, overrides))
         study = cls(_core.parse_study(source, list(overrides), most, on == "quic"), source, overrides, on)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
-from ackclock.assignment import assignment
-from ackclock.files import BadInput, check_targets
+from ackclock.base.assignment import assignment
+from ackclock.base.axes import named
+from ackclock.base.files import BadInput, check_targets
+from ackclock.base.table_files import check_table, write_frame
+from ackclock.base.text import lost_connections
+from ackclock.draw.table import Point, StudyTable
 from ackclock.metrics import bounds, metric, metric_of, numbers
-from ackclock.study.axes import named
-from ackclock.table_files import check_table, write_frame
-from ackclock.text import lost_connections
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,6 +46,29 @@ def table(store: Store, where: Sequence[str] = ()) -> pl.DataFrame:
         lost = {f"{f['name']}.connection_error": text for f in row["flows"] if (text := f.get("connection_error"))}
         rows.append({**identity, **axes, **by_name, **lost})
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def points(store: Store, where: Sequence[str] = ()) -> StudyTable:
+    """The finished runs at the points that `where` selects (`AXIS=LABEL`), as figures need them. Raises BadInput.
+
+    At a point where several seeds gave the same outcome, only the first run counts.
+    """
+    rows = store.outcomes().to_dicts()
+    if not rows:
+        raise BadInput(f"{store.folder}: no run has finished yet; run ackclock sweep first")
+    labels = [json.loads(row["axes"]) for row in rows]
+    runs: dict[Point, list[dict[str, Any]]] = {}
+    for row, point, kept in zip(rows, labels, matching(where, labels), strict=True):
+        if kept:
+            runs.setdefault(tuple(point.items()), []).append(row)
+    if not runs:
+        raise BadInput("--where: no point has all of these labels")
+    counted = {
+        point: rows_of_point[:1] if same_outcome(list(map(numbers, rows_of_point))) else rows_of_point
+        for point, rows_of_point in runs.items()
+    }
+    seeds_of = {point: len(rows_of_point) for point, rows_of_point in runs.items()}
+    return StudyTable(store.about("title") or str(store.folder), counted, seeds_of)
 
 
 def _chosen(store: Store, where: Sequence[str]) -> list[dict[str, Any]]:
@@ -94,15 +118,15 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
     outcome; a metric of links is that of the link with the highest utilisation over all runs. `where` selects points by
     `AXIS=LABEL`. Raises BadInput for an unknown metric or axis.
     """
-    points: dict[str, list[dict[str, Any]]] = {}
+    by_point: dict[str, list[dict[str, Any]]] = {}
     for row in _chosen(store, where):
-        points.setdefault(row["axes"], []).append(row)
+        by_point.setdefault(row["axes"], []).append(row)
     table_rows = []
-    chosen = list(metrics) or _usual([rows[0] for rows in points.values()])
-    every = [row for rows in points.values() for row in rows]
+    chosen = list(metrics) or _usual([rows[0] for rows in by_point.values()])
+    every = [row for rows in by_point.values() for row in rows]
     first_values = numbers(every[0]) if every else {}
     of_runs = {name: metric(name, every) for name in chosen if every and name not in first_values and "." not in name}
-    for text, rows in points.items():
+    for text, rows in by_point.items():
         counted = [numbers(row) for row in rows]
         deterministic = same_outcome(counted)
         decided = counted[:1] if deterministic else counted

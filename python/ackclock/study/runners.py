@@ -11,8 +11,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, Protocol
 
-from ackclock.files import BadInput
-from ackclock.workers import TIME_LIMIT_S, R, T, Work, Worker, WorkerEnded, memory_limit
+from ackclock.base.files import BadInput
+from ackclock.base.workers import TIME_LIMIT_S, R, T, Work, Worker, WorkerEnded, memory_limit
 
 
 class Runner(Protocol[T, R]):

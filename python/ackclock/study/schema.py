@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ackclock.models import definition, schema
+from ackclock.base.models import definition, schema
 
 if TYPE_CHECKING:
     import polars as pl

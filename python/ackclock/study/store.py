@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ackclock import operating_system
-from ackclock.files import BadInput, check_folder, check_regular, open_regular
-from ackclock.link import pack
+from ackclock.base import operating_system
+from ackclock.base.files import BadInput, check_folder, check_regular, open_regular
+from ackclock.base.link import pack
 from ackclock.study import repair
 from ackclock.study.schema import inflated, read_outcomes
 

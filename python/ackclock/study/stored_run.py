@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from ackclock.experiment import Scenario, Source
-from ackclock.files import BadInput
-from ackclock.link import unpack
+from ackclock.base.files import BadInput
+from ackclock.base.link import unpack
+from ackclock.scenario import Scenario, Source
 from ackclock.study.plan import ON, VIRTUAL, StudyPlan
 from ackclock.study.store import REMEDY, Store, is_text
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from ackclock.files import BadInput
+from ackclock.base.files import BadInput
 from ackclock.study.plan import StudyPlan
 from ackclock.study.store import Store
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from ackclock.plot.kinds import Kind
+    from ackclock.draw.kinds import Kind
     from ackclock.study.sweep import Progress
 
 
@@ -96,22 +96,22 @@ class Study(StudyPlan):
         Axes may be named by a part of their names. Raises BadInput before `run`, for an unknown axis or metric, and
         if the study has more axes than the figure can show.
         """
-        from ackclock.notebook import show_figures
-        from ackclock.plot.studies import Choice, study_figure
-        from ackclock.plot.style import chosen_size, fitted
-        from ackclock.plot.table import StudyTable
+        from ackclock.draw.notebook import show_figures
+        from ackclock.draw.studies import Choice, study_figure
+        from ackclock.draw.style import chosen_size, fitted
+        from ackclock.study.results import points
 
         show_figures()
         metrics = [y] if isinstance(y, str) else list(y)
         with self._store() as store:
-            study_table = StudyTable.read(store, where)
+            study_table = points(store, where)
         choice = Choice(x, metrics, by, kind, flows, link, log_x, log_y, title)
         size = chosen_size(width, height, font_size, title=show_title)
         return fitted(lambda: study_figure(study_table, choice), size)
 
     def _repr_html_(self) -> str:
         """Axes and, after `run`, means and the default figure."""
-        from ackclock import notebook
+        from ackclock.draw import notebook
         from ackclock.study.results import summary
 
         means: list[dict[str, Any]] = []

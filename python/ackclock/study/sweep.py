@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ackclock.files import BadInput
+from ackclock.base.files import BadInput
 from ackclock.metrics import metric_of, numbers
 from ackclock.study.executors import Executor
 from ackclock.study.plan import Run, StudyPlan

@@ -1,4 +1,4 @@
-/** Columns of a recording: what `python/ackclock/view/columns.py` writes. */
+/** Columns of a recording: what `python/ackclock/apps/view/columns.py` writes. */
 import { inflateSync } from 'fflate';
 import { fromBase64 } from '../share/base64';
 

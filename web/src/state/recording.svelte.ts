@@ -5,7 +5,7 @@ import { type RecordingNotes, engine, key, look, mark, run, start } from './run.
 import { FILE, scenario, takeShared } from './scenario.svelte';
 import { resetTime } from './time.svelte';
 
-/** The element of a page that holds a recorded run; python/ackclock/view writes it. */
+/** The element of a page that holds a recorded run; python/ackclock/apps/view writes it. */
 export const RECORDING = 'ackclock-recording';
 /** The recorded run as text. */
 export const recordingText = (): string => document.getElementById(RECORDING)?.textContent ?? 'null';

@@ -7,7 +7,7 @@ import { toBase64 } from '../../src/share/base64';
 import { finish, lab, scenario } from './node';
 
 const TIMES: Column = { rows: 4, scale: 1e12, planes: 7, data: 'Y2D6x8TA8J+BgcF4AgODmhwDw9cjDAzZexgYZMQA' };
-/** The bits of floats, as python/ackclock/view/columns.py packs what is not a multiple of anything. */
+/** The bits of floats, as python/ackclock/apps/view/columns.py packs what is not a multiple of anything. */
 function packed(values: ArrayLike<number>): Column {
   const rows = values.length, bytes = new Uint8Array(Float64Array.from(values).buffer), planes = new Uint8Array(rows * 8);
   for (let p = 0; p < 8; p++) for (let i = 0; i < rows; i++) planes[p * rows + i] = bytes[i * 8 + p]! ^ (i ? bytes[(i - 1) * 8 + p]! : 0);

@@ -133,7 +133,7 @@ change = [{ at = "0.5s", do = "blackout", link = "a->b", duration = "1ms" }]
     fn every_described_key_is_read() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut files = Vec::new();
-        for folder in ["scenarios", "python/ackclock/suite/definitions", "examples", "tests"] {
+        for folder in ["scenarios", "python/ackclock/apps/suite/definitions", "examples", "tests"] {
             scenarios(&root.join(folder), &mut files);
         }
         reads::take();

@@ -1,0 +1,1 @@
+"""What one does with scenarios: a folder or file for each."""

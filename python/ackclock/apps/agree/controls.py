@@ -1,0 +1,152 @@
+"""The controllers that a report compares: those of the scenario's TCP flows, or those that are named."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ackclock import ScenarioError
+from ackclock.apps.reach.flow_parameters import tcp_options
+from ackclock.apps.reach.substrates import Substrate
+from ackclock.base.assignment import Assignment, Override, control_table
+from ackclock.base.files import BadInput
+from ackclock.base.toml_text import inline
+from ackclock.scenario import Scenario
+
+ANY_NETWORK = """
+duration = "1s"
+link = [{ ends = ["a", "b"], rate = "1Mbps", delay = "1ms" }]
+flow = [{ from = "a", to = "b" }]
+"""
+"""A network in which controllers are checked."""
+PACKET = 1500
+"""Bytes on the wire of a packet, if those of the scenario do not fit a substrate."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """A controller: its label, its name, and the assignments that give it to every TCP flow of a scenario."""
+
+    label: str
+    name: str
+    overrides: tuple[Assignment, ...]
+
+
+def controls(scenario: Scenario, named: Sequence[str]) -> list[Control]:
+    """The controllers that are named, or else those of the scenario's TCP flows, each once.
+
+    Every TCP flow of the scenario gets the controller. If the scenario has one controller only and none is named, no
+    assignment is made. Raises BadInput if the scenario has no TCP flow, or if a controller is named twice.
+    """
+    flows, places = _places(scenario)
+    if named:
+        chosen = [(text, control_table(text)) for text in named]
+        if len(set(named)) < len(named):
+            raise BadInput("--control: a controller is named twice")
+    else:
+        written = _written(scenario)
+        tables = [(flow["control"], written.get(flow["name"]) or control_table(flow["control"])) for flow in flows]
+        distinct = {inline(table): (name, table) for name, table in tables}
+        if len(distinct) <= 1:
+            name = flows[0]["control"] if flows else "the scenario's"
+            return [Control(name, name, ())]
+        names = [name for name, _ in distinct.values()]
+        chosen = [(name if names.count(name) == 1 else text, table) for text, (name, table) in distinct.items()]
+    return [_control(label, table, places, of_text=not named) for label, table in chosen]
+
+
+def with_control(scenario: Scenario, named: str) -> Scenario:
+    """The scenario with a controller in every TCP flow. Raises BadInput if there is none."""
+    _, places = _places(scenario)
+    return scenario.with_overrides(_control(named, control_table(named), places, of_text=False).overrides)
+
+
+def _places(scenario: Scenario) -> tuple[list[dict[str, Any]], list[tuple[str, ...]]]:
+    """The TCP flows of the file, and the keys of all controllers of TCP flows. Raises BadInput if there is none."""
+    resolved = scenario.resolved
+    flows = [flow for flow in resolved["flows"] if flow["kind"] == "tcp"]
+    sources = [source["name"] for source in resolved["traffic"]]
+    if not flows and not sources:
+        raise BadInput(f"{scenario.file}: there is no TCP flow, so there is no controller to compare")
+    places = [("flow", flow["name"], "tcp", "congestion_control") for flow in flows]
+    return flows, places + [("traffic", name, "tcp", "congestion_control") for name in sources]
+
+
+def check_controls(named: Sequence[str], option: str = "--control") -> None:
+    """Check controllers before the networks are read. Raises BadInput or ScenarioError for one that no flow can have.
+
+    What a network must provide for a controller is not checked.
+    """
+    for text in named:
+        of_user = Assignment(("tcp", "congestion_control"), control_table(text), f"{option} {text}", of_text=False)
+        try:
+            Scenario.parse(ANY_NETWORK, [of_user])
+        except ScenarioError as error:
+            if not error.unmet_need:
+                raise
+
+
+def _control(label: str, table: Mapping[str, Any], places: Sequence[tuple[str, ...]], *, of_text: bool) -> Control:
+    """A controller that every flow gets; that of a user may be any code."""
+    name = table.get("kind") or str(table.get("python", "")).rpartition(":")[2]
+    assigned = (Assignment(place, dict(table), f"--control {label}", of_text) for place in places)
+    return Control(label, str(name or inline(table)), tuple(assigned))
+
+
+def equal_packets(scenario: Scenario, substrates: Sequence[Substrate]) -> list[Override]:
+    """Assignments that give each TCP flow packets of 1500 bytes on the wire, if a substrate cannot send its packets.
+
+    QUIC has no packets below 1200 bytes of UDP payload. Packets of one size on every substrate make windows and queue
+    limits, which count packets, comparable.
+    """
+    flows = [flow for flow in scenario.resolved["flows"] if flow["kind"] == "tcp"]
+    least = max(substrate.least_packet for substrate in substrates)
+    if all(flow["packet_bytes"] >= least for flow in flows):
+        return []
+    places = [("flow", str(flow["name"]), "tcp", "mss") for flow in flows]
+    assignments = [*scenario.overrides, *(Assignment(place, PACKET) for place in places)]
+    sized = {flow["name"]: flow for flow in Scenario.read(scenario.source, assignments).resolved["flows"]}
+    headers = [sized[flow["name"]]["packet_bytes"] - PACKET for flow in flows]
+    return [Assignment(place, PACKET - header) for place, header in zip(places, headers, strict=True)]
+
+
+def equal_span(scenario: Scenario, substrates: Sequence[Substrate]) -> list[Override]:
+    """Assignments after which runs count the same time: without warm-up, if a substrate runs in real time.
+
+    Runs in real time count everything from the start.
+    """
+    if not any(substrate.real_time for substrate in substrates):
+        return []
+    places = [scenario.text, *scenario.source.assignments, *map(str, scenario.overrides)]
+    return ["warmup=0s"] if any("warmup" in text or "extends" in text for text in places) else []
+
+
+def has_profile(scenario: Scenario, profile: str) -> bool:
+    """Whether a TCP flow of the scenario has a profile, by its file or by an assignment."""
+    flows = [flow["name"] for flow in scenario.resolved["flows"] if flow["kind"] == "tcp"]
+    return any(tcp_options(scenario, flow).get("profile", "linux") == profile for flow in flows or [""])
+
+
+def _written(scenario: Scenario) -> dict[str, dict[str, Any]]:
+    """The controllers of flows as the file has them; those from a base file are missing."""
+    document = tomllib.loads(scenario.text)
+    folder = Path(scenario.file).parent
+    common = _of(document.get("tcp"), folder)
+    tables = {}
+    for flow in document.get("flow", []):
+        table = _of(flow.get("tcp"), folder) or common
+        if table is not None and "name" in flow:
+            tables[flow["name"]] = table
+    return tables
+
+
+def _of(tcp: Any, folder: Path) -> dict[str, Any] | None:
+    """The controller of a table of TCP options. Code and policies get their whole paths."""
+    value = tcp.get("congestion_control", tcp.get("control")) if isinstance(tcp, Mapping) else None
+    if isinstance(value, Mapping):
+        paths = {name: str((folder / value[name]).resolve()) for name in ("python", "file") if name in value}
+        return {**value, **paths}
+    return None if value is None else {"kind": str(value)}

@@ -1,0 +1,233 @@
+"""The metrics of a suite. Each is a number of one run, computed from its outcome."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ackclock import stats
+from ackclock.base.files import BadInput
+from ackclock.metrics.registry import METRICS, SHOWN, Row
+
+if TYPE_CHECKING:
+    from ackclock.apps.suite.situation import Situation
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The data of one run from which the metrics of a situation are computed."""
+
+    situation: Situation
+    row: Row
+    base: Mapping[str, float]
+    """The smallest delay of each flow over all runs of this point, seconds."""
+    standard: Row | None
+    """The outcome of the same run with the standard controller, if the situation has the metric `rivals_kept`."""
+
+    def flows(self, prefix: str) -> list[Row]:
+        """The flows whose names begin with `prefix`; none if it is empty."""
+        return [flow for flow in self.row["flows"] if prefix and flow["name"].startswith(prefix)]
+
+    @property
+    def tested(self) -> list[Row]:
+        """The flows under test."""
+        return self.flows(self.situation.tested)
+
+    @property
+    def rivals(self) -> list[Row]:
+        """The other flows."""
+        return self.flows(self.situation.rivals)
+
+    def with_base(self, flow: Row) -> Row:
+        """The flow with the delay of its empty path; if the path changes (satellites, radio), its smallest delay."""
+        return flow if flow["base_delay_s"] is not None else {**flow, "base_delay_s": self.base.get(flow["name"])}
+
+    @property
+    def link(self) -> Row:
+        """The bottleneck link of the situation."""
+        for link in self.row["links"]:
+            if link["name"] == self.situation.bottleneck:
+                return link  # type: ignore[no-any-return]
+        links = ", ".join(link["name"] for link in self.row["links"][:8])
+        raise BadInput(f"situation {self.situation.id}: no bottleneck {self.situation.bottleneck!r}; there are {links}")
+
+
+NEGLIGIBLE = {"Mb/s": 0.01, "%": 0.5, "ms": 1.0, "s": 0.001, "": 0.05}
+"""Differences that are of no account, by the unit of tables."""
+
+
+@dataclass(frozen=True)
+class SuiteMetric:
+    """A metric of a situation: `find` gives it in SI units, `unit` is that of tables."""
+
+    words: str
+    unit: str
+    better: int
+    find: Callable[[RunData], float | None]
+    most_si: float = math.inf
+    """The largest possible value in SI units."""
+    of_link: bool = False
+    """Whether it is a metric of the bottleneck, which the situation must name."""
+    smallest: float | None = None
+    """Differences that are of no account, in `unit`, if they are not those of the unit."""
+
+    @property
+    def factor(self) -> float:
+        """Converts a value to the unit of tables."""
+        return SHOWN[self.unit]
+
+    @property
+    def negligible(self) -> float:
+        """Differences of values below this, in `unit`, are of no account when differences are ranked."""
+        return NEGLIGIBLE[self.unit] if self.smallest is None else self.smallest
+
+    @property
+    def most(self) -> float:
+        """The largest possible value in the unit of tables; the smallest is 0."""
+        return self.most_si * self.factor
+
+
+def _sum(flows: Sequence[Row], key: str) -> float:
+    return float(sum(flow[key] or 0 for flow in flows))
+
+
+def _ratio(above: float, below: float) -> float | None:
+    return above / below if below > 0 else None
+
+
+def _loss(flows: Sequence[Row]) -> float | None:
+    """Fraction of sent packets that did not arrive as new data."""
+    sent = _sum(flows, "sent_packets")
+    ratios = [(flow["delivery_ratio"], flow["sent_packets"]) for flow in flows]
+    arrived = sum(ratio * packets for ratio, packets in ratios if ratio is not None)
+    return None if sent == 0 else max(0.0, 1 - arrived / sent)  # rounding can make it negative
+
+
+def _share(view: RunData) -> float | None:
+    """Mean goodput of the tested flows divided by that of all flows; 1 is an equal share."""
+    others = view.rivals
+    mine, all_of_them = view.tested, view.tested + others
+    if not mine or not others:
+        return None
+    fair = _sum(all_of_them, "goodput_bps") / len(all_of_them)
+    return _ratio(_sum(mine, "goodput_bps") / len(mine), fair)
+
+
+def _rivals_kept(view: RunData) -> float | None:
+    """Goodput of the rivals against the tested controller, divided by that against the standard controller."""
+    if view.standard is None:
+        return None
+    prefix = view.situation.rivals
+    beside = [flow for flow in view.standard["flows"] if flow["name"].startswith(prefix)]
+    return _ratio(_sum(view.flows(prefix), "goodput_bps"), _sum(beside, "goodput_bps"))
+
+
+def _completion(flows: Sequence[Row]) -> float | None:
+    """Geometric mean over the flows that ended."""
+    ended = [flow["completion_s"] for flow in flows if flow["completion_s"]]
+    return math.exp(sum(map(math.log, ended)) / len(ended)) if ended else None
+
+
+def _finished(flows: Sequence[Row]) -> float | None:
+    return _ratio(sum(flow["completion_s"] is not None for flow in flows), len(flows))
+
+
+def _smallest(name: str) -> float | None:
+    """The difference of a metric of the registry that is of account: one count, one percent of a link."""
+    registered = METRICS[name]
+    count = registered.combine == "sum" and not registered.shown
+    return 1.0 if count or name == "utilisation" else None
+
+
+def _of_flows(name: str, rivals: bool = False) -> SuiteMetric:
+    """A metric of the registry, of the tested flows or of the other ones."""
+    registered = METRICS[name]
+
+    def value(data: RunData) -> float | None:
+        flows = data.rivals if rivals else data.tested
+        return registered.combined([data.with_base(flow) for flow in flows])
+
+    words = f"{registered.words} of the {'other' if rivals else 'tested'} flows"
+    return SuiteMetric(words, registered.shown, registered.better, value, registered.most, smallest=_smallest(name))
+
+
+def _of_link(name: str) -> SuiteMetric:
+    """A metric of the registry, of the bottleneck."""
+    registered = METRICS[name]
+    words = f"{registered.words} of the bottleneck"
+    return SuiteMetric(
+        words,
+        registered.shown,
+        registered.better,
+        lambda v: registered.value(v.link),
+        registered.most,
+        True,
+        _smallest(name),
+    )
+
+
+def _jain(flows: Sequence[Row]) -> float | None:
+    values = [flow["goodput_bps"] for flow in flows]
+    return stats.jain(values) if any(values) else None
+
+
+def _metrics() -> dict[str, SuiteMetric]:
+    """Every metric of the registry, and those that only a suite has: they compare flows, or count those that ended."""
+    of_flows = [name for name, metric in METRICS.items() if metric.of == "flow"]
+    table = {name: _of_flows(name) for name in of_flows}
+    table |= {f"rivals_{name}": _of_flows(name, rivals=True) for name in of_flows}
+    table |= {name: _of_link(name) for name, metric in METRICS.items() if metric.of == "link"}
+    del table["rivals_queueing"]
+    table["queueing"] = _of_link("wait")  # a suite has always called the wait at the bottleneck so
+    jain = METRICS["jain"]
+    table |= {
+        "loss": SuiteMetric(
+            "packets of the tested flows that were lost or without new data",
+            "%",
+            -1,
+            lambda v: _loss(v.tested),
+            1.0,
+        ),
+        "rivals_loss": SuiteMetric(
+            "packets of the other flows that were lost", "%", -1, lambda v: _loss(v.rivals), 1.0
+        ),
+        "jain": SuiteMetric(
+            f"{jain.words} of the tested flows", jain.shown, jain.better, lambda v: _jain(v.tested), jain.most
+        ),
+        "share": SuiteMetric("a tested flow's goodput over the mean of all flows", "", 0, _share),
+        "rivals_kept": SuiteMetric(
+            "goodput of the other flows beside this controller over that beside the standard controller",
+            "",
+            1,
+            _rivals_kept,
+        ),
+        "completion": SuiteMetric(
+            "completion time of the tested transfers that ended (geometric mean)",
+            "s",
+            -1,
+            lambda v: _completion(v.tested),
+        ),
+        "rivals_completion": SuiteMetric(
+            "completion time of the other flows' transfers", "s", -1, lambda v: _completion(v.rivals)
+        ),
+        "finished": SuiteMetric(
+            "tested transfers that ended", "%", 1, lambda v: _finished(v.tested), 1.0, smallest=1.0
+        ),
+    }
+    return table
+
+
+SUITE_METRICS = _metrics()
+"""The metrics of situations, by name."""
+
+
+def bases(rows: Sequence[Row]) -> dict[str, float]:
+    """The smallest delay in any run, seconds, of each flow that all of these runs have."""
+    delays_by_flow: dict[str, list[float]] = {}
+    for row in rows:
+        for flow in row["flows"]:
+            if flow["min_delay_s"] is not None:
+                delays_by_flow.setdefault(flow["name"], []).append(flow["min_delay_s"])
+    return {name: min(delays) for name, delays in delays_by_flow.items() if len(delays) == len(rows)}

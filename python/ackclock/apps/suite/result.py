@@ -1,0 +1,91 @@
+"""The result of a controller in a suite: its measures, as `ackclock suite` writes them to a folder."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ackclock import stats
+from ackclock.apps.suite.measures import SUITE_METRICS
+from ackclock.base.files import BadInput
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A metric of one run."""
+
+    situation: str
+    point: str
+    metric: str
+    seed: int
+    value: float
+
+
+@dataclass(frozen=True)
+class SuiteMetadata:
+    """The suite and the controller of a folder of measures."""
+
+    suite: str
+    title: str
+    control: str
+    quick: bool
+    engine: str
+    runs: int
+
+
+@dataclass(frozen=True)
+class SuiteResult:
+    """The result of a controller in a suite."""
+
+    metadata: SuiteMetadata
+    folder: Path
+    measures: list[Measure]
+    refused: dict[str, str]
+    """Situations that the controller cannot be run in, with the reasons."""
+    failed: list[tuple[str, str]]
+    deterministic: set[tuple[str, str]]
+    """Situations and points at which all seeds give the same outcome."""
+
+    def values(self) -> dict[tuple[str, str, str], dict[int, float]]:
+        """The values by seed for each (situation, point, metric), in the order of the suite."""
+        by_seed: dict[tuple[str, str, str], dict[int, float]] = {}
+        for m in self.measures:
+            by_seed.setdefault((m.situation, m.point, m.metric), {})[m.seed] = m.value
+        return by_seed
+
+    def estimates(self) -> dict[tuple[str, str, str], stats.Estimate]:
+        """Means with 95 % intervals over the seeds, truncated to the metric's possible values."""
+        return {
+            (situation, point, metric): stats.within(
+                list(seeds.values())[: 1 if (situation, point) in self.deterministic else None],
+                0.0,
+                SUITE_METRICS[metric].most,
+            )
+            for (situation, point, metric), seeds in self.values().items()
+        }
+
+
+def read(folder: Path) -> SuiteResult:
+    """Read the result that `run` wrote to a folder. Raises BadInput if there is none."""
+    try:
+        about = json.loads((folder / "suite.json").read_text(encoding="utf-8"))
+        if not isinstance(about, dict):
+            raise TypeError("suite.json must be an object")
+        refused = about.pop("refused")
+        deterministic = {(situation, point) for situation, point in about.pop("deterministic")}
+        with open(folder / "measures.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        measures = [
+            Measure(row["situation"], row["point"], row["metric"], int(row["seed"]), float(row["value"]))
+            for row in rows
+        ]
+        unknown = {m.metric for m in measures} - SUITE_METRICS.keys()
+        if unknown:
+            raise ValueError(f"this version has no metric {', '.join(sorted(unknown))}")
+        return SuiteResult(SuiteMetadata(**about), folder, measures, refused, [], deterministic)
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadInput(f"{folder}: no suite was run there (ackclock suite NAME --control C --out {folder})") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{folder}: suite.json or measures.csv cannot be read: {error}") from None

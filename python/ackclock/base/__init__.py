@@ -1,0 +1,1 @@
+"""Parts that every other room uses: files, text, numbers, links, values. Not a public interface."""

@@ -1,0 +1,100 @@
+"""Values that replace those of a scenario before it is read: text of a user (`--set KEY=VALUE`), or data."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ackclock import _core
+from ackclock.base.files import BadInput
+from ackclock.base.refusal import utf8
+from ackclock.base.toml_text import inline, read_value
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What the program assigns. Nothing of it is parsed: a name may hold quotes, dots and equal signs."""
+
+    key: tuple[str, ...]
+    """The names of the key, such as ("flow", "f", "start")."""
+    value: Any
+    """A value of TOML: text, a number, a boolean, a list, a dictionary."""
+    place: str = ""
+    """What messages name, such as `--control bbr`; by default `--set KEY`."""
+    of_text: bool = True
+    """Whether the value comes from the text of the scenario, so that it may name what the text may. A value of the user
+    may name every file and controller."""
+
+    def __str__(self) -> str:
+        """The same as text, for links, stores and messages: KEY=VALUE."""
+        return f"{key_text(self.key)}={inline(self.value)}"
+
+
+Override = str | Assignment
+"""Text of the user, or data of the program."""
+
+
+def key_names(text: str, place: str) -> tuple[str, ...]:
+    """The names of a key. Raises BadInput with the place if a name in quotes is none."""
+    try:
+        return tuple(_core.key_parts(text))
+    except ValueError as error:
+        raise BadInput(f"{place}: {error}") from None
+
+
+def key_text(names: Sequence[str]) -> str:
+    """The text of a key, of which `key_names` gives the same names: those with dots and the like stand in quotes."""
+    return _core.key_text(list(names))
+
+
+def last_name(key: str) -> str:
+    """The last name of a key; the text itself if it is no key."""
+    try:
+        return _core.key_parts(key)[-1]
+    except ValueError:
+        return key
+
+
+def assignment(text: str) -> tuple[str, str]:
+    """Key and value of KEY=VALUE, split at the first equal sign outside quotes; without one, no value."""
+    return _core.split_assignment(text) or (text.strip(), "")
+
+
+def assigned_value(text: str) -> Any:
+    """The value of an assignment: that of TOML; what is not TOML is text, so `10ms` needs no quotes."""
+    try:
+        return read_value(text)
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    """A controller as a table: from a name, `FILE.py:CLASS`, `FILE.policy`, or a table such as `{ kind = "vegas" }`.
+
+    `parameters` of a named controller are added. Raises BadInput for a table that is no TOML and a missing policy.
+    """
+    control = control.strip()
+    if control.startswith("{"):
+        try:
+            table = read_value(control)
+        except tomllib.TOMLDecodeError as error:
+            wanted = 'a name, FILE.py:CLASS, or a table such as { kind = "vegas" }'
+            raise BadInput(f"--control {control}: must be {wanted} ({error})") from None
+        return dict(table)
+    file, colon, name = (part.strip() for part in control.rpartition(":"))
+    if control.endswith(".policy"):
+        policy = Path(control).resolve()
+        if not policy.is_file():
+            raise BadInput(f"--control {control}: there is no such file")
+        utf8(str(policy))
+        return {"kind": "policy", "file": str(policy)}
+    if colon:
+        path = str(Path(file).resolve())
+        utf8(path)
+        table = {"python": f"{path}:{name}"}
+    else:
+        table = {"kind": control}
+    return table | dict((parameters or {}).get(name or control, {}))

@@ -1,0 +1,65 @@
+"""The finished runs of a study as a figure needs them: axes, and the values of a metric at each point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ackclock.base.axes import named
+from ackclock.draw.quantities import Axis, axis
+from ackclock.metrics import RunMetric
+
+Point = tuple[tuple[str, str], ...]
+"""A point: pairs of axis and label."""
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """The finished runs of a study, by points."""
+
+    title: str
+    points: Mapping[Point, list[dict[str, Any]]]
+    seeds_of: Mapping[Point, int]
+    """The number of finished runs of each point, also where only the first counts."""
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """All runs."""
+        return [row for rows_of_point in self.points.values() for row in rows_of_point]
+
+    @cached_property
+    def axes(self) -> dict[str, Axis]:
+        """The axes that have more than one label here."""
+        labels: dict[str, dict[str, None]] = {}
+        for point in self.points:
+            for name, label in point:
+                labels.setdefault(name, {})[label] = None
+        return {name: axis(name, list(axis_labels)) for name, axis_labels in labels.items() if len(axis_labels) > 1}
+
+    @property
+    def seeds(self) -> tuple[int, int]:
+        """The smallest and the largest number of seeds of a point."""
+        return min(self.seeds_of.values()), max(self.seeds_of.values())
+
+    @property
+    def equal_points(self) -> int:
+        """The number of points at which several seeds gave the same outcome."""
+        return sum(1 for point, rows in self.points.items() if len(rows) < self.seeds_of[point])
+
+    def values(self, metric: RunMetric, *where: tuple[str, str], each: bool = False) -> list[float]:
+        """The values of a metric at the points with these labels: one for each run, or with `each` for each flow."""
+        numbers_of_runs: list[float] = []
+        for point, rows_of_point in self.points.items():
+            if all(pair in point for pair in where):
+                for row in rows_of_point:
+                    if each:
+                        numbers_of_runs += metric.each(row)
+                    elif (value := metric.value(row)) is not None:
+                        numbers_of_runs.append(value)
+        return numbers_of_runs
+
+    def name_of(self, text: str, option: str) -> str:
+        """The full name of a free axis from a part of it. Raises BadInput if it is unknown or ambiguous."""
+        return named(text, list(self.axes), option)

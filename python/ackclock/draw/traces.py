@@ -1,0 +1,73 @@
+"""Recorded traces as they are read from files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ackclock.base.files import BadInput, foreign
+from ackclock.draw.series import Recording
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TRACE = {"time_s", "flow", "cwnd"}
+PACKETS = {"time_s", "link", "event", "kind", "size", "flow", "seq"}
+
+
+def read_recordings(files: Sequence[Path]) -> list[Recording]:
+    """Read window traces and packet events (.parquet or .csv, docs/outcome.md).
+
+    A trace and the packet events with the same name up to the first dot, in one folder, are one recording; so are one
+    trace and one file of packet events that are given alone. Raises BadInput for a file of neither kind.
+    """
+    recordings: dict[tuple[Path, str], dict[str, pl.DataFrame]] = {}
+    frames = [(path, *read_table(path)) for path in files]
+    kinds = [kind for _, kind, _ in frames]
+    together = sorted(kinds) == ["packets", "trace"]
+    for path, kind, frame in frames:
+        stem = path.name.partition(".")[0] or path.stem
+        place = (Path(), "") if together else (path.resolve().parent, stem)
+        logs = recordings.setdefault(place, {})
+        if kind in logs:
+            place = (path.resolve().parent, path.name)
+            logs = recordings.setdefault(place, {})
+            if kind in logs:
+                raise BadInput(f"{path}: is given twice")
+        logs[kind] = frame
+    labels = [name for _, name in recordings]
+    if len(set(labels)) < len(labels):  # equal names in several folders
+        labels = [f"{folder.name}/{name}" for folder, name in recordings]
+    return [
+        Recording(label, logs.get("trace"), logs.get("packets"))
+        for label, logs in zip(labels, recordings.values(), strict=True)
+    ]
+
+
+def read_table(path: Path) -> tuple[str, pl.DataFrame]:
+    """The kind of a file, trace or packets, and its rows. Raises BadInput for a file of neither kind."""
+    import polars as pl
+
+    if path.suffix not in {".parquet", ".csv"}:
+        must = "must be the folder of a study, or a trace that ends in .parquet or .csv"
+        raise BadInput(f"{path}: {foreign(path, 'a trace') or must}")
+    if not path.is_file():
+        raise BadInput(f"{path}: there is no such file")
+    try:
+        frame = pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        why = foreign(path, f"a table ({path.suffix})") or f"cannot be read: {' '.join(str(error).split())[:200]}"
+        raise BadInput(f"{path}: {why}") from None
+    for kind, columns in (("packets", PACKETS), ("trace", TRACE)):
+        if columns <= set(frame.columns):
+            if not frame["time_s"].dtype.is_numeric():
+                raise BadInput(f"{path}: the column time_s must hold numbers")
+            frame = frame.filter(pl.col("time_s").is_not_null())
+            if frame.is_empty():
+                raise BadInput(f"{path}: has no rows")
+            return kind, frame if frame["time_s"].is_sorted() else frame.sort("time_s", maintain_order=True)
+    raise BadInput(
+        f"{path}: is neither a window trace (ackclock run --trace) nor packet events (--packets): "
+        f"its columns are {', '.join(frame.columns[:8])}"
+    )

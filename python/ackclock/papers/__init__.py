@@ -1,6 +1,0 @@
-"""Papers as experiments: a folder of studies, published numbers, claims and figures becomes a page of verdicts."""
-
-from ackclock.papers.folder import Paper, comparison_folder, find, known
-from ackclock.papers.reproduce import index, reproduce
-
-__all__ = ["Paper", "comparison_folder", "find", "index", "known", "reproduce"]
