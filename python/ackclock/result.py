@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from ackclock import _core
 from ackclock.base.files import BadInput
+from ackclock.base.si import quantity
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ackclock.explanation import Explanation
 
 Trace = Literal["off", "changes", "ack"]
+MOST_FLOWS = 4
+"""Flows that the text of a result names."""
 
 
 class Members(TypedDict):
@@ -34,6 +37,14 @@ class Result:
     def __init__(self, finished: _core.Finished, captures: Sequence[str] = ()) -> None:
         self._finished = finished
         self._places = captures
+
+    def __repr__(self) -> str:
+        outcome = self.outcome
+        rates = [f"{flow['name']} {quantity(flow['goodput_bps'], 'b/s')}" for flow in outcome["flows"][:MOST_FLOWS]]
+        more = len(outcome["flows"]) - len(rates)
+        flows = ", ".join([*rates, *([f"and {more} more flows"] if more else [])])
+        title = outcome["title"] or "no title"
+        return f"<ackclock.Result {title}, {outcome['duration_s']:g} s, seed {outcome['seed']}: goodput {flows}>"
 
     @cached_property
     def outcome(self) -> dict[str, Any]:

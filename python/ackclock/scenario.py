@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
 from ackclock._core import Facts, ScenarioError
-from ackclock.base.assignment import Override
-from ackclock.base.controllers import check, one_process
+from ackclock.base.assignment import Override, Overrides, listed
+from ackclock.base.controllers import check, one_process, refuse_while_loading
 from ackclock.base.files import foreign
 from ackclock.base.refusal import refused, utf8
 from ackclock.base.shipped import locate
@@ -102,6 +102,9 @@ class Scenario:
         self._controllers = dict(controllers or {})
         self._over: str | None = None
 
+    def __repr__(self) -> str:
+        return f"<ackclock.Scenario {self.file}: {self.title or 'no title'}, {self.duration_s:g} s, seed {self.seed}>"
+
     @property
     def file(self) -> str:
         """The file in messages."""
@@ -116,14 +119,15 @@ class Scenario:
     def load(
         cls,
         path: str | Path,
-        overrides: Sequence[Override] = (),
+        overrides: Overrides = (),
         *,
         controllers: Controllers | None = None,
         allow_code: bool = False,
     ) -> Scenario:
         """Read a file, or a shipped scenario such as `@dumbbell`.
 
-        `overrides` are assignments such as `"link.bottleneck.rate=5Mbps"`.
+        `overrides` are assignments such as `["link.bottleneck.rate=5Mbps"]`, or data,
+        `{"link.bottleneck.rate": "5Mbps"}`.
 
         `controllers` maps flow names to controllers written in Python, which replace those of the file.
         `path` may also be a link (`lab.html#s=...`), which names no controller in Python and no file outside it.
@@ -137,7 +141,7 @@ class Scenario:
     def parse(
         cls,
         text: str,
-        overrides: Sequence[Override] = (),
+        overrides: Overrides = (),
         *,
         file: str = "scenario",
         controllers: Controllers | None = None,
@@ -148,28 +152,28 @@ class Scenario:
         return cls.read(source, overrides, controllers=controllers)
 
     @classmethod
-    def read(
-        cls, source: Source, overrides: Sequence[Override] = (), *, controllers: Controllers | None = None
-    ) -> Scenario:
+    def read(cls, source: Source, overrides: Overrides = (), *, controllers: Controllers | None = None) -> Scenario:
         """Create a scenario from its source, such as that of another scenario with other assignments."""
-        utf8(*map(str, overrides))
+        entries = listed(overrides)
+        utf8(*map(str, entries))
         classes = dict(controllers or {})
         for flow, controller in classes.items():
             try:
                 check(controller)
             except ValueError as error:
                 raise refused(f"controllers[{flow!r}]", str(error)) from None
-        return cls(_core.parse(source, list(overrides), classes), source, overrides, classes)
+        return cls(_core.parse(source, entries, classes), source, entries, classes)
 
     def facts(self) -> Facts:
         """What its file, its base files and the assignments say, as it was read; nothing is read again."""
         return self._parsed.facts()
 
-    def with_overrides(self, more: Sequence[Override]) -> Scenario:
+    def with_overrides(self, more: Overrides) -> Scenario:
         """The scenario with more assignments, after those that it has. Its text is not read again."""
-        utf8(*map(str, more))
-        parsed = self._parsed.assigned(list(more), self._controllers)
-        scenario = Scenario(parsed, self.source, [*self._overrides, *more], self._controllers)
+        entries = listed(more)
+        utf8(*map(str, entries))
+        parsed = self._parsed.assigned(entries, self._controllers)
+        scenario = Scenario(parsed, self.source, [*self._overrides, *entries], self._controllers)
         return scenario if self._over is None else scenario.over(self._over)
 
     def over(self, transport: str) -> Scenario:
@@ -188,7 +192,7 @@ class Scenario:
 
     @classmethod
     def build(
-        cls, document: Mapping[str, Any], overrides: Sequence[Override] = (), *, controllers: Controllers | None = None
+        cls, document: Mapping[str, Any], overrides: Overrides = (), *, controllers: Controllers | None = None
     ) -> Scenario:
         """Create a scenario from a dictionary of the same structure as the TOML file."""
         import tomli_w
@@ -267,6 +271,7 @@ class Scenario:
         Raises ScenarioError if a place does not exist, and ControllerError if a controller written in Python raises
         an exception; the error has `flow`, `time_s` and that exception as its cause.
         """
+        refuse_while_loading()
         utf8(*captures)
         if threads < 1:
             raise refused("run", "threads: must be at least 1")

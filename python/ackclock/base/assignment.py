@@ -37,6 +37,28 @@ Override = str | Assignment
 """Text of the user, or data of the program."""
 
 
+Overrides = Sequence[Override] | Mapping[str, Any]
+"""Changes to a scenario: `["duration=20s"]`, or as data `{"duration": "20s", "link.bottleneck.delay": "40ms"}`."""
+
+
+def listed(overrides: Overrides) -> list[Override]:
+    """Changes as a list; those of a mapping are data, of which nothing is parsed. Raises BadInput."""
+    if not isinstance(overrides, Mapping):
+        return list(overrides)
+    return [_checked(Assignment(key_names(key, f"overrides {key}"), value, key)) for key, value in overrides.items()]
+
+
+def _checked(entry: Assignment) -> Assignment:
+    """The assignment, if TOML has its value. Raises BadInput."""
+    try:
+        read_value(inline(entry.value))
+    except (TypeError, tomllib.TOMLDecodeError):
+        raise BadInput(
+            f"overrides {entry.place}: {entry.value!r:.40} is no value of TOML: text, numbers, booleans, lists, tables"
+        ) from None
+    return entry
+
+
 def key_names(text: str, place: str) -> tuple[str, ...]:
     """The names of a key. Raises BadInput with the place if a name in quotes is none."""
     try:

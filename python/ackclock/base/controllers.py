@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from ackclock.base.files import BadInput
 from ackclock.base.models import interface
 from ackclock.controller import Controller
 
@@ -18,6 +19,8 @@ RESERVED = {"time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_f
 
 _modules: dict[str, ModuleType] = {}
 _failed: dict[str, str] = {}
+_loading: list[str] = []
+"""The files that are being run for their controllers."""
 
 
 process = 0
@@ -117,11 +120,17 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
         # Dataclasses and pickles look modules up by name.
         sys.modules[f"ackclock.base.controllers:{key}"] = module
         module.__name__ = f"ackclock.base.controllers:{key}"
+        _loading.append(path)
         try:
             exec(compile(text, path, "exec"), module.__dict__)
+        except BadInput as error:
+            _failed[key] = str(error)
+            raise ValueError(_failed[key]) from None
         except (Exception, SystemExit) as error:
             _failed[key] = _format_error(error, path)
             raise ValueError(_failed[key]) from None
+        finally:
+            _loading.pop()
         _modules[key] = module
     cls = getattr(module, name, None)
     if not isinstance(cls, type):
@@ -130,6 +139,33 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
         )
     check(cls, parameters)
     return cls, identity
+
+
+def file_of(controller: type) -> tuple[Path, str]:
+    """The file of a controller, and the name of the class in it: another process loads it from there.
+
+    Raises ValueError if it is no controller, or if no file has a class of this name, as in a notebook.
+    """
+    import inspect
+
+    check(controller)
+    try:
+        file = Path(inspect.getsourcefile(controller) or "").resolve()
+    except (OSError, TypeError):
+        file = Path()
+    name = controller.__qualname__
+    if not file.is_file() or "." in name:
+        raise ValueError(f"{name}: a study runs it in other processes: define the class in a file, at its top level")
+    return file, name
+
+
+def refuse_while_loading() -> None:
+    """Raise BadInput if a file is being run for its controller: a run that it begins would begin in each process."""
+    if _loading:
+        raise BadInput(
+            f"{_loading[-1]}: runs a scenario while its controller is loaded; put what it runs under "
+            'if __name__ == "__main__":'
+        )
 
 
 def _beside(folders: Collection[Path]) -> dict[str, Path]:

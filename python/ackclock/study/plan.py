@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from ackclock import _core
-from ackclock.base.assignment import Override
+from ackclock.base.assignment import Assignment, Override, Overrides, listed
+from ackclock.base.controllers import file_of
 from ackclock.base.files import BadInput
 from ackclock.base.refusal import utf8
-from ackclock.scenario import Scenario, Source, read_source
+from ackclock.scenario import Controllers, Scenario, Source, read_source
 
 ENGINE = _core.ENGINE
 """Version of the core with a hash of its sources."""
@@ -56,50 +57,69 @@ class StudyPlan:
 
     @classmethod
     def load(
-        cls, path: str | Path, overrides: Sequence[Override] = (), *, allow_code: bool = False, on: str = "tcp"
+        cls,
+        path: str | Path,
+        overrides: Overrides = (),
+        *,
+        controllers: Controllers | None = None,
+        allow_code: bool = False,
+        on: str = "tcp",
     ) -> Self:
         """Read a file, a shipped scenario such as `@dumbbell`, or a link; every point is checked.
 
         Raises ScenarioError (with file, line, key) if one cannot be run, OSError if the file cannot be read, BadInput
         if no shipped scenario has the name, or if a link is damaged or names a controller in Python. `allow_code`: see
-        `Scenario.load`. `on`: see `read`.
+        `Scenario.load`. `controllers`, `on`: see `read`.
         """
-        return cls.read(read_source(path, allow_code=allow_code), overrides, on=on)
+        return cls.read(read_source(path, allow_code=allow_code), overrides, controllers=controllers, on=on)
 
     @classmethod
     def parse(
         cls,
         text: str,
-        overrides: Sequence[Override] = (),
+        overrides: Overrides = (),
         *,
         file: str = "study",
+        controllers: Controllers | None = None,
         allow_code: bool = False,
         on: str = "tcp",
     ) -> Self:
         """Create a study from TOML text."""
-        return cls.read(Source(file, text, "anywhere" if allow_code else "folder"), overrides, on=on)
+        source = Source(file, text, "anywhere" if allow_code else "folder")
+        return cls.read(source, overrides, controllers=controllers, on=on)
 
     @classmethod
     def read(
-        cls, source: Source, overrides: Sequence[Override] = (), *, most: int | None = None, on: str = "tcp"
+        cls,
+        source: Source,
+        overrides: Overrides = (),
+        *,
+        controllers: Controllers | None = None,
+        most: int | None = None,
+        on: str = "tcp",
     ) -> Self:
         """Create a study from its source. With `most`, of a study with more points only about so many are checked.
 
         `on` is the substrate of its runs, as in `ackclock run --on`; those in real time need the executor
         `ackclock.apps.reach.real_time.BySubstrate`. Raises BadInput if it is not `tcp` and the study has an axis `on`.
+        `controllers` maps flow names to controllers in Python. Processes run them, which load the class from its file:
+        raises BadInput for a class without one.
         """
-        utf8(*map(str, overrides))
-        study = cls(_core.parse_study(source, list(overrides), most, on == "quic"), source, overrides, on)
+        entries = [*listed(overrides), *(_of_class(flow, c) for flow, c in (controllers or {}).items())]
+        utf8(*map(str, entries))
+        study = cls(_core.parse_study(source, entries, most, on == "quic"), source, entries, on)
         if on != "tcp" and any(name == ON for name, _ in study.core.axes):
             raise BadInput(f"{source.file}: sweep.{ON}: is the axis of --on; give the axis another name")
         return study
 
     @classmethod
-    def build(cls, document: Mapping[str, Any], overrides: Sequence[Override] = ()) -> Self:
+    def build(
+        cls, document: Mapping[str, Any], overrides: Overrides = (), *, controllers: Controllers | None = None
+    ) -> Self:
         """Create a study from a dictionary of the same structure as the TOML file."""
         import tomli_w
 
-        return cls.parse(tomli_w.dumps(document), overrides, file="dictionary")
+        return cls.parse(tomli_w.dumps(document), overrides, file="dictionary", controllers=controllers)
 
     @property
     def advice(self) -> list[str]:
@@ -184,6 +204,16 @@ class StudyPlan:
             ids = [identity_on(self.on, run_id) for run_id in self.core.run_ids(point, of_point)]
             planned += [Run(run_id, point, seed) for run_id, seed in zip(ids, of_point, strict=True)]
         return planned
+
+
+def _of_class(flow: str, controller: type) -> Assignment:
+    """The assignment of a class to a flow, by its file. Raises BadInput if it has none, or is no controller."""
+    place = f"controllers[{flow!r}]"
+    try:
+        file, name = file_of(controller)
+    except ValueError as error:
+        raise BadInput(f"{place}: {error}") from None
+    return Assignment(("flow", flow, "tcp", "congestion_control"), {"python": f"{file}:{name}"}, place)
 
 
 def identity_on(on: str, run_id: str) -> str:

@@ -33,6 +33,12 @@ class Study(StudyPlan):
     """Where the finished runs are; None before `run`."""
     _temporary: tempfile.TemporaryDirectory[str] | None = None
 
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{name} ({len(labels)})" for name, labels in self.axes.items()) or "no axis"
+        state = "not run" if self.folder is None else f"runs in {self.folder}"
+        runs = self.points * len(self.seeds)
+        return f"<ackclock.Study {self.file}: {self.title or 'no title'}, axes {axes}, {runs:,} runs; {state}>"
+
     def run(
         self, folder: str | Path | None = None, *, jobs: int | None = None, progress: Progress | None = None
     ) -> Self:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ackclock.base.controllers import refuse_while_loading
 from ackclock.base.files import BadInput
 from ackclock.metrics import metric_of, numbers
 from ackclock.study.executors import Executor
@@ -66,6 +67,7 @@ def sweep(
     With `replace`, the plan of another study in the store is replaced, and its runs are kept. Raises BadInput if
     `until` names a metric that the outcomes do not have, or if the store holds another study and `replace` is false.
     """
+    refuse_while_loading()
     if not replace:
         store.check_study(study)
     first = study.seeds if until is None else list(range(1, until.least + 1))
