@@ -176,7 +176,8 @@ def test_metric(root: Path, guide: dict[str, str], tmp_path: Path) -> None:
     shutil.copytree(root / "python", tmp_path / "python", ignore=shutil.ignore_patterns("__pycache__", "web"))
     diff = _blocks(guide["Add a metric"], "diff")[0]
     _apply(tmp_path, diff)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "python")}
+    modules = os.pathsep.join([str(tmp_path / "python"), str(root / "tools" / "reference")])
+    environment = {**os.environ, "PYTHONPATH": modules}
     command = [sys.executable, "-c", METRIC]
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -42,7 +42,7 @@ for owner, names in {
             delattr(owner, name)
 """
 """What Windows lacks. It has no `select` for pipes either, which `ackclock.base.operating_system` alone uses."""
-LOCK = "import ackclock.base.operating_system\nackclock.operating_system.lock = lambda descriptor: True\n"
+LOCK = "import ackclock.base.operating_system\nackclock.base.operating_system.lock = lambda descriptor: True\n"
 """The lock of Windows needs a module of Windows."""
 PROGRAM = f"{WITHOUT}{LOCK}from ackclock.entry import main\nsys.exit(main())\n"
 

@@ -16,6 +16,8 @@ from ackclock.stats import Estimate
 
 SUFFIXES = (".tex", ".md", ".csv")
 """Endings of the files of tables."""
+MOST_DIGITS = 5
+"""Significant digits of a value."""
 LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -64,7 +66,8 @@ def value_and_interval(e: Estimate, factor: float = 1.0) -> tuple[str, str]:
     if e.low is None or e.high is None or e.high <= e.low:
         return si.digits_of(e.value * factor, 4), ""
     half = max(e.value - e.low, e.high - e.value) * factor
-    places = si.decimals(half)
+    size = math.floor(math.log10(abs(e.value * factor))) if e.value else 0
+    places = min(si.decimals(half), max(0, MOST_DIGITS - 1 - size))
     return f"{e.value * factor:.{places}f}", f"[{e.low * factor:.{places}f}, {e.high * factor:.{places}f}]"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ackclock import _core
 from ackclock.base.files import BadInput
 
@@ -31,3 +33,24 @@ def percent(text: str, what: str) -> float:
     if not text.endswith("%") or not 0 <= part < 1:
         raise BadInput(f"{what} {text}: must be a percentage of at least 0% and less than 100%, such as 1%")
     return part
+
+
+PREFIXES = {"": 1.0, "n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9}
+SPELLINGS = {"b/s": ("b/s", "bps", "bit/s"), "s": ("s",), "B": ("B",)}
+"""How the units of metrics are written."""
+
+
+def quantity(text: str, unit: str) -> float:
+    """A value such as "30ms", "5 Mb/s" or "90%" in an SI unit; without a unit it is in that one. Raises ValueError."""
+    match = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(.*?)\s*", text)
+    if match is None:
+        raise ValueError(f'"{text}" is no number')
+    number, written = float(match[1]), match[2]
+    factors = {"": 1.0, "%": 0.01} if unit not in SPELLINGS else {"": 1.0}
+    for spelling in SPELLINGS.get(unit, (unit,) if unit else ()):
+        factors |= {prefix + spelling: factor for prefix, factor in PREFIXES.items()}
+    if written not in factors:
+        known = ", ".join(f"{p}{unit}" for p in ("", "k", "M") if unit != "s") if unit else "%"
+        known = "s, ms, us" if unit == "s" else known
+        raise ValueError(f'"{written}" is no unit of this metric; it is in {known}')
+    return number * factors[written]

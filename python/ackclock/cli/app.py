@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "Run": ("new", "check", "run", "view", "plot"),
-    "Compare": ("compare", "suite", "sweep", "results", "paper", "expect"),
+    "Compare": ("compare", "suite", "sweep", "results", "report", "paper", "expect"),
     "Understand": ("why", "what-if", "search", "agree"),
     "Real programs": ("emulate",),
     "Tools": (

@@ -4,41 +4,59 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from ackclock.base.files import check_picture, check_targets, save_figure
+from cyclopts import Parameter
+
+from ackclock.base import tables
+from ackclock.base.files import BadInput, check_picture, check_targets, save_figure
+from ackclock.base.table_files import SUFFIXES as RUN_SUFFIXES
 from ackclock.base.table_files import check_table
 from ackclock.base.text import say
+from ackclock.cli.goals_table import judgement
 from ackclock.cli.study_table import study_results
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ackclock.study import Store
 
-EXAMPLE = "ackclock results out/study --metric jain --export runs.csv"
+EXAMPLE = "ackclock results out/study --metric jain --export table.tex"
 
 
 def command(
     folder: Path,
     /,
     *,
+    goal: list[str] | None = None,
+    per: str | None = None,
     runs: bool = False,
     export: Path | None = None,
     metric: list[str] | None = None,
     where: list[str] | None = None,
     plot: Path | None = None,
+    as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
     """Show the results of a study: means and 95 % intervals.
 
-    It works during a sweep too.
+    It works during a sweep too. With --goal it shows which labels of an axis keep bounds, in how many conditions, and
+    the worst condition of each.
 
     Parameters
     ----------
     folder
         Folder of the study.
+    goal
+        A bound: METRIC, FLOW.METRIC or LINK.METRIC, with <, <=, > or >= and a value, such as
+        'call.p95_queueing < 30ms'. May be repeated; a condition meets all or does not. Met: the whole interval keeps
+        the bound; not met: none of it does; undecided otherwise.
+    per
+        With --goal: the axis whose labels are judged; the other axes make the conditions. Default: the first axis.
     runs
         Print one JSON object for each finished run instead of the table.
     export
-        Write one row per run (.parquet or .csv): run_id, seed, axes, outcome.
+        Write to this file: the table as LaTeX (.tex) or Markdown (.md), or one row per run (.parquet or .csv) with
+        run_id, seed, axes, outcome.
     metric
         Metric to show: a number of the outcome, such as fwd.goodput_bps, "r1->r2.utilisation" or jain. May be repeated.
         Default: goodput, round-trip time and retransmissions of the first TCP flows, utilisation and queueing delay
@@ -48,35 +66,100 @@ def command(
     plot
         Draw the first metric (default: goodput) with 95 % intervals to this file (.svg, .png or .pdf). For other
         figures: ackclock plot.
+    as_json
+        Print the table as JSON, in SI units, and nothing else.
 
     """
     from ackclock.study import Store
-    from ackclock.study import results as tables
 
     if plot is not None:
         check_picture(plot)
         check_targets([plot])
     if export is not None:
-        check_table(export, "--export")
+        _check_export(export)
+    if per is not None and not goal:
+        raise BadInput("--per: names the axis that --goal judges; add --goal 'METRIC < VALUE'")
+    if as_json and runs:
+        raise BadInput("--runs: prints JSON already, a line for each run; omit --json")
     with Store.open(folder) as store:
+        chosen = where or []
         if plot is not None:
-            _draw(store, plot, metric or [], where or [])
+            _draw(store, plot, metric or [], chosen)
         if runs:
-            all_runs = list(store.runs())
-            keep = tables.matching(where or (), [run["axes"] for run in all_runs])
-            for run in (run for run, kept in zip(all_runs, keep, strict=True) if kept):
-                print(json.dumps(run))
-        if export is not None:
-            tables.export(store, export, where or ())
+            _print_runs(store, chosen)
+        if export is not None and export.suffix in RUN_SUFFIXES:
+            from ackclock.study.results import export as export_runs
+
+            export_runs(store, export, chosen)
             say(f"written: {export}", error=True)
-        if not runs and export is None:
-            study_results(store.about("title") or str(folder), tables.summary(store, metric or (), where or ()))
+            export = None
+            quiet = not goal and not as_json
+        else:
+            quiet = runs
+        if goal:
+            _goals(store, goal, per, chosen, export, as_json=as_json)
+        elif not quiet:
+            _means(store, metric or (), chosen, export, as_json=as_json)
         for note in store.notes:
             say(f"ackclock: {folder}: {note}", error=True)
         return 1 if store.damaged else 0
 
 
-def _draw(store: Store, target: Path, metrics: list[str], where: list[str]) -> None:
+def _check_export(path: Path) -> None:
+    if path.suffix in {".tex", ".md"}:
+        tables.check_export(path, "--export")
+    elif path.suffix in RUN_SUFFIXES:
+        check_table(path, "--export")
+    else:
+        raise BadInput(f"--export {path}: the name must end in .tex, .md, .csv or .parquet")
+
+
+def _means(store: Store, metrics: Sequence[str], where: Sequence[str], export: Path | None, *, as_json: bool) -> None:
+    """Print the mean of each metric at each point, and write the table."""
+    from ackclock.study import results
+
+    rows = results.summary(store, metrics, where)
+    if export is not None:
+        if not rows:
+            raise BadInput(f"--export: {store.folder}: no run has finished yet")
+        tables.write(results.columns(rows), export)
+        say(f"written: {export}", error=True)
+    if as_json:
+        print(json.dumps([results.plain(row) for row in rows], allow_nan=False))
+    elif export is None:
+        study_results(store.about("title") or str(store.folder), rows)
+
+
+def _goals(
+    store: Store, texts: Sequence[str], per: str | None, where: Sequence[str], export: Path | None, *, as_json: bool
+) -> None:
+    """Print which labels of an axis meet the goals, and write the table."""
+    from ackclock.study import goals
+    from ackclock.study.results import points
+
+    judged = goals.judge(points(store, where), texts, per)
+    if export is not None:
+        tables.write(goals.columns(judged), export)
+        say(f"written: {export}", error=True)
+    if as_json:
+        print(json.dumps(goals.as_json(judged), allow_nan=False))
+    elif export is None:
+        judgement(judged, goals.not_modelled(store.about("scenario") or ""))
+        planned, missing = int(store.about("planned") or 0), store.missing()
+        if missing:
+            say(f"{missing} of {planned} runs have no outcome; what they would have decided is not in the table.")
+
+
+def _print_runs(store: Store, where: Sequence[str]) -> None:
+    from ackclock.study.results import matching
+
+    rows = list(store.runs())
+    keep = matching(where, [run["axes"] for run in rows])
+    for run in (run for run, kept in zip(rows, keep, strict=True) if kept):
+        print(json.dumps(run))
+
+
+def _draw(store: Store, target: Path, metrics: list[str], where: Sequence[str]) -> None:
     from ackclock.draw.studies import Choice, study_figure
     from ackclock.study.results import points
 

@@ -13,7 +13,7 @@ from ackclock.draw.kinds import Kind, Panel
 from ackclock.draw.labels import fit_cells, label_ends, label_points
 from ackclock.draw.style import key, most_columns, note, panels, pt, title, wrapped
 from ackclock.draw.table import StudyTable
-from ackclock.metrics import metric
+from ackclock.metrics import RunMetric, metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +34,8 @@ class Choice:
     """What a figure of a study shows. Axes may be named by a part of their names."""
 
     x: str | None = None
-    y: Sequence[str] = ()
+    y: Sequence[str | RunMetric] = ()
+    """Metrics, or names of metrics, which `flows` and `link` restrict."""
     by: str | None = None
     kind: Kind = "lines"
     flows: Sequence[str] = ()
@@ -63,7 +64,9 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
     layout = _layout(table, choice)
     wanted = list(choice.y) or ["goodput"]
     rows = table.rows
-    metrics = [metric(name, rows, flows=choice.flows, link=choice.link) for name in wanted]
+    metrics = [
+        metric(each, rows, flows=choice.flows, link=choice.link) if isinstance(each, str) else each for each in wanted
+    ]
     delay = None
     if choice.kind == "throughput-delay":
         delay = metric(layout.delay or _delay(rows), rows, flows=choice.flows, link=choice.link)

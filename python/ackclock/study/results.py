@@ -12,9 +12,11 @@ from ackclock.base.assignment import assignment
 from ackclock.base.axes import named
 from ackclock.base.files import BadInput, check_targets
 from ackclock.base.table_files import check_table, write_frame
+from ackclock.base.tables import Column
 from ackclock.base.text import lost_connections
 from ackclock.draw.table import Point, StudyTable
 from ackclock.metrics import bounds, metric, metric_of, numbers
+from ackclock.metrics.registry import METRICS, key_metric
 
 if TYPE_CHECKING:
     import polars as pl
@@ -161,3 +163,25 @@ def _usual(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     wanted += ["jain"] if len(rows[0]["flows"]) > 1 else []
     values = [numbers(row) for row in rows]
     return [name for name in wanted if all(name in one for one in values)]
+
+
+def columns(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """The rows of `summary` as columns of a table: the axes that vary, then the metrics with their intervals."""
+    axes = list(rows[0]["axes"])
+    varying = [axis for axis in axes if len({row["axes"][axis] for row in rows}) > 1] or axes[:1]
+    parts = [Column(axis.rpartition(".")[2].replace("_", " "), [row["axes"][axis] for row in rows]) for axis in varying]
+    for name in rows[0]["means"]:
+        entity, _, key = name.rpartition(".")
+        known = METRICS.get(name) or key_metric(key, "run")
+        head = f"{entity} {known.words}".strip()
+        parts.append(Column(head, [row["means"].get(name) for row in rows], known.unit))
+    return parts
+
+
+def plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of `summary` as JSON data: value, interval and number of runs of each metric, in SI units."""
+    means = {
+        name: None if e.n == 0 else {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
+        for name, e in row["means"].items()
+    }
+    return {**row, "means": means}

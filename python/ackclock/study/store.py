@@ -369,6 +369,14 @@ class Store:
         with self._translate_sqlite_errors():
             return {row[0] for row in self._index.execute("SELECT run_id FROM run WHERE error IS NULL")}
 
+    def missing(self) -> int:
+        """The number of runs of the plan without an outcome."""
+        query = (
+            "SELECT COUNT(DISTINCT run_id) FROM plan WHERE run_id NOT IN (SELECT run_id FROM run WHERE error IS NULL)"
+        )
+        with self._translate_sqlite_errors():
+            return int(self._index.execute(query).fetchone()[0])
+
     def failures(self) -> list[tuple[str, str]]:
         """Runs of the plan without an outcome, and why."""
         query = "SELECT DISTINCT run_id, error FROM run JOIN plan USING (run_id) WHERE error IS NOT NULL"

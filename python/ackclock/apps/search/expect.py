@@ -67,7 +67,7 @@ def check(file: Path, *, allow_code: bool = False) -> Iterator[State]:
         raise BadInput(f"{file}: expect: must be tables [[expect]]")
     for number, one in enumerate(entries):
         try:
-            yield _state(file, _checked(one, f"{file}: expect[{number}]"), allow_code)
+            yield _state(file, check_entry(one, f"{file}: expect[{number}]"), allow_code)
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"{file}: expect[{number}]: is not as ackclock search writes it ({error})") from None
 
@@ -79,7 +79,7 @@ ENTRY: dict[str, tuple[type, ...]] = {
 """The keys of an `[[expect]]`, with the types of their values."""
 
 
-def _checked(one: Any, place: str) -> dict[str, Any]:
+def check_entry(one: Any, place: str) -> dict[str, Any]:
     """An entry whose values have the types of `ENTRY`. Raises BadInput with the place."""
     if not isinstance(one, Mapping):
         raise BadInput(f"{place}: must be a table")
@@ -90,6 +90,8 @@ def _checked(one: Any, place: str) -> dict[str, Any]:
             raise BadInput(f"{place}.{key}: is missing")
         if not isinstance(one[key], types) or isinstance(one[key], bool):
             raise BadInput(f"{place}.{key}: must be {types[-1].__name__}, not {one[key]!r}")
+    if Path(one["scenario"]).name != one["scenario"]:
+        raise BadInput(f"{place}.scenario {one['scenario']}: must be a file of the same folder")
     if not all(isinstance(name, str) for name in one["tested"]):
         raise BadInput(f"{place}.tested: must be names of flows")
     if not all(isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**63 for seed in one["seeds"]):
@@ -100,8 +102,6 @@ def _checked(one: Any, place: str) -> dict[str, Any]:
 def _state(file: Path, one: dict[str, Any], allow_code: bool) -> State:
     place = f"{file}: objective"
     objective = parse(one["objective"], one["control"], one.get("against"), place)
-    if Path(one["scenario"]).name != one["scenario"]:
-        raise BadInput(f"{file}: scenario {one['scenario']}: must be a file of the same folder")
     scenario = file.parent / one["scenario"]
     others = [role for role in objective.roles if role is not objective.tested or role.quic]
     if not allow_code and any(map(names_code, others)):

@@ -25,7 +25,7 @@ START = '<div id="app">'
 SITE = "site/index.html"
 """The home page of the documentation, from a folder of results (`make docs`)."""
 DOCUMENTATION = "<!-- documentation -->"
-"""What stands in pages of results (`ackclock/apps/papers/base.html`) for the link to the documentation."""
+"""What stands in pages of results (`ackclock/draw/base.html`) for the link to the documentation."""
 RESULTS_TITLE = "<title>Results · Ackclock</title>".encode()
 """The title of the index of results (`ackclock/apps/papers/index.html`)."""
 MISSING = "this installation has no page of the laboratory; run make web in its folder"

@@ -1,0 +1,76 @@
+"""What a report consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ackclock.base.tables import Column
+
+
+@dataclass(frozen=True)
+class NamedTable:
+    """A table: the name of its files, a title, and its columns."""
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class NamedFigure:
+    """A figure: the name of its files, a title, and how to draw it. Drawing twice gives equal files."""
+
+    name: str
+    title: str
+    figure: Figure
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class RunLink:
+    """A run that can be opened: by a link to the laboratory, or else by a command."""
+
+    words: str
+    href: str | None
+    command: str
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A source, as an entry of BibTeX."""
+
+    key: str
+    kind: str
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report of a folder."""
+
+    kind: str
+    """study, comparison, suite or search."""
+    title: str
+    question: str
+    """What the scenario's head says of it; empty if it says nothing."""
+    answer: Sequence[str]
+    """Sentences above the answer's table."""
+    table: NamedTable
+    """The answer."""
+    figures: Sequence[NamedFigure]
+    numbers: Sequence[NamedTable]
+    """All numbers."""
+    methods: str
+    citations: Sequence[Citation]
+    runs: Sequence[RunLink] = ()
+    notes: Sequence[str] = ()
+    """What is missing, and why."""
+    command: str = ""
+    """What makes the results again."""
+    engines: Sequence[str] = field(default_factory=list)

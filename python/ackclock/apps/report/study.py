@@ -1,0 +1,233 @@
+"""The report of a study: `ackclock sweep` writes its folder."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock._core import ScenarioError
+from ackclock.apps import share
+from ackclock.apps.report import methods
+from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink
+from ackclock.base.files import BadInput
+from ackclock.base.shipped import short
+from ackclock.base.tables import Column
+from ackclock.draw.kinds import Kind
+from ackclock.draw.studies import Choice, study_figure
+from ackclock.draw.table import StudyTable
+from ackclock.metrics import RunMetric, metric
+from ackclock.study import goals, results
+from ackclock.study.store import Store
+from ackclock.study.stored_run import study_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ackclock.study.plan import StudyPlan
+
+MOST_LINES = 8
+"""Series of a figure; with more labels it is a heat map."""
+MOST_PANELS = 4
+MOST_RUNS = 200
+"""Points with a link."""
+FALLBACK = ("goodput", "delay", "utilisation", "jain")
+
+
+def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code: bool = False) -> Report:
+    """The report of a study's folder. `texts` are goals; `per` is the axis whose labels are judged. Raises BadInput."""
+    with Store.open(folder) as store:
+        table = results.points(store)
+        rows = results.summary(store)
+        plan, reason = _plan(store, allow_code=allow_code)
+        scenario, missing = store.about("scenario") or "", store.missing()
+        notes = [*store.notes, *([f"There are no links to runs: {reason}"] if reason else [])]
+        engine = store.about("engine") or ""
+    if missing:
+        notes.append(f"{missing:,} of the planned runs have no outcome; the tables are without them.")
+    judged = goals.judge(table, texts, per) if texts else None
+    axis = judged.axis if judged else goals.axis_of(table, per)
+    metrics = [each.metric for each in judged.goals] if judged else usual(table)
+    answer = _judged(judged, scenario) if judged else _ranges(table, axis, metrics)
+    axes = {name: axis_of_table.labels for name, axis_of_table in table.axes.items()}
+    count = sum(map(len, table.points.values())) if plan is None else plan.points * len(plan.seeds) - missing
+    if plan is None:
+        paragraph, sources = _without_plan(engine, table), methods.citations([], [])
+    else:
+        made = methods.networks(plan)
+        paragraph = methods.of_study(plan, axes, count, missing)
+        sources = methods.citations(made.controls, made.queues)
+    return Report(
+        kind="study",
+        title=table.title,
+        question=question(scenario),
+        answer=_sentences(judged, scenario) if judged else _lead(table, axis),
+        table=answer,
+        figures=figures(table, axis, metrics),
+        numbers=[NamedTable("all", "Means at every point", results.columns(rows))],
+        methods=paragraph,
+        citations=sources,
+        runs=[] if plan is None or engine != plan.engine else _links(folder, plan),
+        notes=notes,
+        command=f"ackclock sweep {shlex.quote(str(short(plan.file)))} --out {shlex.quote(str(folder))}" if plan else "",
+        engines=[engine],
+    )
+
+
+def _plan(store: Store, *, allow_code: bool) -> tuple[StudyPlan | None, str]:
+    """The study of a store, or why it cannot be read again here."""
+    try:
+        return study_of(store, allow_code=allow_code), ""
+    except (BadInput, ScenarioError, OSError) as error:
+        return None, str(error)
+
+
+def question(scenario: str) -> str:
+    """The comment at the head of a scenario, up to its first command, which is indented, or to the first other line."""
+    lines = []
+    for line in scenario.splitlines():
+        text = line.removeprefix("#")
+        if not line.startswith("#") or text.startswith("   "):
+            break
+        lines.append(text.strip())
+    return " ".join(filter(None, lines))
+
+
+def usual(table: StudyTable) -> list[RunMetric]:
+    """The metrics of a report without goals: goodput, a delay, utilisation, and fairness of several flows."""
+    rows = table.rows
+    names = ["goodput", "p95_queueing" if _has(rows, "p95_queueing") else "rtt", "utilisation"]
+    names += ["jain"] if len(rows[0]["flows"]) > 1 else []
+    return [metric(name, rows) for name in names if _has(rows, name)]
+
+
+def _has(rows: Sequence[dict[str, Any]], name: str) -> bool:
+    try:
+        return any(metric(name, rows).value(row) is not None for row in rows)
+    except BadInput:
+        return False
+
+
+def _lead(table: StudyTable, axis: str) -> list[str]:
+    if not axis:
+        return []
+    others = [name for name in table.axes if name != axis]
+    name = axis.rpartition(".")[2].replace("_", " ")
+    across = f" over {', '.join(o.rpartition('.')[2].replace('_', ' ') for o in others)}" if others else ""
+    return [f"For each {name}: the best and the worst mean{across}, with the place of the worst."]
+
+
+def _sentences(judged: goals.Judgement, scenario: str) -> list[str]:
+    head = goals.heading(judged)
+    met = [row.label for row in judged.rows if row.label and row.counts["met"] == row.conditions]
+    where = f"in all {judged.conditions} conditions" if judged.conditions > 1 else "here"
+    kept = f"The goals are met {where} by {', '.join(met)}." if met else f"No label meets the goals {where}."
+    return [kept, f"{head[0].upper()}{head[1:]}.", goals.scope(judged, goals.not_modelled(scenario))]
+
+
+def _judged(judged: goals.Judgement, scenario: str) -> NamedTable:
+    return NamedTable("answer", "Conditions that meet the goals", goals.columns(judged))
+
+
+def _ranges(table: StudyTable, axis: str, metrics: Sequence[RunMetric]) -> NamedTable:
+    """Rows are the labels of an axis; cells are the worst and the best value over the other axes."""
+    by_label = goals.points_of(table, axis)
+    parts = [Column(axis.rpartition(".")[2].replace("_", " ") or "study", [label or "all" for label in by_label])]
+    several = len(table.axes) > 1
+    for each in metrics:
+        more = each.better >= 0
+        ranges = [goals.range_of(table, points, axis, each, more=more) for points in by_label.values()]
+        if not several:
+            parts.append(Column(each.words, [pair and pair[1].estimate for pair in ranges], each.unit))
+            continue
+        for end, head in ((0, "best" if each.better else "largest"), (1, "worst" if each.better else "smallest")):
+            parts.append(Column(f"{each.words}: {head}", [pair and pair[end].estimate for pair in ranges], each.unit))
+        parts.append(Column("at", [pair[1].condition if pair else "" for pair in ranges]))
+    return NamedTable("answer", "The answer in numbers", parts)
+
+
+def figures(table: StudyTable, axis: str, metrics: Sequence[RunMetric]) -> list[NamedFigure]:
+    """At most three figures: a metric each, and throughput against delay if both are there."""
+    drawn = []
+    for each in metrics[:2]:
+        shown, fixed = _reduced(table, axis, each, places=3)
+        if (figure := _draw(shown, axis, each)) is not None:
+            name = each.name.replace("->", "-").replace(".", "-")
+            drawn.append(NamedFigure(name, f"{each.words[0].upper()}{each.words[1:]}", figure, fixed))
+    names = {each.name.rpartition(".")[2] for each in metrics}
+    if "goodput" in names and axis and names & {"p95_queueing", "queueing", "rtt"}:
+        shown, fixed = _reduced(table, axis, metrics[0], places=2)
+        try:
+            figure = study_figure(shown, Choice(by=axis, kind="throughput-delay"))
+            drawn.append(NamedFigure("throughput-delay", "Throughput and delay", figure, fixed))
+        except BadInput:
+            pass  # a study without a delay, or with more panels than a figure has
+    return drawn
+
+
+def _draw(table: StudyTable, axis: str, measured: RunMetric) -> Figure | None:
+    """A metric: lines over a numeric axis, bars over labels, a heat map for many series."""
+    axes = table.axes
+    if not axes:
+        return None
+    numeric = [name for name, entry in axes.items() if entry.numbers is not None and name != axis]
+    x = max(numeric, key=lambda name: len(axes[name].labels)) if numeric else None
+    x = x or next((name for name in axes if name != axis), axis)
+    by = axis if axis != x else None
+    kind: Kind = "lines" if axes[x].numbers is not None else "bars"
+    if by is not None and len(axes[by].labels) > MOST_LINES:
+        kind = "heatmap"
+    try:
+        return study_figure(table, Choice(x=x, y=[measured], by=by, kind=kind))
+    except BadInput:
+        return None
+
+
+def _reduced(table: StudyTable, axis: str, measured: RunMetric, *, places: int) -> tuple[StudyTable, str]:
+    """The study with at most so many axes, the others at the labels of the worst condition, and that in words."""
+    names = [name for name in table.axes if name != axis]
+    if axis and len(names) < places:
+        return table, ""
+    ordered = sorted(
+        names, key=lambda name: (table.axes[name].numbers is None, len(table.axes[name].labels) > MOST_PANELS)
+    )
+    fixed = ordered[places - 1 :] if axis else ordered[places:]
+    if not fixed:
+        return table, ""
+    values = {point: e.value for point in table.points if (e := goals.estimate_at(table, point, measured)) is not None}
+    if not values:
+        return table, ""
+    by_value = sorted(values, key=lambda point: values[point], reverse=measured.better < 0)
+    where = {(name, label) for name, label in by_value[0] if name in fixed}
+    points = {point: rows for point, rows in table.points.items() if where <= set(point)}
+    seeds = {point: table.seeds_of[point] for point in points}
+    words = ", ".join(f"{name.rpartition('.')[2].replace('_', ' ')} {label}" for name, label in sorted(where))
+    return StudyTable(table.title, points, seeds), f"At {words}, where the worst value is."
+
+
+def _links(folder: Path, plan: StudyPlan) -> list[RunLink]:
+    """The first seed of each point, with its link."""
+    refused = {point for point, _ in plan.refused}
+    links = []
+    for point in [point for point in range(plan.points) if point not in refused][:MOST_RUNS]:
+        words = ", ".join(f"{axis.rpartition('.')[2]} {label}" for axis, label in plan.labels(point).items())
+        [run] = plan.runs({each: plan.seeds[:1] if each == point else [] for each in range(plan.points)})
+        try:
+            href: str | None = share.link(plan.standalone(point), seed=run.seed)
+        except BadInput:
+            href = None
+        if href is not None and len(href) > share.LONGEST:
+            href = None
+        command = f"ackclock view {shlex.quote(str(folder))} --run {run.run_id[:12]}"
+        links.append(RunLink(words or f"seed {run.seed}", href, command))
+    return links
+
+
+def _without_plan(engine: str, table: StudyTable) -> str:
+    few, many = table.seeds
+    return (
+        f"The runs were made with Ackclock {engine}; their scenario cannot be read here. {len(table.points):,} points, "
+        f"{few if few == many else f'{few} to {many}'} seeds each. Values are means over the seeds with 95 % Student "
+        "intervals."
+    )
