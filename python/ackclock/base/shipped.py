@@ -55,6 +55,16 @@ def short(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
+def argument(file: str) -> str:
+    """What a command takes for a file: `@NAME` of a shipped scenario or study, otherwise the short path."""
+    path = Path(file)
+    groups = {"": folder("scenarios"), "studies/": folder("examples") / "studies", "failures/": failures()}
+    for prefix, base in groups.items():
+        if path.suffix == ".toml" and path.resolve().parent == base.resolve():
+            return f"@{prefix}{path.stem}"
+    return str(short(path))
+
+
 def locate(text: str) -> str:
     """The file that a scenario argument names: the shipped file for `@NAME`, otherwise `text` itself.
 

@@ -87,8 +87,9 @@ def latex(columns: Sequence[Column]) -> str:
     if any(units):
         lines.append(" & ".join(units) + r" \\")
     lines.append("\\midrule")
-    # A bracket after the end of a row would be the optional argument of that end: {} separates them.
-    lines += [" & ".join(map(_latex_text, row)) + r" \\{}" for row in _rows(columns)]
+    for row in _rows(columns):
+        begin = "{}" if row[0].startswith(("[", "*")) else ""  # else it would be an argument of the row before
+        lines.append(begin + " & ".join(map(_latex_text, row)) + r" \\")
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ackclock import _core
+from ackclock._core import ScenarioError
 from ackclock.apps import share
 from ackclock.apps.report import methods
 from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink
@@ -17,7 +19,7 @@ from ackclock.base.files import BadInput
 from ackclock.base.tables import Column
 from ackclock.draw import network
 from ackclock.draw.runs import overview
-from ackclock.scenario import Scenario
+from ackclock.scenario import Scenario, read_source
 from ackclock.stats import Estimate
 
 FILE = "regression.toml"
@@ -26,32 +28,33 @@ MOST_FIGURES = 3
 
 
 def of_folder(folder: Path, *, allow_code: bool = False) -> Report:
-    """The report of a search's folder: its failures, each run once more. Raises BadInput, ScenarioError."""
+    """The report of a search's folder: its failures, run again unless they name code. Raises BadInput, OSError."""
     entries = _entries(folder / FILE)
-    scenarios = [Scenario.load(folder / entry["scenario"], allow_code=allow_code) for entry in entries]
-    causes = [question(scenario.text.partition("\n")[0]) for scenario in scenarios]
-    files = [entry["scenario"] for entry in entries]
+    sources = [read_source(folder / entry["scenario"], allow_code=allow_code) for entry in entries]
+    causes = [question(source.text.partition("\n")[0]) for source in sources]
     parts = [
-        Column("network", files),
+        Column("network", [entry["scenario"] for entry in entries]),
         Column("controller", [str(entry.get("control", "")) or "the scenario's" for entry in entries]),
         Column("a failure is", [entry["objective"] for entry in entries]),
         Column("value", [_value(entry) for entry in entries]),
         Column("cause, as the search saw it", causes),
     ]
-    drawn = []
-    for number, (entry, scenario) in enumerate(zip(entries, scenarios, strict=True)):
-        if number == MOST_FIGURES:
-            break
-        name = Path(entry["scenario"]).stem
-        seed = int(entry["seeds"][0])
-        run = scenario.run(seed=seed, trace="ack", packets=True)
-        drawn.append(NamedFigure(f"{name}-network", f"The network of {entry['scenario']}", network.draw(scenario)))
-        drawn.append(NamedFigure(f"{name}-run", f"The run of {entry['scenario']}, seed {seed}", overview(run)))
-    count = len(entries)
+    drawn: list[NamedFigure] = []
+    runs, notes = [], []
+    for entry, source in zip(entries, sources, strict=True):
+        try:
+            scenario = Scenario.read(source if allow_code else replace(source, code="none"))
+        except (ScenarioError, BadInput) as error:
+            notes.append(f"{entry['scenario']} was not run again: {error}")
+            continue
+        runs.append(_link(folder, entry, scenario))
+        if len(drawn) < 2 * MOST_FIGURES:
+            drawn += _drawn(entry, scenario)
+    count, tested = len(entries), entries[0].get("control") or "a controller"
     version, _, build = _core.ENGINE.partition("+")
     return Report(
         kind="search",
-        title=f"{'Networks' if count > 1 else 'A network'} in which {entries[0].get('control') or 'a controller'} fails",
+        title=f"{'Networks' if count > 1 else 'A network'} in which {tested} fails",
         question="A search made each network as small as possible."
         if count > 1
         else "A search made it as small as possible.",
@@ -65,10 +68,21 @@ def of_folder(folder: Path, *, allow_code: bool = False) -> Report:
             f"file. The runs were made packet by packet with Ackclock {version} (engine {build})."
         ),
         citations=methods.citations([str(entry.get("control", "")) for entry in entries], []),
-        runs=[_link(folder, entry, scenario) for entry, scenario in zip(entries, scenarios, strict=True)],
+        runs=runs,
+        notes=notes,
         command=f"ackclock expect {shlex.quote(str(folder))}",
         engines=[_core.ENGINE],
     )
+
+
+def _drawn(entry: dict[str, Any], scenario: Scenario) -> list[NamedFigure]:
+    """The network of a failure, and its run with the first seed."""
+    name, seed = Path(entry["scenario"]).stem, int(entry["seeds"][0])
+    run = scenario.run(seed=seed, trace="ack", packets=True)
+    return [
+        NamedFigure(f"{name}-network", f"The network of {entry['scenario']}", network.draw(scenario)),
+        NamedFigure(f"{name}-run", f"The run of {entry['scenario']}, seed {seed}", overview(run)),
+    ]
 
 
 def _entries(file: Path) -> list[dict[str, Any]]:

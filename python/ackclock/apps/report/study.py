@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from ackclock.apps import share
 from ackclock.apps.report import methods
 from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink
 from ackclock.base.files import BadInput
-from ackclock.base.shipped import short
+from ackclock.base.shipped import argument
 from ackclock.base.tables import Column
 from ackclock.draw.kinds import Kind
 from ackclock.draw.studies import Choice, study_figure
@@ -70,7 +71,7 @@ def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code:
         citations=sources,
         runs=[] if plan is None or engine != plan.engine else _links(folder, plan),
         notes=notes,
-        command=f"ackclock sweep {shlex.quote(str(short(plan.file)))} --out {shlex.quote(str(folder))}" if plan else "",
+        command=f"ackclock sweep {shlex.quote(argument(plan.file))} --out {shlex.quote(str(folder))}" if plan else "",
         engines=[engine],
     )
 
@@ -86,7 +87,7 @@ def _plan(store: Store, *, allow_code: bool) -> tuple[StudyPlan | None, str]:
 def question(scenario: str) -> str:
     """The comment at the head of a scenario, up to its first command, which is indented, or to the first other line."""
     lines = []
-    for line in scenario.splitlines():
+    for line in scenario.lstrip().splitlines():
         text = line.removeprefix("#")
         if not line.startswith("#") or text.startswith("   "):
             break
@@ -139,12 +140,16 @@ def _ranges(table: StudyTable, axis: str, metrics: Sequence[RunMetric]) -> Named
         more = each.better >= 0
         ranges = [goals.range_of(table, points, axis, each, more=more) for points in by_label.values()]
         if not several:
-            parts.append(Column(each.words, [pair and pair[1].estimate for pair in ranges], each.unit))
+            parts.append(Column(_head(each), [pair and pair[1].estimate for pair in ranges], each.unit))
             continue
         for end, head in ((0, "best" if each.better else "largest"), (1, "worst" if each.better else "smallest")):
-            parts.append(Column(f"{each.words}: {head}", [pair and pair[end].estimate for pair in ranges], each.unit))
+            parts.append(Column(f"{_head(each)}: {head}", [pair and pair[end].estimate for pair in ranges], each.unit))
         parts.append(Column("at", [pair[1].condition if pair else "" for pair in ranges]))
     return NamedTable("answer", "The answer in numbers", parts)
+
+
+def _head(measured: RunMetric) -> str:
+    return measured.name.replace("_", " ")
 
 
 def figures(table: StudyTable, axis: str, metrics: Sequence[RunMetric]) -> list[NamedFigure]:
@@ -153,8 +158,9 @@ def figures(table: StudyTable, axis: str, metrics: Sequence[RunMetric]) -> list[
     for each in metrics[:2]:
         shown, fixed = _reduced(table, axis, each, places=3)
         if (figure := _draw(shown, axis, each)) is not None:
-            name = each.name.replace("->", "-").replace(".", "-")
-            drawn.append(NamedFigure(name, f"{each.words[0].upper()}{each.words[1:]}", figure, fixed))
+            drawn.append(
+                NamedFigure(re.sub(r"\W+", "-", each.name), f"{each.words[0].upper()}{each.words[1:]}", figure, fixed)
+            )
     names = {each.name.rpartition(".")[2] for each in metrics}
     if "goodput" in names and axis and names & {"p95_queueing", "queueing", "rtt"}:
         shown, fixed = _reduced(table, axis, metrics[0], places=2)

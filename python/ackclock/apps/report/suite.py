@@ -33,17 +33,15 @@ def of_folder(folder: Path) -> Report:
         changes = against(reference, result)
         counts = {verdict: sum(c.verdict == verdict for c in changes) for verdict in ("better", "worse", "other")}
         answer.append(
-            f"Against {reference.metadata.control}, of {len(changes)} metrics of all situations and points "
+            f"Against {other}, of {len(changes)} metrics of all situations and points "
             f"{counts['better']} are better, {counts['worse']} worse, {counts['other']} different in a metric of which "
             "neither direction is better; the others show no significant difference (Benjamini and Hochberg, and "
             "larger than 1 %)."
         )
         if top := largest(changes):
-            figure = figures.differences(top, reference.metadata.control, name)
-            drawn.append(
-                NamedFigure("differences", f"The largest differences from {reference.metadata.control}", figure)
-            )
-    shown = {name: result, **({reference.metadata.control: reference} if reference else {})}
+            figure = figures.differences(top, other, name)
+            drawn.append(NamedFigure("differences", f"The largest differences from {other}", figure))
+    shown = {name: result, **({other: reference} if reference else {})}
     if (small := figures.multiples(suite.situations, shown)) is not None:
         drawn.append(NamedFigure("situations", "Situations at several points", small))
     return Report(
@@ -55,9 +53,7 @@ def of_folder(folder: Path) -> Report:
         figures=drawn,
         numbers=_numbers(suite, result),
         methods=_methods(suite, result, reference),
-        citations=methods.citations(
-            [result.metadata.control, *([reference.metadata.control] if reference else [])], []
-        ),
+        citations=methods.citations([name, other], []),
         runs=_pages(folder),
         notes=[*others.warnings, *(f"{key}: not tried: {why}" for key, why in result.refused.items())],
         command=f"ackclock suite {result.metadata.suite} --control {shlex.quote(name)}"

@@ -1,0 +1,123 @@
+"""Reports of studies, comparisons, suites and searches."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ackclock import Study
+from ackclock.apps.report.folder import of_folder
+from ackclock.base.files import BadInput
+from ackclock.cli.app import main
+from ackclock.cli.app import main as command
+from test_goals import LOSSES
+
+BROWSER = shutil.which("chromium")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("report")
+    (base / "losses.toml").write_text(LOSSES)
+    Study.load(base / "losses.toml").run(base / "s")
+    return base / "s"
+
+
+def test_a_study_has_a_page_tables_figures_methods_and_sources(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    assert main(["report", str(study), "--goal", "goodput > 4.2Mb/s", "--out", str(out), "--no-open"]) == 0
+    names = {str(file.relative_to(out)) for file in out.rglob("*") if file.is_file()}
+    assert {"report.html", "methods.txt", "ackclock.bib", "tables/answer.tex", "tables/all.csv"} <= names
+    assert {"figures/goodput.pdf", "figures/goodput.svg"} <= names
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "<h1>Losses</h1>" in page
+    assert "Does random loss cost goodput?" in page
+    assert "The goals are met in all 2 conditions by 0.0." in page
+    assert "not modelled: the weather." in page
+    methods = (out / "methods.txt").read_text(encoding="utf-8")
+    assert "a bottleneck of 5 Mb/s" in methods
+    assert "gave four points, each with three seeds (12 runs of 4 s)" in methods.replace("4 points", "four points")
+    bib = (out / "ackclock.bib").read_text(encoding="utf-8")
+    assert "@software{ackclock," in bib
+    assert "RFC 9438" in bib
+
+
+def test_every_number_of_the_page_is_that_of_results(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = of_folder(study)
+    [table] = report.numbers
+    assert main(["results", str(study), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    names = list(rows[0]["means"])
+    measured = [column for column in table.columns if column.measured]
+    assert len(measured) == len(names)
+    for column, name in zip(measured, names, strict=True):
+        for cell, row in zip(column.cells, rows, strict=True):
+            expected = row["means"][name]
+            assert not isinstance(cell, str | None)
+            assert (cell.value, cell.low, cell.high) == (expected["value"], expected["low"], expected["high"])
+
+
+def test_one_seed_says_so_and_has_no_interval(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(LOSSES.replace('"1..3"', '"1..1"'))
+    Study.load(tmp_path / "one.toml").run(tmp_path / "s")
+    out = tmp_path / "r"
+    assert main(["report", str(tmp_path / "s"), "--out", str(out), "--no-open"]) == 0
+    assert "Each value is that of one run; there are no intervals." in (out / "methods.txt").read_text()
+    for table in (out / "tables").glob("*.tex"):
+        assert not re.search(r"\[\d", table.read_text())
+
+
+def test_a_search_shows_its_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command(["search", "@shrew", "--control", "reno", "--budget", "100", "--out", "s"]) == 0
+    report = of_folder(Path("s"))
+    assert report.kind == "search"
+    assert "reno fails" in report.answer[0]
+    assert [figure.name for figure in report.figures] == ["minimal-network", "minimal-run"]
+
+
+def test_a_search_from_elsewhere_runs_no_code(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass M: pass\n")
+    scenario = 'duration = "1s"\ntcp = { congestion_control = { python = "mine.py:M" } }\n'
+    scenario += 'link = [{ ends = ["a", "b"], rate = "1Mbps", delay = "1ms" }]\nflow = [{ from = "a", to = "b" }]\n'
+    (tmp_path / "minimal.toml").write_text("# It fails.\n" + scenario)
+    expect = '[[expect]]\nscenario = "minimal.toml"\nobjective = "residual <= 0.35"\ntested = ["f"]\n'
+    expect += 'bottleneck = "a->b"\nrate_bps = 1e6\ncontrol = "mine.py:M"\nseeds = [1]\nvalue = 0.3\n'
+    (tmp_path / "regression.toml").write_text(expect)
+    report = of_folder(tmp_path)
+    assert report.figures == []
+    assert "minimal.toml was not run again" in report.notes[0]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_suite_is_compared_with_its_baseline(tmp_path: Path) -> None:
+    packed = Path(__file__).parents[1] / "out" / "none"
+    with pytest.raises(BadInput, match="there is no such folder"):
+        of_folder(packed)
+    with pytest.raises(BadInput, match="has nothing to report"):
+        of_folder(tmp_path)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
+def test_a_pdf_has_the_page(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    assert main(["report", str(study), "--out", str(out), "--no-open", "--pdf"]) == 0
+    assert (out / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+def test_the_tables_compile(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "r"
+    assert main(["report", str(study), "--out", str(out), "--no-open"]) == 0
+    tables = "\n\n".join(f"\\input{{tables/{file.name}}}" for file in sorted((out / "tables").glob("*.tex")))
+    document = f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}\\tiny {tables}\\end{{document}}"
+    (out / "t.tex").write_text(document)
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=out, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-1500:]
