@@ -37,7 +37,7 @@ def test_a_study_has_a_page_tables_figures_methods_and_sources(study: Path, tmp_
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "<h1>Losses</h1>" in page
     assert "Does random loss cost goodput?" in page
-    assert "The goals are met in all 2 conditions by 0.0." in page
+    assert "The goals are met in all 2 conditions by rate 0." in page
     assert "not modelled: the weather." in page
     methods = (out / "methods.txt").read_text(encoding="utf-8")
     assert "a bottleneck of 5 Mb/s" in methods

@@ -178,7 +178,7 @@ def range_of(table: StudyTable, points: Sequence[Point], axis: str, measured: Ru
     """The best and the worst value of a metric over points, with the labels of the axes other than `axis`."""
     values = []
     for point in points:
-        others = [_labelled(table, name, text) for name, text in point if name != axis and name in table.axes]
+        others = [labelled(name, text) for name, text in point if name != axis and name in table.axes]
         if (e := estimate_at(table, point, measured)) is not None:
             values.append(Extreme(", ".join(others), e))
     if not values:
@@ -187,7 +187,7 @@ def range_of(table: StudyTable, points: Sequence[Point], axis: str, measured: Ru
     return values[0], values[-1]
 
 
-def _labelled(table: StudyTable, axis: str, label: str) -> str:
+def labelled(axis: str, label: str) -> str:
     """A label of a condition; a number without a unit has the name of its axis before it."""
     return f"{_last(axis)} {label}" if re.fullmatch(r"[-+.\deE]+", label) else label
 

@@ -121,7 +121,11 @@ def _lead(table: StudyTable, axis: str) -> list[str]:
 
 def _sentences(judged: goals.Judgement, scenario: str) -> list[str]:
     head = goals.heading(judged)
-    met = [row.label for row in judged.rows if row.label and row.counts["met"] == row.conditions]
+    met = [
+        goals.labelled(judged.axis, row.label)
+        for row in judged.rows
+        if row.label and row.counts["met"] == row.conditions
+    ]
     where = f"in all {judged.conditions} conditions" if judged.conditions > 1 else "here"
     kept = f"The goals are met {where} by {', '.join(met)}." if met else f"No label meets the goals {where}."
     return [kept, f"{head[0].upper()}{head[1:]}.", goals.scope(judged, goals.not_modelled(scenario))]
