@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from ackclock import Scenario
-from ackclock.apps.gym import AURORA, VectorEnv
-from ackclock.apps.gym.speed import Speed, measure
+from ackclock.gym import AURORA, VectorEnv
+from ackclock.gym.speed import Speed, measure
 
 DECISIONS = 4000
 RATE, DELAY_S, QUEUE, LOSS, PART = 400, 0.13, 50, 0.01, 0.95

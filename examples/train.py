@@ -26,8 +26,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 
 import ackclock
-from ackclock.apps.gym import CONVENTIONS, Convention, VectorEnv, make
 from ackclock.apps.policy import Layer, write_policy
+from ackclock.gym import CONVENTIONS, Convention, VectorEnv, make
 
 CONVENTION = Convention(
     features=("latency_inflation", "queue_ratio", "send_ratio", "loss", "throughput_ratio", "log_backlog"),

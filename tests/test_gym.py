@@ -16,9 +16,9 @@ from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
 
 from ackclock import ControllerError, Scenario
-from ackclock.apps.gym import CONVENTIONS, VectorEnv, log, make, parallel_env
 from ackclock.apps.search import Search
 from ackclock.base.files import BadInput
+from ackclock.gym import CONVENTIONS, VectorEnv, log, make, parallel_env
 from conftest import Command
 
 ROOT = Path(__file__).parent.parent
@@ -277,7 +277,7 @@ def test_actions_outside_their_space() -> None:
 
 
 def test_failures_of_a_search_are_a_curriculum(tmp_path: Path) -> None:
-    space = ROOT / "python/ackclock/apps/gym/spaces/aurora.toml"
+    space = ROOT / "python/ackclock/gym/spaces/aurora.toml"
     options = ["duration=5s"]
     search = Search.load(
         str(space), control="policy", objective="utilisation <= 0.9", budget=32, overrides=options

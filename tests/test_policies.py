@@ -18,10 +18,10 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from ackclock import Scenario
-from ackclock.apps.gym import CONVENTIONS, Convention, Env, VectorEnv, log
-from ackclock.apps.gym.batch import episode_seed
 from ackclock.apps.policy import Gru, Layer, evaluate, export, read_onnx, write_policy
 from ackclock.base.files import BadInput
+from ackclock.gym import CONVENTIONS, Convention, Env, VectorEnv, log
+from ackclock.gym.batch import episode_seed
 from conftest import Command
 
 

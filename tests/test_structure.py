@@ -79,6 +79,7 @@ def test_the_engine_is_named_by_every_crate(root: Path) -> None:
 
 PACKAGE = [
     "cli",
+    "gym",
     "apps",
     "study",
     "scenario",

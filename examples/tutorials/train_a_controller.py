@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from ackclock import Scenario
-from ackclock.apps.gym import make
+from ackclock.gym import make
 
 warnings.simplefilter("ignore")
 env = make("aurora", num_envs=32, threads=2)

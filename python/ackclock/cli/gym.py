@@ -26,7 +26,7 @@ def command(
 ) -> None:
     """Measure the speed of learning environments.
 
-    Decisions a second of the environments of `ackclock.apps.gym`.
+    Decisions a second of the environments of `ackclock.gym`.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def command(
         Print the measurements as JSON.
 
     """
-    from ackclock.apps.gym import CONVENTIONS, VectorEnv
-    from ackclock.apps.gym.speed import measure
+    from ackclock.gym import CONVENTIONS, VectorEnv
+    from ackclock.gym.speed import measure
 
     del action  # there is one
     numbers = threads or sorted({1, min(cores(), max(envs, 1))})

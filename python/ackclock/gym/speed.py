@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from ackclock.apps.gym.environments import VectorEnv
+from ackclock.gym.environments import VectorEnv
 
 
 @dataclass

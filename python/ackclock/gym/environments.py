@@ -12,9 +12,9 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ackclock.apps.gym.batch import Batch, Networks
 from ackclock.apps.policy.conventions import CONVENTIONS, Convention
 from ackclock.base.files import BadInput
+from ackclock.gym.batch import Batch, Networks
 from ackclock.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.apps.gym.batch import Batch, Networks
-from ackclock.apps.gym.environments import convention_of, spaces_of
 from ackclock.apps.policy.conventions import Convention
 from ackclock.base.files import BadInput
+from ackclock.gym.batch import Batch, Networks
+from ackclock.gym.environments import convention_of, spaces_of
 from ackclock.scenario import Scenario
 
 

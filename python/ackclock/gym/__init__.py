@@ -9,12 +9,12 @@ from ackclock.base.files import BadInput
 try:
     import gymnasium
 except ImportError as error:  # the extra is not installed
-    raise BadInput('ackclock.apps.gym needs gymnasium; install it with: pip install "ackclock[gym]"') from error
+    raise BadInput('ackclock.gym needs gymnasium; install it with: pip install "ackclock[gym]"') from error
 
-from ackclock.apps.gym.datasets import Episode, log, write_minari
-from ackclock.apps.gym.environments import Env, VectorEnv, make
-from ackclock.apps.gym.parallel import parallel_env
 from ackclock.apps.policy.conventions import AURORA, CONVENTIONS, MVFST, ORCA, REWARDS, Columns, Convention
+from ackclock.gym.datasets import Episode, log, write_minari
+from ackclock.gym.environments import Env, VectorEnv, make
+from ackclock.gym.parallel import parallel_env
 
 __all__ = [
     "AURORA",
@@ -36,8 +36,8 @@ __all__ = [
 for name in CONVENTIONS:
     gymnasium.register(
         id=f"Ackclock/{name.capitalize()}-v0",
-        entry_point="ackclock.apps.gym:Env",
-        vector_entry_point="ackclock.apps.gym:VectorEnv",
+        entry_point="ackclock.gym:Env",
+        vector_entry_point="ackclock.gym:VectorEnv",
         kwargs={"networks": "aurora" if name == "aurora" else "dumbbell", "convention": name},
         disable_env_checker=True,
     )

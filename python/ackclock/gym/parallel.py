@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.apps.gym.batch import Batch, Networks
-from ackclock.apps.gym.environments import SHOWN, convention_of, named, spaces_of
 from ackclock.apps.policy.conventions import Convention
 from ackclock.base.files import BadInput
+from ackclock.gym.batch import Batch, Networks
+from ackclock.gym.environments import SHOWN, convention_of, named, spaces_of
 from ackclock.scenario import Scenario
 
 if TYPE_CHECKING:
