@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ackclock import ScenarioError, _core
-from ackclock.scenario import Scenario, read_source
+from ackclock.base.source import read_source
+from ackclock.scenario import Scenario
 from ackclock.study.plan import StudyPlan
 
 ROOT = Path(__file__).parents[1]

@@ -19,8 +19,9 @@ from ackclock.apps.search.objective import measure, parse
 from ackclock.apps.search.search import built_in, space_source
 from ackclock.apps.search.space import read_space
 from ackclock.base.files import BadInput
+from ackclock.base.source import Source
 from ackclock.cli.app import main
-from ackclock.scenario import Scenario, Source
+from ackclock.scenario import Scenario
 from ackclock.study.runners import Processes, results_of
 
 FILES = ("minimal.toml", "regression.toml", "report.html")

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ackclock._events import *  # noqa: F403
 from ackclock.base.assignment import Override
-from ackclock.scenario import Source
+from ackclock.base.source import Source
 
 __version__: Final[str]
 ENGINE: Final[str]

@@ -4,79 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ackclock import _core
 from ackclock._core import Facts, ScenarioError
 from ackclock.base.assignment import Override, Overrides, listed
 from ackclock.base.controllers import check, one_process, refuse_while_loading
-from ackclock.base.files import foreign
 from ackclock.base.refusal import refused, utf8
-from ackclock.base.shipped import locate
+from ackclock.base.source import Source, read_source
 from ackclock.result import Result, Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.base.link import Shared
 
 Controllers = Mapping[str, type]
 """Controllers written in Python, by flow name: classes with the interface of ackclock.Controller."""
-
-
-Code = Literal["none", "folder", "anywhere"]
-"""Which controllers in Python a scenario may name: none, those in the folder of its file or below it, or all.
-
-Base files (`extends`) are in that folder or below it, except with "anywhere"."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """A scenario as it is written: its text, the assignments that come with it, and what both may name."""
-
-    file: str
-    """The file in messages. Paths in the text are relative to its folder."""
-    text: str
-    code: Code = "folder"
-    assignments: Sequence[str] = ()
-    """KEY=VALUE that come with the text. Those of the user are no part of it: they may name everything."""
-    files: Mapping[str, bytes] | None = None
-    """The files that come with the text; they are all that it may name, and none of them is code. None: it names files
-    of the disk."""
-    link: Shared | None = None
-    """The content of the link that holds it."""
-
-    @classmethod
-    def of_link(cls, shared: Shared) -> Source:
-        """The scenario of a link, whose seed is the default seed. Raises BadInput if a file of it is damaged."""
-        from ackclock.base.link import contents
-
-        seed = [f"seed={shared['seed']}"] if "seed" in shared else []
-        return cls("link", shared["text"], "none", [*shared.get("set", []), *seed], contents(shared), shared)
-
-    def with_text(self, text: str) -> Source:
-        """Another text in this one's place, without assignments, which may name what this one may."""
-        if self.link is None:
-            return replace(self, text=text, assignments=())
-        shared: Shared = {"v": 1, "text": text}
-        if "files" in self.link:
-            shared["files"] = self.link["files"]
-        return Source.of_link(shared)
-
-
-def read_source(path: str | Path, *, allow_code: bool = False) -> Source:
-    """Read a file, a shipped scenario such as `@dumbbell`, or a link. Raises as `Scenario.load`."""
-    from ackclock.base.link import is_link, unpack
-
-    if is_link(str(path)):
-        return Source.of_link(unpack(str(path)))
-    file = locate(str(path))
-    is_shipped = str(path).startswith("@")  # it came with the program, and so did what it extends
-    return Source(file, read_text(file), "anywhere" if allow_code or is_shipped else "folder")
-
 
 MOST_CAUSES = 100_000
 """Maximum number of reductions of windows that a run explains."""
@@ -315,13 +260,3 @@ class Scenario:
         from ackclock.draw import notebook
 
         return notebook.scenario_html(self.title, self.duration_s, self.seed, self)
-
-
-def read_text(path: str | Path) -> str:
-    """Read a scenario's text. Raises ScenarioError if it, or its name, is not UTF-8, OSError if it cannot be read."""
-    utf8(str(path))
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        why = foreign(Path(path), "a scenario (TOML)") or f"not UTF-8 text (byte {error.start})"
-        raise refused(str(path), why) from None

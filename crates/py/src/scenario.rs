@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{Span, Time};
 
-/// A scenario as it is written: the attributes of `ackclock.scenario.Source`.
+/// A scenario as it is written: the attributes of `ackclock.base.source.Source`.
 #[derive(FromPyObject)]
 pub(crate) struct PySource {
     file: String,

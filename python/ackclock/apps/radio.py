@@ -11,8 +11,8 @@ import numpy as np
 
 from ackclock import _core
 from ackclock.base.files import BadInput
+from ackclock.base.source import read_source
 from ackclock.draw.style import COLOURS
-from ackclock.scenario import read_source
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

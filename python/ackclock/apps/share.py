@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from ackclock import _core
 from ackclock.base.files import BadInput
 from ackclock.base.link import PAGE, Shared, pack
-from ackclock.scenario import Scenario, Source
+from ackclock.base.source import Source
+from ackclock.scenario import Scenario
 
 LONGEST = 8_000
 """Characters of a link that chat programs and mail keep whole."""

@@ -14,10 +14,10 @@ from rich.table import Table
 from ackclock._core import ScenarioError
 from ackclock.base.files import BadInput, check_picture, save_figure
 from ackclock.base.si import quantity
+from ackclock.base.source import read_source
 from ackclock.base.text import advise, say
 from ackclock.cli.console import wide_console
 from ackclock.cli.options import AllowCode, File, Overrides
-from ackclock.scenario import read_source
 
 if TYPE_CHECKING:
     from ackclock.study import Study

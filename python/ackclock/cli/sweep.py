@@ -109,7 +109,7 @@ def _studies(file: Path, overrides: list[str], on: str, *, allow_code: bool) -> 
     """The study on each substrate; prints advice. Raises Unavailable if one is not available on this machine."""
     from ackclock.apps.reach.real_time import prepare
     from ackclock.apps.reach.substrates import substrates
-    from ackclock.scenario import read_source
+    from ackclock.base.source import read_source
     from ackclock.study import Study
 
     source = read_source(file, allow_code=allow_code)

@@ -20,7 +20,8 @@ from ackclock.apps.search.space import Genome, Space, read_space
 from ackclock.base.assignment import Assignment, control_table
 from ackclock.base.files import BadInput
 from ackclock.base.operating_system import cores
-from ackclock.scenario import Scenario, Source, read_source
+from ackclock.base.source import Source, read_source
+from ackclock.scenario import Scenario
 
 if TYPE_CHECKING:
     from ackclock.apps.search.search import Search

@@ -17,8 +17,8 @@ from ackclock._core import ControllerError, ScenarioError
 from ackclock.base.assignment import Override
 from ackclock.base.files import BadInput
 from ackclock.base.operating_system import cores
+from ackclock.base.source import Source
 from ackclock.base.workers import TIME_LIMIT_S, Stop, Work
-from ackclock.scenario import Source
 from ackclock.study.plan import Run, StudyPlan
 from ackclock.study.runners import Cluster, Runner, for_python
 from ackclock.study.store import Finished

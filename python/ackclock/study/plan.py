@@ -16,7 +16,8 @@ from ackclock.base.assignment import Assignment, Override, Overrides, listed
 from ackclock.base.controllers import file_of
 from ackclock.base.files import BadInput
 from ackclock.base.refusal import utf8
-from ackclock.scenario import Controllers, Scenario, Source, read_source
+from ackclock.base.source import Source, read_source
+from ackclock.scenario import Controllers, Scenario
 
 ENGINE = _core.ENGINE
 """Version of the core with a hash of its sources."""

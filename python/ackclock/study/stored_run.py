@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ackclock.base.files import BadInput
 from ackclock.base.link import unpack
-from ackclock.scenario import Scenario, Source
+from ackclock.base.source import Source
+from ackclock.scenario import Scenario
 from ackclock.study.plan import ON, VIRTUAL, StudyPlan
 from ackclock.study.store import REMEDY, Store, is_text
 

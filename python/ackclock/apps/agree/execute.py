@@ -17,8 +17,9 @@ from ackclock.apps.reach.substrates import Refused, Substrate
 from ackclock.base.assignment import Override
 from ackclock.base.files import BadInput, own_folder
 from ackclock.base.operating_system import cores
+from ackclock.base.source import Source
 from ackclock.base.workers import TIME_LIMIT_S, Stop, Work
-from ackclock.scenario import Scenario, Source
+from ackclock.scenario import Scenario
 from ackclock.study.executors import portable
 from ackclock.study.plan import StudyPlan, identity_on
 from ackclock.study.runners import Cluster, Runner, Threads, for_python

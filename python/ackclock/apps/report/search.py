@@ -16,10 +16,11 @@ from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLi
 from ackclock.apps.report.study import question
 from ackclock.apps.search.expect import check_entry
 from ackclock.base.files import BadInput
+from ackclock.base.source import read_source
 from ackclock.base.tables import Column
 from ackclock.draw import network
 from ackclock.draw.runs import overview
-from ackclock.scenario import Scenario, read_source
+from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
 
 FILE = "regression.toml"

@@ -10,7 +10,7 @@ from typing import Any
 from ackclock import _core
 from ackclock.base.files import BadInput
 from ackclock.base.refusal import utf8
-from ackclock.scenario import read_source
+from ackclock.base.source import read_source
 
 
 class SatelliteView:

@@ -16,8 +16,9 @@ from ackclock.apps.search.objective import NEEDS_RATE, Objective, Role, measure
 from ackclock.apps.search.space import Genome, Space
 from ackclock.base.assignment import Assignment, Override, last_name
 from ackclock.base.operating_system import cores
+from ackclock.base.source import Source
 from ackclock.base.workers import TIME_LIMIT_S, Stop, Work
-from ackclock.scenario import Scenario, Source
+from ackclock.scenario import Scenario
 from ackclock.study.plan import ENGINE
 from ackclock.study.runners import Cluster, Processes, Runner, Threads, results_of
 from ackclock.study.store import Finished, Store

@@ -12,8 +12,9 @@ from ackclock import ControllerError
 from ackclock.apps.search.evaluate import run_once
 from ackclock.apps.search.objective import Objective, Role, measure, names_code, parse
 from ackclock.base.files import BadInput, foreign
+from ackclock.base.source import read_source
 from ackclock.base.toml_text import inline
-from ackclock.scenario import Scenario, read_source
+from ackclock.scenario import Scenario
 
 CLOSE = 0.05
 """Largest relative change of a value that counts as the same: a new version of the engine moves packets."""

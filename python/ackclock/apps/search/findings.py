@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ackclock.apps.search.map import Map
     from ackclock.apps.search.objective import Objective
     from ackclock.apps.search.space import Genome, Space
-    from ackclock.scenario import Source
+    from ackclock.base.source import Source
 
 BUDGET = 1000
 """Networks that are evaluated by default."""

@@ -20,8 +20,8 @@ from ackclock.apps.search.report import write
 from ackclock.apps.search.shrink import Shrinker
 from ackclock.apps.search.space import Genome, Space, read_space
 from ackclock.base.files import BadInput
+from ackclock.base.source import Code, Source, read_source
 from ackclock.base.toml_text import inline
-from ackclock.scenario import Code, Source, read_source
 from ackclock.study.plan import ENGINE
 from ackclock.study.store import Store
 

@@ -18,7 +18,8 @@ from ackclock.apps.search.lattice import Axis, Quantity, axis
 from ackclock.apps.search.perturbation import Event, Perturbation, assignments, read
 from ackclock.base.assignment import Assignment, Override, key_names, key_text
 from ackclock.base.files import BadInput, foreign
-from ackclock.scenario import Scenario, Source
+from ackclock.base.source import Source
+from ackclock.scenario import Scenario
 
 PACKET_BITS = 12_000
 """Bits of a packet when a budget of drops is compared with the packets of a run."""

@@ -17,8 +17,8 @@ from ackclock.apps.suite.result import Measure, SuiteMetadata, SuiteResult
 from ackclock.apps.suite.situation import Situation
 from ackclock.base.assignment import Assignment, control_table
 from ackclock.base.files import UnmetNeed, check_folder, own_folder, write_text
+from ackclock.base.source import read_source
 from ackclock.metrics import Row, numbers
-from ackclock.scenario import read_source
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Executor
 from ackclock.study.plan import ENGINE

@@ -13,9 +13,10 @@ from ackclock.apps import share
 from ackclock.apps.view.columns import Column, pack
 from ackclock.base.files import BadInput
 from ackclock.base.link import LARGEST, Shared
+from ackclock.base.source import Source
 from ackclock.base.text import shown
 from ackclock.result import Result, Trace
-from ackclock.scenario import Scenario, Source
+from ackclock.scenario import Scenario
 from ackclock.study.plan import ENGINE
 
 if TYPE_CHECKING:
