@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import runpy
+import sys
 import threading
+import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ackclock import Result, Scenario, ScenarioError
+from ackclock import Result, Scenario, ScenarioError, Study
 from ackclock.base.files import BadInput
 
 DOCUMENT = {
@@ -179,3 +183,84 @@ def test_the_packets_of_a_flow_are_those_rows_of_all_packets() -> None:
     assert run.packets_of(name).equals(run.packets.filter(pl.col("flow") == name))
     with pytest.raises(BadInput, match="no flow nobody; there are "):
         run.packets_of("nobody")
+
+
+MINE = """
+import ackclock
+
+
+class Mine(ackclock.Controller):
+    def on_ack(self, ack):
+        self.cwnd += ack.newly_delivered / self.cwnd
+
+
+class Outer:
+    class Inner(ackclock.Controller):
+        pass
+"""
+PATH = """
+title = "A path"
+duration = "2s"
+link = [{ ends = ["a", "b"], rate = "5Mbps", delay = "10ms" }]
+flow = [{ name = "f", from = "a", to = "b" }]
+"""
+STUDY = PATH + '[sweep]\nseed = "1..2"\n"link.a->b.delay" = ["10ms", "20ms"]\n'
+
+
+def _module(folder: Path, text: str = MINE) -> ModuleType:
+    (folder / "mine.py").write_text(text)
+    specification = importlib.util.spec_from_file_location("mine", folder / "mine.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules["mine"] = module  # inspect looks a class up by its module
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_a_study_takes_controllers_as_classes(tmp_path: Path) -> None:
+    mine = _module(tmp_path).Mine
+    study = Study.parse(STUDY, controllers={"f": mine})
+    assert study.scenario(0).resolved["flows"][0]["control"] == "Mine"
+    table = study.run(tmp_path / "s", jobs=1).table()
+    single = Scenario.parse(PATH, controllers={"f": mine}).run(seed=1).outcome["flows"][0]["goodput_bps"]
+    assert table["f.goodput_bps"][0] == single
+
+
+def test_a_class_without_a_file_is_refused_in_a_study(tmp_path: Path) -> None:
+    module = _module(tmp_path)
+    with pytest.raises(BadInput, match=r"controllers\['f'\]: Outer\.Inner: .* at its top level"):
+        Study.parse(STUDY, controllers={"f": module.Outer.Inner})
+    with pytest.raises(BadInput, match="a controller is a class"):
+        Study.parse(STUDY, controllers={"f": 3})  # type: ignore[dict-item]
+
+
+def test_a_file_that_runs_a_scenario_when_it_is_loaded_is_refused(tmp_path: Path) -> None:
+    text = MINE + '\nackclock.Scenario.load("@dumbbell", {"duration": "1s"}).run()\n'
+    (tmp_path / "mine.py").write_text(text)
+    own = {"flow.f.tcp.congestion_control": {"python": f"{tmp_path}/mine.py:Mine"}}
+    with pytest.raises(ScenarioError, match=r"mine\.py: runs a scenario while its controller is loaded; .*__main__"):
+        Scenario.parse(PATH, own).run()
+
+
+def test_changes_as_data_equal_changes_as_text() -> None:
+    text = Scenario.load("@dumbbell", ["duration=2s", "link.bottleneck.rate=5Mbps"])
+    data = Scenario.load("@dumbbell", {"duration": "2s", "link.bottleneck.rate": "5Mbps"})
+    assert text.run(fingerprint=True).fingerprint == data.run(fingerprint=True).fingerprint
+    assert data.with_overrides({"seed": 7}).seed == 7
+    assert Study.parse(STUDY, {"sweep.seed": "1..5"}).seeds == [1, 2, 3, 4, 5]
+    assert Scenario.build(tomllib.loads(PATH), {"duration": "1s"}).duration_s == 1
+
+
+@pytest.mark.parametrize("value", [None, object(), float("nan"), {"a": None}])
+def test_a_change_that_toml_cannot_hold_is_refused(value: object) -> None:
+    with pytest.raises(BadInput, match=r"overrides duration: .* is no value of TOML"):
+        Scenario.load("@dumbbell", {"duration": value})
+
+
+def test_objects_say_what_they_are(tmp_path: Path) -> None:
+    scenario = Scenario.parse(PATH)
+    assert repr(scenario) == "<ackclock.Scenario scenario: A path, 2 s, seed 1>"
+    assert repr(scenario.run()).startswith("<ackclock.Result A path, 2 s, seed 1: goodput f 4.")
+    study = Study.parse(STUDY)
+    assert repr(study) == "<ackclock.Study study: A path, axes link.a->b.delay (2), 4 runs; not run>"

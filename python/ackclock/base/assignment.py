@@ -45,7 +45,10 @@ def listed(overrides: Overrides) -> list[Override]:
     """Changes as a list; those of a mapping are data, of which nothing is parsed. Raises BadInput."""
     if not isinstance(overrides, Mapping):
         return list(overrides)
-    return [_checked(Assignment(key_names(key, f"overrides {key}"), value, key)) for key, value in overrides.items()]
+    return [
+        _checked(Assignment(key_names(key, f"overrides {key}"), value, key, of_text=False))
+        for key, value in overrides.items()
+    ]
 
 
 def _checked(entry: Assignment) -> Assignment:

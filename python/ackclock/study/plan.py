@@ -214,7 +214,7 @@ def _of_class(flow: str, controller: type) -> Assignment:
         file, name = file_of(controller)
     except ValueError as error:
         raise BadInput(f"{place}: {error}") from None
-    return Assignment(("flow", flow, "tcp", "congestion_control"), {"python": f"{file}:{name}"}, place)
+    return Assignment(("flow", flow, "tcp", "congestion_control"), {"python": f"{file}:{name}"}, place, of_text=False)
 
 
 def identity_on(on: str, run_id: str) -> str:
