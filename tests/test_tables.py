@@ -60,3 +60,10 @@ def test_latex_compiles_with_booktabs_only(tmp_path: Path) -> None:
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_no_row_begins_with_an_argument_of_the_row_before_it() -> None:
+    lines = tables.latex([tables.Column("name", ["a", "[b]", "*"])]).splitlines()
+    assert lines[lines.index(r"\midrule") + 1 : -2] == [r"a \\", r"{}[b] \\", r"{}* \\"]
+    assert "()" not in "".join(lines)
+    assert lines[lines.index(r"\toprule") + 2] == r"\midrule", "a row of units without a unit"

@@ -84,13 +84,17 @@ def latex(columns: Sequence[Column]) -> str:
             parts.append(f"\\multicolumn{{2}}{{l}}{{{shown}}}" if width == 2 else shown)
     lines = ["% \\usepackage{booktabs}; brackets: 95 % intervals", f"\\begin{{tabular}}{{{form}}}", "\\toprule"]
     lines.append(" & ".join(heads) + r" \\")
-    if any(units):
+    if any(column.measured and column.factor[1] for column in columns):
         lines.append(" & ".join(units) + r" \\")
     lines.append("\\midrule")
-    for row in _rows(columns):
-        begin = "{}" if row[0].startswith(("[", "*")) else ""  # else it would be an argument of the row before
-        lines.append(begin + " & ".join(map(_latex_text, row)) + r" \\")
+    lines += [_latex_row(row) for row in _rows(columns)]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
+
+
+def _latex_row(row: Sequence[str]) -> str:
+    """A row. A bracket or star at its begin would be an argument of the end of the row before it: {} separates them."""
+    text = " & ".join(map(_latex_text, row)) + r" \\"
+    return f"{{}}{text}" if text.startswith(("[", "*")) else text
 
 
 def _latex_text(text: str) -> str:
