@@ -17,11 +17,12 @@ from ackclock.apps.suite.difference import changes_between, largest
 from ackclock.apps.suite.figures import differences, multiple, multiples
 from ackclock.apps.suite.folder import find
 from ackclock.apps.suite.overview import ASPECTS, cell, heat_map
-from ackclock.apps.suite.page import colour, render
+from ackclock.apps.suite.page import colour, render, short_names
 from ackclock.apps.suite.result import Measure, SuiteMetadata, SuiteResult
 from ackclock.apps.suite.run import run
 from ackclock.apps.suite.situation import Situation
 from ackclock.study.executors import Local
+from conftest import ONE_FLOW, one_situation
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Values = dict[tuple[str, str, str], list[float]]
@@ -29,7 +30,7 @@ THROUGHPUT, DELAY, LOSS, OTHERS = ASPECTS
 
 
 def situation(name: str, *metrics: str) -> Situation:
-    return Situation(name, name.title(), "here", "How?", list(metrics), 3, 3)
+    return Situation(name, name.title(), list(metrics), 3, 3, "here", "How?")
 
 
 def result(control: str, values: Values, folder: Path = Path("x")) -> SuiteResult:
@@ -102,6 +103,39 @@ def test_heat_map_counts() -> None:
     heat = heat_map(here, result("a", own), {"b": result("b", other)})
     assert [found.id for found, _ in heat.rows] == ["one", "two"]
     assert heat.count("b") == (1, 1, 2)
+    assert [aspect.name for aspect in heat.aspects] == ["throughput"], "the other aspects have no number"
+
+
+def test_names_on_a_page_have_no_folder_unless_two_are_equal() -> None:
+    table = '{ kind = "x", file = "a/b:c" }'
+    assert short_names(["hand/s3.py:Mine", "cubic", table]) == {
+        "hand/s3.py:Mine": "s3.py:Mine",
+        "cubic": "cubic",
+        table: table,
+    }
+    assert short_names(["a/s.py:M", "b/s.py:M"]) == {"a/s.py:M": "a/s.py:M", "b/s.py:M": "b/s.py:M"}
+
+
+def test_both_names_beside_the_differences_are_drawn_whole() -> None:
+    rows: Values = {("one", "", "goodput"): [10, 10.1, 9.9, 10]}
+    worse: Values = {("one", "", "goodput"): [5, 5, 5, 5.1]}
+    found = largest(changes_between(result("a", rows), result("b", worse)))
+    figure = differences(found, "students/s3.py:Mine", "students/s17.py:Mine")
+    figure.draw_without_rendering()
+    [names] = [text for text in figure.axes[0].texts if "s17.py" in text.get_text()]
+    assert names.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_suite_without_omitted_situations_and_questions(tmp_path: Path) -> None:
+    text = one_situation(2).replace('place = "here"\n', "").replace('question = "How much?"\n', "")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "suite.toml").write_text(text)
+    (tmp_path / "own" / "one.toml").write_text(ONE_FLOW.replace('name = "f"', 'name = "tested"'))
+    suite = find(str(tmp_path / "own"))
+    made = run(suite, "reno", tmp_path / "out", Local(1))
+    page = render(suite, made)
+    assert "mitted situations" not in page
+    assert "<summary><strong>One</strong></summary>" in page
 
 
 def test_the_largest_differences_are_one_for_each_metric_of_a_situation() -> None:

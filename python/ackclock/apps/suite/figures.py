@@ -29,6 +29,8 @@ RATIOS = (0.001, 0.01, 0.1, 0.5, 1, 2, 10, 100, 1000)
 """Ticks of an axis of ratios."""
 LOG_FROM = 8.0
 """A small axis whose largest number is this many times its smallest is logarithmic."""
+LONG_NAMES = 22
+"""Letters of two controllers that stand on one line."""
 MOST_MULTIPLES = 16
 LEAST_POINTS = 3
 
@@ -80,7 +82,10 @@ def differences(changes: Sequence[Change], before: str, after: str, *, heading: 
     axes.set_ylim(len(changes) - 0.4, -0.6)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(drawn(f"{after} over {before}: ratio of the means"), fontsize=9)
-    axes.set_title(drawn(f"{before} → {after}"), fontsize=8.5, loc="right", x=1.3, color=SOFT)
+    between = " " if len(before) + len(after) <= LONG_NAMES else "\n"
+    both = between.join([drawn(_cut(before)), f"→ {drawn(_cut(after))}"])
+    above: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+    axes.annotate(both, (1.02, 1), (0, 6), fontsize=8.5, color=SOFT, **above)  # the layout leaves room for it
     _verdict_key(figure, [change.verdict for change in changes], drawn(heading))
     return figure
 

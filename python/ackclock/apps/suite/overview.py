@@ -129,7 +129,9 @@ def heat_map(situations: Sequence[Situation], result: SuiteResult, others: Mappi
         groups = [[cell(aspect, situation, tested, values[name]) for name in others] for aspect in ASPECTS]
         if any(one_cell is not None for group in groups for one_cell in group):
             rows.append((situation, groups))
-    return HeatMap(list(others), list(ASPECTS), rows)
+    filled = [number for number in range(len(ASPECTS)) if any(any(groups[number]) for _, groups in rows)]
+    table = [(situation, [groups[number] for number in filled]) for situation, groups in rows]
+    return HeatMap(list(others), [ASPECTS[number] for number in filled], table)
 
 
 def headline(situation: Situation) -> str | None:

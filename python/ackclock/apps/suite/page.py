@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock.apps.suite import figures
@@ -13,12 +16,18 @@ from ackclock.base.files import BadInput, svg_text
 from ackclock.draw.page import environment
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ackclock.apps.suite.folder import Suite
     from ackclock.apps.suite.result import SuiteResult
 
 
 def render(suite: Suite, result: SuiteResult) -> str:
     """The page as HTML: the controller against others on the first screen, then details."""
+    others = baselines(suite, result)
+    names = short_names([result.metadata.control, *others.results])
+    result = _named(result, names)
+    others = replace(others, results={names[name]: _named(other, names) for name, other in others.results.items()})
     estimates = result.estimates()
     tables = []
     for situation in suite.situations:
@@ -26,7 +35,6 @@ def render(suite: Suite, result: SuiteResult) -> str:
         shown = [m for m in situation.metrics if any((situation.id, point, m) in estimates for point in points)]
         rows = [(point, [estimates.get((situation.id, point, metric)) for metric in shown]) for point in points]
         tables.append((situation, shown, rows))
-    others = baselines(suite, result)
     reference = others.reference
     changes = [] if reference is None else against(reference, result)
     top = largest(changes)
@@ -54,6 +62,21 @@ def render(suite: Suite, result: SuiteResult) -> str:
             colour=colour,
         )
     )
+
+
+def short_names(controls: Sequence[str]) -> dict[str, str]:
+    """Controllers by their names on a page: those in files without folders, unless two would have one name."""
+    short = {}
+    for control in controls:
+        file, colon, cls = control.rpartition(":")
+        short[control] = f"{Path(file).name}:{cls}" if colon and not control.startswith("{") else control
+    twice = {name for name, count in Counter(short.values()).items() if count > 1}
+    return {control: control if name in twice else name for control, name in short.items()}
+
+
+def _named(result: SuiteResult, names: Mapping[str, str]) -> SuiteResult:
+    """A result under the name of its controller on the page."""
+    return replace(result, metadata=replace(result.metadata, control=names[result.metadata.control]))
 
 
 def against(reference: SuiteResult, result: SuiteResult) -> list[Change]:

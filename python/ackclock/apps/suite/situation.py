@@ -16,11 +16,12 @@ class Situation:
 
     id: str
     title: str
-    place: str
-    question: str
     metrics: list[str]
     seeds: int
     quick: int
+    place: str = ""
+    """Where the source of the suite describes it."""
+    question: str = ""
     bottleneck: str = ""
     """Name of the bottleneck link, such as "r1->r2"."""
     tested: str = "t"
