@@ -1,4 +1,4 @@
-"""Times and percentages that a user writes, as numbers."""
+"""Times, sizes and percentages that a user writes, as numbers."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ def interval(text: str, what: str) -> float:
     if length_s <= 0:
         raise BadInput(f"{what}: must be more than zero")
     return length_s
+
+
+def size(text: str, what: str) -> int:
+    """Convert a size of memory such as "2GB" to bytes. Messages name the option as `what`. Raises BadInput."""
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMG]?)(i?)B", text)
+    if parts is None:
+        raise BadInput(f"{what} {text}: must be a number with kB, MB or GB, such as 2GB")
+    return int(float(parts[1]) * (1024 if parts[3] else 1000) ** " kMG".index(parts[2] or " "))
 
 
 def percent(text: str, what: str) -> float:

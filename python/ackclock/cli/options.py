@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from ackclock.base import shipped
 from ackclock.base.files import BadInput
-from ackclock.base.units import interval
+from ackclock.base.units import interval, size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,3 +70,19 @@ def _time_limit(_type: object, tokens: Sequence[object]) -> float:
 
 TimeLimit = Annotated[float | None, Parameter(name="--time-limit", converter=_time_limit)]
 """The time limit of a run with a controller in Python, seconds."""
+
+
+def _memory_limit(_type: object, tokens: Sequence[object]) -> int:
+    """Bytes of the limit of memory of a run."""
+    text = str(getattr(tokens[0], "value", ""))
+    limit = size(text, "--memory-limit")
+    if limit < LEAST_MEMORY_LIMIT:
+        raise BadInput(
+            f"--memory-limit {text}: must be at least {LEAST_MEMORY_LIMIT // 10**6}MB, which a process needs"
+        )
+    return limit
+
+
+LEAST_MEMORY_LIMIT = 256 * 10**6
+MemoryLimit = Annotated[int | None, Parameter(name="--memory-limit", converter=_memory_limit)]
+"""The limit of the memory of each process with a controller in Python, bytes."""

@@ -43,17 +43,19 @@ def check_virtual(study: StudyPlan) -> None:
 class Local:
     """All cores of this machine, as threads of this process, or as processes for controllers in Python."""
 
-    def __init__(self, jobs: int | None = None, time_limit_s: float | None = None) -> None:
-        """`time_limit_s`: of a run with a controller in Python; 0 for none."""
+    def __init__(self, jobs: int | None = None, time_limit_s: float | None = None, memory: int | None = None) -> None:
+        """`time_limit_s`: of a run with a controller in Python, 0 for none; `memory`: of its process, bytes."""
         self.jobs = jobs or cores()
         self.time_limit_s = TIME_LIMIT_S if time_limit_s is None else time_limit_s
+        self.memory = memory
 
     def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
         check_virtual(study)
         if study.core.has_external:
             if runs:
-                yield from _batches(for_python(work(study), self.jobs, len(runs), self.time_limit_s), runs)
+                runner = for_python(work(study), self.jobs, len(runs), self.time_limit_s, self.memory)
+                yield from _batches(runner, runs)
             return
         pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], self.jobs)
         stopped = False
@@ -73,6 +75,21 @@ class Local:
                 raise
         if stopped:
             raise KeyboardInterrupt
+
+
+class UntilFailure:
+    """Another executor, which is stopped after the first run that fails; the runs after it have no result."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
+        """See Executor."""
+        with closing(self._executor.run(study, runs)) as batches:  # type: ignore[type-var]
+            for batch in batches:
+                yield batch
+                if any(run.outcome is None for run in batch):
+                    return
 
 
 class Ray:

@@ -132,11 +132,13 @@ class Processes(_InBatches[T, R]):
 
     batch_s = 1.0
 
-    def __init__(self, work: Work[T, R], jobs: int, time_limit_s: float = TIME_LIMIT_S) -> None:
-        """`time_limit_s`: for each task; 0 for none."""
+    def __init__(
+        self, work: Work[T, R], jobs: int, time_limit_s: float = TIME_LIMIT_S, memory: int | None = None
+    ) -> None:
+        """`time_limit_s`: for each task, 0 for none; `memory`: of each process, bytes; by default its part."""
         super().__init__()
         self._work, self.workers = work, jobs
-        self._limits = time_limit_s, memory_limit(jobs)
+        self._limits = time_limit_s, memory_limit(jobs) if memory is None else memory
         self._every = [Worker(work, *self._limits) for _ in range(jobs)]
         self._free: SimpleQueue[int] = SimpleQueue()
         for number in range(jobs):
@@ -184,9 +186,12 @@ class Processes(_InBatches[T, R]):
         self._threads.shutdown(cancel_futures=True)
 
 
-def for_python(work: Work[T, R], jobs: int, count: int, time_limit_s: float = TIME_LIMIT_S) -> Processes[T, R]:
+def for_python(
+    work: Work[T, R], jobs: int, count: int, time_limit_s: float = TIME_LIMIT_S, memory: int | None = None
+) -> Processes[T, R]:
     """The runner of so many tasks with Python code on this machine, which never run in the process of the command."""
-    return Processes(work, max(1, min(jobs, count // 2)), time_limit_s)  # two tasks are worth the start of a process
+    workers = max(1, min(jobs, count // 2))  # two tasks are worth the start of a process
+    return Processes(work, workers, time_limit_s, memory)
 
 
 class Cluster(_InBatches[T, R]):

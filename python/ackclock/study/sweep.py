@@ -15,6 +15,8 @@ from ackclock.study.store import Finished, Store
 
 Progress = Callable[[int, int], object]
 """Function that is called with the number of finished runs and the total number of runs."""
+WITHOUT_RESULT = "the run ended without a result"
+"""The error of a run that did not even fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ def sweep_variants(
     for study, runs in missing:
         if runs:
             count = len(runs)
-            advance = None if progress is None else _offset(progress, ended, len(seen))
+            advance = None if progress is None else offset(progress, ended, len(seen))
             done += _run(study, runs, store, executor, advance, count)
             ended += count
     if progress is not None:
@@ -135,11 +137,12 @@ def _without_result(store: Store, planned: Sequence[Run]) -> int:
     missing = {run.run_id for run in planned} - store.finished()
     silent = sorted(missing - {run_id for run_id, _ in store.failures()})
     if silent:
-        store.add([Finished(run_id, None, "the run ended without a result") for run_id in silent])
+        store.add([Finished(run_id, None, WITHOUT_RESULT) for run_id in silent])
     return len(missing)
 
 
-def _offset(progress: Progress, before: int, total: int) -> Progress:
+def offset(progress: Progress, before: int, total: int) -> Progress:
+    """The progress of a part: `before` runs have ended before it, of so many in all."""
     return lambda ended, _: progress(before + ended, total)
 
 
