@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
 import pytest
 
-from ackclock.apps.comparison import compare, draw
+from ackclock.apps.comparison import Comparison, compare, draw
+from ackclock.apps.trials import Trials
 from ackclock.base.files import BadInput
 from ackclock.cli.app import main
 from ackclock.study import Study
@@ -56,7 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_first_controller_is_compared_with_each_other_one(folder: Path) -> None:
     files = [folder / "clean.toml", folder / "lossy.toml"]
-    found = compare(files, ["westwood_plus", "reno", "cubic"], folder / "out", Local(2), seeds=6)
+    found = compare(Trials(files, folder / "out", Local(2), seeds=6), ["westwood_plus", "reno", "cubic"])
     assert (found.first, found.others, found.refused) == ("westwood_plus", ["reno", "cubic"], [])
     assert len(found.rows) == 2 * 3 * 2
     row = next(r for r in found.rows if (r.network, r.asked, r.other) == ("lossy", "goodput", "reno"))
@@ -64,7 +66,7 @@ def test_the_first_controller_is_compared_with_each_other_one(folder: Path) -> N
     assert row.ratio.low > 1
     assert row.verdict == "better"
     # The same seeds: equal controllers are equal in every run.
-    same = compare(files[:1], ["reno", '{ kind = "reno" }  '], folder / "same", Local(2), seeds=3)
+    same = compare(Trials(files[:1], folder / "same", Local(2), seeds=3), ["reno", '{ kind = "reno" }  '])
     assert {r.verdict for r in same.rows} == {"no difference"}
     assert {r.ratio.value for r in same.rows} == {1.0}
     assert len([panel for panel in draw(found).axes if panel.get_visible()]) == 3
@@ -72,7 +74,7 @@ def test_the_first_controller_is_compared_with_each_other_one(folder: Path) -> N
 
 def test_a_controller_that_cannot_be_run_is_named(folder: Path) -> None:
     (folder / "old.toml").write_text(NETWORK.replace("LOSS", "0.01"))
-    found = compare([folder / "old.toml"], ["reno", "rcp", "vegas"], folder / "out", Local(2), seeds=2)
+    found = compare(Trials([folder / "old.toml"], folder / "out", Local(2), seeds=2), ["reno", "rcp", "vegas"])
     assert {row.other for row in found.rows} == {"vegas"}
     assert any("rcp was not run" in reason for reason in found.refused)
 
@@ -108,7 +110,7 @@ def test_wrong_calls_are_refused(
 def test_studies_are_refused(folder: Path) -> None:
     (folder / "study.toml").write_text(NETWORK.replace("LOSS", "0.01") + '[sweep]\nseed = "1..2"\n')
     with pytest.raises(BadInput, match="is a study"):
-        compare([folder / "study.toml"], ["reno", "cubic"], folder / "out", Local(1))
+        compare(Trials([folder / "study.toml"], folder / "out", Local(1)), ["reno", "cubic"])
 
 
 def test_processes_give_what_one_thread_gives(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -135,14 +137,14 @@ def test_networks_with_one_name_and_metrics_of_either_direction(folder: Path) ->
     (folder / "b" / "clean.toml").write_text(NETWORK.replace("LOSS", "0.03"))
     files = [folder / "clean.toml", folder / "b" / "clean.toml"]
     metrics = ["goodput_bps", "utilization", "cwnd"]
-    found = compare(files, ["westwood_plus", "reno"], folder / "out", Local(2), seeds=8, metrics=metrics)
+    found = compare(Trials(files, folder / "out", Local(2), seeds=8), ["westwood_plus", "reno"], metrics=metrics)
     assert {row.network for row in found.rows} == {"clean", "clean-2"}
     lossy = {row.asked: row.verdict for row in found.rows if row.network == "clean-2"}
     assert lossy == {"goodput_bps": "better", "utilization": "better", "cwnd": "larger"}
     titles = [panel.get_title(loc="left") for panel in draw(found).axes]
     assert titles == ["goodput bps: more is better", "utilization: more is better", "cwnd"]
     with pytest.raises(BadInput, match="did you mean goodput"):
-        compare(files, ["cubic", "reno"], folder / "other", Local(2), metrics=["godput"])
+        compare(Trials(files, folder / "other", Local(2)), ["cubic", "reno"], metrics=["godput"])
 
 
 def test_an_error_of_a_controller_in_a_process_is_that_of_its_run(folder: Path) -> None:
@@ -152,3 +154,120 @@ def test_an_error_of_a_controller_in_a_process_is_that_of_its_run(folder: Path) 
     (folder / "study.toml").write_text(NETWORK.replace("LOSS", "0.03") + mine)
     with pytest.raises(RuntimeError, match="no window"):
         Study.load(folder / "study.toml").run(folder / "out", jobs=2)
+
+
+TWO_FLOWS = (
+    NETWORK.replace("LOSS", "0.0")
+    + '[[flow]]\nname = "g"\nfrom = "a"\nto = "b"\ntcp = { congestion_control = "vegas" }\n'
+)
+GREEDY = MINE.replace("0.5 * event.window", "0.95 * event.window")
+"""A controller that gives way to nobody."""
+
+
+def compared(folder: Path, *named: str, flows: tuple[str, ...] = (), beside: str = "") -> Comparison:
+    file = folder / "net.toml"
+    trials = Trials([file], folder / "out", Local(2), seeds=4, overrides=["duration=15s"], flows=flows, beside=beside)
+    return compare(trials, list(named))
+
+
+def test_only_the_tested_flow_gets_the_controllers(folder: Path) -> None:
+    (folder / "net.toml").write_text(TWO_FLOWS)
+    trials = Trials([folder / "net.toml"], folder / "out", Local(1), seeds=2, flows=["g"])
+    [network] = trials.networks()
+    rows = network.run(["reno", "westwood_plus"], trials, folder / "runs", None).rows
+    used = {name: {flow["control"] for row in rows for flow in row["flows"] if flow["name"] == name} for name in "fg"}
+    assert used == {"f": {"cubic"}, "g": {"reno", "westwood_plus"}}
+    found = compared(folder, "reno", "westwood_plus", flows=("g",))
+    words = {row.asked: row.metric.words for row in found.rows}
+    assert words["goodput"] == "goodput of g"
+    assert words["rivals_goodput"] == "goodput of the other flows"
+    assert found.remarks == []
+    assert not any(map(found.kept_in, found.rows)), "nobody says which controller is theirs"
+
+
+def test_a_greedy_controller_hurts_the_flows_beside_it(folder: Path) -> None:
+    (folder / "net.toml").write_text(TWO_FLOWS)
+    (folder / "greedy.py").write_text(GREEDY)
+    found = compared(folder, "greedy.py:Mine", "reno", beside="reno")
+    assert found.remarks == ["net: the tested flow is f, the first one (--flow names another)"]
+    [row] = [row for row in found.rows if row.asked == "rivals_goodput"]
+    assert row.verdict == "worse"
+    kept = found.kept_in(row)
+    assert kept is not None
+    assert (kept.control, kept.part) == ("greedy.py:Mine", row.ratio)
+    assert kept.part.high is not None
+    assert kept.part.high < 0.8
+    # The same from the other side: the standard controller is the first one.
+    other = compared(folder, "reno", "greedy.py:Mine", beside="reno")
+    [turned] = [row for row in other.rows if row.asked == "rivals_goodput"]
+    part = other.kept_in(turned)
+    assert part is not None
+    assert part.control == "greedy.py:Mine"
+    assert part.part.value == pytest.approx(row.ratio.value)
+    assert part.part.low == pytest.approx(row.ratio.low)
+
+
+def test_a_flow_is_added_beside_the_only_one(folder: Path) -> None:
+    (folder / "net.toml").write_text(NETWORK.replace("LOSS", "0.0"))
+    found = compared(folder, "reno", "westwood_plus", beside='{ kind = "reno" }')
+    assert "the flow beside is added" in found.remarks[0]
+    rows = {row.asked: row for row in found.rows}
+    both = rows["goodput"].of_first.value + rows["rivals_goodput"].of_first.value
+    assert 4.3e6 < both < 5e6
+    assert found.standard == "reno"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("--flow nosuch", "has no such TCP or QUIC flow; there are f0, f1"),
+        ("--beside cubic --flow f", "has no other TCP flow than f0, f1; add one"),
+        ("--metric rivals_goodput", "name those with --flow or --beside"),
+        ("--beside cubic --metric rivals_utilisation", "is no metric of flows"),
+        ("--beside cubick", "did you mean"),
+        ("--export t.xlsx", ".tex, .md or .csv"),
+        ("--rank score.toml", "--against"),
+        ("--memory-limit 2", "such as 2GB"),
+        ("--memory-limit 1MB", "at least 256MB"),
+    ],
+)
+def test_mistakes_about_flows_are_said_before_a_run(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: str, said: str
+) -> None:
+    (folder / "net.toml").write_text(NETWORK.replace("LOSS", "0.0").replace('name = "f"', 'name = "f"\ncount = 2'))
+    assert main(["compare", "net.toml", "--control", "reno,cubic", "--seeds", "2", *arguments.split()]) == 2
+    message = capsys.readouterr().err
+    assert said in message
+    assert message.count("\n") == 1
+    assert not (folder / "out" / "compare" / "reno-cubic" / "net").exists()
+
+
+def test_the_table_is_exported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compare", "clean.toml", "--control", " westwood_plus , cubic", "--seeds", "3", "--metric", "goodput"]
+    assert main([*command, "--export", "t.csv", "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    [line] = list(csv.DictReader((folder / "t.csv").open()))
+    assert (line["network"], line["other"], line["unit"]) == ("clean", "cubic", "b/s")
+    assert float(line["westwood_plus"]) == row["first_mean"]
+    assert [float(line[f"ratio{end}"]) for end in ("", " low", " high")] == row["ratio"]
+    assert main([*command, "--export", "t.tex"]) == 0
+    assert "Mb/s" in (folder / "t.tex").read_text()
+    assert main([*command, "--export", "t.md"]) == 0
+    assert "| verdict |" in (folder / "t.md").read_text().splitlines()[0]
+
+
+@pytest.mark.parametrize("control", ["mine.py: Mine", "mine.py :Mine"])
+def test_spaces_are_no_part_of_a_controller(folder: Path, capsys: pytest.CaptureFixture[str], control: str) -> None:
+    assert main(["compare", "clean.toml", "--control", f"{control} , reno", "--seeds", "2", "--metric", "rtt"]) == 0
+    assert "mine.py:Mine over the other" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("control", ["nosuch.py:Mine", "mine.py:Minne", "cubicc", "handins/*.py:*"])
+def test_a_mistake_in_a_controller_is_said_at_its_option(
+    folder: Path, capsys: pytest.CaptureFixture[str], control: str
+) -> None:
+    assert main(["compare", "clean.toml", "--control", f"reno,{control}", "--seeds", "2"]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"ackclock: --control {control}: ")
+    assert message.count("\n") == 1
+    assert not (folder / "out").exists()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ackclock import stats
 from ackclock.apps.comparison import compare, draw
+from ackclock.apps.trials import Trials
 from ackclock.base.shipped import scenarios
 from ackclock.draw.style import fitted
 from ackclock.study import Study
@@ -42,8 +43,8 @@ to   = "client"
 (FOLDER / "shallow.toml").write_text(SHALLOW)
 files = [scenarios()[name] for name in ("cellular", "bufferbloat", "starlink_pass")]
 files.append(FOLDER / "shallow.toml")
-both, short = ["bbr", "cubic"], ["duration=30s"]
-comparison = compare(files, both, FOLDER / "alone", Local(), seeds=5, overrides=short)
+trials = Trials(files, FOLDER / "alone", Local(), seeds=5, overrides=["duration=30s"])
+comparison = compare(trials, ["bbr", "cubic"])
 for row in comparison.rows:
     e = row.ratio
     times = "both 0, not"

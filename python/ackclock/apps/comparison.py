@@ -1,40 +1,31 @@
 """Controllers compared on several networks with the same seeds, without a suite: `ackclock compare --control`.
 
-Every TCP flow of a network gets the controller. Each seed adds a random time to the start of the flows, up to one base
-round-trip time, so that also a network without random elements gives a sample. Runs with the same seed are a pair.
+Every TCP flow of a network gets the controller, or those that are tested; then the others are their rivals.
 """
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
-from ackclock.apps.agree.controls import Control, check_controls, controls
-from ackclock.apps.agree.perturb import START_S
-from ackclock.base.assignment import Assignment, Override, key_text
+from ackclock.apps.agree.controls import check_controls
+from ackclock.apps.trials import RIVALS, Trials
+from ackclock.base.assignment import control_table
 from ackclock.base.files import BadInput, own_folder
-from ackclock.base.link import is_link
-from ackclock.metrics import RunMetric, check_name, metric
-from ackclock.scenario import Scenario
-from ackclock.study import Store, Study, sweep
+from ackclock.metrics import RunMetric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.study.executors import Executor
     from ackclock.study.sweep import Progress
 
 METRICS = ("goodput", "p95_queueing", "retransmissions")
 """The metrics that are compared by default."""
-CONTROL = "control"
-"""The axis of the studies."""
+OF_RIVALS = f"{RIVALS}goodput"
+"""The metric that is compared too where only some flows are tested."""
 LEVEL = 0.05
 
 
@@ -48,8 +39,9 @@ class Row:
     metric: RunMetric
     """That metric, or the round-trip time instead of a queueing delay where the path changes."""
     other: str
-    first_mean: float
-    other_mean: float
+    of_first: stats.Estimate
+    of_other: stats.Estimate
+    """Means with 95 % intervals over the pairs."""
     ratio: stats.Estimate
     """First over other, paired by seed; 95 % interval."""
     p: float | None
@@ -61,7 +53,7 @@ class Row:
     @property
     def replaced(self) -> bool:
         """Whether the metric is the round-trip time instead of the queueing delay that was asked for."""
-        return self.metric.name == "rtt" != self.asked
+        return self.metric.name.removeprefix(RIVALS) == "rtt" != self.asked.removeprefix(RIVALS)
 
     @property
     def verdict(self) -> str:
@@ -69,15 +61,24 @@ class Row:
 
         "larger" or "smaller" for a metric of which neither is better, "too few" for fewer than two pairs.
         """
+        first, other = self.of_first.value, self.of_other.value
         if self.p is None:
             return "too few"
-        small = abs(self.first_mean - self.other_mean) <= self.tolerance * max(self.first_mean, self.other_mean)
-        if self.p >= LEVEL or small:
+        if self.p >= LEVEL or abs(first - other) <= self.tolerance * max(first, other):
             return "no difference"
-        more = self.first_mean > self.other_mean
         if self.metric.better == 0:
-            return "larger" if more else "smaller"
-        return "better" if more == (self.metric.better > 0) else "worse"
+            return "larger" if first > other else "smaller"
+        return "better" if (first > other) == (self.metric.better > 0) else "worse"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the rivals have beside a controller, over what they have beside the standard controller."""
+
+    network: str
+    control: str
+    part: stats.Estimate
+    """1 means that they keep all; the `rivals_kept` of suites."""
 
 
 @dataclass(frozen=True)
@@ -91,124 +92,85 @@ class Comparison:
     """Why a controller was run in no network, or a metric does not apply."""
     failed: list[str] = field(default_factory=list)
     """How the runs of a controller have failed in a network; it is compared with none there."""
+    beside: str = ""
+    """The controller of the flows that are not tested; empty: that of the scenarios."""
+    remarks: list[str] = field(default_factory=list)
+    """Which flows are tested where the user named none."""
+
+    @property
+    def standard(self) -> str:
+        """The one of the controllers that the rivals have too; empty if there is none."""
+        table = control_table(self.beside) if self.beside else None
+        return next((label for label in (self.first, *self.others) if control_table(label) == table), "")
+
+    def kept_in(self, row: Row) -> Kept | None:
+        """What the rivals keep beside a controller, if a row compares this with the controller that they have."""
+        if row.asked == OF_RIVALS and row.other == self.standard:
+            return Kept(row.network, self.first, row.ratio)
+        if row.asked == OF_RIVALS and self.first == self.standard:
+            return Kept(row.network, row.other, _inverse(row.ratio))
+        return None
+
+
+def _inverse(e: stats.Estimate) -> stats.Estimate:
+    """The ratio the other way round; not a number where it has none."""
+    value, high, low = (1 / x if x else math.nan if x is not None else None for x in (e.value, e.low, e.high))
+    return stats.Estimate(math.nan if value is None else value, low, high, e.n)
 
 
 def compare(
-    files: Sequence[str | Path],
+    trials: Trials,
     named: Sequence[str],
-    out: Path,
-    executor: Executor,
     *,
-    seeds: int = 10,
-    metrics: Sequence[str] = METRICS,
-    overrides: Sequence[Override] = (),
+    metrics: Sequence[str] = (),
     tolerance: float = 0.01,
-    allow_code: bool = False,
     progress: Callable[[str], Progress | None] | None = None,
 ) -> Comparison:
     """Run the controllers on the networks and compare the first one with each other one.
 
-    Finished runs are kept in `out`. A controller is a name, `FILE.py:CLASS` or a table of TOML. Raises BadInput for
-    less than two controllers or seeds, for a file that is a study or has no TCP flow, and ScenarioError.
+    A controller is a name, `FILE.py:CLASS` or a table of TOML. `metrics` are by default METRICS, and the goodput of the
+    other flows where only some are tested. Raises BadInput for less than two controllers or seeds, for a file that is a
+    study or has no TCP flow, and ScenarioError.
     """
+    if pattern := next((text for text in named if text.endswith(":*")), None):
+        raise BadInput(f"--control {pattern}: a pattern needs --against CONTROLLER, with which each one is compared")
     if len(named) < 2:
         raise BadInput("--control: needs two controllers or more, such as --control mine.py:Mine,cubic")
-    if seeds < 2:
-        raise BadInput("--seeds: must be at least 2")
-    for name in metrics:
-        check_name(name)
+    wanted = [*metrics] or [*METRICS, *([OF_RIVALS] if trials.apart else [])]
+    for name in wanted:
+        trials.check_metric(name)
+    trials.check()
     check_controls(named)
     labels: list[str] = []
     measured: list[Measured] = []
     refused: list[str] = []
     failed: list[str] = []
-    networks = _names(files)
-    for file, network in zip(files, networks, strict=True):
-        scenario = Scenario.load(file, overrides, allow_code=allow_code)
-        chosen = controls(scenario, named)
-        labels = [control.label for control in chosen]
-        rows, impossible, broken = _run(
-            scenario, chosen, own_folder(out, network), seeds, executor, progress and progress(network)
-        )
-        refused += [f"{network}: {label} was not run: {reason}" for label, reason in impossible.items()]
-        failed += [f"{network}: {label} was not run: {reason}" for label, reason in broken.items()]
-        for name in metrics if rows else ():
-            one = _metric(name, rows)
-            values = _values(one, rows)
+    remarks: list[str] = []
+    for network in trials.networks():
+        folder = own_folder(trials.out, network.name)
+        runs = network.run(named, trials, folder, progress and progress(network.name))
+        labels = runs.labels
+        remarks += [network.remark] if network.remark else []
+        refused += [f"{network.name}: {label} was not run: {reason}" for label, reason in runs.refused.items()]
+        failed += [
+            f"{network.name}: {label} was not run: {len(errors)} of {trials.seeds} runs failed: {errors[0]}"
+            for label, errors in runs.errors.items()
+        ]
+        for name in wanted if runs.rows else ():
+            one = runs.metric(name)
+            if one is None:
+                refused.append(f"{network.name}: {name.replace('_', ' ')}: there is no TCP flow beside the tested ones")
+                continue
+            values = runs.values(one)
             for label in labels:
                 count = len(values.get(label, ()))
-                if label not in {*impossible, *broken} and count < seeds:
-                    refused.append(f"{network}: {one.words}: a value in {count} of {seeds} runs with {label}")
-            measured.append(Measured(network, name, one, values))
-    return Comparison(labels[0], labels[1:], _compared(labels, measured, tolerance), refused, failed)
-
-
-def _names(files: Sequence[str | Path]) -> list[str]:
-    """A name for each network: that of its file, with a number where several have one name."""
-    names: list[str] = []
-    for file in files:
-        text = str(file)
-        stem = "link" if is_link(text) else Path(text.removeprefix("@")).name.removesuffix(".toml")
-        stem = re.sub(r"[^\w.+-]+", "-", stem)
-        names.append(next(name for n in itertools.count(1) if (name := stem if n == 1 else f"{stem}-{n}") not in names))
-    return names
-
-
-def _run(
-    scenario: Scenario,
-    chosen: Sequence[Control],
-    folder: Path,
-    seeds: int,
-    executor: Executor,
-    advance: Progress | None,
-) -> tuple[list[dict[str, Any]], dict[str, str], dict[str, str]]:
-    """Run a network with every controller.
-
-    Returns the outcomes, why controllers cannot be run in it, and how the runs of controllers have failed.
-    """
-    if scenario.is_study:
-        raise BadInput(f"{scenario.file}: is a study; name a scenario without [sweep]")
-    axis = {one.label: {key_text(a.key): a.value for a in one.overrides} for one in chosen}
-    written = "start_jitter" in " ".join([scenario.text, *map(str, scenario.overrides)])
-    starts = [
-        Assignment(("flow", flow["name"], "start_jitter"), f"{round(1e9 * (flow['base_rtt_s'] or START_S))}ns")
-        for flow in (() if written else scenario.resolved["flows"])
-    ]
-    axes = [
-        Assignment(("sweep", "seed"), f"1..{seeds}"),
-        Assignment(("sweep", CONTROL), axis, "--control", of_text=False),
-    ]
-    wanted = [Assignment(("delays",), True), *starts, *axes]
-    study = Study.read(scenario.source, [*scenario.overrides, *wanted])
-    impossible = {
-        study.labels(point)[CONTROL]: reason.rpartition("congestion_control: ")[2] for point, reason in study.refused
-    }
-    with Store.create(folder) as store:
-        sweep(study, store, executor, progress=advance, replace=True)
-        ids = {run.run_id: study.labels(run.point)[CONTROL] for run in study.runs()}
-        broken = [(ids[run_id], error) for run_id, error in store.failures() if ids[run_id] not in impossible]
-        failed: dict[str, list[str]] = {}
-        for label, error in broken:
-            failed.setdefault(label, []).append(error)
-        rows = [row for row in store.outcomes().to_dicts() if json.loads(row["axes"])[CONTROL] not in failed]
-        return rows, impossible, {label: f"{len(e)} of {seeds} runs failed: {e[0]}" for label, e in failed.items()}
-
-
-def _metric(name: str, rows: Sequence[dict[str, Any]]) -> RunMetric:
-    """A metric; where the path changes, so that there is no queueing delay, the round-trip time."""
-    wanted = metric(name, rows)
-    if "queueing" in wanted.name and not any(wanted.each(row) for row in rows):
-        return metric("rtt", rows)
-    return wanted
-
-
-def _values(one: RunMetric, rows: Sequence[dict[str, Any]]) -> dict[str, dict[int, float]]:
-    """The values of a metric by controller and seed."""
-    values: dict[str, dict[int, float]] = {}
-    for row in rows:
-        if (value := one.value(row)) is not None:
-            values.setdefault(json.loads(row["axes"])[CONTROL], {})[row["seed"]] = value
-    return values
+                if label not in {*runs.refused, *runs.errors} and count < trials.seeds:
+                    refused.append(
+                        f"{network.name}: {one.words}: a value in {count} of {trials.seeds} runs with {label}"
+                    )
+            measured.append(Measured(network.name, name, one, values))
+    rows = _compared(labels, measured, tolerance)
+    return Comparison(labels[0], labels[1:], rows, refused, failed, trials.beside, remarks)
 
 
 @dataclass(frozen=True)
@@ -235,9 +197,9 @@ def _compared(labels: Sequence[str], measured: Sequence[Measured], tolerance: fl
     corrected = iter(stats.false_discovery([p for p in raw if p is not None]))
     rows = []
     for (one, other, x, y), p in zip(samples, raw, strict=True):
-        means = sum(x) / len(x), sum(y) / len(y)
+        mine, theirs = (stats.within(values, *one.metric.limits) for values in (x, y))
         own_p = None if p is None else next(corrected)
-        rows.append(Row(one.network, one.asked, one.metric, other, *means, _ratio(x, y), own_p, tolerance))
+        rows.append(Row(one.network, one.asked, one.metric, other, mine, theirs, _ratio(x, y), own_p, tolerance))
     return rows
 
 
@@ -262,7 +224,7 @@ def draw(comparison: Comparison) -> Figure:
         raise BadInput("there is nothing to draw: no network has values of two controllers")
     metrics = {row.asked: row.metric.better for row in comparison.rows}
     networks = list(dict.fromkeys(row.network for row in comparison.rows))
-    columns = min(most_columns(), len(metrics))
+    columns = min(most_columns(), len(metrics) if len(metrics) != 4 else 2)
     height = 1.3 + 0.32 * len(networks) * max(1.0, 0.6 * len(comparison.others))
     figure, axes = panels(columns, -(-len(metrics) // columns), height, share=False)
     for spare in axes[len(metrics) :]:
@@ -291,7 +253,8 @@ def draw(comparison: Comparison) -> Figure:
         panel.set_xlabel(wrapped(drawn(f"{comparison.first} over the other: ratio"), columns), fontsize=pt(9))
     if any(row.replaced for row in comparison.rows):
         note(figure, "Hollow marks: mean round-trip time; the path changes and has no delay without a queue.")
-    heading = drawn(f"{comparison.first} beside {', '.join(comparison.others)}")
+    rivals = f"; the other flows: {comparison.beside}" if comparison.beside else ""
+    heading = drawn(f"{comparison.first} against {', '.join(comparison.others)}{rivals}")
     if len(comparison.others) > 1:
         _key(figure, comparison.others, heading)
     else:

@@ -12,7 +12,7 @@ from ackclock.apps.agree.controls import check_controls
 from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.base.files import BadInput, write_text
 from ackclock.base.text import fail
-from ackclock.cli.compare import changes_table
+from ackclock.cli.compare_folders import changes_table
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
 

@@ -120,12 +120,13 @@ def _of_flows(name: str, entry: Metric, rows: Sequence[Row], flows: Sequence[str
             near = difflib.get_close_matches(flow, names, 1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(list(names)[:12])}"
             raise BadInput(f"--flow {flow}: there is no such flow; {hint}")
+    named = set(flows)
     kinds = {flow["kind"] for row in rows for flow in row["flows"]}
     only_tcp = not flows and len(kinds) > 1
 
     def each(row: Row) -> list[float]:
         chosen_flows = [
-            flow for flow in row["flows"] if (flow["name"] in flows if flows else not only_tcp or flow["kind"] != "udp")
+            flow for flow in row["flows"] if (flow["name"] in named if named else not only_tcp or flow["kind"] != "udp")
         ]
         return [value for flow in chosen_flows if (value := entry.value(flow)) is not None]
 

@@ -35,13 +35,18 @@ class Control:
     overrides: tuple[Assignment, ...]
 
 
-def controls(scenario: Scenario, named: Sequence[str]) -> list[Control]:
+def controls(
+    scenario: Scenario, named: Sequence[str], places: Sequence[tuple[str, ...]] | None = None
+) -> list[Control]:
     """The controllers that are named, or else those of the scenario's TCP flows, each once.
 
-    Every TCP flow of the scenario gets the controller. If the scenario has one controller only and none is named, no
-    assignment is made. Raises BadInput if the scenario has no TCP flow, or if a controller is named twice.
+    Every TCP flow of the scenario gets the controller, or with `places` those whose keys these are. If the scenario has
+    one controller only and none is named, no assignment is made. Raises BadInput if the scenario has no TCP flow, or if
+    a controller is named twice.
     """
-    flows, places = _places(scenario)
+    flows: Sequence[dict[str, Any]] = ()
+    if places is None:
+        flows, places = _places(scenario)
     if named:
         chosen = [(text, control_table(text)) for text in named]
         if len(set(named)) < len(named):
@@ -68,11 +73,20 @@ def _places(scenario: Scenario) -> tuple[list[dict[str, Any]], list[tuple[str, .
     """The TCP flows of the file, and the keys of all controllers of TCP flows. Raises BadInput if there is none."""
     resolved = scenario.resolved
     flows = [flow for flow in resolved["flows"] if flow["kind"] == "tcp"]
-    sources = [source["name"] for source in resolved["traffic"]]
-    if not flows and not sources:
+    places = [*map(control_place, flows), *traffic_places(scenario)]
+    if not places:
         raise BadInput(f"{scenario.file}: there is no TCP flow, so there is no controller to compare")
-    places = [("flow", flow["name"], "tcp", "congestion_control") for flow in flows]
-    return flows, places + [("traffic", name, "tcp", "congestion_control") for name in sources]
+    return flows, places
+
+
+def control_place(flow: Mapping[str, Any]) -> tuple[str, ...]:
+    """The key of the controller of a TCP or QUIC flow of `Scenario.resolved`."""
+    return ("flow", flow["name"], flow["kind"], "congestion_control")
+
+
+def traffic_places(scenario: Scenario) -> list[tuple[str, ...]]:
+    """The keys of the controllers of the flows that a scenario generates."""
+    return [("traffic", source["name"], "tcp", "congestion_control") for source in scenario.resolved["traffic"]]
 
 
 def check_controls(named: Sequence[str], option: str = "--control") -> None:

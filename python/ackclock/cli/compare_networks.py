@@ -1,0 +1,166 @@
+"""The comparison of controllers on networks, for `ackclock compare --control`."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from ackclock.base import tables
+from ackclock.base.files import check_folder, save_figure
+from ackclock.base.si import estimate, prefixed
+from ackclock.base.text import fail, say
+from ackclock.cli.console import counted_progress, wide_console
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ackclock.apps.comparison import Comparison, Kept, Row
+    from ackclock.apps.trials import Trials
+    from ackclock.stats import Estimate
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a comparison or a ranking prints and writes."""
+
+    as_json: bool = False
+    plot: Path | None = None
+    export: Path | None = None
+
+    def told(self, *paths: Path | None) -> None:
+        """Say which files were written."""
+        for path in paths:
+            if path is not None:
+                say(f"written: {path}", error=True)
+
+
+def compare_networks(
+    trials: Trials, named: Sequence[str], metrics: Sequence[str], tolerance: float, outputs: Outputs, *, gate: bool
+) -> int:
+    """Compare controllers on networks; returns the exit status."""
+    from ackclock.apps import comparison
+    from ackclock.draw.style import fitted
+
+    check_folder(trials.out)
+    try:
+        with counted_progress("network", len(trials.files)) as progress:
+            result = comparison.compare(trials, named, metrics=metrics, tolerance=tolerance, progress=progress)
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept in {trials.out}; repeat the command to resume", 130)
+    if outputs.plot is not None:
+        save_figure(fitted(lambda: comparison.draw(result), None), outputs.plot)
+    if outputs.export is not None:
+        tables.write(columns(result, si=outputs.export.suffix == ".csv"), outputs.export)
+    outputs.told(outputs.plot, outputs.export)
+    for reason in (*result.refused, *result.remarks):
+        say(reason, error=outputs.as_json or not result.rows)
+    if outputs.as_json:
+        print(json.dumps([_plain(row, result.kept_in(row)) for row in result.rows], allow_nan=False))
+    elif result.rows:
+        _print(result, trials)
+    if not result.rows:
+        _status(result, gate=False)
+        return fail("nothing was compared: no network has values of two controllers", 1)
+    return _status(result, gate=gate)
+
+
+def _print(result: Comparison, trials: Trials) -> None:
+    """Print the table of a comparison, and what it says."""
+    wide_console().print(_table(result))
+    ratio = f"ratio: {result.first} over the other, paired by seed, with 95 % interval (not corrected)"
+    say(f"{trials.seeds} seeds; {ratio}.")
+    say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons.")
+    for kept in filter(None, map(result.kept_in, result.rows)):
+        part = f"{estimate(kept.part)} of the goodput that they have beside {result.standard}"
+        say(f"{kept.network}: beside {kept.control} the other flows keep {part}.")
+    folders = ", ".join(str(trials.out / name) for name in dict.fromkeys(row.network for row in result.rows))
+    say(f"The runs (ackclock results FOLDER): {folders}")
+
+
+def _status(result: Comparison, *, gate: bool) -> int:
+    """Print how runs have failed, and with `gate` what is worse; returns the exit status."""
+    for reason in result.failed:
+        fail(reason, 1)
+    worse = _gate(result) if gate else 0
+    return 1 if result.failed else worse
+
+
+def _gate(result: Comparison) -> int:
+    """Exit status 1, with the reasons, if the first controller is worse, or could not be compared."""
+    wrong = [
+        f"{row.network}: {row.metric.words}: {result.first} is worse than {row.other}"
+        for row in result.rows
+        if row.verdict == "worse"
+    ]
+    wrong += [f"{row.network}: {row.metric.words}: too few pairs" for row in result.rows if row.verdict == "too few"]
+    wrong += [reason for reason in result.refused if f": {result.first} was not run:" in reason]
+    if not result.rows:
+        wrong.append("nothing was compared")
+    for reason in wrong:
+        fail(f"--gate: {reason}", 1)
+    return 1 if wrong else 0
+
+
+def _plain(row: Row, kept: Kept | None) -> dict[str, Any]:
+    """A row as JSON data, in SI units."""
+    plain: dict[str, Any] = {
+        "network": row.network,
+        "metric": row.metric.name,
+        "other": row.other,
+        "first_mean": row.of_first.value,
+        "other_mean": row.of_other.value,
+        "ratio": _ends(row.ratio),
+        "pairs": row.ratio.n,
+        "p": row.p,
+        "verdict": row.verdict,
+    }
+    return plain if kept is None else {**plain, "rivals_kept": {"control": kept.control, "part": _ends(kept.part)}}
+
+
+def _ends(e: Estimate) -> list[float | None] | None:
+    """Value and interval; None for what is not a number."""
+    return [e.value, e.low, e.high] if math.isfinite(e.value) else None
+
+
+def columns(result: Comparison, *, si: bool) -> list[tables.Column]:
+    """The table of a comparison for a file: in SI units, or each row in a unit in which it has few digits."""
+    rows = result.rows
+    scales = [(1.0, row.metric.unit) if si else prefixed(row.metric.unit, _means(row)) for row in rows]
+    first = [row.of_first.scaled(factor) for row, (factor, _) in zip(rows, scales, strict=True)]
+    other = [row.of_other.scaled(factor) for row, (factor, _) in zip(rows, scales, strict=True)]
+    return [
+        tables.Column("network", [row.network for row in rows]),
+        tables.Column("metric", [row.metric.name.replace("_", " ") for row in rows]),
+        tables.Column("unit", [unit for _, unit in scales]),
+        tables.Column(result.first, first),
+        tables.Column("other", [row.other for row in rows]),
+        tables.Column("value of the other", other),
+        tables.Column("ratio", [row.ratio if math.isfinite(row.ratio.value) else None for row in rows]),
+        tables.Column("verdict", [row.verdict for row in rows]),
+    ]
+
+
+def _means(row: Row) -> list[float]:
+    return [row.of_first.value, row.of_other.value]
+
+
+def _table(result: Comparison) -> Table:
+    """One line for each network, metric and other controller."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for head in ("network", "metric", result.first, "other", "", "ratio [95 %]", ""):
+        table.add_column(head, justify="right" if head in {result.first, ""} else "left", no_wrap=head != "metric")
+    seen: tuple[str, str] = ("", "")
+    for row in result.rows:
+        factor, unit = prefixed(row.metric.unit, _means(row))
+        mine, theirs = (f"{factor * mean:.3g} {unit}".rstrip() for mean in _means(row))
+        place = (row.network, row.metric.name)
+        shown = (row.network, row.metric.name.replace("_", " "), mine) if place != seen else ("", "", "")
+        ratio = estimate(row.ratio) if math.isfinite(row.ratio.value) else "-"
+        table.add_row(*shown, row.other, theirs, ratio, row.verdict)
+        seen = place
+    return table
