@@ -5,14 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ackclock.base.files import BadInput
 from ackclock.base.models import interface
 from ackclock.controller import Controller
+
+if TYPE_CHECKING:
+    import ast
 
 RESERVED = {"time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "cause", "handoff"}
 """Columns of every window trace."""
@@ -50,10 +55,7 @@ def identify(path: str, name: str) -> str:
     import difflib
 
     text = _read(path)
-    try:
-        tree = ast.parse(text, path)
-    except (SyntaxError, ValueError) as error:
-        raise ValueError(_format_error(error, path)) from None
+    tree = _parsed(text, path)
     classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     if name in classes:
         methods = [node.name for node in classes[name].body if isinstance(node, ast.FunctionDef)]
@@ -62,6 +64,36 @@ def identify(path: str, name: str) -> str:
     elif name not in text.decode("utf-8", "replace") and difflib.get_close_matches(name, classes, 1):
         raise _no_class(path, name, list(classes))
     return _identity(text, name)
+
+
+def _parsed(text: bytes, path: str) -> ast.Module:
+    """The syntax of a file, which is not run. Raises ValueError with its place if it is not Python."""
+    import ast
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as an invalid escape: the run says so
+            return ast.parse(text, path)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(_format_error(error, path)) from None
+
+
+def classes_in(path: str) -> list[str]:
+    """The controllers of a file in its order: classes on its first level that have `on_ack`, or inherit it in the file.
+
+    The file is not run. Raises ValueError with a one-line message if it cannot be read, is not Python, or has none.
+    """
+    import ast
+
+    classes = [node for node in _parsed(_read(path), path).body if isinstance(node, ast.ClassDef)]
+    bases = {node.name: {base.id for base in node.bases if isinstance(base, ast.Name)} for node in classes}
+    methods = {node.name: {part.name for part in node.body if isinstance(part, ast.FunctionDef)} for node in classes}
+    able = {name for name in methods if "on_ack" in methods[name]}
+    while heirs := {name for name in bases if name not in able and bases[name] & able}:
+        able |= heirs
+    if not able:
+        raise ValueError(f"{path} has no controller: no class with the method on_ack")
+    return [name for name in methods if name in able]
 
 
 def _no_class(path: str, name: str, classes: Sequence[str]) -> ValueError:

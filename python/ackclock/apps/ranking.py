@@ -1,0 +1,307 @@
+"""A ranking of controllers that others hand in: each is compared with the same reference, never with another one.
+
+`ackclock compare --control 'handins/*.py:*' --against reference.py:Ref`. Every hand-in has processes of its own for its
+runs. One that fails has its reason, and the others go on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from glob import glob
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ackclock import ScenarioError, stats
+from ackclock.apps.agree.controls import check_controls
+from ackclock.apps.score import REFERENCE, NoScore, Score
+from ackclock.apps.suite.run import folder_name
+from ackclock.apps.trials import Network, Runs, Trials
+from ackclock.base import controllers
+from ackclock.base.files import BadInput, own_folder
+from ackclock.study.executors import UntilFailure
+from ackclock.study.sweep import WITHOUT_RESULT, offset
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ackclock.study.sweep import Progress
+
+Values = dict[str, dict[int, float]]
+"""The values of metrics by seed."""
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """A controller that is ranked."""
+
+    name: str
+    """As `--control` names it: `handins/a.py:Mine`."""
+    failed: str = ""
+    """Why it cannot be run; empty if it can."""
+
+    @property
+    def file(self) -> str:
+        """The file of a controller in Python; empty for another one."""
+        file, colon, _ = self.name.rpartition(":")
+        return file if colon and not self.name.startswith("{") else ""
+
+    @property
+    def key(self) -> str:
+        """A hash of the file's content and the name: the order of pseudonyms."""
+        try:
+            content = Path(self.file).read_bytes() if self.file and Path(self.file).is_file() else b""
+        except OSError:
+            content = b""
+        name = f"{Path(self.file).name}:{self.name.rpartition(':')[2]}"
+        return hashlib.blake2b(content + b"\0" + name.encode("utf-8", "replace")).hexdigest()
+
+
+def hand_ins(named: Sequence[str]) -> list[HandIn]:
+    """The hand-ins of names and patterns. `FILES:*` stands for each controller of each file.
+
+    Nothing is run. A file without one, or that cannot be read, is a hand-in that has failed. Raises BadInput for a
+    pattern that no file matches.
+    """
+    entries: list[HandIn] = []
+    for text in named:
+        files, _, wanted = text.rpartition(":")
+        if not is_pattern(text):
+            entries.append(_checked(text))
+            continue
+        paths = [files] if Path(files).exists() else sorted(glob(files, recursive=True))
+        if not paths:
+            raise BadInput(f"--control {text}: no file matches; a pattern is such as 'handins/*.py:*'")
+        for path in paths:
+            try:
+                classes = controllers.classes_in(path) if wanted == "*" else [wanted]
+                entries += [_checked(f"{path}:{name}") for name in classes]
+            except ValueError as error:
+                entries.append(HandIn(path, str(error)))
+    return list({entry.name: entry for entry in entries}.values())
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text names all controllers of a file, or several files."""
+    files, colon, wanted = text.rpartition(":")
+    return bool(colon) and not text.startswith("{") and (wanted == "*" or re.search(r"[*?[]", files) is not None)
+
+
+def _checked(name: str) -> HandIn:
+    """A hand-in, which has failed if no flow can have it."""
+    try:
+        check_controls([name])
+    except ScenarioError as error:
+        return HandIn(name, error.message)
+    except BadInput as error:
+        return HandIn(name, str(error).removeprefix(f"--control {name}: "))
+    return HandIn(name)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A hand-in in a network: its score, and the means of the metrics of the formula."""
+
+    score: stats.Estimate
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A hand-in with its score over all networks, or with the reason why it has none."""
+
+    name: str
+    pseudonym: str
+    failed: str = ""
+    by_seed: Mapping[int, float] = field(default_factory=dict)
+    """The mean of the scores in all networks, by seed."""
+    situations: Mapping[str, Situation] = field(default_factory=dict)
+    rank: tuple[int, int] = (0, 0)
+    """The first and the last rank that it can have, from 1; (0, 0) if it has failed."""
+
+    @property
+    def score(self) -> stats.Estimate:
+        """The mean over the seeds with its 95 % interval."""
+        return stats.mean(list(self.by_seed.values()))
+
+    @property
+    def rank_text(self) -> str:
+        """The rank, or the first and the last; empty if it has failed."""
+        first, last = self.rank
+        return "" if self.failed else f"{first}" if first == last else f"{first} to {last}"
+
+    def anonymous(self) -> Ranked:
+        """The same under its pseudonym, also in the reason."""
+        file, _, cls = self.name.rpartition(":")
+        file = file or self.name
+        names = sorted({self.name, file, str(Path(file).resolve()), Path(file).name}, key=len, reverse=True)
+        pattern = "|".join([*map(re.escape, names), rf"\b{re.escape(cls)}\b"])
+        reason = re.sub(pattern, self.pseudonym, self.failed)
+        return replace(self, name=self.pseudonym, failed=reason)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Hand-ins in the order of their scores, and those that have failed."""
+
+    against: str
+    score: Score
+    ranked: list[Ranked]
+    failed: list[Ranked]
+    remarks: list[str]
+    """Which flows are tested where the user named none."""
+
+    @property
+    def every(self) -> list[Ranked]:
+        """All hand-ins, those with a score first."""
+        return [*self.ranked, *self.failed]
+
+    def anonymous(self) -> Ranking:
+        """The same with pseudonyms; hand-ins that have failed are in the order of these."""
+        failed = sorted((one.anonymous() for one in self.failed), key=lambda one: int(one.name.split()[-1]))
+        return replace(self, ranked=[one.anonymous() for one in self.ranked], failed=failed)
+
+
+class ReferenceFailed(Exception):
+    """The reference cannot be run, or has no score."""
+
+
+def rank(
+    trials: Trials,
+    entries: Sequence[HandIn],
+    against: str,
+    score: Score,
+    *,
+    progress: Callable[[str], Progress | None] | None = None,
+    pseudonyms: bool = False,
+) -> Ranking:
+    """Run hand-ins (see `hand_ins`) on the networks, compare each with the reference, and rank them by the score.
+
+    `progress` is called with the name of each, or with its pseudonym. Raises BadInput, ScenarioError, ReferenceFailed.
+    """
+    trials.check()
+    score.check(trials.check_metric)
+    check_controls([against], "--against")
+    order = {entry.name: number for number, entry in enumerate(sorted(entries, key=lambda e: e.key), 1)}
+    networks = trials.networks()
+    reference = {network.name: _reference(network, trials, against, score) for network in networks}
+    careful = replace(trials, executor=UntilFailure(trials.executor))
+    results: list[Ranked] = []
+    for entry in entries:
+        pseudonym = f"hand-in {order[entry.name]}"
+        advance = progress(pseudonym if pseudonyms else entry.name) if progress is not None else None
+        results.append(_ranked(entry, pseudonym, networks, careful, reference, score, advance))
+    good = sorted((one for one in results if not one.failed), key=lambda one: -one.score.value)
+    ranked = [replace(one, rank=between) for one, between in zip(good, ranks(good), strict=True)]
+    remarks = [network.remark for network in networks if network.remark]
+    return Ranking(against, score, ranked, [one for one in results if one.failed], remarks)
+
+
+def _reference(network: Network, trials: Trials, against: str, score: Score) -> Values:
+    """The metrics of the reference in a network. Raises ReferenceFailed."""
+    folder = own_folder(trials.out, network.name, "reference")
+    try:
+        return _values(network.run([against], trials, folder, None), score)
+    except NoScore as error:
+        raise ReferenceFailed(f"--against {against}: {network.name}: {error}") from None
+
+
+def _ranked(
+    entry: HandIn,
+    pseudonym: str,
+    networks: Sequence[Network],
+    trials: Trials,
+    reference: Mapping[str, Values],
+    score: Score,
+    advance: Progress | None,
+) -> Ranked:
+    """Run a hand-in on the networks, until it fails."""
+    if entry.failed:
+        return Ranked(entry.name, pseudonym, entry.failed)
+    scores: dict[str, dict[int, float]] = {}
+    situations: dict[str, Situation] = {}
+    for number, network in enumerate(networks):
+        folder = own_folder(trials.out, network.name, folder_name(entry.name))
+        part = advance and offset(advance, number * trials.seeds, len(networks) * trials.seeds)
+        try:
+            values = _values(network.run([entry.name], trials, folder, part), score)
+            scores[network.name] = _scores(values, reference[network.name], score, trials.seeds)
+        except NoScore as error:
+            return Ranked(entry.name, pseudonym, f"{network.name}: {error}")
+        means = {name: sum(of.values()) / len(of) for name, of in values.items() if of}
+        situations[network.name] = Situation(stats.mean(list(scores[network.name].values())), means)
+    seeds = range(1, trials.seeds + 1)
+    mean = {seed: sum(of[seed] for of in scores.values()) / len(scores) for seed in seeds}
+    return Ranked(entry.name, pseudonym, "", mean, situations)
+
+
+def _values(runs: Runs, score: Score) -> Values:
+    """The metrics of the formula by seed, of a single controller. Raises NoScore if it was not run or has failed."""
+    for reason in runs.refused.values():
+        raise NoScore(reason)
+    for errors in runs.errors.values():
+        real = [error for error in errors if error != WITHOUT_RESULT] or errors
+        reason = real[0].strip().partition("\n")[0].rstrip(": ")
+        raise NoScore(f"{reason} (--memory-limit)" if reason.endswith("MemoryError") else reason)
+    values: Values = {}
+    for name in score.own:
+        one = runs.metric(name)
+        if one is None:
+            raise NoScore(f"there is no TCP flow beside the tested ones, so there is no {name}")
+        values[name] = next(iter(runs.values(one).values()), {})
+    return values
+
+
+def _scores(values: Values, reference: Values, score: Score, seeds: int) -> dict[int, float]:
+    """The score of each seed. Raises NoScore."""
+    scores = {}
+    for seed in range(1, seeds + 1):
+        own = {name: of.get(seed) for name, of in values.items()}
+        of_reference = {f"{REFERENCE}.{name}": of.get(seed) for name, of in reference.items()}
+        try:
+            scores[seed] = score.value(own | of_reference)
+        except NoScore as error:
+            raise NoScore(f"seed {seed}: {error}") from None
+    return scores
+
+
+def ranks(ordered: Sequence[Ranked]) -> list[tuple[int, int]]:
+    """The first and the last rank of each of these, which are in the order of their scores.
+
+    Two neighbours whose paired difference has a 95 % interval that includes 0 share their ranks.
+    """
+    groups = [[0]] if ordered else []
+    for number, (better, worse) in enumerate(pairwise(ordered), 1):
+        differences = [better.by_seed[seed] - worse.by_seed[seed] for seed in better.by_seed]
+        e = stats.mean(differences)
+        if e.low is None or e.low <= 0:
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    return [(group[0] + 1, group[-1] + 1) for group in groups for _ in group]
+
+
+def draw(ranking: Ranking) -> Figure:
+    """The scores with 95 % intervals, the best one on top."""
+    from ackclock.base.text import drawn
+    from ackclock.draw.style import SOFT, panels, point, pt, short, title
+
+    if not ranking.ranked:
+        raise BadInput("there is nothing to draw: no hand-in has a score")
+    figure, (axes,) = panels(1, height=1.3 + 0.22 * len(ranking.ranked))
+    for at, one in enumerate(ranking.ranked):
+        e = one.score
+        axes.plot([e.low or e.value, e.high or e.value], [at, at], color=point(0)["color"], linewidth=1.4)
+        axes.plot([e.value], [at], linestyle="none", markersize=4, **point(0))
+    for before, after in pairwise(range(len(ranking.ranked))):
+        if ranking.ranked[before].rank != ranking.ranked[after].rank:
+            axes.axhline((before + after) / 2, color=SOFT, linewidth=0.5)
+    labels = [f"{one.rank_text}  {short(one.name)}" for one in ranking.ranked]
+    axes.set_yticks(range(len(labels)), list(map(drawn, labels)), fontsize=pt(8))
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.set_xlabel(drawn(f"score: {ranking.score.formula}"), fontsize=pt(9))
+    title(figure, drawn(f"Hand-ins against {ranking.against}"))
+    return figure

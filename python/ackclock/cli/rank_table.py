@@ -1,0 +1,109 @@
+"""The ranking of hand-ins, for `ackclock compare --control ... --against ...`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from ackclock.base import controllers, tables
+from ackclock.base.files import check_folder, save_figure
+from ackclock.base.si import estimate
+from ackclock.base.text import fail, say
+from ackclock.cli.console import counted_progress, wide_console
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ackclock.apps.ranking import Ranked, Ranking
+    from ackclock.apps.trials import Trials
+    from ackclock.cli.compare_networks import Outputs
+    from ackclock.stats import Estimate
+
+
+def rank_hand_ins(
+    trials: Trials, named: Sequence[str], against: str, formula: Path | None, outputs: Outputs, *, pseudonyms: bool
+) -> int:
+    """Rank hand-ins against a reference; returns the exit status, which is 0 if at least one has a rank."""
+    from ackclock.apps import ranking
+    from ackclock.apps.score import DEFAULT, Score, read_score
+    from ackclock.draw.style import fitted
+
+    check_folder(trials.out)
+    score = Score(DEFAULT) if formula is None else read_score(formula)
+    entries = ranking.hand_ins(named)
+    controllers.on_load = None  # one line, not one for each process of each hand-in
+    if coded := [entry for entry in entries if entry.file and not entry.failed]:
+        say(f"ackclock: runs {len(coded)} classes of {', '.join(named)}, each in processes of its own", error=True)
+    try:
+        with counted_progress("hand-in", len(entries)) as progress:
+            result = ranking.rank(trials, entries, against, score, progress=progress, pseudonyms=pseudonyms)
+    except KeyboardInterrupt:
+        return fail(f"interrupted; finished runs are kept in {trials.out}; repeat the command to resume", 130)
+    except ranking.ReferenceFailed as error:
+        return fail(str(error), 1)
+    shown = result.anonymous() if pseudonyms else result
+    if outputs.plot is not None:
+        save_figure(fitted(lambda: ranking.draw(shown), None), outputs.plot)
+    if outputs.export is not None:
+        tables.write(_columns(shown), outputs.export)
+    outputs.told(outputs.plot, outputs.export)
+    for remark in shown.remarks:
+        say(remark, error=outputs.as_json)
+    if outputs.as_json:
+        print(json.dumps([_plain(one, pseudonyms=pseudonyms) for one in shown.every], allow_nan=False))
+    else:
+        _print(shown, trials)
+    return 0 if shown.ranked else fail("no controller has a score", 1)
+
+
+def _print(ranking: Ranking, trials: Trials) -> None:
+    """Print the ranking, then the hand-ins that have failed."""
+    if ranking.ranked:
+        networks = list(ranking.ranked[0].situations)
+        table = Table(box=None, pad_edge=False)
+        for head in ("rank", "hand-in", "score [95 %]", *networks):
+            table.add_column(head, no_wrap=True)
+        for one in ranking.ranked:
+            parts = (estimate(one.situations[name].score) for name in networks)
+            table.add_row(one.rank_text, one.name, estimate(one.score), *parts)
+        wide_console().print(table)
+        say(f"score: {ranking.score.formula} (reference: {ranking.against}), the mean over the networks.")
+        say(f"{trials.seeds} seeds, paired; neighbours whose difference has an interval with 0 share their ranks.")
+    for one in ranking.failed:
+        say(f"failed: {one.name}: {one.failed}")
+
+
+def _columns(ranking: Ranking) -> list[tables.Column]:
+    """The ranking for a file; a hand-in that has failed has its reason in place of a score."""
+    every = ranking.every
+    return [
+        tables.Column("rank", [one.rank_text for one in every]),
+        tables.Column("hand-in", [one.name for one in every]),
+        tables.Column("score", [one.score if not one.failed else None for one in every]),
+        *(
+            tables.Column(name, [one.situations[name].score if not one.failed else None for one in every])
+            for name in (ranking.ranked[0].situations if ranking.ranked else ())
+        ),
+        tables.Column("failed", [one.failed for one in every]),
+    ]
+
+
+def _plain(one: Ranked, *, pseudonyms: bool) -> dict[str, Any]:
+    """A hand-in as JSON data. Without pseudonyms it has both names, which says whose a pseudonym is."""
+    names = {"name": one.name} if pseudonyms else {"name": one.name, "pseudonym": one.pseudonym}
+    if one.failed:
+        return {
+            **names,
+            **{"score": None, "low": None, "high": None, "rank": None, "situations": {}, "failed": one.failed},
+        }
+    situations = {
+        name: {**_ends(situation.score), "metrics": situation.metrics} for name, situation in one.situations.items()
+    }
+    return {**names, **_ends(one.score), "rank": list(one.rank), "situations": situations, "failed": None}
+
+
+def _ends(e: Estimate) -> dict[str, float | None]:
+    return {"score": e.value, "low": e.low, "high": e.high}
