@@ -31,6 +31,7 @@ BEGIN_S = 6.0
 PREPARED = {
     "mine": "ackclock new mine --python",
     "old.py": "cp mine.py old.py; cp mine.py new.py",
+    "handins": "mkdir handins; cp mine.py handins",
     "study": "ackclock sweep mine.toml --set 'sweep.seed=[1,2]' --set duration=12s --out study",
     "failed": "ackclock search @shrew --budget 150 --out failed",
 }
