@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,9 +13,9 @@ import pytest
 
 from ackclock import Study
 from ackclock.apps.report.folder import of_folder
+from ackclock.base import tables
 from ackclock.base.files import BadInput
 from ackclock.cli.app import main
-from ackclock.cli.app import main as command
 from test_goals import LOSSES
 
 BROWSER = shutil.which("chromium")
@@ -74,7 +75,7 @@ def test_one_seed_says_so_and_has_no_interval(tmp_path: Path) -> None:
 
 def test_a_search_shows_its_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert command(["search", "@shrew", "--control", "reno", "--budget", "100", "--out", "s"]) == 0
+    assert main(["search", "@shrew", "--control", "reno", "--budget", "100", "--out", "s"]) == 0
     report = of_folder(Path("s"))
     assert report.kind == "search"
     assert "reno fails" in report.answer[0]
@@ -121,3 +122,21 @@ def test_the_tables_compile(study: Path, tmp_path: Path) -> None:
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=out, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stdout[-1500:]
+
+
+def test_a_comparison_has_its_rows_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--on", "@dumbbell", "--set", "duration=4s", "--seeds", "2", "--out", "c"]
+    assert main(["compare", "--control", "reno,cubic", *arguments, "--export", "c.md"]) == 0
+    report = of_folder(Path("c"))
+    assert report.kind == "comparison"
+    assert tables.markdown(report.table.columns) == Path("c.md").read_text(encoding="utf-8")
+    again = shlex.split(report.command)
+    assert again[:4] == ["ackclock", "compare", "--control", "reno,cubic"]
+    assert main([*again[1:], "--export", "d.md"]) == 0
+    assert Path("d.md").read_text(encoding="utf-8") == Path("c.md").read_text(encoding="utf-8")
+    damaged = json.loads(Path("c/comparison.json").read_text(encoding="utf-8"))
+    del damaged["comparison"]["rows"][0]["ratio"]
+    Path("c/comparison.json").write_text(json.dumps(damaged), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"comparison\.json: is damaged"):
+        of_folder(Path("c"))

@@ -5,16 +5,22 @@ Every TCP flow of a network gets the controller, or those that are tested; then 
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
+from ackclock._core import ENGINE
 from ackclock.apps.agree.controls import check_controls
 from ackclock.apps.trials import RIVALS, Trials
+from ackclock.base import tables
 from ackclock.base.assignment import control_table
-from ackclock.base.files import BadInput, own_folder
+from ackclock.base.files import BadInput, own_folder, write_text
+from ackclock.base.shipped import argument
+from ackclock.base.si import prefixed
 from ackclock.metrics import RunMetric
 
 if TYPE_CHECKING:
@@ -30,13 +36,24 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
+class Words:
+    """What a table says of a metric."""
+
+    name: str
+    words: str
+    unit: str
+    better: int
+    """1 if more is better, -1 if less is, 0 if neither."""
+
+
+@dataclass(frozen=True)
 class Row:
     """A metric of the first controller and of another one in a network: means, and their ratio over the seeds."""
 
     network: str
     asked: str
     """The metric that was asked for."""
-    metric: RunMetric
+    metric: Words
     """That metric, or the round-trip time instead of a queueing delay where the path changes."""
     other: str
     of_first: stats.Estimate
@@ -199,7 +216,8 @@ def _compared(labels: Sequence[str], measured: Sequence[Measured], tolerance: fl
     for (one, other, x, y), p in zip(samples, raw, strict=True):
         mine, theirs = (stats.within(values, *one.metric.limits) for values in (x, y))
         own_p = None if p is None else next(corrected)
-        rows.append(Row(one.network, one.asked, one.metric, other, mine, theirs, _ratio(x, y), own_p, tolerance))
+        words = Words(one.metric.name, one.metric.words, one.metric.unit, one.metric.better)
+        rows.append(Row(one.network, one.asked, words, other, mine, theirs, _ratio(x, y), own_p, tolerance))
     return rows
 
 
@@ -213,6 +231,103 @@ def _contrasts(x: Sequence[float], y: Sequence[float]) -> list[float]:
 def _ratio(x: Sequence[float], y: Sequence[float]) -> stats.Estimate:
     """The ratio of the means over pairs; 1 where both are zero."""
     return stats.Estimate(1.0, None, None, len(x)) if not any(y) and not any(x) else stats.ratio(x, y)
+
+
+def columns(result: Comparison, *, si: bool) -> list[tables.Column]:
+    """The table of a comparison for a file: in SI units, or each row in a unit in which it has few digits."""
+    rows = result.rows
+    scales = [
+        (1.0, row.metric.unit) if si else prefixed(row.metric.unit, [row.of_first.value, row.of_other.value])
+        for row in rows
+    ]
+    first = [row.of_first.scaled(factor) for row, (factor, _) in zip(rows, scales, strict=True)]
+    other = [row.of_other.scaled(factor) for row, (factor, _) in zip(rows, scales, strict=True)]
+    return [
+        tables.Column("network", [row.network for row in rows]),
+        tables.Column("metric", [row.metric.name.replace("_", " ") for row in rows]),
+        tables.Column("unit", [unit for _, unit in scales]),
+        tables.Column(result.first, first),
+        tables.Column("other", [row.other for row in rows]),
+        tables.Column("value of the other", other),
+        tables.Column("ratio", [row.ratio if math.isfinite(row.ratio.value) else None for row in rows]),
+        tables.Column("verdict", [row.verdict for row in rows]),
+    ]
+
+
+FILE = "comparison.json"
+"""The comparison in the folder of its runs, for `ackclock report`."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A comparison as its folder has it."""
+
+    comparison: Comparison
+    engine: str
+    seeds: int
+    command: list[str]
+    """The arguments that make it again."""
+
+
+def save(result: Comparison, trials: Trials) -> None:
+    """Write a comparison into the folder of its runs."""
+    stored = {
+        "engine": ENGINE,
+        "seeds": trials.seeds,
+        "command": _command(result, trials),
+        "comparison": asdict(result),
+    }
+    text = json.dumps(_without_nan(stored), indent=1, allow_nan=False)
+    write_text(trials.out / FILE, text + "\n")
+
+
+def _command(result: Comparison, trials: Trials) -> list[str]:
+    command = ["ackclock", "compare", "--control", ",".join([result.first, *result.others])]
+    command += ["--on", ",".join(argument(str(file)) for file in trials.files), "--seeds", str(trials.seeds)]
+    for option, values in (("--flow", trials.flows), ("--set", trials.overrides)):
+        for value in values:
+            command += [option, str(value)]
+    metrics = list(dict.fromkeys(row.asked for row in result.rows))
+    command += ["--metric", ",".join(metrics), *(["--beside", trials.beside] if trials.beside else [])]
+    return [*command, "--out", argument(str(trials.out))]
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def load(folder: Path) -> Stored:
+    """The comparison of a folder. Raises BadInput if it has none, or a damaged one."""
+    try:
+        stored = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        table = stored["comparison"]
+        rows = [
+            Row(
+                **{
+                    **row,
+                    "metric": Words(**row["metric"]),
+                    **{key: _estimate(row[key]) for key in ("of_first", "of_other", "ratio")},
+                }
+            )
+            for row in table["rows"]
+        ]
+        comparison = Comparison(**{**table, "rows": rows})
+        command = [str(word) for word in stored["command"]]
+        return Stored(comparison, str(stored["engine"]), int(stored["seeds"]), command)
+    except OSError:
+        raise BadInput(f"{folder}: has no {FILE}: repeat the command ackclock compare, which keeps its runs") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise BadInput(f"{folder / FILE}: is damaged: repeat the command ackclock compare") from None
+
+
+def _estimate(fields: Mapping[str, Any]) -> stats.Estimate:
+    value = math.nan if fields["value"] is None else float(fields["value"])
+    low, high = (None if fields[end] is None else float(fields[end]) for end in ("low", "high"))
+    return stats.Estimate(value, low, high, int(fields["n"]))
 
 
 def draw(comparison: Comparison) -> Figure:
@@ -231,11 +346,15 @@ def draw(comparison: Comparison) -> Figure:
         spare.set_visible(False)
     for panel, name in zip(axes, metrics, strict=False):
         ends: list[float] = []
+        beyond: list[tuple[float, str]] = []
         for number, other in enumerate(comparison.others):
             shift = 0.6 * ((number + 0.5) / len(comparison.others) - 0.5)
             for row in comparison.rows:
                 e = row.ratio
-                if (row.asked, row.other) != (name, other) or not 0 < e.value < float("inf"):
+                if (row.asked, row.other) != (name, other):
+                    continue
+                if not 0 < e.value < math.inf:
+                    beyond.append((networks.index(row.network) + shift, "0" if e.value == 0 else "no ratio"))
                     continue
                 low, high = (e.value if x is None or x <= 0 else x for x in (e.low, e.high))
                 at = networks.index(row.network) + shift
@@ -246,6 +365,8 @@ def draw(comparison: Comparison) -> Figure:
         panel.axvline(1, color=SOFT, linewidth=0.9)
         panel.set_xscale("log")
         _ratio_ticks(panel, ends)
+        for at, text in beyond:  # a logarithmic axis has no place for them
+            panel.text(0.01, at, text, transform=panel.get_yaxis_transform(), va="center", fontsize=pt(8), color=SOFT)
         panel.set_yticks(range(len(networks)), [drawn(name) for name in networks])
         panel.set_ylim(len(networks) - 0.4, -0.6)
         better = {1: ": more is better", -1: ": less is better"}.get(metrics[name], "")

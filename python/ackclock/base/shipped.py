@@ -57,6 +57,8 @@ def short(path: Path) -> Path:
 
 def argument(file: str) -> str:
     """What a command takes for a file: `@NAME` of a shipped scenario or study, otherwise the short path."""
+    if file.startswith("@"):
+        return file
     path = Path(file)
     groups = {"": folder("scenarios"), "studies/": folder("examples") / "studies", "failures/": failures()}
     for prefix, base in groups.items():

@@ -52,10 +52,12 @@ def compare_networks(
             result = comparison.compare(trials, named, metrics=metrics, tolerance=tolerance, progress=progress)
     except KeyboardInterrupt:
         return fail(f"interrupted; finished runs are kept in {trials.out}; repeat the command to resume", 130)
+    if result.rows:
+        comparison.save(result, trials)
     if outputs.plot is not None:
         save_figure(fitted(lambda: comparison.draw(result), None), outputs.plot)
     if outputs.export is not None:
-        tables.write(columns(result, si=outputs.export.suffix == ".csv"), outputs.export)
+        tables.write(comparison.columns(result, si=outputs.export.suffix == ".csv"), outputs.export)
     outputs.told(outputs.plot, outputs.export)
     for reason in (*result.refused, *result.remarks):
         say(reason, error=outputs.as_json or not result.rows)
@@ -125,24 +127,6 @@ def _plain(row: Row, kept: Kept | None) -> dict[str, Any]:
 def _ends(e: Estimate) -> list[float | None] | None:
     """Value and interval; None for what is not a number."""
     return [e.value, e.low, e.high] if math.isfinite(e.value) else None
-
-
-def columns(result: Comparison, *, si: bool) -> list[tables.Column]:
-    """The table of a comparison for a file: in SI units, or each row in a unit in which it has few digits."""
-    rows = result.rows
-    scales = [(1.0, row.metric.unit) if si else prefixed(row.metric.unit, _means(row)) for row in rows]
-    first = [row.of_first.scaled(factor) for row, (factor, _) in zip(rows, scales, strict=True)]
-    other = [row.of_other.scaled(factor) for row, (factor, _) in zip(rows, scales, strict=True)]
-    return [
-        tables.Column("network", [row.network for row in rows]),
-        tables.Column("metric", [row.metric.name.replace("_", " ") for row in rows]),
-        tables.Column("unit", [unit for _, unit in scales]),
-        tables.Column(result.first, first),
-        tables.Column("other", [row.other for row in rows]),
-        tables.Column("value of the other", other),
-        tables.Column("ratio", [row.ratio if math.isfinite(row.ratio.value) else None for row in rows]),
-        tables.Column("verdict", [row.verdict for row in rows]),
-    ]
 
 
 def _means(row: Row) -> list[float]:

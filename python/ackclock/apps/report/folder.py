@@ -16,6 +16,7 @@ def of_folder(folder: Path, goals: Sequence[str] = (), per: str | None = None, *
     `goals` and `per` are those of `ackclock results`, for studies. With `allow_code` a stored scenario may name code.
     Raises BadInput, ScenarioError.
     """
+    from ackclock.apps.comparison import FILE as COMPARISON
     from ackclock.apps.report import comparison, search, study, suite
 
     if not folder.is_dir():
@@ -28,9 +29,9 @@ def of_folder(folder: Path, goals: Sequence[str] = (), per: str | None = None, *
         return suite.of_folder(folder)
     if (folder / FILE).is_file():
         return study.of_store(folder, goals, per, allow_code=allow_code)
-    if comparison.stores(folder):
+    if (folder / COMPARISON).is_file():
         _no_goals(goals, per, "a comparison")
-        return comparison.of_folder(folder, allow_code=allow_code)
+        return comparison.of_folder(folder)
     raise BadInput(
         f"{folder}: has nothing to report: no study (ackclock sweep), no comparison (ackclock compare), no suite "
         "(ackclock suite), no search (ackclock search)"

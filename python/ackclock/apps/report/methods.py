@@ -148,10 +148,8 @@ def _design(axes: Mapping[str, Sequence[str]], study: StudyPlan, runs: int, made
     each = f"{count_of(seeds)} seed{'' if seeds == 1 else 's'}"
     if not counts:
         return f"We made {runs:,} run{'' if runs == 1 else 's'} of {length} with {each}{warmup}."
-    listed = _listed(counts)
-    return (
-        f"{listed[0].upper()}{listed[1:]} gave {points:,} points, each with {each} ({runs:,} runs of {length}{warmup})."
-    )
+    text = listed(counts)
+    return f"{text[0].upper()}{text[1:]} gave {points:,} points, each with {each} ({runs:,} runs of {length}{warmup})."
 
 
 def _time(text: str) -> str:
@@ -163,7 +161,13 @@ def count_of(number: int) -> str:
     return NUMBERS[number] if number < len(NUMBERS) else f"{number:,}"
 
 
-def _listed(texts: Sequence[str]) -> str:
+def networks_of(names: Sequence[str]) -> str:
+    """How many networks, in words."""
+    return f"{count_of(len(names))} network{'' if len(names) == 1 else 's'}"
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Texts with commas, and with "and" before the last."""
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
