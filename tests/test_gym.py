@@ -235,7 +235,7 @@ def test_two_environments_without_a_seed_differ() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reward": "max(throughput, 1, loss)"}, "max takes 2 of them, not 3"),
+        ({"reward": "max(throughput, 1, loss)"}, "max needs two arguments"),
         ({"reward": "9**9**9 * loss"}, "reward: is not finite"),
         ({"reward": "log"}, 'there is no reward and no value "log"'),
         ({"reward": 3}, "reward: 3 is no name, no expression and no function"),
@@ -246,9 +246,9 @@ def test_two_environments_without_a_seed_differ() -> None:
         ({"autoreset": "never"}, "autoreset: there is no mode 'never'; there are NextStep"),
         ({"networks": "nowhere"}, "networks: nowhere is no file and none of aurora, dumbbell, shared"),
         ({"reward": "throughputs"}, 'there is no reward and no value "throughputs"; there are the rewards aurora'),
-        ({"reward": "throughput +"}, "is no reward and no expression"),
+        ({"reward": "throughput +"}, "is no formula"),
         ({"reward": "__import__('os')"}, "is not permitted|there is no function"),
-        ({"reward": "rtt.real"}, '"rtt.real" is not permitted'),
+        ({"reward": "rtt.real"}, 'no value "rtt.real"'),
         ({"convention": "auror"}, 'convention: there is no "auror"; there are dumbbell, aurora, orca, mvfst'),
         ({"horizn": 3}, "horizn: an environment has no such option"),
         ({"features": ["rttt"]}, 'there is no feature "rttt"'),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ackclock import _core
 from ackclock.base.files import BadInput
+from ackclock.base.formula import FormulaError, Function, Language, read
 
 FORMAT = "ackclock policy 1"
 """The value of `format` in a policy file."""
@@ -82,17 +83,17 @@ REWARDS: dict[str, Reward] = {
     "alpha_fair": alpha_fair,
 }
 """The rewards by name."""
-FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
-    "log": (1, np.log),
-    "exp": (1, np.exp),
-    "sqrt": (1, np.sqrt),
-    "abs": (1, np.abs),
-    "min": (2, np.minimum),
-    "max": (2, np.maximum),
-    "mean": (1, _mean),
+FUNCTIONS = {
+    "log": Function(np.log),
+    "exp": Function(np.exp),
+    "sqrt": Function(np.sqrt),
+    "abs": Function(np.abs),
+    "min": Function(np.minimum, 2, 2),
+    "max": Function(np.maximum, 2, 2),
+    "mean": Function(lambda values: _mean(values) if np.ndim(values) else values),
 }
-"""What a reward as a text can call, with the number of arguments; `mean` is over the agents of a network."""
-OPERATORS: dict[type[ast.operator], Callable[..., Any]] = {
+"""What a reward as a text can call; `mean` is over the agents of a network."""
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
     ast.Mult: np.multiply,
@@ -100,66 +101,30 @@ OPERATORS: dict[type[ast.operator], Callable[..., Any]] = {
     ast.Pow: np.power,
 }
 NAMES = (*(name for name, _ in MEASURED), "capacity", "fair_share")
-LONGEST = 1000
-"""Characters of a reward."""
+
+
+def _check_value(name: str) -> None:
+    if name not in NAMES:
+        raise FormulaError(
+            f'there is no reward and no value "{name}"; there are the rewards {", ".join(REWARDS)} and the values '
+            f"{', '.join(NAMES)}"
+        )
 
 
 def reward_of(text: str) -> Reward:
     """A reward by name, or from an expression such as `log(max(throughput, 1)) - 2 * loss`. Raises BadInput."""
     if text in REWARDS:
         return REWARDS[text]
-    if len(text) > LONGEST:
-        raise BadInput(f"reward: has {len(text)} characters; at most {LONGEST} are read")
     try:
-        evaluate = _compiled(ast.parse(text.strip(), mode="eval").body, text)
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        raise BadInput(f'reward "{text}": is no reward and no expression ({error})') from None
+        formula = read(text, Language(OPERATORS, "+ - * / **", FUNCTIONS, _check_value, np.float64))
+    except FormulaError as error:
+        raise BadInput(f'reward "{text[:200]}": {error}') from None
 
     def expression(m: Columns) -> NDArray[np.float64]:
         with np.errstate(all="ignore"):
-            return np.broadcast_to(np.asarray(evaluate(m), np.float64), m["duration"].shape)
+            return np.broadcast_to(np.asarray(formula.value(m), np.float64), m["duration"].shape)
 
     return expression
-
-
-def _compiled(node: ast.expr, text: str) -> Callable[[Columns], Any]:
-    """A function of the measured values for an expression; all numbers are floats."""
-    match node:
-        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            number = np.float64(float(f"{value}"))
-            return lambda _: number
-        case ast.Name(id=name) if name in NAMES:
-            return lambda m: m[name]
-        case ast.Name(id=name):
-            raise BadInput(
-                f'reward "{text}": there is no reward and no value "{name}"; there are the rewards '
-                f"{', '.join(REWARDS)} and the values {', '.join(NAMES)}"
-            )
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            inner = _compiled(operand, text)
-            return lambda m: np.negative(inner(m))
-        case ast.BinOp(op=operator, left=left, right=right) if type(operator) in OPERATORS:
-            first, second, combine = _compiled(left, text), _compiled(right, text), OPERATORS[type(operator)]
-            return lambda m: combine(first(m), second(m))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
-            return _call(name, [_compiled(arg, text) for arg in args], text)
-        case ast.Call(func=func):
-            raise BadInput(f'reward "{text}": there is no function "{ast.unparse(func)}"; there are {_calls()}')
-    raise BadInput(f'reward "{text}": "{ast.unparse(node)}" is not permitted; use + - * / ** and {_calls()}')
-
-
-def _call(name: str, values: Sequence[Callable[[Columns], Any]], text: str) -> Callable[[Columns], Any]:
-    """A call of a function."""
-    count, function = FUNCTIONS[name]
-    if len(values) != count:
-        raise BadInput(f'reward "{text}": {name} takes {count} of them, not {len(values)}')
-    if name == "mean":
-        return lambda m: _mean(np.broadcast_to(values[0](m), m["duration"].shape))
-    return lambda m: function(*(value(m) for value in values))
-
-
-def _calls() -> str:
-    return ", ".join(FUNCTIONS)
 
 
 def _is_bound(value: object) -> bool:
