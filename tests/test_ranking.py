@@ -160,6 +160,17 @@ def test_the_reference_has_the_score_one(folder: Path, capsys: pytest.CaptureFix
     assert (one["score"], one["rank"]) == (1.0, [1, 1])
 
 
+def test_a_hand_in_that_a_network_cannot_have_has_failed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.toml").write_text(NETWORK.replace("DURATION", "2s"))
+    (folder / "handins").mkdir()
+    write(folder, "l" * 240)
+    command = ["compare", "a.toml", "--control", "handins/*.py:Mine,rcp,reno", "--against", "reno", "--seeds", "2"]
+    assert main(command) == 0
+    output = capsys.readouterr().out
+    assert "failed: rcp: a: rcp needs routers that grant rates" in output
+    assert output.count("failed") == 1
+
+
 def test_a_reference_that_fails_is_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_all(folder, 8, "2s")
     command = ["compare", "a.toml", "--control", "reno", "--seeds", "2"]

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 Values = dict[str, dict[int, float]]
 """The values of metrics by seed."""
+LONGEST_NAME = 60
+"""Letters of the name of a folder of runs, which has at most 255 bytes. Two may share one: runs have identities."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ def _reference(network: Network, trials: Trials, against: str, score: Score) -> 
     """The metrics of the reference in a network. Raises ReferenceFailed."""
     folder = own_folder(trials.out, network.name, "reference")
     try:
-        return _values(network.run([against], trials, folder, None), score)
+        return _values(_run(network, against, trials, folder, None), score)
     except NoScore as error:
         raise ReferenceFailed(f"--against {against}: {network.name}: {error}") from None
 
@@ -224,10 +226,10 @@ def _ranked(
     scores: dict[str, dict[int, float]] = {}
     situations: dict[str, Situation] = {}
     for number, network in enumerate(networks):
-        folder = own_folder(trials.out, network.name, folder_name(entry.name))
+        folder = own_folder(trials.out, network.name, folder_name(entry.name)[-LONGEST_NAME:])
         part = advance and offset(advance, number * trials.seeds, len(networks) * trials.seeds)
         try:
-            values = _values(network.run([entry.name], trials, folder, part), score)
+            values = _values(_run(network, entry.name, trials, folder, part), score)
             scores[network.name] = _scores(values, reference[network.name], score, trials.seeds)
         except NoScore as error:
             return Ranked(entry.name, pseudonym, f"{network.name}: {error}")
@@ -236,6 +238,14 @@ def _ranked(
     seeds = range(1, trials.seeds + 1)
     mean = {seed: sum(of[seed] for of in scores.values()) / len(scores) for seed in seeds}
     return Ranked(entry.name, pseudonym, "", mean, situations)
+
+
+def _run(network: Network, name: str, trials: Trials, folder: Path, advance: Progress | None) -> Runs:
+    """Run one controller. Raises NoScore if the network does not have what it needs, or its file is gone."""
+    try:
+        return network.run([name], trials, folder, advance)
+    except ScenarioError as error:
+        raise NoScore(error.message) from None
 
 
 def _values(runs: Runs, score: Score) -> Values:

@@ -96,10 +96,13 @@ def assigned_value(text: str) -> Any:
         return text
 
 
-def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
+def control_table(
+    control: str, parameters: Mapping[str, Mapping[str, Any]] | None = None, option: str = "--control"
+) -> dict[str, Any]:
     """A controller as a table: from a name, `FILE.py:CLASS`, `FILE.policy`, or a table such as `{ kind = "vegas" }`.
 
-    `parameters` of a named controller are added. Raises BadInput for a table that is no TOML and a missing policy.
+    `parameters` of a named controller are added. Raises BadInput, which names the option, for a table that is no TOML
+    and a missing policy.
     """
     control = control.strip()
     if control.startswith("{"):
@@ -107,13 +110,13 @@ def control_table(control: str, parameters: Mapping[str, Mapping[str, Any]] | No
             table = read_value(control)
         except tomllib.TOMLDecodeError as error:
             wanted = 'a name, FILE.py:CLASS, or a table such as { kind = "vegas" }'
-            raise BadInput(f"--control {control}: must be {wanted} ({error})") from None
+            raise BadInput(f"{option} {control}: must be {wanted} ({error})") from None
         return dict(table)
     file, colon, name = (part.strip() for part in control.rpartition(":"))
     if control.endswith(".policy"):
         policy = Path(control).resolve()
         if not policy.is_file():
-            raise BadInput(f"--control {control}: there is no such file")
+            raise BadInput(f"{option} {control}: there is no such file")
         utf8(str(policy))
         return {"kind": "policy", "file": str(policy)}
     if colon:

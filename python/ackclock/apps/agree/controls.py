@@ -95,7 +95,8 @@ def check_controls(named: Sequence[str], option: str = "--control") -> None:
     What a network must provide for a controller is not checked.
     """
     for text in named:
-        of_user = Assignment(("tcp", "congestion_control"), control_table(text), f"{option} {text}", of_text=False)
+        place = f"{option} {text}"
+        of_user = Assignment(("tcp", "congestion_control"), control_table(text, option=option), place, of_text=False)
         try:
             Scenario.parse(ANY_NETWORK, [of_user])
         except ScenarioError as error:
