@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -184,12 +185,22 @@ def seeds(*values: float) -> Ranked:
     return Ranked("a", "b", by_seed=dict(enumerate(values, 1)))
 
 
-def test_neighbours_that_do_not_differ_share_their_ranks() -> None:
+def test_ranks_are_those_that_the_differences_permit() -> None:
     wide, narrow = seeds(5, 3, 7, 5), seeds(5.1, 3.1, 7.1, 5.1)
     assert ranks([narrow, wide]) == [(1, 1), (2, 2)], "all pairs differ by 0.1"
     assert ranks([wide, wide]) == [(1, 2), (1, 2)]
     four = [seeds(9, 9, 9, 9), seeds(5, 4, 5, 4), seeds(4, 5, 4, 4.9), seeds(1, 1, 1.1, 1)]
     assert ranks(four) == [(1, 1), (2, 3), (2, 3), (4, 4)]
+    # Neighbours do not differ, but the first and the last of a row do: not all of them share all ranks.
+    noise = ([0, 0.9, -0.8, 0.1], [0.3, -0.7, 0.9, -0.2], [-0.8, 0.5, 0.1, 0.6], [0.7, -0.9, -0.4, 0.8])
+    row = [seeds(*(10 - step + one for one in noise[step % 4])) for step in range(8)]
+    between = ranks(row)
+    assert (between[0][0], between[-1][1]) == (1, 8)
+    assert between[0][1] < 8
+    assert between[-1][0] > 1
+    for position, (first, last) in enumerate(between, 1):
+        assert first <= position <= last
+    assert any(before[1] >= after[0] for before, after in pairwise(between))
     assert ranks([]) == []
 
 

@@ -17,10 +17,11 @@ from ackclock.apps.suite.difference import changes_between, largest
 from ackclock.apps.suite.figures import differences, multiple, multiples
 from ackclock.apps.suite.folder import find
 from ackclock.apps.suite.overview import ASPECTS, cell, heat_map
-from ackclock.apps.suite.page import colour, render, short_names
+from ackclock.apps.suite.page import colour, render
 from ackclock.apps.suite.result import Measure, SuiteMetadata, SuiteResult
 from ackclock.apps.suite.run import run
 from ackclock.apps.suite.situation import Situation
+from ackclock.base.controllers import short_names
 from ackclock.study.executors import Local
 from conftest import ONE_FLOW, one_situation
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from glob import glob
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 Values = dict[str, dict[int, float]]
 """The values of metrics by seed."""
+WHOLE_NAME = 40
+"""Letters of a name that a figure shows whole."""
 LONGEST_NAME = 60
 """Letters of the name of a folder of runs, which has at most 255 bytes. Two may share one: runs have identities."""
 
@@ -281,17 +283,17 @@ def _scores(values: Values, reference: Values, score: Score, seeds: int) -> dict
 def ranks(ordered: Sequence[Ranked]) -> list[tuple[int, int]]:
     """The first and the last rank of each of these, which are in the order of their scores.
 
-    Two neighbours whose paired difference has a 95 % interval that includes 0 share their ranks.
+    The first is 1 and the number of those that are better, the last the number of those that are not worse: the 95 %
+    interval of the difference, paired by seed, excludes 0. So two neighbours that do not differ share both their ranks.
     """
-    groups = [[0]] if ordered else []
-    for number, (better, worse) in enumerate(pairwise(ordered), 1):
-        differences = [better.by_seed[seed] - worse.by_seed[seed] for seed in better.by_seed]
-        e = stats.mean(differences)
-        if e.low is None or e.low <= 0:
-            groups[-1].append(number)
-        else:
-            groups.append([number])
-    return [(group[0] + 1, group[-1] + 1) for group in groups for _ in group]
+    first, last = [1] * len(ordered), [len(ordered)] * len(ordered)
+    for one, other in combinations(range(len(ordered)), 2):
+        pairs = ((ordered[one].by_seed[seed], ordered[other].by_seed[seed]) for seed in ordered[one].by_seed)
+        difference = stats.mean([a - b for a, b in pairs])
+        if difference.low is not None and difference.low > 0:
+            first[other] += 1
+            last[one] -= 1
+    return list(zip(first, last, strict=True))
 
 
 def draw(ranking: Ranking) -> Figure:
@@ -306,10 +308,12 @@ def draw(ranking: Ranking) -> Figure:
         e = one.score
         axes.plot([e.low or e.value, e.high or e.value], [at, at], color=point(0)["color"], linewidth=1.4)
         axes.plot([e.value], [at], linestyle="none", markersize=4, **point(0))
-    for before, after in pairwise(range(len(ranking.ranked))):
-        if ranking.ranked[before].rank != ranking.ranked[after].rank:
-            axes.axhline((before + after) / 2, color=SOFT, linewidth=0.5)
-    labels = [f"{one.rank_text}  {short(one.name)}" for one in ranking.ranked]
+    for at, (before, after) in enumerate(pairwise(ranking.ranked)):
+        if before.rank[1] < after.rank[0]:
+            axes.axhline(at + 0.5, color=SOFT, linewidth=0.5)
+    names = controllers.short_names([one.name for one in ranking.ranked])
+    shown = [name if len(name) <= WHOLE_NAME else short(name) for name in names.values()]
+    labels = [f"{one.rank_text}  {name}" for one, name in zip(ranking.ranked, shown, strict=True)]
     axes.set_yticks(range(len(labels)), list(map(drawn, labels)), fontsize=pt(8))
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlabel(drawn(f"score: {ranking.score.formula}"), fontsize=pt(9))

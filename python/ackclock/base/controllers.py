@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,6 +95,16 @@ def classes_in(path: str) -> list[str]:
     if not able:
         raise ValueError(f"{path} has no controller: no class with the method on_ack")
     return [name for name in methods if name in able]
+
+
+def short_names(controls: Sequence[str]) -> dict[str, str]:
+    """The names of controllers for a figure: those in files have no folder, unless two would have one name."""
+    short = {}
+    for control in controls:
+        file, colon, cls = control.rpartition(":")
+        short[control] = f"{Path(file).name}:{cls}" if colon and not control.startswith("{") else control
+    twice = {name for name, count in Counter(short.values()).items() if count > 1}
+    return {control: control if name in twice else name for control, name in short.items()}
 
 
 def _no_class(path: str, name: str, classes: Sequence[str]) -> ValueError:

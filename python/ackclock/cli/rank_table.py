@@ -71,7 +71,8 @@ def _print(ranking: Ranking, trials: Trials) -> None:
             table.add_row(one.rank_text, one.name, estimate(one.score), *parts)
         wide_console().print(table)
         say(f"score: {ranking.score.formula} (reference: {ranking.against}), the mean over the networks.")
-        say(f"{trials.seeds} seeds, paired; neighbours whose difference has an interval with 0 share their ranks.")
+        say("ranks: 1 and the number of better ones, to the number of those that are not worse: the 95 % interval")
+        say(f"of the difference, paired by seed ({trials.seeds} seeds), excludes 0.")
     for one in ranking.failed:
         say(f"failed: {one.name}: {one.failed}")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock.apps.suite import figures
@@ -12,11 +10,12 @@ from ackclock.apps.suite.baselines import baselines
 from ackclock.apps.suite.difference import Change, changes_between, largest
 from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.apps.suite.overview import heat_map
+from ackclock.base.controllers import short_names
 from ackclock.base.files import BadInput, svg_text
 from ackclock.draw.page import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from ackclock.apps.suite.folder import Suite
     from ackclock.apps.suite.result import SuiteResult
@@ -62,16 +61,6 @@ def render(suite: Suite, result: SuiteResult) -> str:
             colour=colour,
         )
     )
-
-
-def short_names(controls: Sequence[str]) -> dict[str, str]:
-    """Controllers by their names on a page: those in files without folders, unless two would have one name."""
-    short = {}
-    for control in controls:
-        file, colon, cls = control.rpartition(":")
-        short[control] = f"{Path(file).name}:{cls}" if colon and not control.startswith("{") else control
-    twice = {name for name, count in Counter(short.values()).items() if count > 1}
-    return {control: control if name in twice else name for control, name in short.items()}
 
 
 def _named(result: SuiteResult, names: Mapping[str, str]) -> SuiteResult:
