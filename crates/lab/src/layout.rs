@@ -1,6 +1,11 @@
-//! The positions of nodes in drawings of a network: columns along the paths of the flows, rows by those of the neighbours.
+//! The positions of nodes in drawings of a network: columns along the paths of the flows, rows by those of the neighbours, or
+//! free places where links would run through nodes.
+
+mod free;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use free::Drawing;
 
 /// Nodes that the search for paths visits. The ends of further flows are beside their only neighbour.
 const MOST_VISITS: usize = 10_000_000;
@@ -9,26 +14,29 @@ const MOST_VISITS: usize = 10_000_000;
 const PASSES: usize = 6;
 
 /// The position of a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NodePosition {
     /// Its name.
     pub node: String,
-    /// Its column, from 0: data leaves at the left.
-    pub column: usize,
+    /// Its column, from 0: data leaves at the left. A whole number where the flows' paths are the columns.
+    pub column: f64,
     /// Its row in the column, from 0 at the top.
-    pub row: usize,
+    pub row: f64,
     /// The number of rows of the column.
-    pub rows: usize,
+    pub rows: f64,
 }
 
 /// The position of each node that `links` name, in their order. `flows` are the ends of flows: a node's column is its place on
-/// the paths with the fewest links, and reverse flows run from right to left.
+/// the paths with the fewest links, and reverse flows run from right to left. If a link would run through a node that is not
+/// its end, as the link that closes a ring would, the nodes are placed freely, with links of about equal length.
 pub fn layout(links: &[[String; 2]], flows: &[[String; 2]]) -> Vec<NodePosition> {
     let mut graph = Graph::default();
+    let mut pairs = BTreeSet::new();
     for ends in links {
         let [a, b] = ends.each_ref().map(|name| graph.add(name));
         graph.near[a].push(b);
         graph.near[b].push(a);
+        pairs.insert([a.min(b), a.max(b)]);
     }
     for near in &mut graph.near {
         near.sort_unstable(); // a second link between two nodes changes nothing
@@ -38,14 +46,28 @@ pub fn layout(links: &[[String; 2]], flows: &[[String; 2]]) -> Vec<NodePosition>
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); columns.iter().max().map_or(0, |last| last + 1)];
     columns.iter().enumerate().for_each(|(node, &column)| rows[column].push(node));
     graph.order(&mut rows);
-    let mut place = vec![(0, 0); columns.len()];
-    for column in &rows {
-        column.iter().enumerate().for_each(|(row, &node)| place[node] = (row, column.len()));
+    let mut places = vec![[0.0; 3]; columns.len()];
+    for (column, nodes) in rows.iter().enumerate() {
+        for (row, &node) in nodes.iter().enumerate() {
+            places[node] = [column as f64, row as f64, nodes.len() as f64];
+        }
     }
-    let positions = graph.names.into_iter().zip(columns).zip(place);
-    positions
-        .map(|((node, column), (row, rows))| NodePosition { node: node.into(), column, row, rows })
-        .collect()
+    let number = |name: &String| graph.numbers.get(name.as_str()).copied();
+    let drawing = Drawing {
+        near: &graph.near,
+        links: pairs.into_iter().filter(|[a, b]| a != b).collect(),
+        flows: flows.iter().filter_map(|[from, to]| Some([number(from)?, number(to)?])).collect(),
+    };
+    let crossed = drawing.crossed(&places);
+    if crossed > 0
+        && let Some((faults, free)) = drawing.place(&places)
+        && faults.0 < crossed
+    {
+        let rows = free.iter().fold(0.0_f64, |last, at| last.max(at[1])) + 1.0;
+        places = free.into_iter().map(|[x, y]| [x, y, rows]).collect();
+    }
+    let named = graph.names.into_iter().zip(places);
+    named.map(|(node, [column, row, rows])| NodePosition { node: node.into(), column, row, rows }).collect()
 }
 
 /// The nodes by number, with the numbers of their neighbours.
@@ -182,7 +204,111 @@ mod tests {
 
     fn drawn(links: &str, flows: &str) -> BTreeMap<String, (usize, usize)> {
         let positions = layout(&pairs(links), &pairs(flows));
-        positions.into_iter().map(|place| (place.node, (place.column, place.row))).collect()
+        positions.into_iter().map(|place| (place.node, (place.column as usize, place.row as usize))).collect()
+    }
+
+    /// The places as in pictures: a column's middle is at 0, or, where `filled`, its rows fill the height.
+    fn pictured(links: &str, flows: &str, filled: bool) -> BTreeMap<String, [f64; 2]> {
+        let positions = layout(&pairs(links), &pairs(flows));
+        let most = positions.iter().fold(0.0_f64, |most, place| most.max(place.rows));
+        let row = |place: &NodePosition| {
+            if filled { (place.row + 0.5) / place.rows * most } else { place.row - (place.rows - 1.0) / 2.0 }
+        };
+        positions.iter().map(|place| (place.node.clone(), [place.column, row(place)])).collect()
+    }
+
+    /// Links that pass through half the box of a node that is not their end, and nodes within a box of another.
+    fn mistaken(links: &str, flows: &str) -> Vec<String> {
+        const HALF_BOX: f64 = 0.15;
+        let mut all = Vec::new();
+        for filled in [false, true] {
+            let places = pictured(links, flows, filled);
+            for [a, b] in pairs(links) {
+                for (node, &at) in places.iter().filter(|(node, _)| **node != a && **node != b) {
+                    let steps = (0..=200).map(|step| f64::from(step) / 200.0);
+                    let on =
+                        steps.map(|t| [0, 1].map(|axis| places[&a][axis] * (1.0 - t) + places[&b][axis] * t));
+                    if on
+                        .into_iter()
+                        .any(|[x, y]| (x - at[0]).abs() < HALF_BOX && (y - at[1]).abs() < HALF_BOX)
+                    {
+                        all.push(format!("{a}-{b} through {node}"));
+                    }
+                }
+            }
+            for (node, [x, y]) in &places {
+                let near =
+                    |[u, v]: [f64; 2]| (x - u).abs() < 2.0 * HALF_BOX && (y - v).abs() < 2.0 * HALF_BOX;
+                all.extend(
+                    places
+                        .iter()
+                        .filter(|(other, at)| node < *other && near(**at))
+                        .map(|(other, _)| format!("{node} on {other}")),
+                );
+            }
+        }
+        all
+    }
+
+    fn ring(count: usize) -> [String; 2] {
+        let link = |i: usize| format!("c{i}-c{} c{i}-h{i} ", (i + 1) % count);
+        let flow = |i: usize| format!("h{i}-h{} ", (i + count / 2) % count);
+        [(0..count).map(link).collect(), (0..count).map(flow).collect()]
+    }
+
+    #[test]
+    fn no_link_runs_through_another_node() {
+        let star: String = (0..8).map(|i| format!("hub-s{i} ")).collect();
+        let round: String = (0..8).map(|i| format!("s{i}-s{} ", (i + 1) % 8)).collect();
+        let square = (0..16).map(|i| {
+            let right = if i % 4 < 3 { format!("g{i}-g{} ", i + 1) } else { String::new() };
+            right + &if i < 12 { format!("g{i}-g{} ", i + 4) } else { String::new() }
+        });
+        let leaves = (0..6).map(|leaf| {
+            let spines: String = (0..4).map(|spine| format!("leaf{leaf}-spine{spine} ")).collect();
+            spines + &format!("leaf{leaf}-a{leaf} leaf{leaf}-b{leaf} ")
+        });
+        let servers: String = (0..6).map(|leaf| format!("a{leaf}-b{} ", (leaf + 1) % 6)).collect();
+        let mesh: String = (0..9).flat_map(|a| (0..a).map(move |b| format!("m{a}-m{b} "))).collect();
+        let networks = [
+            ring(15),
+            ring(5),
+            [star.clone(), String::new()],
+            [star, round],
+            [square.collect(), "g0-g15 g12-g3".into()],
+            [leaves.collect(), servers],
+            [mesh, "m0-m1".into()],
+        ];
+        for [links, flows] in networks {
+            assert_eq!(mistaken(&links, &flows), [""; 0], "{links}; flows {flows}");
+        }
+    }
+
+    #[test]
+    fn columns_stay_where_no_link_runs_through_a_node() {
+        let dumbbell: String = (0..40).map(|i| format!("s{i}-r1 r2-d{i} ")).collect();
+        let flows: String = (0..40).map(|i| format!("s{i}-d{i} ")).collect();
+        for (links, flows) in [(format!("r1-r2 {dumbbell}"), flows), ("a-b b-c c-d".into(), "a-d".into())] {
+            let positions = layout(&pairs(&links), &pairs(&flows));
+            assert!(positions.iter().all(|place| place.column.fract() == 0.0 && place.row.fract() == 0.0));
+            assert_eq!(positions.iter().fold(0.0_f64, |last, place| last.max(place.column)), 3.0);
+        }
+        let [links, flows] = ring(15);
+        assert!(layout(&pairs(&links), &pairs(&flows)).iter().any(|place| place.column.fract() != 0.0));
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..<_>::default() })]
+        #[test]
+        fn no_link_of_a_tree_runs_through_another_node(
+            above in proptest::collection::vec(1..6_usize, 2..25),
+            ends in proptest::collection::vec((0..25_usize, 0..25_usize), 0..6),
+        ) {
+            let link = |(i, back): (usize, &usize)| format!("t{}-t{} ", (i + 1).saturating_sub(*back), i + 1);
+            let links: String = above.iter().enumerate().map(link).collect();
+            let flows: String = ends.iter().filter(|(a, b)| a != b).map(|(a, b)| format!("t{a}-t{b} ")).collect();
+            proptest::prop_assert_eq!(mistaken(&links, &flows), [""; 0], "{}; flows {}", links, flows);
+        }
     }
 
     #[test]

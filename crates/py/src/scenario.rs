@@ -201,7 +201,7 @@ impl PyScenario {
 pub(crate) fn layout(
     links: Vec<[String; 2]>,
     flows: Vec<[String; 2]>,
-) -> PyResult<Vec<(String, usize, usize, usize)>> {
+) -> PyResult<Vec<(String, f64, f64, f64)>> {
     let positions = guarded(|| lab::layout(&links, &flows))?;
     Ok(positions.into_iter().map(|place| (place.node, place.column, place.row, place.rows)).collect())
 }

@@ -1,6 +1,8 @@
 """A figure of a scenario's network: nodes, links with rate, delay, queue and loss, flows as arrows.
 
-The core computes the positions of nodes, as for the page: a node's column is its place on the flows' paths.
+The core computes the positions of nodes, as for the page: a node's column is its place on the flows' paths, or, where
+a link would run through a node that is not its end, the nodes are placed freely. Labels of links cover no node and no
+other label.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 
 MOST_NODES = 60
@@ -130,9 +133,9 @@ def _radio_edges(network: dict[str, Any]) -> list[Edge]:
 
 
 def _places(edges: list[Edge], flows: list[tuple[str, str, str]]) -> dict[str, tuple[float, float]]:
-    """Positions of the nodes: columns by the flows' paths, rows by those of the neighbours."""
+    """Positions of the nodes, as the core computes them: columns from the left, rows about the middle."""
     positions = _core.layout([edge.ends for edge in edges], [(start, end) for start, end, _ in flows])
-    return {node: (float(column), (rows - 1) / 2 - row) for node, column, row, rows in positions}
+    return {node: (column, (rows - 1) / 2 - row) for node, column, row, rows in positions}
 
 
 def _network(network: dict[str, Any]) -> Figure:
@@ -144,62 +147,117 @@ def _network(network: dict[str, Any]) -> Figure:
         grouped[names.get(flow["from"], flow["from"]), names.get(flow["to"], flow["to"])].append(flow)
     flows = [(a, b, _flow_label(group)) for (a, b), group in grouped.items()]
     places = _places(edges, flows)
-    columns = {x for x, _ in places.values()}
+    last = max(x for x, _ in places.values())
     height = 1 + 2 * max(y for _, y in places.values())
     lanes = len(flows)
     figure = Figure(
-        figsize=(max(9.2, 1.9 * len(columns)), min(12.0, 1.2 + 1.15 * height + 0.34 * lanes)), layout="constrained"
+        figsize=(max(9.2, 1.9 * (last + 1)), min(12.0, 1.2 + 1.15 * height + 0.34 * lanes)), layout="constrained"
     )
     axes = figure.subplots()
     axes.set_axis_off()
     for edge in edges:
-        _edge(axes, places[edge.ends[0]], places[edge.ends[1]], edge)
+        (x, y), (to_x, to_y) = (places[end] for end in edge.ends)
+        axes.plot([x, to_x], [y, to_y], color="#5b6675", linewidth=1.6, zorder=1)
     wired = {end for link in network["links"] for end in link["ends"]}
     wired |= {name for name, _, _ in network["terminals"]}
     wired |= {flow[end] for flow in network["flows"] for end in ("from", "to")}
+    drawn_nodes = []
     for node, (x, y) in places.items():
         members = sum(name == node for name in names.values())
         label = node if members == 1 else f"{node} and {members - 1} more"
         several = node not in wired
         box = {"boxstyle": "round,pad=0.45", "facecolor": "#e8eef5" if several else "white", "edgecolor": "#1c2430"}
-        axes.text(x, y, _text(label.split("\n")), ha="center", va="center", fontsize=9, bbox=box, zorder=4)
+        drawn_nodes.append(
+            axes.text(x, y, _text(label.split("\n")), ha="center", va="center", fontsize=9, bbox=box, zorder=4)
+        )
     below = min(y for _, y in places.values()) - 0.75
     for i, (start, end, label) in enumerate(flows):
         _flow(axes, places, start, end, label, below - 0.34 * i, COLOURS[i % len(COLOURS)])
-    axes.set_xlim(min(columns) - 0.35, max(columns) + 0.35)
+    axes.set_xlim(-0.35, last + 0.35)
     axes.set_ylim(below - 0.34 * lanes, max(y for _, y in places.values()) + 0.5)
+    _label_edges(figure, axes, drawn_nodes, [(edge, [places[end] for end in edge.ends]) for edge in edges])
     return figure
 
 
 def _flow_label(group: list[dict[str, Any]]) -> str:
-    first = group[0]
     kinds = list(dict.fromkeys(f"{f['kind'].upper()} {f['label']}" for f in group))
     kind = "; ".join(kinds[:3]) + (f"; {len(kinds) - 3} more" if len(kinds) > 3 else "")
-    name = first["name"] if len(group) == 1 else f"{first['name']} ... {group[-1]['name']} ({len(group)} flows)"
-    return f"{name}: {kind}"
+    names = ", ".join(flow["name"] for flow in group[:2])
+    return f"{names}{f', ... ({len(group)} flows)' if len(group) > 2 else ''}: {kind}"
 
 
 def _text(lines: Sequence[str]) -> str:
     return "\n".join(map(drawn, lines))
 
 
-def _edge(axes: Axes, a: tuple[float, float], b: tuple[float, float], edge: Edge) -> None:
-    axes.plot([a[0], b[0]], [a[1], b[1]], color="#5b6675", linewidth=1.6, zorder=1)
-    middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
-    style: dict[str, Any] = {"fontsize": 7.5, "ha": "center", "color": "#1c2430", "zorder": 3}
-    box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+ALONG = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
+"""Places of a link's label that are tried, from one end of the link to the other."""
+
+
+ARROWS = {(0, 1): "→←", (0, -1): "←→", (1, 1): "↑↓", (1, -1): "↓↑"}
+"""The ways forward and back of a link that is mainly along an axis (0: across, 1: up), in its direction."""
+
+
+def _arrows(start: tuple[float, float], end: tuple[float, float]) -> str:
+    ways = [to - at for at, to in zip(start, end, strict=True)]
+    axis = int(abs(ways[1]) > 2 * abs(ways[0]))
+    return ARROWS[axis, 1 if ways[axis] >= 0 else -1]
+
+
+def _forms(edge: Edge, arrows: str) -> list[tuple[str, str]]:
+    """Texts of a link's label, forward and back (empty if equal): all lines, then rate and delay, then the rate."""
     count = f"{edge.times} links: " if edge.times > 1 else ""
     if not edge.forward:
-        if count:
-            axes.text(*middle, count.removesuffix(": "), va="center", bbox=box, **style)
-        return
-    forward = _text((count + edge.forward[0], *edge.forward[1:]))
-    if edge.forward == edge.back:
-        axes.text(*middle, forward, va="center", bbox=box, **style)
-        return
-    axes.annotate("→ " + forward, middle, (0, 4), textcoords="offset points", va="bottom", bbox=box, **style)
-    back = _text(edge.back)
-    axes.annotate("← " + back, middle, (0, -4), textcoords="offset points", va="top", bbox=box, **style)
+        return [(count.removesuffix(": "), "")] if count else []
+    short = [lines[:1] for lines in (edge.forward, edge.back)]
+    rate = [(lines[0].partition(", ")[0],) for lines in (edge.forward, edge.back)]
+    forms = []
+    for forward, back in ((edge.forward, edge.back), short, rate):
+        text = _text((count + forward[0], *forward[1:]))
+        forms.append((text, "") if forward == back else (f"{arrows[0]} {text}", f"{arrows[1]} {_text(back)}"))
+    return list(dict.fromkeys(forms))
+
+
+def _label_edges(
+    figure: Figure, axes: Axes, nodes: Sequence[Text], edges: Sequence[tuple[Edge, list[tuple[float, float]]]]
+) -> None:
+    """Write the labels of links where they cover no node and no other label: in the middle, or elsewhere, or shorter.
+
+    To be called when all else is drawn. Says how many links have no label because there is no room.
+    """
+    from matplotlib.transforms import Bbox
+
+    figure.draw_without_rendering()  # the layout
+    taken = [frame.get_window_extent() for node in nodes if (frame := node.get_bbox_patch()) is not None]
+    without = 0
+    for edge, (start, end) in edges:
+        forms = _forms(edge, _arrows(start, end))
+        tried = ((form, along) for form in forms for along in ALONG)
+        for form, along in tried:
+            at = (start[0] + along * (end[0] - start[0]), start[1] + along * (end[1] - start[1]))
+            texts = _edge_texts(axes, at, *form)
+            box = Bbox.union([text.get_window_extent() for text in texts])
+            if not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+            for text in texts:
+                text.remove()
+        else:
+            without += len(forms) > 0
+    if without:
+        note = f"{without} {'link has' if without == 1 else 'links have'} no label: there is no room."
+        axes.text(0, 0, note, transform=axes.transAxes, fontsize=7.5, color="#5b6675", va="top")
+
+
+def _edge_texts(axes: Axes, at: tuple[float, float], forward: str, back: str) -> list[Text]:
+    style: dict[str, Any] = {"fontsize": 7.5, "ha": "center", "color": "#1c2430", "zorder": 3}
+    style["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+    if not back:
+        return [axes.text(*at, forward, va="center", **style)]
+    return [
+        axes.annotate(text, at, (0, offset), textcoords="offset points", va=va, **style)
+        for text, offset, va in ((forward, 4, "bottom"), (back, -4, "top"))
+    ]
 
 
 def _flow(

@@ -84,7 +84,7 @@ export interface Shape {
   internals: string[];
   positions: NodePosition[];
 }
-/** Of a drawing; columns and rows from 0. */
+/** Of a drawing; columns and rows from 0, also between whole numbers. */
 export interface NodePosition {
   node: string;
   column: number;
