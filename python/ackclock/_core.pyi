@@ -105,6 +105,7 @@ class Finished:
     fingerprint: str
     windows: dict[str, bytes | dict[str, bytes]]
     packets: dict[str, bytes]
+    capacities: dict[str, bytes]
     transmissions: dict[str, Any]
     radio: dict[str, bytes]
     captured: list[bytes]

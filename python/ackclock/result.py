@@ -12,6 +12,7 @@ from ackclock.base.files import BadInput
 from ackclock.base.si import quantity
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
     from matplotlib.figure import Figure
 
@@ -80,6 +81,17 @@ class Result:
             "segment_bytes": of.segment_bytes,
             "links": of.link_names,
         }
+
+    @cached_property
+    def capacities(self) -> dict[str, np.ndarray]:
+        """The bits that each link whose rate varies could have sent until equal times, from the start to the end.
+
+        Such rates are those of traces, files and steps, and those that change during the run. A medium (Wi-Fi, a
+        cell) has none. Empty unless the run was made with `packets=True`.
+        """
+        import numpy as np
+
+        return {link: np.frombuffer(bits) for link, bits in self._finished.capacities.items()}
 
     @property
     def violations(self) -> list[str]:

@@ -125,6 +125,7 @@ fn number_or_other(form: &Form) -> Value {
             let either: Vec<Value> = [quantity(Unit::Rate, "10Mbps")].into_iter().chain(kinds).collect();
             json!({ "anyOf": either })
         }
+        Form::LinkDelay(name) => json!({ "anyOf": [quantity(Unit::Time, "10ms"), reference(name)] }),
         Form::TextOrTexts => {
             json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
         }
@@ -162,7 +163,9 @@ fn inner_requirements(form: &Form) -> Option<Value> {
     match *form {
         Form::Table(name) => Some(requirements(name)),
         Form::Tables(name) => Some(json!({ "items": requirements(name) })),
-        Form::WordOrTable(_, name) => Some(json!({ "if": { "type": "object" }, "then": requirements(name) })),
+        Form::WordOrTable(_, name) | Form::LinkDelay(name) => {
+            Some(json!({ "if": { "type": "object" }, "then": requirements(name) }))
+        }
         Form::LinkRate => Some(json!({ "if": { "type": "object" }, "then": of_models("rates") })),
         Form::Queue => Some(json!({ "if": { "type": "object" }, "then": of_models("queues") })),
         Form::Router => Some(of_models("routers")),

@@ -46,7 +46,7 @@ pub use network::{Arrival, EarlyArrivals, Network, cut};
 pub use next_hop::PathSegment;
 pub use packet::{Ecn, Packet, PacketKind, RateHeader, RouterReply, XcpHeader};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};
-pub use rates::RATES;
+pub use rates::{RATES, REPEAT};
 pub use rcp::{RcpConfig, RcpRouter};
 pub use rule::{LossProcess, Rule, RuleEvent};
 pub use satellites::{Ends, HandoffLoss, SatelliteNetwork};

@@ -51,6 +51,8 @@ pub enum Form {
     Router,
     /// A rate as text with a unit, or a table with `kind` for a rate that varies.
     LinkRate,
+    /// A delay as text with a unit, or a table of this name for a delay that varies.
+    LinkDelay(&'static str),
     /// Text, or an array of text: the value is always an array.
     TextOrTexts,
     /// An array of such values; an example.
@@ -334,6 +336,7 @@ impl Form {
             },
             Form::WordOrTable(words, _) if !matches!(raw, Raw::Table) => Value::Word(word(raw, words)?),
             Form::LinkRate if !matches!(raw, Raw::Table) => return Form::rate("10Mbps").single(raw),
+            Form::LinkDelay(_) if !matches!(raw, Raw::Table) => return Form::delay("10ms").single(raw),
             _ => Value::Inner,
         })
     }
@@ -352,6 +355,7 @@ impl Form {
             Form::OrSteps(form, _) => form.example(),
             Form::Bytes(..) | Form::BytesOr(..) => Some("\"15kB\"".into()),
             Form::LinkRate => Some("\"10Mbps\"".into()),
+            Form::LinkDelay(_) => Some("\"10ms\"".into()),
             Form::Number(min, max) => Some(if max <= 1.0 { "0.01".into() } else { min.max(1.0).to_string() }),
             Form::Integer(min, _) => Some(min.max(4).to_string()),
             _ => None,
@@ -410,6 +414,9 @@ impl Form {
             Form::Queue => "a queue discipline".into(),
             Form::Router => "a router".into(),
             Form::LinkRate => "text with a unit, such as \"10Mbps\", or a table with `kind`".into(),
+            Form::LinkDelay(name) => {
+                format!("{}, or table: {name}", Form::delay("10ms").words())
+            }
             Form::TextOrTexts => "text, or an array of text".into(),
             Form::OrSteps(form, example) => format!("{}, or such as {example}", form.words()),
             Form::Any(example) | Form::List(_, example) | Form::Row(_, example) => {
@@ -476,5 +483,6 @@ mod tests {
             texts(&["a", "b"])
         );
         assert_eq!(value(Form::LinkRate, Raw::Table), Value::Inner);
+        assert_eq!(value(Form::LinkDelay("d"), Raw::Table), Value::Inner);
     }
 }

@@ -17,6 +17,9 @@ pub(crate) const FEW: u64 = 1 << 13;
 /// The same for a run on several threads, each call of which has a limit of time too.
 const MANY: u64 = 1 << 21;
 
+/// Times for which a run has the capacity of links whose rate varies.
+const TIMES: usize = 2001;
+
 /// A finished run.
 #[pyclass(frozen, module = "ackclock._core")]
 pub(crate) struct Finished {
@@ -47,6 +50,9 @@ pub(crate) struct Finished {
     windows: Py<PyDict>,
     #[pyo3(get)]
     packets: Py<PyDict>,
+    /// With packets, for each link whose rate varies the bits that it could have sent until equal times (f64 columns).
+    #[pyo3(get)]
+    capacities: Py<PyDict>,
     #[pyo3(get)]
     transmissions: Py<PyDict>,
     #[pyo3(get)]
@@ -159,6 +165,10 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
     let (causes, causes_until_s) = reductions(py, &mut run, causes)?;
     let Logs { windows, packets, transmissions, radio, .. } = run.take_logs();
     let Shape { links, flows, flow_ends, segment_bytes, .. } = run.shape();
+    let capacities = PyDict::new(py);
+    for (link, bits) in run.capacities(if recording.packets { TIMES } else { 0 }) {
+        put(&capacities, &links[link], bits)?;
+    }
     Ok(Finished {
         limited_s: outcome.flows.iter().map(|flow| flow.limited_s).collect(),
         outcome: outcome.to_json(),
@@ -171,6 +181,7 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
         fingerprint,
         windows: window_columns(py, windows)?,
         packets: packet_columns(py, packets, recording.packets)?,
+        capacities: capacities.unbind(),
         transmissions: transmission_columns(py, transmissions)?,
         radio: radio_columns(py, radio)?,
         captured,

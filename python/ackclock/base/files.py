@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import secrets
 import stat
 from collections.abc import Callable, Sequence
@@ -151,14 +152,19 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
-PICTURES: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+PICTURES: dict[str, dict[str, None]] = {
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+    ".png": {},
+    ".eps": {},
+}
 """Endings of figure files, with metadata that omits the date, so that the same figure gives the same file."""
 
 
 def check_picture(path: Path, option: str = "--plot") -> None:
-    """Raise BadInput if the file name does not end in .svg, .png or .pdf."""
+    """Raise BadInput if the file name does not end in .svg, .pdf, .png or .eps."""
     if path.suffix not in PICTURES:
-        raise BadInput(f"{option} {path}: the name must end in .svg, .png or .pdf")
+        raise BadInput(f"{option} {path}: the name must end in .svg, .pdf, .png or .eps")
 
 
 def save_figure(figure: Figure, path: Path, *, name: str = "ackclock", **options: Any) -> None:
@@ -170,9 +176,37 @@ def save_figure(figure: Figure, path: Path, *, name: str = "ackclock", **options
 
     check_picture(path)
     kind = path.suffix
+    if kind == ".eps":
+        _blend(figure)
     # Type 42 fonts: publishers refuse matplotlib's default, Type 3.
-    with mpl.rc_context({"svg.hashsalt": name, "svg.id": name, "pdf.fonttype": 42}):
-        write(path, lambda file: figure.savefig(file, format=kind[1:], metadata=PICTURES[kind], **options))
+    with mpl.rc_context({"svg.hashsalt": name, "svg.id": name, "pdf.fonttype": 42, "ps.fonttype": 42}):
+        content = io.BytesIO()
+        figure.savefig(content, format=kind[1:], metadata=PICTURES[kind], **options)
+    undated = re.sub(rb"^%%CreationDate:.*\n", b"", content.getvalue(), count=1, flags=re.M)
+    write_bytes(path, undated if kind == ".eps" else content.getvalue())
+
+
+COLOURS_OF = ("facecolor", "edgecolor", "color", "markerfacecolor", "markeredgecolor")
+"""The colours that an artist of a figure can have."""
+
+
+def _blend(figure: Figure) -> None:
+    """Give transparent artists the colours that they have on white: EPS has no transparency."""
+    import numpy as np
+    from matplotlib.colors import to_rgba_array
+
+    for artist in figure.findobj():
+        own = artist.get_alpha()
+        colours = {}
+        for part in COLOURS_OF:
+            if hasattr(artist, f"get_{part}") and hasattr(artist, f"set_{part}"):
+                colours[part] = to_rgba_array(getattr(artist, f"get_{part}")())
+        artist.set_alpha(None)
+        for part, rgba in colours.items():
+            alpha = np.minimum(rgba[:, 3:], 1.0 if own is None else own)
+            opaque = np.hstack([rgba[:, :3] * alpha + 1 - alpha, alpha > 0])
+            if len(opaque) and np.any((alpha > 0) & (alpha < 1)):
+                getattr(artist, f"set_{part}")(opaque if len(opaque) > 1 else tuple(map(float, opaque[0])))
 
 
 def svg_text(figure: Figure, name: str) -> str:

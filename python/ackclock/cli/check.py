@@ -56,7 +56,7 @@ def command(
     files
         More scenario files.
     plot
-        Draw the network to this file (.svg, .png or .pdf): nodes, links with rate, delay, queue and loss, flows.
+        Draw the network to this file (.svg, .pdf, .png or .eps): nodes, links with rate, delay, queue and loss, flows.
         Only for a single scenario file.
     strict
         Exit with status 2 if there is a warning.
@@ -117,6 +117,7 @@ def _check(name: Path, overrides: Sequence[str], *, allow_code: bool) -> tuple[d
         every = f"{study.points} points" if checked == study.points else f"about {checked} points that were checked"
         about["errors"].append(f"{study.file}: {len(study.refused)} of {every} cannot be run{few}")
         return about, study
+    advise([idle] if (idle := study.idle_seeds) else [])
     scenario = study.scenario(0)
     runs = study.points * len(study.seeds) if study.is_sweep else 1
     values = {"title": study.title, "duration_s": scenario.duration_s, "runs": runs, "points": study.points}

@@ -119,6 +119,7 @@ def _studies(file: Path, overrides: list[str], on: str, *, allow_code: bool) -> 
             say(f"ackclock: --on {name}: {remark}", error=True)
     first = next(iter(studies.values()))
     advise(list(dict.fromkeys(line for study in studies.values() for line in study.advice)))
+    advise([idle] if (idle := first.idle_seeds) else [])
     if len(studies) == 1 and not first.is_sweep:
         say(f"ackclock: {first.file} has no [sweep]: this is one run; ackclock run prints its outcome", error=True)
     return studies

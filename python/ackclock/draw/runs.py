@@ -72,6 +72,10 @@ class Traced(Protocol):
     def packets(self) -> pl.DataFrame:
         """Every packet event; empty if they were not kept."""
 
+    @property
+    def capacities(self) -> dict[str, np.ndarray]:
+        """For links whose rate varies, the bits that they could have sent until equal times."""
+
 
 def timelines(
     result: Traced,
@@ -101,7 +105,7 @@ def timelines(
         if packets is not None
         else None
     )
-    recording = Recording("", trace, packets, float(outcome["duration_s"]), names, longest)
+    recording = Recording("", trace, packets, float(outcome["duration_s"]), names, longest, result.capacities)
     chosen = list(flows)
     if not chosen and len(names) > MOST_CURVES:
         chosen = _spanning({flow["name"]: float(flow["goodput_bps"]) for flow in outcome["flows"]})
@@ -402,7 +406,18 @@ class Scene:
         longest = recording.link or series.longest_queue(recording.packets)
         return list(self.links) or ([longest] if longest is not None else [])
 
-    def _goodputs(self, axes: Axes, recordings: Iterable[Recording]) -> list[End]:
+    def _capacity(self, axes: Axes, recordings: Sequence[Recording]) -> None:
+        """Shade the rate of the link whose queue is drawn, if it is one link, and its rate varies and is known."""
+        links = [(r, link) for r in recordings if r.packets is not None for link in self._links(r)]
+        if len(links) != 1:
+            return
+        recording, link = links[0]
+        capacity = recording.capacity(link, self.edges)
+        if capacity is not None:
+            axes.stairs(capacity / 1e6, self.edges, fill=True, color=BAND, alpha=0.5, linewidth=0, zorder=0)
+            axes.set_title(drawn(f"grey: rate of {link}"), fontsize=pt(8), loc="right", pad=3, color=SOFT)
+
+    def _goodputs(self, axes: Axes, recordings: Sequence[Recording]) -> list[End]:
         """The rate of new data that arrives at the sinks. Bins that a flow does not fill are omitted."""
         edges = self.edges
         middle = edges[:-1] + np.diff(edges) / 2
@@ -421,6 +436,7 @@ class Scene:
         def values(line: Line) -> Any:
             return rates.get((line.recording.label, line.flow), nothing)
 
+        self._capacity(axes, recordings)
         self._band(axes, middle, map(values, self.crowd))
         ends = []
         for line in self.lines:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -75,6 +75,8 @@ class Recording:
     """Names of the flows in the order of the scenario, if it is known."""
     link: str | None = None
     """The link with the longest queue, if it is known."""
+    capacities: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """For links whose rate varies, the bits that they could have sent until equal times up to the end of the run."""
 
     @property
     def end_s(self) -> float:
@@ -94,6 +96,15 @@ class Recording:
             if frame is not None and "flow" in frame.columns:
                 names |= dict.fromkeys(frame["flow"].unique(maintain_order=True).to_list())
         return [name for name in names if name is not None]
+
+    def capacity(self, link: str, edges: np.ndarray) -> np.ndarray | None:
+        """The rate of a link in each bin, bit/s; None if it does not vary, or if it is not known."""
+        bits = self.capacities.get(link)
+        if bits is None:
+            return None
+        times = np.linspace(0.0, self.end_s, len(bits))
+        rates: np.ndarray = np.diff(np.interp(edges, times, bits)) / np.diff(edges)
+        return rates
 
     def column(self, flow: str, column: str) -> Series:
         """The values of a flow in a column of the trace, without the rows that have none."""

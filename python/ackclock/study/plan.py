@@ -26,6 +26,9 @@ ON = "on"
 VIRTUAL = ("tcp", "quic")
 """Substrates in virtual time, where a scenario and a seed decide the result."""
 
+MOST_EXAMINED = 300
+"""Points of a study up to which each is examined for random numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -166,6 +169,17 @@ class StudyPlan:
     def points(self) -> int:
         """Number of combinations of the axes' labels, without the seeds."""
         return self.core.points
+
+    @property
+    def idle_seeds(self) -> str:
+        """What to say of several seeds that change nothing at any point; empty if one may, or with many points."""
+        if len(self.seeds) < 2 or self.on != "tcp" or self.points > MOST_EXAMINED:
+            return ""
+        refused = {point for point, _ in self.refused}
+        if any(self.scenario(point).resolved["seed_matters"] for point in range(self.points) if point not in refused):
+            return ""
+        equal = f"the {len(self.seeds)} runs of a point are equal"
+        return f"{self.file}: the seed changes nothing here, so {equal}: add start_jitter to a flow, or write one seed"
 
     def labels(self, point: int) -> dict[str, str]:
         """The label of each axis at a point."""

@@ -10,11 +10,11 @@ use super::rate::{self, RateOfLink};
 use super::reading::{Reading, Result};
 use super::router::read_router;
 use super::table::TableReader;
-use super::{cellular, wifi};
+use super::{cellular, delay, wifi};
 use net::RouterConfig;
 use net::impairment::Loss;
 use net::qdisc::{Discipline, Queue, disciplines};
-use params::Form::{self, LinkRate, Losses, Router, Row, Text};
+use params::Form::{self, LinkDelay, LinkRate, Losses, Router, Row, Text};
 use params::{Key, Table, key};
 use units::Span;
 
@@ -28,7 +28,7 @@ pub(super) static LINK: Table = Table::new(
         ENDS,
         RATE,
         key("shaper", Form::Table("shaper"), "none", "token bucket in front of the transmitter"),
-        key("delay", Form::delay("10ms"), "Wi-Fi, cellular: 0ms", "propagation delay"),
+        DELAY,
         key(
             "queue",
             Form::Queue,
@@ -40,6 +40,12 @@ pub(super) static LINK: Table = Table::new(
             Losses,
             "none",
             "losses and other impairments besides the queue (`ackclock list losses`); several in an array",
+        ),
+        key(
+            "impair",
+            Losses,
+            "none",
+            "as `loss`, and after it: a name for jitter, delays, policers and the like",
         ),
         key("router", Router, "none", "router in front of the link that writes feedback into packets"),
         key("back", Form::Table("back"), "as forward", "differences in the reverse direction"),
@@ -55,6 +61,15 @@ const ENDS: Key = key(
 
 const RATE: Key = key("rate", LinkRate, "", "transmission rate; a table for a rate that varies");
 
+const DELAY: Key = key(
+    "delay",
+    LinkDelay("delay_file"),
+    "Wi-Fi, cellular: 0ms",
+    "propagation delay; a table for a delay that varies",
+);
+
+const BACK_DELAY: Key = key("delay", LinkDelay("delay_file"), "as forward", "propagation delay");
+
 const BACK_RATE: Key = key("rate", LinkRate, "as forward", "transmission rate");
 
 /// The reverse direction of a link.
@@ -64,9 +79,10 @@ pub(super) static BACK: Table = Table::new(
     &[&[
         BACK_RATE,
         key("shaper", Form::Table("shaper"), "as forward", "token bucket in front of the transmitter"),
-        key("delay", Form::delay("10ms"), "as forward", "propagation delay"),
+        BACK_DELAY,
         key("queue", Form::Queue, "as forward", "queue discipline"),
         key("loss", Losses, "as forward", "losses besides the queue"),
+        key("impair", Losses, "as forward", "impairments after those of `loss`"),
         key("router", Router, "as forward", "router in front of the reverse direction"),
     ]],
 );
@@ -100,28 +116,41 @@ struct WrittenDirection {
     rate: Option<RateOfLink>,
     delay: Option<Span>,
     queue: Option<Queue>,
-    losses: Option<Vec<Loss>>,
+    /// Those of `loss`, of `impair` and of a delay that varies.
+    losses: [Option<Vec<Loss>>; 3],
     router: Option<RouterConfig>,
 }
 
 impl WrittenDirection {
-    /// Reads the keys of `table`; `rate` describes its rate.
-    fn read(reader: &TableReader<'_>, table: &'static Table, rate: &'static Key) -> Result<WrittenDirection> {
-        let rate = rate::read(reader, rate);
-        let (queue, losses, router) = (read_queue(reader), read_losses(reader), read_router(reader));
-        let delay = reader.values(table, 0).map(|values| values.optional("delay"));
-        let (rate, queue, losses) = (rate?, queue?, losses?);
-        Ok(WrittenDirection { rate, delay: delay?, queue, losses, router: router? })
+    /// Reads the keys of `table`; `rate` and `delay` describe those two.
+    fn read(
+        reader: &TableReader<'_>,
+        table: &'static Table,
+        rate: &'static Key,
+        delay: &'static Key,
+    ) -> Result<WrittenDirection> {
+        let (rate, delay) = (rate::read(reader, rate), delay::read(reader, delay));
+        let (queue, router) = (read_queue(reader), read_router(reader));
+        let (losses, impair) = (read_losses(reader, "loss"), read_losses(reader, "impair"));
+        reader.values(table, 0)?;
+        let (rate, queue) = (rate?, queue?);
+        let (delay, varies) = delay?.map(|delay| (delay.least, Vec::from_iter(delay.variation))).unzip();
+        Ok(WrittenDirection { rate, delay, queue, losses: [losses?, impair?, varies], router: router? })
     }
+}
+
+/// The impairments of a direction, those of `loss` first.
+fn joined(losses: &[Option<Vec<Loss>>; 3]) -> Vec<Loss> {
+    losses.iter().flatten().flatten().cloned().collect()
 }
 
 /// Reads a link.
 pub(super) fn read_link(reader: &TableReader<'_>) -> Result<Duplex> {
     let ends = read_ends(reader);
-    let forward = WrittenDirection::read(reader, &LINK, &RATE);
+    let forward = WrittenDirection::read(reader, &LINK, &RATE, &DELAY);
     let back = reader.table("back");
     let written_back = match &back {
-        Ok(Some(table)) => WrittenDirection::read(table, &BACK, &BACK_RATE).map(Some),
+        Ok(Some(table)) => WrittenDirection::read(table, &BACK, &BACK_RATE, &BACK_DELAY).map(Some),
         _ => Ok(None),
     };
     let (forward, ends) = (forward?, ends?);
@@ -133,12 +162,13 @@ pub(super) fn read_link(reader: &TableReader<'_>) -> Result<Duplex> {
     };
     let delay = reader.need("delay", forward.delay.or(default_delay), "such as delay = \"10ms\"");
     let back = back?.zip(written_back?);
+    let losses = forward.losses;
     let forward = Direction {
         rate: mean,
         variation,
         delay: delay?,
         queue: forward.queue.unwrap_or(default_queue),
-        losses: forward.losses.unwrap_or_default(),
+        losses: joined(&losses),
         router: forward.router,
     };
     let mut reverse = forward.clone();
@@ -148,7 +178,9 @@ pub(super) fn read_link(reader: &TableReader<'_>) -> Result<Duplex> {
         }
         reverse.delay = back.delay.unwrap_or(reverse.delay);
         reverse.queue = back.queue.unwrap_or(reverse.queue);
-        reverse.losses = back.losses.unwrap_or(reverse.losses);
+        let [ours, impair, varies] = losses;
+        let [back_losses, back_impair, back_varies] = back.losses;
+        reverse.losses = joined(&[back_losses.or(ours), back_impair.or(impair), back_varies.or(varies)]);
         reverse.router = back.router.or(reverse.router);
         check_queue(&table, &reverse)?;
     }
@@ -186,7 +218,8 @@ pub(super) fn check_queue(reader: &TableReader<'_>, direction: &Direction) -> Re
     if direction.has_medium() && direction.losses.iter().any(|loss| loss.kind().name() == "stall") {
         let message = "a stall needs a transmitter of the link, and a medium decides when its packets leave; write kind = \
                        \"blackout\"";
-        return Err(reader.error("loss", message));
+        let key = if reader.has("impair") { "impair" } else { "loss" };
+        return Err(reader.error(key, message));
     }
     if varies && direction.queue.departures_first() {
         return Err(reader.error("queue", "departures_first needs a constant rate"));

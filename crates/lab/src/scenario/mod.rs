@@ -10,6 +10,7 @@ mod cellular;
 mod change;
 mod control;
 pub(crate) mod count;
+mod delay;
 mod describe;
 pub(crate) mod document;
 mod dumbbell;

@@ -19,7 +19,6 @@ pub(super) const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
 
 /// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
-const LIMITS: rate_log::Limits = rate_log::Limits { longest: LONGEST_DELAY, fastest: FASTEST };
 
 /// A token bucket in front of a transmitter.
 pub(super) static SHAPER: Table = Table::new("shaper", "`shaper` of a link", &[TokenBucket::KEYS]);
@@ -98,7 +97,10 @@ fn read_variation(table: TableReader<'_>) -> Result<RateOfLink> {
             mean_of(&table, "steps", steps)?
         }
         "random_steps" => read_random_steps(&table, &values)?,
-        _ => read_file(&table, &values)?,
+        _ => {
+            let steps = logged(&table, &values, &rate_log::RATE, |bps| Rate::from_bps(bps as u64))?;
+            mean_of(&table, "file", steps)?
+        }
     };
     Ok(RateOfLink { mean, variation: Some(variation) })
 }
@@ -115,6 +117,24 @@ fn named_file(table: &TableReader<'_>) -> Result<(PathBuf, String)> {
     table.need("file", table.file("file")?, "such as file = \"rate.csv\"")
 }
 
+/// The steps of a log with a time and a value in each line, of which `value` is made.
+pub(super) fn logged<T>(
+    table: &TableReader<'_>,
+    values: &Values,
+    of: &rate_log::Quantity,
+    value: impl Fn(f64) -> T,
+) -> Result<Steps<T>> {
+    let (path, text) = named_file(table)?;
+    let refuse =
+        |line: usize, message: &str| table.error("file", format!("{}:{line}: {message}", path.display()));
+    let mut steps = Steps { steps: Vec::new(), period: Span::ZERO };
+    for (line, at, number) in rate_log::rows(&text, of).map_err(|(line, message)| refuse(line, &message))? {
+        let at = Time::ZERO + Span::from_seconds(at);
+        steps.push(at, value(number)).map_err(|message| refuse(line, message))?;
+    }
+    steps.repeated(values).map_err(|mistake| table.mistake(mistake))
+}
+
 fn read_random_steps(table: &TableReader<'_>, values: &Values) -> Result<(Rate, RateVariation)> {
     let (min, max): (Rate, Rate) = (values.read("min"), values.read("max"));
     if min > max {
@@ -122,20 +142,6 @@ fn read_random_steps(table: &TableReader<'_>, values: &Values) -> Result<(Rate, 
     }
     let mean = Rate::from_bps(min.bps() / 2 + max.bps() / 2);
     Ok((mean, RateVariation::RandomSteps { interval: values.read("interval"), min, max }))
-}
-
-/// Reads the steps from a log of the rate.
-fn read_file(table: &TableReader<'_>, values: &Values) -> Result<(Rate, RateVariation)> {
-    let (path, text) = named_file(table)?;
-    let refuse =
-        |line: usize, message: &str| table.error("file", format!("{}:{line}: {message}", path.display()));
-    let mut steps = RateSteps { steps: Vec::new(), period: Span::ZERO };
-    for (line, at, bps) in rate_log::rows(&text, LIMITS).map_err(|(line, message)| refuse(line, &message))? {
-        let at = Time::ZERO + Span::from_seconds(at);
-        steps.push(at, Rate::from_bps(bps as u64)).map_err(|message| refuse(line, message))?;
-    }
-    let steps = steps.repeated(values).map_err(|mistake| table.mistake(mistake))?;
-    mean_of(table, "file", steps)
 }
 
 /// The mean of the steps, which must not all be zero.

@@ -1,10 +1,58 @@
-//! Logs of a rate over time, as others publish them: lines with a time and a rate, separated by commas, semicolons, tabs or
-//! spaces, after a header that names the columns and their units.
+//! Logs of a rate or a delay over time, as others publish them: lines with a time and a value, separated by commas,
+//! semicolons, tabs or spaces, after a header that names the columns and their units.
 
-use units::{Rate, Span};
+use units::Span;
 
-/// Lines with a time and a rate. The line numbers are counted from 1.
+/// Lines with a time and a value. The line numbers are counted from 1.
 pub(super) type Rows = Vec<(usize, f64, f64)>;
+
+/// What a log has beside the time.
+pub(super) struct Quantity {
+    /// Its name.
+    name: &'static str,
+    /// Units in the names of columns, with their sizes in the unit of a log without a header.
+    units: &'static [(&'static str, f64)],
+    /// Words of columns with it.
+    words: &'static [&'static str],
+    /// Whether a column must have one of these words, since its units are also those of times.
+    needs_word: bool,
+    /// The unit of a log without a header, with a line of such a log.
+    plain: (&'static str, &'static str),
+    /// Largest values of a log without a header that are more likely in another unit, that unit, and how the message names the
+    /// largest value and its unit.
+    doubtful: (std::ops::Range<f64>, &'static str, [&'static str; 2]),
+    /// The end of a header with a usual unit, and the units that a header can name.
+    example: (&'static str, &'static str),
+    /// The largest value, and as text.
+    most: (f64, &'static str),
+}
+
+/// A rate, in bits a second.
+pub(super) const RATE: Quantity = Quantity {
+    name: "rate",
+    units: &RATES,
+    words: &RATE_WORDS,
+    needs_word: false,
+    plain: ("bits per second", "0.5,2e6"),
+    doubtful: (f64::MIN_POSITIVE..1000.0, "Mb/s", ["fastest", "bit/s"]),
+    example: ("mbps", "bps, kbps, mbps, gbps"),
+    most: (8e12, "8Tbps"),
+};
+
+/// A delay, in seconds.
+pub(super) const DELAY: Quantity = Quantity {
+    name: "delay",
+    units: &TIMES,
+    words: &DELAY_WORDS,
+    needs_word: true,
+    plain: ("seconds", "0.5,0.02"),
+    doubtful: (5.0..f64::INFINITY, "ms", ["longest", "s"]),
+    example: ("delay_ms", "s, ms, us"),
+    most: (1e6, "1000000s"),
+};
+
+/// The longest time.
+const LONGEST: Span = super::rate::LONGEST_DELAY;
 
 /// Units of a rate in the names of columns, with bits a second.
 const RATES: [(&str, f64); 9] = [
@@ -40,17 +88,20 @@ const TIMES: [(&str, f64); 15] = [
 const TIME_WORDS: [&str; 4] = ["time", "timestamp", "t", "elapsed"];
 /// Words of columns with a rate, for messages.
 const RATE_WORDS: [&str; 5] = ["rate", "bitrate", "throughput", "bandwidth", "capacity"];
-const EXAMPLE: &str = "time_s,mbps (units: s, ms, us; bps, kbps, mbps, gbps)";
+/// Words of columns with a delay of one direction.
+const DELAY_WORDS: [&str; 4] = ["delay", "latency", "owd", "propagation"];
+/// Words of columns with a time in both directions, which is no delay of a link.
+const ROUND_TRIP_WORDS: [&str; 4] = ["rtt", "ping", "srtt", "roundtrip"];
 
-/// The longest time and the fastest rate that a log can have.
-#[derive(Clone, Copy)]
-pub(super) struct Limits {
-    pub longest: Span,
-    pub fastest: Rate,
+impl Quantity {
+    /// A header, and the units that it can name.
+    fn header(&self) -> String {
+        format!("time_s,{} (units: s, ms, us; {})", self.example.0, self.example.1)
+    }
 }
 
-/// The rows of a log: seconds from its begin, and bits a second. Fails with the line (from 1) and a message.
-pub(super) fn rows(text: &str, limits: Limits) -> Result<Rows, (usize, String)> {
+/// The rows of a log: seconds from its begin, and values. Fails with the line (from 1) and a message.
+pub(super) fn rows(text: &str, of: &Quantity) -> Result<Rows, (usize, String)> {
     let mut lines = text
         .lines()
         .enumerate()
@@ -62,38 +113,41 @@ pub(super) fn rows(text: &str, limits: Limits) -> Result<Rows, (usize, String)> 
     let columns = match is_header {
         true => {
             lines.next();
-            Columns::of_header(&split(line, separator)).map_err(|message| (first, message))?
+            Columns::of_header(&split(line, separator), of).map_err(|message| (first, message))?
         }
-        false => Columns { time: 0, rate: 1, to_s: 1.0, to_bps: 1.0, count: 2, named: false },
+        false => Columns { time: 0, value: 1, to_s: 1.0, size: 1.0, count: 2, named: false },
     };
     let mut start = None;
     let mut rows = Vec::new();
     for (number, line) in lines {
         let cells = split(line, separator);
-        let row = columns.read(&cells, &mut start, limits);
-        rows.push(row.map(|(at, bps)| (number, at, bps)).map_err(|message| (number, message))?);
+        let row = columns.read(&cells, &mut start, of);
+        rows.push(row.map(|(at, value)| (number, at, value)).map_err(|message| (number, message))?);
     }
     if rows.is_empty() {
         return Err((first, "has no line after the header".into()));
     }
-    let fastest = rows.iter().map(|(_, _, bps)| *bps).fold(0.0, f64::max);
-    if !columns.named && fastest > 0.0 && fastest < 1000.0 {
+    let largest = rows.iter().map(|(_, _, value)| *value).fold(0.0, f64::max);
+    let (doubtful, unit, [superlative, own]) = &of.doubtful;
+    if !columns.named && doubtful.contains(&largest) {
         let message = format!(
-            "its fastest rate would be {fastest} bit/s; if these are Mb/s, write a header before the first line: \
-             time_s{}mbps",
-            if separator == ' ' { '\t' } else { separator }
+            "its {superlative} {} would be {largest} {own}; if these are {unit}, write a header before the first line: \
+             time_s{}{}",
+            of.name,
+            if separator == ' ' { '\t' } else { separator },
+            of.example.0,
         );
         return Err((first, message));
     }
     Ok(rows)
 }
 
-/// The columns with the time and the rate.
+/// The columns with the time and the value, and their units.
 struct Columns {
     time: usize,
-    rate: usize,
+    value: usize,
     to_s: f64,
-    to_bps: f64,
+    size: f64,
     /// The number of columns.
     count: usize,
     /// Whether a header names the units.
@@ -101,75 +155,86 @@ struct Columns {
 }
 
 impl Columns {
-    fn of_header(names: &[&str]) -> Result<Columns, String> {
+    fn of_header(names: &[&str], of: &Quantity) -> Result<Columns, String> {
         let words: Vec<Vec<String>> = names.iter().map(|name| words_of(name)).collect();
         let unit = |words: &[String], units: &[(&str, f64)]| {
             units.iter().find(|(unit, _)| words.iter().any(|word| word == unit)).map(|(_, size)| *size)
         };
         let has = |words: &[String], any: &[&str]| words.iter().any(|word| any.contains(&&**word));
-        let times: Vec<usize> = (0..words.len()).filter(|i| has(&words[*i], &TIME_WORDS)).collect();
-        let rates: Vec<usize> = (0..words.len()).filter(|i| unit(&words[*i], &RATES).is_some()).collect();
-        let listed = names.join(", ");
+        let named = |i: &usize| has(&words[*i], of.words);
+        let times: Vec<usize> = (0..words.len())
+            .filter(|i| has(&words[*i], &TIME_WORDS) && !(of.needs_word && named(i)))
+            .collect();
+        let values: Vec<usize> = (0..words.len())
+            .filter(|i| unit(&words[*i], of.units).is_some() && (!of.needs_word || named(i)))
+            .collect();
+        let (name, listed, header) = (of.name, names.join(", "), of.header());
         let Some(&time) = times.first() else {
-            return Err(format!("no column with a time among {listed}; write a header such as {EXAMPLE}"));
+            return Err(format!("no column with a time among {listed}; write a header such as {header}"));
         };
-        let Some(&rate) = rates.first() else {
-            let unnamed = (0..words.len()).find(|i| has(&words[*i], &RATE_WORDS));
-            return Err(match unnamed {
-                Some(i) => format!(
-                    "the column {} does not name its unit; write {}_kbps or {}_mbps in the header",
-                    names[i], names[i], names[i]
+        let Some(&value) = values.first() else {
+            let without_unit = (0..words.len()).find(named);
+            let round_trip = (0..words.len()).find(|i| of.needs_word && has(&words[*i], &ROUND_TRIP_WORDS));
+            let usual: Vec<&str> = of.example.1.split(", ").skip(1).take(2).collect();
+            return Err(match (without_unit, round_trip) {
+                (Some(i), _) => format!(
+                    "the column {} does not name its unit; write {} in the header",
+                    names[i],
+                    usual.iter().map(|unit| format!("{}_{unit}", names[i])).collect::<Vec<_>>().join(" or ")
                 ),
-                None => format!("no column with a rate among {listed}; write a header such as {EXAMPLE}"),
+                (None, Some(i)) => format!(
+                    "the column {} is a round-trip time; write the delay of one direction, after a header such as {header}",
+                    names[i]
+                ),
+                _ => format!("no column with a {name} among {listed}; write a header such as {header}"),
             });
         };
-        if rates.len() > 1 {
-            let named: Vec<&str> = rates.iter().map(|i| names[*i]).collect();
-            return Err(format!("several columns with a rate: {}; keep one", named.join(", ")));
+        if values.len() > 1 {
+            let several: Vec<&str> = values.iter().map(|i| names[*i]).collect();
+            return Err(format!("several columns with a {name}: {}; keep one", several.join(", ")));
         }
         Ok(Columns {
             time,
-            rate,
+            value,
             to_s: unit(&words[time], &TIMES).unwrap_or(1.0),
-            to_bps: unit(&words[rate], &RATES).unwrap_or(1.0),
+            size: unit(&words[value], of.units).unwrap_or(1.0),
             count: names.len(),
             named: true,
         })
     }
 
-    /// The time and the rate of a line. Dates and large times are relative to those of the first line, `start`.
-    fn read(&self, cells: &[&str], start: &mut Option<f64>, limits: Limits) -> Result<(f64, f64), String> {
-        let expected = "must be a time in seconds and a rate in bits per second, such as 0.5,2e6";
+    /// The time and the value of a line. Dates and large times are relative to those of the first line, `start`.
+    fn read(&self, cells: &[&str], start: &mut Option<f64>, of: &Quantity) -> Result<(f64, f64), String> {
+        let header = of.header();
+        let (name, (unit, line)) = (of.name, of.plain);
+        let expected = format!("must be a time in seconds and a {name} in {unit}, such as {line}");
         if cells.len() != self.count {
             return Err(match self.named {
                 true => format!("has {} values, and the header {} names", cells.len(), self.count),
-                false => format!("{expected}; of another unit, write a header such as {EXAMPLE}"),
+                false => format!("{expected}; of another unit, write a header such as {header}"),
             });
         }
-        let (time, rate) = (cells[self.time], cells[self.rate]);
+        let (time, value) = (cells[self.time], cells[self.value]);
         let at = match (time.parse::<f64>(), self.named) {
             (Ok(number), _) => Some(number * self.to_s),
             (Err(_), true) => date(time),
             (Err(_), false) => None,
         };
-        let (Some(at), Ok(rate)) = (at, rate.parse::<f64>()) else {
+        let (Some(at), Ok(value)) = (at, value.parse::<f64>()) else {
             return Err(match self.named {
-                true => format!("\"{time}\" is no time, or \"{rate}\" no number"),
-                false => format!("{expected}; of another unit, write a header such as {EXAMPLE}"),
+                true => format!("\"{time}\" is no time, or \"{value}\" no number"),
+                false => format!("{expected}; of another unit, write a header such as {header}"),
             });
         };
-        let Limits { longest, fastest } = limits;
-        let is_relative = at <= longest.seconds() && time.parse::<f64>().is_ok();
+        let is_relative = at <= LONGEST.seconds() && time.parse::<f64>().is_ok();
         let zero = *start.get_or_insert(if is_relative { 0.0 } else { at });
-        let (at, bps) = (at - zero, rate * self.to_bps);
-        let fits = (0.0..=longest.seconds()).contains(&at) && (0.0..=fastest.bps() as f64).contains(&bps);
-        if fits {
-            Ok((at, bps))
-        } else {
-            Err(format!(
-                "must have a time of at most {longest} and a rate of at most {fastest}, both of at least 0"
-            ))
+        let (at, value, (most, most_text)) = (at - zero, value * self.size, of.most);
+        if (0.0..=LONGEST.seconds()).contains(&at) && (0.0..=most).contains(&value) {
+            return Ok((at, value));
         }
+        Err(format!(
+            "must have a time of at most {LONGEST} and a {name} of at most {most_text}, both of at least 0"
+        ))
     }
 }
 
@@ -230,12 +295,9 @@ fn date(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits =
-        Limits { longest: Span::from_ms(1_000_000_000), fastest: Rate::from_bps(8_000_000_000_000) };
-
     #[test]
     fn a_capital_b_is_a_byte_and_times_have_units() {
-        let read = |text: &str| rows(text, LIMITS).unwrap().last().map(|(_, at, bps)| (*at, *bps));
+        let read = |text: &str| rows(text, &RATE).unwrap().last().map(|(_, at, bps)| (*at, *bps));
         for (text, row) in [
             ("time_s,throughput (MB/s)\n0,1\n2,3\n", (2.0, 24e6)),
             ("time_s,MBps\n0,1\n2,3\n", (2.0, 24e6)),
@@ -252,7 +314,7 @@ mod tests {
     #[test]
     fn headers_name_columns_and_units() {
         let read = |text: &str| {
-            rows(text, LIMITS).unwrap().into_iter().map(|(_, at, bps)| (at, bps)).collect::<Vec<_>>()
+            rows(text, &RATE).unwrap().into_iter().map(|(_, at, bps)| (at, bps)).collect::<Vec<_>>()
         };
         let same = vec![(0.0, 12e6), (0.5, 8e6)];
         for text in [
@@ -277,7 +339,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told() {
-        let told = |text: &str| rows(text, LIMITS).unwrap_err();
+        let told = |text: &str| rows(text, &RATE).unwrap_err();
         assert_eq!(told("").1, "has no line");
         let (line, message) = told("0.000\t2.6229\n0.810\t2.7418\n");
         assert!(
@@ -291,5 +353,30 @@ mod tests {
         assert!(told("time,dl_mbps,ul_mbps\n1,2,3\n").1.contains("several columns"));
         assert_eq!(told("time_s,mbps\n0,1\n1,x\n"), (3, "\"1\" is no time, or \"x\" no number".into()));
         assert!(told("0;1;2\n").1.starts_with("must be a time in seconds"));
+    }
+
+    #[test]
+    fn delays_are_read_with_their_units() {
+        let read =
+            |text: &str| rows(text, &DELAY).map(|rows| rows.last().map(|(_, at, delay)| (*at, *delay)));
+        for text in [
+            "0,0.02\n0.5,0.03\n",
+            "time_s,delay_ms\n0,20\n0.5,30\n",
+            "time_ms,latency (ms)\n0,20\n500,30\n",
+            "timestamp;owd_us;rtt_ms\n0;20000;1\n0.5;30000;1\n",
+            "delay_time_ms,time\n20,0\n30,0.5\n",
+        ] {
+            let (at, delay) = read(text).unwrap().unwrap();
+            assert!(at == 0.5 && (delay - 0.03).abs() < 1e-12, "{text}: {at} {delay}");
+        }
+        let told = |text: &str| rows(text, &DELAY).unwrap_err().1;
+        assert!(
+            told("0,20\n1,30\n")
+                .contains("if these are ms, write a header before the first line: time_s,delay_ms")
+        );
+        assert!(told("time_s,rtt_ms\n0,20\n").contains("the column rtt_ms is a round-trip time"));
+        assert!(told("time_s,delay\n0,20\n").contains("write delay_ms or delay_us"));
+        assert!(told("time_s,mbps\n0,20\n").contains("no column with a delay"));
+        assert!(told("time_s,delay_ms\n0,-1\n").contains("both of at least 0"));
     }
 }

@@ -323,7 +323,7 @@ fn read_transmitter(
     };
     let values = inner.values(&TRANSMITTER, 0);
     let written = rate::read(&inner, &RATE);
-    let (queue, losses) = (read_queue(&inner), read_losses(&inner));
+    let (queue, losses) = (read_queue(&inner), read_losses(&inner, "loss"));
     values?;
     let usual_rate = rate?.map(|rate| RateOfLink::constant(Rate::from_bps(rate)));
     let rate = inner.need("rate", written?.or(usual_rate), "such as rate = \"25Mbps\"");

@@ -2,6 +2,7 @@
 
 use super::cellular::{self, CELL, CELLULAR_RATE};
 use super::change::CHANGE;
+use super::delay::DELAY_FILE;
 use super::flows::FLOW;
 use super::links::{BACK, LINK};
 use super::media::SIGNAL;
@@ -37,7 +38,7 @@ pub fn tables() -> impl Iterator<Item = &'static Table> {
         .chain(queues)
         .chain(rates)
         .chain(routers)
-        .chain([&SHAPER, &WIFI, &AP_QUEUE, &FIXED_RATE, &EDCA, &TOPOLOGY])
+        .chain([&SHAPER, &DELAY_FILE, &WIFI, &AP_QUEUE, &FIXED_RATE, &EDCA, &TOPOLOGY])
         .chain([&FLOW, &UDP, &TCP, &QUIC, &TRAFFIC, &CHANGE])
         .chain([&CONSTELLATION, &TRANSMITTER, &HANDOFF, &TERMINAL])
         .chain([&RADIO, &MOBILITY, &PROPAGATION, &ROUTING, &RADIO_TRAFFIC, &RADIO_QUEUE])
@@ -61,10 +62,11 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     /// The tables that are no list of options or of a model: their readers read the keys one by one.
-    const READ_BY_KEY: [&Table; 18] = [
+    const READ_BY_KEY: [&Table; 19] = [
         &SCENARIO,
         &LINK,
         &BACK,
+        &DELAY_FILE,
         &WIFI,
         &AP_QUEUE,
         &FIXED_RATE,
@@ -83,7 +85,7 @@ mod tests {
     ];
 
     /// Keys that are read before the values of their table, or that have one value only.
-    const BEFORE: [&str; 19] = [
+    const BEFORE: [&str; 21] = [
         "scenario.extends",
         "scenario.duration",
         "scenario.warmup",
@@ -103,6 +105,8 @@ mod tests {
         "radio.nodes",
         "radio_queue.kind",
         "fixed_rate.kind",
+        "delay_file.kind",
+        "delay_file.file",
     ];
 
     /// What no file of the repository has.

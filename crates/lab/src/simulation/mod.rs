@@ -67,6 +67,7 @@ use crate::error::ScenarioError;
 use crate::scenario::{Action, Scenario};
 use event_loop::Simulation;
 use overview::Overview;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use units::Time;
 
@@ -345,6 +346,21 @@ impl Run {
     /// A hash of every packet event, in hexadecimal.
     pub fn fingerprint(&self) -> String {
         each!(&self.inner, simulation => simulation.recorder.fingerprint.hex())
+    }
+
+    /// For each link whose rate varies, its number and the bits that it could have sent until each of so many equal times, from
+    /// the start to the end. Call it after the end of the run.
+    pub fn capacities(&self, times: usize) -> Vec<(usize, Vec<f64>)> {
+        each!(&self.inner, simulation => {
+            let links = &simulation.network.links;
+            let end = simulation.end.ps() as u128;
+            let each = (0..times).map(|i| Time::from_ps((end * i as u128 / (times.max(2) - 1) as u128) as u64));
+            let mut capacities: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+            for (link, bits) in each.flat_map(|at| links.varying(at)) {
+                capacities.entry(link).or_default().push(bits);
+            }
+            capacities.into_iter().collect()
+        })
     }
 
     /// What the numbers in the logs stand for.

@@ -1,12 +1,12 @@
 //! A delay that changes at given times.
 
-use super::kind::{Kind, Permits};
+use super::kind::{Kind, Loss, Permits};
 use super::{Effect, Impair, Impairment};
 use crate::packet::Packet;
 use crate::rates::REPEAT;
 use crate::tap::DropReason;
 use crate::transmitter::Steps;
-use params::{Form, Key, Unit, key};
+use params::{Form, Key, Unit, Value, Values, key};
 use units::{Span, Time};
 
 const STEP: Form = Form::Row(&[Form::Quantity(Unit::Time, "5s"), Form::delay("5ms")], "[\"5s\", \"5ms\"]");
@@ -47,6 +47,22 @@ pub(super) const DELAY: Kind = Kind {
     can_change: false,
     ..Kind::PLAIN
 };
+
+impl Loss {
+    /// A delay in steps, in which packets keep their order or not.
+    pub fn delay(delays: Steps<Span>, ordered: bool) -> Loss {
+        let step = |(at, delay): (Time, Span)| {
+            Value::List(vec![Value::Time(at.since(Time::ZERO)), Value::Time(delay)])
+        };
+        let mut values = Values::of_defaults(&DELAY.model.table, 0);
+        values.set("steps", Value::List(delays.steps.into_iter().map(step).collect()));
+        if delays.period > Span::ZERO {
+            values.set("repeat", Value::Time(delays.period));
+        }
+        values.set("order", Value::Switch(ordered));
+        Loss { kind: &DELAY, values }
+    }
+}
 
 /// Packets arrive later by a time that changes at given times.
 #[derive(Clone, Debug)]

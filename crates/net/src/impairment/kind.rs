@@ -108,8 +108,8 @@ pub(super) fn check_times(values: &mut Values) -> Result<(), Mistake> {
 /// An impairment of a link: a kind with its values.
 #[derive(Clone)]
 pub struct Loss {
-    kind: &'static Kind,
-    values: Values,
+    pub(super) kind: &'static Kind,
+    pub(super) values: Values,
 }
 
 impl Loss {

@@ -5,6 +5,7 @@ use super::Links;
 use crate::link::{Beyond, IngressState, LinkAccount};
 use crate::sojourn::Sojourns;
 use crate::tap::DropReason;
+use crate::transmitter::Transmitter;
 use units::{Span, Time};
 
 impl Links {
@@ -135,6 +136,20 @@ impl Links {
             self.simple_until = self.horizon;
         }
         self.beyond = Vec::new();
+    }
+
+    /// The numbers of the links whose rate varies in itself or by changes, with the bits that they could have sent until `end`. A
+    /// medium or a token bucket is not among them: what they could send depends on what was sent.
+    pub fn varying(&self, end: Time) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.states.iter().enumerate().filter_map(move |(number, link)| {
+            let transmitter = &self.ingress.get(link.ingress as usize)?.service.as_ref()?.transmitter;
+            let varies = match transmitter {
+                Transmitter::Steps(_) | Transmitter::Trace(_) => true,
+                Transmitter::Changing(rates) => rates.len() > 1,
+                _ => false,
+            };
+            varies.then(|| (number, transmitter.offered(end)))
+        })
     }
 
     /// The account of every link over the first `duration` of the run, in the order of their numbers: the whole run or the

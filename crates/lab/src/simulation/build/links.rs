@@ -256,7 +256,7 @@ pub(in crate::simulation) fn permit_losses(link: &mut AuditedLink, losses: &[Los
 }
 
 /// The number of a flow of this run, and how many segments come before its data.
-fn flow_of(plan: &BuildPlan<'_>, name: &str) -> Option<(u32, u32)> {
+pub(super) fn flow_of(plan: &BuildPlan<'_>, name: &str) -> Option<(u32, u32)> {
     let index = plan.scenario.flows.iter().position(|flow| flow.name == name)?;
     let syn = match &plan.scenario.flows[index].kind {
         FlowKind::Tcp(tcp) => tcp.options.syn as u32,

@@ -7,6 +7,7 @@ pub(super) mod links;
 mod media;
 pub(super) mod plan;
 mod resolved;
+mod seed;
 
 use super::Settings;
 use super::datagrams::DatagramPool;

@@ -21,6 +21,8 @@ pub struct ResolvedNetwork {
     pub flows: Vec<ResolvedFlow>,
     /// Sources of flows that are drawn from the seed.
     pub traffic: Vec<ResolvedTraffic>,
+    /// Whether the seed can change a run; true if that is not certain.
+    pub seed_matters: bool,
 }
 
 /// One direction of a link.
@@ -115,7 +117,12 @@ impl Scenario {
             resolve_flow(flow, [path(0), path(1)], &wired)
         });
         let traffic = self.traffic.iter().map(|source| resolve_traffic(source, self.duration));
-        ResolvedNetwork { links: links.collect(), flows: flows.collect(), traffic: traffic.collect() }
+        ResolvedNetwork {
+            links: links.collect(),
+            flows: flows.collect(),
+            traffic: traffic.collect(),
+            seed_matters: self.seed_matters(),
+        }
     }
 }
 
