@@ -197,7 +197,7 @@ def test_files(ackclock: Run, small: Path, tmp_path: Path) -> None:
         (["run", "{small}", "--seed", "-1"], "not a whole number"),
         (["run", "{small}", "--seed", "1.5"], "not a whole number"),
         (["run", "{small}", "--trace", "/nowhere/t.parquet"], "the folder /nowhere does not exist"),
-        (["run", "{small}", "--plot", "f.gif"], "must end in .svg, .png or .pdf"),
+        (["run", "{small}", "--plot", "f.gif"], "must end in .svg, .pdf, .png or .eps"),
         (
             ["run", "{small}", "--trace", "x.parquet", "--packets", "x.parquet"],
             "two outputs go to the same file",

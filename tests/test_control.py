@@ -371,6 +371,15 @@ class Mine(Controller):
 """
 
 
+def test_a_file_is_announced_once_for_all_processes(ackclock: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(TOUCHES)
+    sweep = "[sweep]\nseed = [1, 2, 3, 4, 5, 6]\n"
+    (tmp_path / "s.toml").write_text(scenario('{ python = "mine.py:Mine" }') + sweep)
+    done = ackclock("sweep", "s.toml", "--out", "o", "--jobs", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("(class Mine)\n") == 1
+
+
 def test_code_runs_when_a_run_begins_and_not_before(ackclock: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(TOUCHES)
     (tmp_path / "s.toml").write_text(scenario('{ python = "mine.py:Mine" }'))

@@ -120,6 +120,39 @@ def test_hints_name_options_of_the_command(folder: Path, command: str, capsys: p
         assert "--set" not in line or command.startswith(("sweep", "check"))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("run net.toml --verbose", "--json prints all values"),
+        ("run net.toml --out=x", "write --trace FILE, --packets FILE, --plot FILE, --json (> FILE)"),
+        ("check net.toml --output=x", "write --plot FILE, --json (> FILE)"),
+        ("run net.toml --jobs=3", "this is one run; many at once: ackclock sweep, ackclock compare"),
+        ("run net.toml --duration=3s", "write --set duration=..."),
+        ("run net.toml --pakets=x", "Did you mean --packets?"),
+        ("run net.toml --flow=x", "Unknown option: --flow."),
+    ],
+)
+def test_unknown_options_have_fitting_hints(
+    folder: Path, arguments: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table such as `flow` is no value for --set, and four letters with two changes are another word."""
+    assert told(capsys, *arguments.split()).endswith(said)
+
+
+def test_a_controller_in_javascript_is_for_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "mine.js").write_text("class Mine {}\n")
+    line = told(capsys, "run", "net.toml", "--control", "mine.js:Mine")
+    assert "mine.js is no Python: commands take controllers in Python" in line
+
+
+def test_plot_writes_into_the_present_folder(folder: Path) -> None:
+    (folder / "scenarios").mkdir()
+    (folder / "net.toml").rename(folder / "scenarios" / "net.toml")
+    assert main(["plot", "scenarios/net.toml"]) == 0
+    assert (folder / "plot.svg").is_file()
+    assert [file.name for file in (folder / "scenarios").iterdir()] == ["net.toml"]
+
+
 def test_what_flows_choose_decides_whether_an_option_has_an_effect() -> None:
     """An option of [tcp] that serves a flow is not said to have no effect."""
     flow = 'tcp = { congestion_control = "bbr" }'

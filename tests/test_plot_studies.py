@@ -189,7 +189,7 @@ def test_axes_by_a_part_of_their_name() -> None:
         (["--y", "queue", "--link", "a-b"], "--link a-b: there is no such link; did you mean a->b?"),
         (["--y", "completion"], "--y completion: no run has a value"),
         (["--from", "2s"], "is a study, so --from has no meaning"),
-        (["--out", "x.gif"], "--out x.gif: the name must end in .svg, .png or .pdf"),
+        (["--out", "x.gif"], "--out x.gif: the name must end in .svg, .pdf, .png or .eps"),
     ],
 )
 def test_mistakes_are_named(folder: Path, ackclock: Run, options: list[str], message: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 from ackclock import Scenario
 from ackclock.apps.satellites import SatelliteView
 from ackclock.apps.satellites.map import coastlines, draw, great_circle
+from ackclock.apps.scenario_check import describe
 from ackclock.base.files import BadInput
 from ackclock.base.units import seconds
 
@@ -63,17 +64,48 @@ def test_two_line_elements_give_the_same_sky(ackclock: Run) -> None:
     assert [look["delay_s"] for look in looks[0]] != [look["delay_s"] for look in looks[1]]
 
 
-def test_mistakes_are_told(ackclock: Run, tmp_path: Path) -> None:
+def test_two_terminals_are_the_ends_of_the_path(ackclock: Run) -> None:
+    arguments = ("--until", "20s", "--every", "10s", "--json")
+    named, usual = (ackclock("orbit", IRIDIUM, *arguments, *ends).stdout for ends in (ENDS, ()))
+    assert named == usual
+    assert '"path": ["berkeley"' in usual
+
+
+NEVER = """
+duration = "30s"
+terminal = [{ name = "a", lat = 60, lon = 0 }, { name = "b", lat = 61, lon = 10 }]
+flow = [{ from = "a", to = "b" }]
+[constellation]
+kind = "walker"
+planes = 1
+per_plane = 2
+altitude = "550km"
+inclination = "10deg"
+bent_pipe = true
+up = { rate = "10Mbps" }
+down = { rate = "10Mbps" }
+"""
+
+
+def test_terminals_without_a_path_have_a_warning() -> None:
+    warnings = describe(Scenario.parse(NEVER))["warnings"]
+    assert [one["message"] for one in warnings] == ["there is no path from a to b for 30 of 30 s"]
+    assert describe(Scenario.load("@iridium"))["warnings"] == []
+
+
+def test_mistakes_are_told(ackclock: Run, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    three = tmp_path_factory.mktemp("three") / "three.toml"
+    three.write_text(NEVER.replace('{ name = "b"', '{ name = "c", lat = 1, lon = 1 }, { name = "b"'))
     for arguments, expected in [
         ((IRIDIUM, "--from", "berkeley", "--to", "bosto"), 'did you mean "boston"?'),
         ((IRIDIUM, "--from", "berkeley"), "--from and --to: both or neither"),
         ((IRIDIUM, "--from", "boston", "--to", "boston"), "two different terminals"),
         ((IRIDIUM, "--positions"), "--positions: needs --json"),
         ((IRIDIUM, *ENDS, "--at", "3s"), "--at: needs --plot"),
-        ((IRIDIUM,), "name two terminals"),
+        ((three,), "name two terminals"),
         ((IRIDIUM, *ENDS, "--every", "0s"), "--every: must be more than zero"),
         ((IRIDIUM, *ENDS, "--until", "10"), '"10" is not a'),
-        ((IRIDIUM, *ENDS, "--plot", str(tmp_path / "sky.jpg")), "must end in .svg, .png or .pdf"),
+        ((IRIDIUM, *ENDS, "--plot", str(tmp_path / "sky.jpg")), "must end in .svg, .pdf, .png or .eps"),
         (("scenarios/dumbbell.toml", *ENDS), "constellation: is missing"),
         ((IRIDIUM, *ENDS, "--set", "constellation.planes=0"), "0 is not between 1 and 1000"),
     ]:

@@ -71,7 +71,6 @@ def test_a_killed_search_gives_the_same_files(tmp_path: Path) -> None:
         time.sleep(wait)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-    assert main(["search", "--resume", str(killed)] if (killed / "runs.sqlite").exists() else ["--version"]) == 0
     subprocess.run([*command, "--out", str(killed)], check=True, capture_output=True)
     for file in FILES:
         assert (whole / file).read_bytes() == (killed / file).read_bytes()
@@ -122,7 +121,6 @@ class Bad(Controller):
     assert found["failures"][0]["signature"]["limit"] == "error"
     assert "three seconds" in found["failures"][0]["error"]
     assert (out / "bad.py").read_text() == code
-    assert main(["search", "--resume", str(out)]) == 2  # a stored search runs no code without --allow-code
     assert main(["expect", str(out)]) == 0
     (out / "bad.py").write_text(code.replace("> 3", "> 3000"))
     assert main(["expect", str(out)]) == 1

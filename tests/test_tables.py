@@ -10,6 +10,7 @@ import pytest
 
 from ackclock.base import tables
 from ackclock.base.files import BadInput
+from ackclock.cli import study_table
 from ackclock.stats import Estimate
 
 COLUMNS = [
@@ -50,6 +51,16 @@ def test_the_ending_decides(tmp_path: Path) -> None:
         assert (tmp_path / f"t{suffix}").read_text(encoding="utf-8").startswith(begin)
     with pytest.raises(BadInput, match=r"the name must end in \.tex, \.md or \.csv"):
         tables.write(COLUMNS, tmp_path / "t.xlsx")
+
+
+def test_an_interval_that_ends_at_a_bound_has_the_digits_of_its_value() -> None:
+    """Means of utilisations near 1, whose intervals are not symmetric."""
+    for estimate, text in (
+        (Estimate(0.99414336, 0.994143355, 0.994143361, 5), "99.414"),
+        (Estimate(0.9941, 0.9902, 0.9961, 5), "99.4 [99.0, 99.6]"),
+        (Estimate(0.9941, 0.9901, 0.9981, 5), "99.4 ± 0.4"),
+    ):
+        assert study_table.interval(estimate, 5, 0.01) == text
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")

@@ -52,7 +52,8 @@ def describe(scenario: Scenario) -> dict[str, Any]:
             largest[index] = max(flow["packet_bytes"], largest.get(index, 0))
     for index, link in enumerate(links):
         link["limit_s"] = _limit_s(link, largest.get(index, 0))
-    warnings = _grouped(list(_warnings(links, flows, resolved["traffic"], scenario.duration_s)))
+    each = [*_warnings(links, flows, resolved["traffic"], scenario.duration_s), *_satellite_warnings(scenario)]
+    warnings = _grouped(each)
     return {"links": links, "flows": flows, "traffic": resolved["traffic"], "warnings": [asdict(w) for w in warnings]}
 
 
@@ -128,6 +129,19 @@ def _warnings(
                 f"holds in both directions, so that {link['name']} drops ACKs too",
                 'write back = { loss = { kind = "none" } } if only data is to be lost',
             )
+
+
+def _satellite_warnings(scenario: Scenario) -> Iterator[Warning]:
+    if not scenario.network["terminals"] or scenario.is_study:
+        return
+    from ackclock.apps.satellites.view import never_connected
+
+    for start, end, of_s in never_connected(scenario):
+        yield Warning(
+            "constellation",
+            f"there is no path from {start} to {end} for {of_s} of {of_s} s",
+            "write more satellites, a lower elevation_mask or another epoch (ackclock orbit shows the paths)",
+        )
 
 
 def _late(key: str, start_s: float, duration_s: float) -> Warning:

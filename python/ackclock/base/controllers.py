@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ackclock.base.files import BadInput
 from ackclock.base.models import interface
+from ackclock.base.text import say
 from ackclock.controller import Controller
 
 if TYPE_CHECKING:
@@ -33,6 +34,15 @@ process = 0
 """The process that runs simulations."""
 on_load: Callable[[str], object] | None = None
 """Function that is called with a message before a file is run for the first time; None for no message."""
+announced: set[str] = set()
+"""What `announce` has said in this command."""
+
+
+def announce(what: str) -> None:
+    """Say on standard error that a file is run, once per command, also if several processes run it."""
+    if what not in announced:
+        announced.add(what)
+        say(f"ackclock: {what}", error=True)
 
 
 @contextmanager
@@ -56,6 +66,11 @@ def identify(path: str, name: str) -> str:
     import difflib
 
     text = _read(path)
+    if Path(path).suffix in {".js", ".mjs", ".ts", ".html"}:
+        raise ValueError(
+            f"{path} is no Python: commands take controllers in Python; those in JavaScript run in the page "
+            "(ackclock view)"
+        )
     tree = _parsed(text, path)
     classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     if name in classes:

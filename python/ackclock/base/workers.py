@@ -92,6 +92,13 @@ class Work(Generic[T, R]):
             return self.failed(task, f"{type(error).__name__}: {error}")
 
 
+@dataclass(frozen=True)
+class Announced:
+    """What a worker says before an answer: the file that it runs."""
+
+    what: str
+
+
 class WorkerEnded(Exception):
     """A process has ended, or was ended, during a task, which a controller can cause."""
 
@@ -133,15 +140,21 @@ class Worker(Generic[T, R]):
             data += part
         return bytes(data)
 
+    def _frame(self, deadline: float) -> Any:
+        """What the next frame has. Raises WorkerEnded if it is none of this batch."""
+        mark, batch, length, checksum = FRAME.unpack(self._read(FRAME.size, deadline))
+        data = self._read(length, deadline) if (mark, batch) == (MARK, self._batch) else b""
+        if not data or zlib.crc32(data) != checksum:
+            raise WorkerEnded(WROTE)
+        return pickle.loads(data)
+
     def _receive(self) -> Any:
         """The next answer to the batch. Raises WorkerEnded if there is none."""
         deadline = time.monotonic() + self._time_limit_s if self._ready and self._time_limit_s else float("inf")
         try:
-            mark, batch, length, checksum = FRAME.unpack(self._read(FRAME.size, deadline))
-            data = self._read(length, deadline) if (mark, batch) == (MARK, self._batch) else b""
-            if not data or zlib.crc32(data) != checksum:
-                raise WorkerEnded(WROTE)
-            return pickle.loads(data)
+            while isinstance(value := self._frame(deadline), Announced):
+                controllers.announce(value.what)
+            return value
         except TimeoutError:
             raise WorkerEnded(too_long(self._time_limit_s)) from None
         except (EOFError, BrokenPipeError):
@@ -283,8 +296,9 @@ def serve() -> None:
     except EOFError:
         return  # the process that has started this one is gone
     limit_memory(memory)
+    batch = 0
     if announces:
-        controllers.on_load = lambda what: print(f"ackclock: {what}", file=sys.stderr, flush=True)
+        controllers.on_load = lambda what: answers.send(batch, Announced(what))
     try:
         state = work.state()
         answers.send(0, None)

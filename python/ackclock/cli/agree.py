@@ -75,7 +75,7 @@ def command(
     out
         Folder for the page, agree.json and the finished runs. Default: out/agree/FILE.
     plot
-        Also draw the windows, their distributions and the ratios to this file (.svg, .png or .pdf).
+        Also draw the windows, their distributions and the ratios to this file (.svg, .pdf, .png or .eps).
     jobs
         Number of threads, or of processes for controllers in Python. Default: all cores.
     time_limit

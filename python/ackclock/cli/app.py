@@ -10,7 +10,6 @@ import re
 import sys
 from contextlib import suppress
 from importlib import import_module
-from inspect import signature
 from typing import TYPE_CHECKING
 
 from cyclopts import App, CycloptsError, Group, Parameter
@@ -96,7 +95,9 @@ HINTS = {
 }
 """What is meant by options of other programs."""
 CLOSE = 2
-"""Largest number of letters by which a mistyped option differs from the right one."""
+"""Largest number of letters by which a mistyped option differs from the right one; less than half of its letters."""
+TABLES = ("[table", "[array of tables")
+"""What the descriptions of keys have that are tables, which --set does not take whole."""
 
 
 def _distance(one: str, other: str) -> int:
@@ -112,41 +113,60 @@ def _distance(one: str, other: str) -> int:
 def _unguessed(message: str) -> str:
     """The message without a guess that is far from what was written, or that is of another program's option."""
     guess = re.search(r'Unknown option: "?--([\w-]+)"?.*?( Did you mean "?--([\w-]+)"?\?)', message)
-    if guess is None or (_distance(guess[1], guess[3]) <= CLOSE and guess[1] not in HINTS):
+    if guess is None:
+        return message
+    distance, meant = _distance(guess[1], guess[3]), guess[1] in {*HINTS, "out", "output", "jobs", "verbose"}
+    if distance <= CLOSE and 2 * distance < len(guess[1]) and not meant:
         return message
     return message.replace(guess[2], "")
 
 
+FILES = ("--trace", "--packets", "--plot", "--export")
+"""Options that name a file of results."""
+
+
+def _options(command: str) -> set[str]:
+    """The names of a command's options."""
+    return {name for one in application([command])[command].assemble_argument_collection() for name in one.names}
+
+
 def _hint(message: str, command: str) -> str:
     """What to write instead of an unknown option: another option, or a key of the scenario with --set."""
-    name = re.match(r'Unknown option: "?--([a-z_-]+)', message)
-    if name is None:
+    written = re.match(r'Unknown option: "?--([a-z_-]+)', message)
+    if written is None:
         return ""
-    if name[1] == "seeds" and command == "run":
+    name = written[1]
+    if name == "seeds" and command == "run":
         return " --seed N is one run; several seeds: ackclock sweep, ackclock compare"
-    if name[1] == "animate":
+    if name == "jobs" and command == "run":
+        return " this is one run; many at once: ackclock sweep, ackclock compare"
+    if name == "animate":
         return " ackclock view FILE plays it in the laboratory."
     if command not in COMMANDS:
         return ""
-    options = signature(import_module(f"ackclock.cli.{_module(command)}").command).parameters
-    if name[1] in HINTS:
-        needed = "control" if "--control" in HINTS[name[1]] else "set_" if "--set" in HINTS[name[1]] else None
-        return f" {HINTS[name[1]]}" if needed is None or needed in options else ""
-    if "set_" not in options:
+    options = _options(command)
+    if name in {"out", "output"}:
+        ways = [f"{option} FILE" for option in FILES if option in options]
+        ways += ["--json (> FILE)"] if "--json" in options else []
+        return f" write {', '.join(ways)}" if ways else ""
+    if name == "verbose":
+        return " --json prints all values" if "--json" in options else ""
+    if name in HINTS:
+        needed = next((option for option in ("--control", "--set") if option in HINTS[name]), None)
+        return f" {HINTS[name]}" if needed is None or needed in options else ""
+    if "--set" not in options:
         return ""
     from ackclock.base.models import models
 
-    keys = {key["name"] for entry in models("keys")[:1] for key in entry["params"]}
-    return f" {name[1]} is a key of scenarios: write --set {name[1]}=..." if name[1] in keys else ""
-
-
-def _announce(what: str) -> None:
-    say(f"ackclock: {what}", error=True)
+    keys = {key["name"]: key["doc"] for entry in models("keys")[:1] for key in entry["params"]}
+    if any(mark in keys.get(name, TABLES[0]) for mark in TABLES):
+        return ""
+    return f" {name} is a key of scenarios: write --set {name}=..."
 
 
 def _begin(what: str) -> None:
     guard.begin()
-    _announce(what)
+    controllers.announce(what)
 
 
 def guarded() -> int:
@@ -165,13 +185,14 @@ def guarded() -> int:
     return status
 
 
-def main(argv: Sequence[str] | None = None, on_load: Callable[[str], object] = _announce) -> int:
+def main(argv: Sequence[str] | None = None, on_load: Callable[[str], object] = controllers.announce) -> int:
     """Run a command; returns the exit status. `on_load` is called before a controller in Python is run."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # for terminals that accept only ASCII
     controllers.on_load = on_load
+    controllers.announced.clear()
     try:
         status = application(arguments)(arguments, exit_on_error=False, print_error=False, help_on_error=False)
     except CycloptsError as error:

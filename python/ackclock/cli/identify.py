@@ -49,7 +49,7 @@ def command(
     method
         Estimation method: conditional least squares (css) or exact Gaussian maximum likelihood (mle).
     plot
-        Draw series, correlations and residuals to this file (.svg, .png or .pdf).
+        Draw series, correlations and residuals to this file (.svg, .pdf, .png or .eps).
     fit
         Write the coefficients of ARIMA(2,1,1) to this file (.toml). A scenario reads them with
         congestion_control = { kind = "ca_artt", fit = "FILE" }.

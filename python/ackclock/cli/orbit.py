@@ -18,7 +18,7 @@ from ackclock.cli.options import AllowCode, File, Overrides, Seed
 if TYPE_CHECKING:
     from ackclock.apps.satellites import SatelliteView
 
-EXAMPLE = "ackclock orbit @iridium --from berkeley --to boston --plot map.svg"
+EXAMPLE = "ackclock orbit @iridium --plot map.svg"
 
 
 def command(
@@ -46,9 +46,9 @@ def command(
     file
         Scenario file (TOML), or @NAME, with a constellation and terminals; it needs no flows.
     start
-        Terminal where the path begins.
+        Terminal where the path begins. Default: the first of two terminals.
     end
-        Terminal where it ends.
+        Terminal where it ends. Default: the second of two.
     every
         Sampling interval, such as 10s.
     until
@@ -58,7 +58,7 @@ def command(
     positions
         With --json: also latitude, longitude (degrees) and altitude (km) of every satellite.
     plot
-        Draw a map to this file (.svg, .png or .pdf).
+        Draw a map to this file (.svg, .pdf, .png or .eps).
     at
         Time of the map. Default: the start.
     set_
@@ -78,8 +78,6 @@ def command(
         raise BadInput("--at: needs --plot; it is the time of the map")
     if (start is None) != (end is None):
         raise BadInput("--from and --to: both or neither must be given")
-    if start is None and not positions and plot is None:
-        raise BadInput("name two terminals with --from and --to, or give --positions or --plot")
     if positions and not as_json:
         raise BadInput("--positions: needs --json")
     every_s, until_s, at_s = interval(every, "--every"), seconds(until, "--until"), seconds(at or "0s", "--at")
@@ -88,6 +86,12 @@ def command(
         file, max(until_s, at_s), ends=ends, overrides=set_ or (), seed=seed, allow_code=allow_code
     )
     satellites.until_s = until_s
+    terminals = satellites.terminals
+    if ends is None and len(terminals) == 2:
+        ends = (terminals[0], terminals[1])
+        satellites = satellites.between(*ends)
+    if ends is None and not positions and plot is None:
+        raise BadInput("name two terminals with --from and --to, or give --positions or --plot")
     if plot is not None:
         from ackclock.apps.satellites.map import draw
 

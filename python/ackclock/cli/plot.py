@@ -94,8 +94,8 @@ def command(
     print_
         How the figure is printed.
     out
-        File of the figure (.svg, .pdf or .png). Default: plot.svg in the study's folder, beside the first trace or the
-        scenario's file, or here for @NAME and links.
+        File of the figure (.svg, .pdf, .png or .eps). Default: plot.svg in the study's folder, otherwise in this
+        folder.
     time_limit
         Longest time of the run of a scenario with a controller in Python, such as 60s. 0: no limit. Default:
         10 minutes.
@@ -104,7 +104,7 @@ def command(
 
     """
     study = not _is_scenario(target) and target.is_dir()
-    file, size = print_.file(out, _beside(target, study=study)), print_.size
+    file, size = print_.file(out, (target if study else Path()) / "plot.svg"), print_.size
     if study:
         from ackclock.draw.studies import Choice
 
@@ -144,14 +144,6 @@ def _is_scenario(target: Path) -> bool:
 def _short(target: Path) -> str:
     """A name for messages: a link has hundreds of characters."""
     return "the link" if is_link(str(target)) else str(target)
-
-
-def _beside(target: Path, *, study: bool) -> Path:
-    """The default file of the figure: in the folder of a study, else beside the target, or here if it has no file."""
-    if study:
-        return target / "plot.svg"
-    here = is_link(str(target)) or str(target).startswith("@")
-    return Path("plot.svg") if here else target.with_name("plot.svg")
 
 
 def _interval(start: str | None, end: str | None) -> tuple[float | None, float | None]:

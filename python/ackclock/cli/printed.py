@@ -34,7 +34,7 @@ class Print:
     """Size of the labels, points. Default: 8 in a figure narrower than the default, otherwise 9."""
     no_title: bool = False
     """Draw no title, for a figure with a caption."""
-    format_: Annotated[Literal["svg", "pdf", "png"] | None, Parameter(name="--format")] = None
+    format_: Annotated[Literal["svg", "pdf", "png", "eps"] | None, Parameter(name="--format")] = None
     """Format of the figure, if no file name says it. Default: svg."""
 
     @property

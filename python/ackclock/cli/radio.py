@@ -34,7 +34,7 @@ def command(
     file
         Scenario file (TOML), or @NAME, with a [radio].
     plot
-        File of the map (.svg, .png or .pdf).
+        File of the map (.svg, .pdf, .png or .eps).
     at
         Time of the map.
     every

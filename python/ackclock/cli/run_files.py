@@ -38,7 +38,7 @@ class Files:
     qlog: Path | None = None
     """Write the qlogs of QUIC flows into this folder: FLOW-sender.sqlog and FLOW-receiver.sqlog, for qvis."""
     plot: Path | None = None
-    """Draw windows, round-trip times, queues and goodput to this file (.svg, .png or .pdf)."""
+    """Draw windows, round-trip times, queues and goodput to this file (.svg, .pdf, .png or .eps)."""
 
     @property
     def rows(self) -> Trace:

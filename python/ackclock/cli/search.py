@@ -42,15 +42,14 @@ def command(
     any_cause: bool = False,
     set_: Overrides = None,
     out: Path | None = None,
-    resume: Path | None = None,
     engine: Engine = "local",
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
     """Search for a network that breaks a controller.
 
-    The network is made small, and the cause is named. The search can be repeated after an interruption. The exit
-    status is 0 if a failure was found, 1 if none was.
+    The network is made small, and the cause is named. After an interruption, the same command goes on. The exit status
+    is 0 if a failure was found, 1 if none was.
 
     Parameters
     ----------
@@ -82,15 +81,12 @@ def command(
         Replace one value of the base scenario first: KEY=VALUE. May be repeated.
     out
         Folder of the report. Default: out/search/SPACE-CONTROL.
-    resume
-        Resume the search of this folder, instead of a space and its options.
     engine
         Executor: this machine, or a Ray cluster.
     as_json
         Print one JSON object and nothing else.
     allow_code
-        Allow the space file to name code and base files (`extends`) outside its own folder, and a resumed search to
-        name code.
+        Allow the space file to name code and base files (`extends`) outside its own folder.
 
     """
     from ackclock.apps.search.findings import BUDGET, Options  # importing numpy takes 0.3 s
@@ -100,23 +96,14 @@ def command(
     options = Options(
         control, against, objective, most, limit, 1 if seed is None else seed, first, any_cause, tuple(set_ or ())
     )
-    if resume is not None and (space or out or options != Options()):
-        raise BadInput("--resume: the search has its space and its options; omit them")
     check_controls([control] if control else [])
     check_controls([against] if against else [], "--against")
-    search, target = _resumed(resume, allow_code) if resume else _begun(space, options, out, allow_code)
+    search, target = _begun(space, options, out, allow_code)
     return _search(search, target, threads, engine, time_limit, as_json=as_json)
 
 
-def _resumed(folder: Path, allow_code: bool) -> tuple[Search, Path]:
-    """The search of a folder."""
-    from ackclock.apps.search.search import Search, stored
-
-    return Search(*stored(folder, allow_code=allow_code), of_text=True), check_folder(folder)
-
-
 def _begun(space: str, options: Options, out: Path | None, allow_code: bool) -> tuple[Search, Path]:
-    """A new search, with its folder."""
+    """The search, with its folder."""
     from ackclock.apps.search.search import Search, built_in, space_source
 
     if not space:
@@ -141,7 +128,7 @@ def _search(
 
             search.run(target, jobs=threads, engine=engine, time_limit_s=time_limit_s, progress=progress)
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept: ackclock search --resume {target}", 130)
+        return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
     if as_json:
         print(json.dumps(search.as_dict(), allow_nan=False))
     else:

@@ -189,4 +189,6 @@ def interval(e: Estimate, runs: int, factor: float) -> str:
     mean = min(places, max(0, 4 - math.floor(math.log10(abs(value))))) if value else places
     if math.isclose(value - low, high - value, rel_tol=1e-6):
         return f"{value:.{mean}f} {plus_minus()} {half:.{places}f}{few}"
-    return f"{value:.{places}f} [{low:.{places}f}, {high:.{places}f}]{few}"
+    places = min(places, mean)
+    shown, *ends = (f"{x:.{places}f}" for x in (value, low, high))
+    return f"{shown}{'' if ends[0] == ends[1] else f' [{ends[0]}, {ends[1]}]'}{few}"

@@ -64,7 +64,7 @@ def command(
     seed
         Seed of all random streams, instead of the file's.
     plot
-        Draw windows, round-trip times, queue and goodput of both runs to this file (.svg, .png or .pdf).
+        Draw windows, round-trip times, queue and goodput of both runs to this file (.svg, .pdf, .png or .eps).
     print_
         How the figure of --plot is printed.
     as_json

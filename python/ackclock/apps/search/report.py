@@ -167,7 +167,7 @@ def _series(search: Findings, evaluator: Evaluator, one: Failure) -> Figure:
             panel.axvline(start, color="#5b6675", linewidth=0.8, linestyle=":")
         panel.set_xlim(0, end)
         panel.grid(visible=True, color="#e8ebef", linewidth=0.6)
-    above.legend(frameon=False, ncols=4, fontsize=9, loc="upper right")
+    figure.legend(*above.get_legend_handles_labels(), frameon=False, ncols=4, fontsize=9, loc="outside upper right")
     return figure
 
 

@@ -20,7 +20,7 @@ from ackclock.apps.search.report import write
 from ackclock.apps.search.shrink import Shrinker
 from ackclock.apps.search.space import Genome, Space, read_space
 from ackclock.base.files import BadInput
-from ackclock.base.source import Code, Source, read_source
+from ackclock.base.source import Source, read_source
 from ackclock.base.toml_text import inline
 from ackclock.study.plan import ENGINE
 from ackclock.study.store import Store
@@ -41,20 +41,18 @@ class Search(Findings):
     >>> search.failures[0].why  # doctest: +SKIP
     """
 
-    def __init__(self, source: Source, options: Options, *, of_text: bool = False) -> None:
-        """`of_text`: the options come with the source, not from the user; they may name what the source may."""
+    def __init__(self, source: Source, options: Options) -> None:
         self.source, self.options = source, options
         self.space, table = read_space(source, options.overrides)
         named = table.get("control") or ""
         of_file = inline(named) if isinstance(named, Mapping) else str(named)
         control: str | Role = options.control or of_file or _control_of(self.space)
         if isinstance(control, str):
-            control = role(control, of_text=of_text or not options.control)
+            control = role(control, of_text=not options.control)
         text = options.objective or table.get("objective") or DEFAULT_OBJECTIVE
         place = "--objective" if options.objective else f"{source.file}: search.objective"
-        self.objective: Objective = parse(
-            str(text), control, options.against or table.get("against"), place, of_text=of_text
-        )
+        against = options.against or table.get("against")
+        self.objective: Objective = parse(str(text), control, against, place, of_text=False)
         _refuse_code(source.file, options, table)
         if self.objective.form == "scar":
             self.space.after_events = True
@@ -122,9 +120,7 @@ class Search(Findings):
         with Store.create(folder) as store:
             if (store.about("search") or self.identity) != self.identity:
                 raise BadInput(f"{folder}: holds another search; give another folder with --out, or repeat its options")
-            about = {"source": self.source.file, "options": asdict(self.options), "text": self.source.text}
-            about["assignments"] = list(self.source.assignments)
-            store.set_about(search=self.identity, request=json.dumps(about), title="search")
+            store.set_about(search=self.identity, title="search")
             python = uses_python(self.space, self.objective.roles)
             runs = runner(engine, jobs, time_limit_s, python=python)
             with Evaluator(self.space, self.objective, self.seeds, store, runs) as evaluator:
@@ -184,27 +180,6 @@ class Search(Findings):
         return Failure(
             small.genome, one, small.value.objective, sign, small.evaluations, cause, small.value.error, document
         )
-
-
-def stored(folder: Path, *, allow_code: bool = False) -> tuple[Source, Options]:
-    """The space and the options of the search in a folder, to resume it.
-
-    Raises BadInput if there is none, or without `allow_code` if it names a controller in Python.
-    """
-    with Store.open(folder) as store:
-        text = store.about("request")
-    try:
-        about = json.loads(text or "")
-        options = Options(**about["options"] | {"overrides": tuple(about["options"]["overrides"])})
-        code: Code = "anywhere" if allow_code else "none"
-        source = Source(str(about["source"]), str(about["text"]), code, about["assignments"])
-    except (ValueError, KeyError, TypeError):
-        raise BadInput(f"{folder}: holds no search") from None
-    if not allow_code:
-        named = [options.control, options.against, options.objective, *options.overrides]
-        if any(sign in str(one or "") for one in named for sign in (":", "\\", "python")):
-            raise BadInput(f"{folder}: the search has a controller in Python; repeat its command, or add --allow-code")
-    return source, options
 
 
 def space_source(path: str | Path, *, allow_code: bool = False) -> Source:
