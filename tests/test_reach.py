@@ -21,28 +21,14 @@ import pytest
 
 from ackclock import _core
 from ackclock.apps.reach import Unavailable, run_kernel, run_linux, run_udp, runs
+from ackclock.apps.reach.emulation import Programs, Surroundings, emulate
 from ackclock.base.files import BadInput
 from ackclock.scenario import Scenario
+from namespaces import DROPTAIL, SCENARIO, namespaces
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "emulate"), reason="runs in real time need Linux")
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
-SCENARIO = """
-title = "One flow in real time"
-duration = "{duration}s"
-[[link]]
-name = "b"
-ends = ["s", "d"]
-rate = "10Mbps"
-delay = "10ms"
-queue = {{ kind = "{queue}" }}
-[[flow]]
-name = "f"
-from = "s"
-to = "d"
-tcp = {{ congestion_control = "reno", ecn = {ecn} }}
-"""
-DROPTAIL = 'droptail", limit = "20p'
 LATE = re.compile(r"^(p99|maximum) lateness |slower than real time")
 """Reasons against a run that are due to the speed of this machine."""
 
@@ -88,15 +74,6 @@ def test_only_lateness_is_skipped() -> None:
         measured(broken, Path())
 
 
-def namespaces() -> None:
-    """Skip the test if this machine does not allow network namespaces."""
-    path = Scenario.parse(SCENARIO.format(duration=1, queue=DROPTAIL, ecn="false"))
-    try:
-        runs.emulate(path, ["true"], None, os.environ, warn=print)
-    except Unavailable as error:
-        pytest.skip(str(error))
-
-
 @pytest.mark.parametrize(("run", "cwnd_part"), [(run_linux, 0.1), (run_udp, 0.1)])
 def test_reno_of_other_stacks_is_near_the_simulators(
     scenario: Callable[..., Path], run: Callable[..., dict[str, Any]], cwnd_part: float
@@ -115,6 +92,21 @@ def test_reno_of_other_stacks_is_near_the_simulators(
     assert 0 < trace["time_s"][-1] <= 4.1
     assert trace["cwnd"].max() > flow["mean_cwnd"] > trace["cwnd"].min()
     assert found["validity"]["lateness_s"]["p50"] <= found["validity"]["lateness_s"]["max"]
+
+
+@pytest.mark.parametrize("run", [run_linux, run_udp])
+def test_the_warm_up_is_excluded(scenario: Callable[..., Path], run: Callable[..., dict[str, Any]]) -> None:
+    """Without slow start a flow is as fast as the link, and nothing that it sent before counts."""
+    path = scenario(5)
+    late = measured(lambda path: run(path, ["warmup=3s"]), path)
+    simulated = Scenario.load(path, ["warmup=3s"]).run().outcome
+    assert (late["duration_s"], late["warmup_s"]) == (5, 3)
+    flow, expected = late["flows"][0], simulated["flows"][0]
+    link, link_expected = late["links"][0], simulated["links"][0]
+    for key in ("goodput_bps", "delivered_bytes", "sent_packets", "acked_packets", "mean_cwnd", "mean_rtt_s"):
+        assert flow[key] == pytest.approx(expected[key], rel=0.15), key
+    assert link["delivered_packets"] == pytest.approx(link_expected["delivered_packets"], rel=0.1)
+    assert flow["retransmitted_packets"] <= expected["retransmitted_packets"] + 3
 
 
 @pytest.mark.parametrize("run", [run_linux, run_udp])
@@ -177,7 +169,7 @@ def test_programs_see_only_the_network(scenario: Callable[..., Path], ackclock: 
     assert "cannot run xxéé" in done.stderr
     assert "Traceback" not in done.stderr
     with pytest.raises(BadInput, match=r"10\.77\.0\.1 is empty"):
-        runs.emulate(Scenario.load(path), [], None, os.environ, warn=print)
+        emulate(Scenario.load(path), Programs([]), Surroundings(os.environ), warn=print)
 
 
 def test_a_network_slower_than_real_time_ends(scenario: Callable[..., Path], ackclock: Command) -> None:

@@ -280,6 +280,14 @@ class FinishedLive:
     flow_names: list[str]
     windows: dict[str, bytes | dict[str, bytes]]
 
+class FinishedEmulation:
+    report: str
+    flow_names: list[str]
+    link_names: list[str]
+    packets: dict[str, bytes]
+    packets_until_s: float
+    captured: list[bytes]
+
 KERNEL_BRIDGE: bool
 PGO: bool
 
@@ -292,8 +300,11 @@ def emulate(
     warn: Callable[[str], object],
     seed: int | None = None,
     limit_s: float | None = None,
-    output_to_error: bool = False,
-) -> str: ...
+    output: int | None = None,
+    to_error: bool = False,
+    packets: str = "off",
+    captures: list[str] = ...,
+) -> FinishedEmulation: ...
 def run_kernel(
     scenario: Scenario, own: str | None = None, *, seed: int | None = None, progress: Callable[[], object] | None = None
 ) -> FinishedLive: ...

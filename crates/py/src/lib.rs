@@ -82,7 +82,7 @@ mod _core {
     use super::errors::{ControllerError, ScenarioError};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::live::{FinishedLive, UnavailableError, emulate, run_kernel, run_udp};
+    use super::live::{FinishedEmulation, FinishedLive, UnavailableError, emulate, run_kernel, run_udp};
     #[pymodule_export]
     use super::replay::{PyScriptedReceiver, PyScriptedSender};
     #[pymodule_export]

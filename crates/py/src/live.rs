@@ -1,12 +1,13 @@
 //! Runs in real time (crate reach): on Linux.
 
 use crate::errors::{controller_error, guarded, scenario_error};
-use crate::run::window_columns;
+use crate::run::{packet_columns, window_columns};
 use crate::scenario::PyScenario;
+use lab::Recording;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use reach::{Command, Emulation, Error, KernelControl, LiveRun};
+use pyo3::types::{PyBytes, PyDict};
+use reach::{Command, Emulation, Error, KernelControl, LiveRun, ProgramOutput, Recorded};
 use std::sync::Mutex;
 use units::Span;
 
@@ -56,10 +57,35 @@ fn watched<T: Send>(
     done.map_err(|error| converted(py, error))
 }
 
+/// What has happened between two network namespaces.
+#[pyclass(frozen, module = "ackclock._core")]
+pub(crate) struct FinishedEmulation {
+    /// The report as JSON.
+    #[pyo3(get)]
+    report: String,
+    #[pyo3(get)]
+    flow_names: Vec<String>,
+    #[pyo3(get)]
+    link_names: Vec<String>,
+    /// The packet events; empty unless they were recorded.
+    #[pyo3(get)]
+    packets: Py<PyDict>,
+    /// The time up to which all of them are there, s.
+    #[pyo3(get)]
+    packets_until_s: f64,
+    /// The captures as pcapng files, in the order in which they were asked for.
+    #[pyo3(get)]
+    captured: Vec<Py<PyBytes>>,
+}
+
 /// Two network namespaces joined by a scenario's network: runs `command` at the first end and `other` at the second, until
-/// `command` ends or after `limit_s`. Returns what happened as JSON. `warn` is called with messages.
+/// `command` ends or after `limit_s`. `warn` is called with messages. `output` is the descriptor of a file for
+/// what the programs write; without it they write to the streams of this process, with `to_error` to standard error only. `packets`: "off", "first" (as many as fit into 120 MB) or "all".
 #[pyfunction]
-#[pyo3(signature = (scenario, command, other, environment, *, warn, seed=None, limit_s=None, output_to_error=false))]
+#[pyo3(signature = (
+    scenario, command, other, environment, *, warn, seed=None, limit_s=None, output=None, to_error=false, packets="off",
+    captures=Vec::new()
+))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
 pub(crate) fn emulate(
     py: Python<'_>,
@@ -70,12 +96,22 @@ pub(crate) fn emulate(
     warn: Py<PyAny>,
     seed: Option<u64>,
     limit_s: Option<f64>,
-    output_to_error: bool,
-) -> PyResult<String> {
+    output: Option<i32>,
+    to_error: bool,
+    packets: &str,
+    captures: Vec<String>,
+) -> PyResult<FinishedEmulation> {
     let mut bounded = (*scenario.scenario).clone();
     if let Some(limit) = limit_s {
         bounded.duration = Span::from_seconds(limit);
     }
+    let output = match (output, to_error) {
+        (Some(file), _) => ProgramOutput::File(file),
+        (None, true) => ProgramOutput::Error,
+        (None, false) => ProgramOutput::Own,
+    };
+    let recording =
+        Recording { packets: packets != "off", bounded: packets == "first", ..Recording::default() };
     let program = |arguments| Command { arguments, environment: environment.clone() };
     let commands = [Some(program(command)), other.map(program)];
     let mut warned = |text: &str| {
@@ -86,12 +122,23 @@ pub(crate) fn emulate(
             scenario: &bounded,
             seed,
             commands,
-            output_to_error,
+            output,
+            recording,
+            captures,
             check,
             warn: &mut warned,
         })
     })?;
-    Ok(lab::to_json(&emulated))
+    let report = lab::to_json(&emulated);
+    let Recorded { packets, until_s, captures, shape } = emulated.recorded;
+    Ok(FinishedEmulation {
+        report,
+        flow_names: shape.flows,
+        link_names: shape.links,
+        packets: packet_columns(py, packets, recording.packets)?,
+        packets_until_s: until_s,
+        captured: captures.iter().map(|file| PyBytes::new(py, file).unbind()).collect(),
+    })
 }
 
 /// A flow that has run in real time.

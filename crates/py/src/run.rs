@@ -270,7 +270,7 @@ pub(crate) fn window_columns(py: Python<'_>, log: lab::WindowLog) -> PyResult<Py
     Ok(columns.unbind())
 }
 
-fn packet_columns(py: Python<'_>, log: lab::PacketLog, recorded: bool) -> PyResult<Py<PyDict>> {
+pub(crate) fn packet_columns(py: Python<'_>, log: lab::PacketLog, recorded: bool) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     if recorded {
         put(&columns, "time_s", log.time.into_iter().map(Time::seconds).collect())?;

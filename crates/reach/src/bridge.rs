@@ -109,7 +109,8 @@ pub(crate) struct BridgedFlow {
 }
 
 impl BridgedFlow {
-    fn new(controller: AnyController, clock: WallClock) -> BridgedFlow {
+    /// `since` is the end of the warm-up, which the counters exclude.
+    fn new(controller: AnyController, clock: WallClock, since: Time) -> BridgedFlow {
         BridgedFlow {
             controller,
             clock,
@@ -120,7 +121,7 @@ impl BridgedFlow {
             first_tsval: None,
             last: Event::default(),
             now: Time::ZERO,
-            trace: WindowTrace::new(),
+            trace: WindowTrace::new(since),
             cuts: 0,
             timeouts: 0,
         }
@@ -241,7 +242,7 @@ impl BridgedFlow {
             LOSS => {
                 let window = self.congestion(event, now, Cause::FastRetransmit).window;
                 self.controller.on_rto(&Timeout { now, window, repeated: old == LOSS });
-                self.timeouts += 1;
+                self.timeouts += u64::from(self.trace.counts(now));
                 "rto"
             }
             0 if old >= CWR => {
@@ -250,7 +251,7 @@ impl BridgedFlow {
             }
             _ => return None,
         };
-        self.cuts += 1;
+        self.cuts += u64::from(self.trace.counts(now));
         self.before = before;
         Some(cause)
     }
@@ -417,7 +418,7 @@ impl Bridge {
     }
 
     /// Controls the kernel's sender until `over`. Returns the flow and the number of events that were lost.
-    pub fn run(self, clock: WallClock, over: &AtomicBool) -> Result<(BridgedFlow, u64), Error> {
+    pub fn run(self, clock: WallClock, since: Time, over: &AtomicBool) -> Result<(BridgedFlow, u64), Error> {
         let _priority = RealTimePriority::new();
         let failed = |what: &str| Error::Failed(format!("the kernel bridge: {what}"));
         let map = |name: &str| self.object.maps().find(|map| map.name() == name);
@@ -426,7 +427,7 @@ impl Bridge {
         else {
             return Err(failed("a map is missing"));
         };
-        let bridged = RefCell::new(BridgedFlow::new(self.controller, clock));
+        let bridged = RefCell::new(BridgedFlow::new(self.controller, clock, since));
         let mut builder = RingBufferBuilder::new();
         builder
             .add(&events, |bytes: &[u8]| {
@@ -510,7 +511,7 @@ mod tests {
         let registration = lab::controller(controller).unwrap();
         let params = cc::Params::new(registration.descriptor.params, []).unwrap();
         let controller = registration.create(&params, &info);
-        BridgedFlow::new(controller, WallClock::start())
+        BridgedFlow::new(controller, WallClock::start(), Time::ZERO)
     }
 
     fn event(kind: u32, value: u32) -> Event {

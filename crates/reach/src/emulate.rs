@@ -3,10 +3,11 @@
 use crate::error::Error;
 use crate::ipv4;
 use crate::namespaces::{Command, NamespacePlan, Namespaces, Notice, Side};
-use crate::network::{LiveNetwork, RealTimeFacts};
+use crate::network::{LiveNetwork, RealTimeFacts, Recorded};
+use crate::sys::ProgramOutput;
 use crate::validity::Validity;
 use crate::wall::RealTimePriority;
-use lab::{DeliveredDatagram, FlowEnd, LinkOutcome, RunAccount, Scenario};
+use lab::{DeliveredDatagram, FlowEnd, LinkOutcome, Recording, RunAccount, Scenario, Settings};
 use net::Ecn;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
@@ -47,8 +48,12 @@ pub struct Emulation<'a> {
     pub seed: Option<u64>,
     /// The programs at the two ends of the first flow; the emulation ends with that at `from`.
     pub commands: [Option<Command>; 2],
-    /// The programs write to standard error only.
-    pub output_to_error: bool,
+    /// Where the programs write.
+    pub output: ProgramOutput,
+    /// What of the network is recorded.
+    pub recording: Recording,
+    /// The places at which packets are captured, as [`lab::Run::capture`] has them.
+    pub captures: Vec<String>,
     /// Called some twenty times a second: whether to go on.
     pub check: &'a mut dyn FnMut() -> bool,
     /// Called with a message about the programs.
@@ -70,6 +75,8 @@ pub struct EndCounts {
     pub received_packets: u64,
     /// Their bytes.
     pub received_bytes: u64,
+    /// Their bytes without the headers of IP, TCP and UDP. A byte that arrives twice counts twice.
+    pub received_payload_bytes: u64,
 }
 
 /// What has happened.
@@ -81,6 +88,8 @@ pub struct Emulated {
     pub elapsed_s: f64,
     /// From the first packet of a program to the end, s; zero if there was none.
     pub measured_s: f64,
+    /// From the start of the program at `from` to its end, s; `None` if it did not start, or the time was over before its end.
+    pub program_s: Option<f64>,
     /// Exit status of the program at `from`; `None` if the time was over before.
     pub status: Option<i32>,
     /// Exit status of the program at the other end, if it has ended by itself.
@@ -93,27 +102,44 @@ pub struct Emulated {
     pub links: Vec<LinkOutcome>,
     /// Whether the run followed the wall clock.
     pub validity: Validity,
+    /// What was recorded.
+    #[serde(skip)]
+    pub recorded: Recorded,
 }
 
 /// Runs the programs with the network between them.
 pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
     let facts = RealTimeFacts::of(request.scenario)?;
-    let network = LiveNetwork::build(request.scenario, &facts, request.seed, 0)?;
+    // Programs begin when they like: what they do in the scenario's warm-up counts.
+    let scenario = Scenario { warmup: Span::ZERO, ..request.scenario.clone() };
+    let recording = Recording { captures: !request.captures.is_empty(), ..request.recording };
+    let settings = Settings { seed: request.seed, recording, ..Settings::default() };
+    let mut network = LiveNetwork::build(&scenario, &facts, 0, settings)?;
+    for place in &request.captures {
+        network.capture(place)?;
+    }
     let plan = NamespacePlan {
         mtu: mtu(&facts)?,
         commands: std::mem::take(&mut request.commands),
         sockets: Vec::new(),
         ecn: None,
-        output_to_error: request.output_to_error,
+        output: request.output,
     };
     let namespaces = Namespaces::create(&plan)?;
     let mut path = LivePath::new(network, &namespaces);
     path.network.start();
     namespaces.start()?;
+    let clock = path.network.clock;
     let (mut status, mut other_status, mut not_started) = (None, None, Vec::new());
+    let (mut started, mut program_s) = (None, None);
     path.drive(request.check, |notice| match notice {
+        Notice::Started => {
+            started = Some(clock.now());
+            true
+        }
         Notice::Ended(ended) => {
             status = Some(ended);
+            program_s = started.map(|at| clock.now().since(at).seconds());
             false
         }
         Notice::OtherEnded(ended) => {
@@ -139,17 +165,24 @@ pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
         address: side.address().to_string(),
         ..path.counts[side as usize].clone()
     });
+    let notes = if request.scenario.warmup > Span::ZERO {
+        vec!["the warm-up of the scenario is not excluded".into()]
+    } else {
+        Vec::new()
+    };
     let used = |link: &LinkOutcome| link.delivered_packets > 0 || link.transmitted_packets > 0;
     Ok(Emulated {
         title: request.scenario.title.clone(),
         elapsed_s: end.seconds(),
         measured_s: end.since(since).seconds(),
+        program_s,
         status,
         other_status,
         not_started,
         ends: ends.to_vec(),
         links: path.network.outcome_so_far(first.as_ref()).links.into_iter().filter(used).collect(),
-        validity: path.network.validity(None, false, Vec::new()),
+        validity: path.network.validity(None, false, notes),
+        recorded: path.network.recorded(),
     })
 }
 
@@ -198,6 +231,7 @@ impl<'a> LivePath<'a> {
                 if !check() {
                     return Err(Error::Interrupted);
                 }
+                self.network.check_memory()?;
             }
         }
         self.network.add_lost_outside(self.namespaces.dropped()?);
@@ -237,6 +271,7 @@ impl<'a> LivePath<'a> {
             let counts = &mut counts[end as usize];
             counts.received_packets += 1;
             counts.received_bytes += bytes.len() as u64;
+            counts.received_payload_bytes += ipv4::payload(&bytes);
             rustix::io::write(tuns[end as usize].as_fd(), &bytes).is_ok()
         });
     }

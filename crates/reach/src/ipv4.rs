@@ -18,6 +18,17 @@ pub(crate) fn ecn(packet: &[u8]) -> Option<Ecn> {
     })
 }
 
+/// Bytes that an IPv4 packet carries for programs: without the headers of IP, TCP and UDP.
+pub(crate) fn payload(packet: &[u8]) -> u64 {
+    let header = usize::from(packet.first().map_or(0, |byte| byte & 15)) * 4;
+    let transport = match packet.get(9) {
+        Some(6) => packet.get(header + 12).map_or(0, |byte| usize::from(byte >> 4) * 4),
+        Some(17) => 8,
+        _ => 0,
+    };
+    packet.len().saturating_sub(header + transport) as u64
+}
+
 /// Sets the ECN field to CE (RFC 3168) and updates the header checksum (RFC 1624, equation 3).
 pub(crate) fn set_ce(packet: &mut [u8]) {
     let word = |packet: &[u8], at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
@@ -56,6 +67,18 @@ mod tests {
             assert_eq!(ecn(&packet), Some(Ecn::Ce));
             assert_eq!(checksum(&packet), 0, "identification {id}");
         }
+    }
+
+    #[test]
+    fn a_payload_is_without_headers() {
+        let mut packet = [0; 100];
+        (packet[0], packet[9], packet[32]) = (0x45, 6, 8 << 4);
+        assert_eq!(payload(&packet), 100 - 20 - 32);
+        packet[9] = 17;
+        assert_eq!(payload(&packet), 100 - 28);
+        packet[9] = 1;
+        assert_eq!(payload(&packet), 80);
+        assert_eq!((payload(&packet[..20]), payload(&[])), (0, 0));
     }
 
     #[test]

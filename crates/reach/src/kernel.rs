@@ -9,10 +9,10 @@ use crate::error::{Error, failed};
 use crate::live::LiveRun;
 use crate::namespaces::{NamespacePlan, Namespaces, Side, SocketRequest};
 use crate::network::{LiveNetwork, RealTimeFacts};
-use crate::sys::{self, TcpInfo};
+use crate::sys::{self, ProgramOutput, TcpInfo};
 use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
-use lab::{Flow, FlowKind, Scenario, TcpFlow};
+use lab::{Flow, FlowKind, Scenario, Settings, TcpFlow};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
@@ -61,7 +61,7 @@ pub fn run_kernel(
         ));
     };
     let facts = RealTimeFacts::of(scenario)?;
-    let network = LiveNetwork::build(scenario, &facts, seed, 0)?;
+    let network = LiveNetwork::build(scenario, &facts, 0, Settings { seed, ..Settings::default() })?;
     match control {
         KernelControl::Own(name) => run(scenario, tcp, &facts, network, ControlSource::Own(name), check),
         #[cfg(feature = "kernel")]
@@ -116,6 +116,8 @@ impl FlowPlan {
 /// What the threads share.
 struct Shared {
     clock: WallClock,
+    /// The end of the warm-up, which the counters exclude.
+    since: Time,
     over: AtomicBool,
     received: AtomicU64,
     /// Completion time of a flow with an end, ps; zero: not complete.
@@ -145,6 +147,7 @@ fn run(
     let flow = FlowPlan::of(scenario);
     let shared = Shared {
         clock: path.network.clock,
+        since: Time::ZERO + scenario.warmup,
         over: AtomicBool::new(false),
         received: AtomicU64::new(0),
         completed: AtomicU64::new(0),
@@ -180,7 +183,7 @@ fn run(
     let mut live = LiveRun::new(path.network, trace, validity, substrate);
     live.flow(|flow| {
         flow.control = Some(control);
-        counters.write(flow, &shared, scenario.duration);
+        counters.write(flow, &shared, scenario.duration - scenario.warmup);
     });
     Ok(live)
 }
@@ -193,7 +196,7 @@ fn plan(tcp: &TcpFlow, facts: &RealTimeFacts, control: &str) -> Result<Namespace
         commands: [None, None],
         sockets: vec![socket(Side::From, Some(control)), socket(Side::To, None)],
         ecn: Some(tcp.options.ecn),
-        output_to_error: false,
+        output: ProgramOutput::Own,
     })
 }
 
@@ -241,7 +244,7 @@ impl ControlSource<'_> {
             ControlSource::Own(_) => None,
             #[cfg(feature = "kernel")]
             ControlSource::Bridge(bridge) => Some(scope.spawn(|| {
-                let (flow, lost) = bridge.run(shared.clock, &shared.over)?;
+                let (flow, lost) = bridge.run(shared.clock, shared.since, &shared.over)?;
                 Ok((flow.trace, flow.cuts, flow.timeouts, lost))
             })),
         }
@@ -317,6 +320,9 @@ fn send(socket: OwnedFd, flow: &FlowPlan, shared: &Shared) -> Result<(), Error> 
 #[derive(Default)]
 struct Counters {
     last: TcpInfo,
+    /// What the kernel had counted at the end of the warm-up, and the bytes that the sink had received.
+    early: Option<(TcpInfo, u64)>,
+    /// Reductions and timeouts after the warm-up.
     cuts: u64,
     timeouts: u64,
 }
@@ -324,14 +330,16 @@ struct Counters {
 impl Counters {
     fn write(&self, flow: &mut lab::FlowOutcome, shared: &Shared, duration: Span) {
         let (info, seconds) = (&self.last, duration.seconds());
-        let received = shared.received.load(Ordering::Relaxed);
+        let (early, early_bytes) = self.early.unwrap_or_default();
+        let received = shared.received.load(Ordering::Relaxed) - early_bytes;
+        let acked = |info: &TcpInfo| info.bytes_acked / info.snd_mss.max(1) as u64;
         flow.kind = "tcp";
         flow.recovery = Some("linux");
         flow.delivered_bytes = received;
         flow.goodput_bps = received as f64 * 8.0 / seconds;
-        flow.sent_packets = info.data_segs_out as u64;
-        flow.acked_packets = Some(info.bytes_acked / info.snd_mss.max(1) as u64);
-        flow.retransmitted_packets = Some(info.total_retrans as u64);
+        flow.sent_packets = (info.data_segs_out - early.data_segs_out) as u64;
+        flow.acked_packets = Some(acked(info) - acked(&early));
+        flow.retransmitted_packets = Some((info.total_retrans - early.total_retrans) as u64);
         flow.window_cuts = Some(self.cuts);
         flow.timeouts = Some(self.timeouts);
         flow.min_rtt_s = (info.min_rtt > 0 && info.min_rtt < u32::MAX).then(|| info.min_rtt as f64 / 1e6);
@@ -343,29 +351,33 @@ impl Counters {
 /// Samples the socket until the end. Returns the trace and the counters.
 fn sample(socket: &OwnedFd, shared: &Shared) -> (WindowTrace, Counters) {
     let _priority = RealTimePriority::new();
-    let mut trace = WindowTrace::new();
+    let mut trace = WindowTrace::new(shared.since);
     let mut counters = Counters::default();
     let mut phase = 0usize;
     while !shared.over.load(Ordering::Acquire) {
         std::thread::sleep(SAMPLE);
         let Ok(info) = sys::tcp_info(socket.as_fd()) else { break };
+        let now = shared.clock.now();
+        if trace.counts(now) && counters.early.is_none() {
+            counters.early = Some((info, shared.received.load(Ordering::Relaxed)));
+        }
         if info.data_segs_out == 0 {
             continue;
         }
-        let now = (info.ca_state as usize).min(PHASES.len() - 1);
-        let cause = (now >= 2 && now != phase).then(|| ["ecn", "fast_retransmit", "rto"][now - 2]);
-        counters.cuts += u64::from(cause.is_some());
-        counters.timeouts += u64::from(cause == Some("rto"));
-        phase = now;
+        let state = (info.ca_state as usize).min(PHASES.len() - 1);
+        let cause = (state >= 2 && state != phase).then(|| ["ecn", "fast_retransmit", "rto"][state - 2]);
+        counters.cuts += u64::from(cause.is_some() && trace.counts(now));
+        counters.timeouts += u64::from(cause == Some("rto") && trace.counts(now));
+        phase = state;
         trace.add(WindowSample {
-            at: shared.clock.now(),
+            at: now,
             event: if cause == Some("rto") { "rto" } else { "ack" },
             cwnd: info.snd_cwnd as f64,
             ssthresh: if info.snd_ssthresh >= INFINITE { f64::INFINITY } else { info.snd_ssthresh as f64 },
             ack: (info.bytes_acked / info.snd_mss.max(1) as u64) as i64,
             rtt_s: (info.rtt > 0).then(|| info.rtt as f64 / 1e6),
             in_flight: (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost) as f64,
-            phase: PHASES[now],
+            phase: PHASES[state],
             cause,
         });
         counters.last = info;

@@ -25,5 +25,7 @@ pub use error::Error;
 pub use kernel::{KernelControl, run_kernel};
 pub use live::LiveRun;
 pub use namespaces::{Command, Side};
+pub use network::Recorded;
 pub use quic_flow::run_udp;
+pub use sys::ProgramOutput;
 pub use validity::{LatenessSummary, Validity};

@@ -32,7 +32,7 @@ impl LiveRun {
 
     /// Completes the outcome of the flow.
     pub(crate) fn flow(&mut self, complete: impl FnOnce(&mut FlowOutcome)) {
-        let duration = self.outcome.duration_s;
+        let duration = self.outcome.duration_s - self.outcome.warmup_s.unwrap_or(0.0);
         let flow = &mut self.outcome.flows[self.index];
         complete(flow);
         self.trace.write(flow, self.end, duration);

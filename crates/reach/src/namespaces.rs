@@ -6,7 +6,7 @@
 //! nothing remains after the end of this program, however it ends.
 
 use crate::error::{Error, failed};
-use crate::sys;
+use crate::sys::{self, ProgramOutput};
 use crate::tun;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
@@ -79,13 +79,15 @@ pub(crate) struct NamespacePlan {
     pub sockets: Vec<SocketRequest>,
     /// The value of `net.ipv4.tcp_ecn`, if not the default.
     pub ecn: Option<bool>,
-    /// The programs write to standard error only.
-    pub output_to_error: bool,
+    /// Where the programs write.
+    pub output: ProgramOutput,
 }
 
 /// What happened to the programs.
 #[derive(Debug)]
 pub(crate) enum Notice {
+    /// The program at `from` starts now.
+    Started,
     /// The program at `from` has ended with this status.
     Ended(i32),
     /// The program at `to` has ended with this status.
@@ -175,6 +177,7 @@ impl Namespaces {
         let (text, _) = receive(self.control.as_fd())?;
         let (kind, rest) = text.split_at(1);
         Ok(match kind {
+            "s" => Notice::Started,
             "x" => Notice::Ended(rest.parse().unwrap_or(1)),
             "o" => Notice::OtherEnded(rest.parse().unwrap_or(1)),
             _ => Notice::NotStarted(rest.into()),
@@ -406,6 +409,9 @@ fn first_process(plan: &NamespacePlan, prepared: &Prepared, control: BorrowedFd<
     let mut children = [None, None];
     for side in [Side::To, Side::From] {
         if let Some(program) = &prepared[side as usize] {
+            if side == Side::From {
+                report(control, 's', "");
+            }
             children[side as usize] = Some(start(plan, program, networks[side as usize].as_fd(), control));
             if side == Side::To && prepared[0].is_some() {
                 await_listener(networks[1].as_fd());
@@ -487,9 +493,7 @@ fn start(
     match sys::fork() {
         Ok(Some(child)) => child,
         Ok(None) => in_child(control, || {
-            if plan.output_to_error {
-                sys::output_to_error();
-            }
+            sys::redirect(plan.output);
             let error = match sys::enter_network(network) {
                 Ok(()) => {
                     sys::ignore_signals(false);
@@ -563,7 +567,7 @@ mod tests {
             commands: [Some(command), None],
             sockets: Vec::new(),
             ecn: None,
-            output_to_error: false,
+            output: ProgramOutput::Own,
         };
         assert!(matches!(Namespaces::create(&plan), Err(Error::Input(text)) if text.contains("is empty")));
     }

@@ -3,7 +3,10 @@
 use crate::error::Error;
 use crate::validity::{Demands, Lateness, Validity, stall_limit};
 use crate::wall::{WallClock, cpu_s};
-use lab::{AttachmentOptions, DeliveredDatagram, FlowEnd, Outcome, Run, RunAccount, Scenario, Settings};
+use lab::{
+    AttachmentOptions, DeliveredDatagram, FlowEnd, Outcome, PacketLog, Run, RunAccount, Scenario, Settings,
+    Shape,
+};
 use net::Ecn;
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
@@ -53,6 +56,19 @@ impl RealTimeFacts {
     }
 }
 
+/// What a network has recorded.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The packet events; none unless they were asked for.
+    pub packets: PacketLog,
+    /// The time up to which all of them are there, s.
+    pub until_s: f64,
+    /// The captures as pcapng files, in the order in which they were asked for.
+    pub captures: Vec<Vec<u8>>,
+    /// What the numbers in the packet events stand for.
+    pub shape: Shape,
+}
+
 /// The time from `now` until `next`, at most 20 ms.
 pub(crate) fn longest_sleep(now: Time, next: Time) -> Timespec {
     let span = if next <= now { Span::ZERO } else { next.since(now).min(LONGEST_SLEEP) };
@@ -66,7 +82,6 @@ pub(crate) struct LiveNetwork {
     flow: u32,
     lateness: Lateness,
     base_rtt: Option<Span>,
-    has_warmup: bool,
     /// Smallest time that a datagram has spent in the network, to the source and to the destination.
     transit: [Option<Span>; 2],
     cpu: f64,
@@ -88,14 +103,12 @@ impl LiveNetwork {
     pub fn build(
         scenario: &Scenario,
         facts: &RealTimeFacts,
-        seed: Option<u64>,
         header: u32,
+        settings: Settings,
     ) -> Result<LiveNetwork, Error> {
         let attachment = Some(AttachmentOptions { first_only: true, header });
-        let settings = Settings { seed, attachment, ..Settings::default() };
-        // The ends do not know of the warm-up: what they measure is over the whole duration.
-        let whole = Scenario { warmup: Span::ZERO, ..scenario.clone() };
-        let run = Run::new(&whole, settings).map_err(|e| Error::Scenario(Box::new(e)))?;
+        let settings = Settings { attachment, ..settings };
+        let run = Run::new(scenario, settings).map_err(|e| Error::Scenario(Box::new(e)))?;
         let Some(&flow) = run.attached_flows().first() else {
             return Err(Error::Input(
                 "flow[0]: cannot be run in real time; put a TCP or QUIC flow with `from` and `to` first"
@@ -109,7 +122,6 @@ impl LiveNetwork {
             flow,
             lateness: Lateness::new(limit),
             base_rtt: facts.base_rtt,
-            has_warmup: scenario.warmup > Span::ZERO,
             transit: [None; 2],
             cpu: cpu_s(),
             ended: false,
@@ -218,6 +230,23 @@ impl LiveNetwork {
         self.run.outcome_so_far(now, since)
     }
 
+    /// Captures at a place, as [`Run::capture`]. Call it before the start.
+    pub fn capture(&mut self, place: &str) -> Result<(), Error> {
+        self.run.capture(place).map_err(|text| Error::Input(format!("--pcap: {text}")))
+    }
+
+    /// Whether the memory is sufficient for what is recorded. To be called some twenty times a second.
+    pub fn check_memory(&mut self) -> Result<(), Error> {
+        self.run.check_memory().map_err(Error::Failed)
+    }
+
+    /// What was recorded up to now. Call it once, after the end.
+    pub fn recorded(&mut self) -> Recorded {
+        let ([_, until], _) = self.run.recorded();
+        let captures = self.run.captured();
+        Recorded { packets: self.run.take_logs().packets, until_s: until, captures, shape: self.run.shape() }
+    }
+
     /// Number of the flow in the outcome.
     pub fn flow_index(&self, outcome: &Outcome) -> usize {
         let names = self.run.shape().flows;
@@ -230,11 +259,8 @@ impl LiveNetwork {
         &self,
         packet_time: Option<Span>,
         needs_packets: bool,
-        mut degraded: Vec<String>,
+        degraded: Vec<String>,
     ) -> Validity {
-        if self.has_warmup {
-            degraded.push("the warm-up is not excluded".into());
-        }
         let seen = || Some(self.transit[0]? + self.transit[1]?);
         let base_rtt = self.base_rtt.or_else(seen).unwrap_or(SMALLEST_RTT);
         Validity::of(

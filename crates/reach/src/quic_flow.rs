@@ -10,9 +10,9 @@ use crate::wall::{RealTimePriority, WallClock};
 use crate::window::{WindowSample, WindowTrace};
 use bytes::BytesMut;
 use cc::{AnyController, Controller, FlowInfo, Phase};
-use lab::{Flow, FlowEnd, FlowKind, QuicFlow, Scenario};
+use lab::{Flow, FlowEnd, FlowKind, QuicFlow, Scenario, Settings};
 use net::Ecn;
-use quic::{Clock, Config, ControllerHandle, Deadlines, Endpoint};
+use quic::{Clock, Config, ControllerHandle, ControllerStats, Deadlines, Endpoint};
 use rustix::event::poll;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +43,12 @@ pub fn run_udp(
     }
     let (measures_delay, needs) = (measures_delay(&controller), controller.needs());
     let name = controller.name().to_string();
-    let mut network = LiveNetwork::build(&scenario, &facts, seed, options.common.header)?;
+    let mut network = LiveNetwork::build(
+        &scenario,
+        &facts,
+        options.common.header,
+        Settings { seed, ..Settings::default() },
+    )?;
     let handle = ControllerHandle::new(&config, controller);
     let clock = Clock::new();
     let invalid = |e: quic::ConfigError| Error::Input(format!("the first flow as a QUIC flow: {e}"));
@@ -56,13 +61,13 @@ pub fn run_udp(
     let near = [address(&relays[0])?, address(&relays[1])?];
     network.start();
     let over = AtomicBool::new(false);
-    let wall = network.clock;
+    let shared = Shared { wall: network.clock, since: Time::ZERO + scenario.warmup, over: &over };
     let (sent, received) = std::thread::scope(|scope| {
         let [socket, other] = sockets;
-        let (over, handle) = (&over, &handle);
-        let sending = scope.spawn(move || Side::new(sender, socket, near[0], wall, over).send(flow, handle));
-        let receiving = scope.spawn(move || Side::new(receiver, other, near[1], wall, over).receive());
-        let carried = carry(&mut network, &mut relays, ends, over, check);
+        let handle = &handle;
+        let sending = scope.spawn(move || Side::new(sender, socket, near[0], shared).send(flow, handle));
+        let receiving = scope.spawn(move || Side::new(receiver, other, near[1], shared).receive());
+        let carried = carry(&mut network, &mut relays, ends, &over, check);
         over.store(true, Ordering::Release);
         let lost = |_| Error::Failed("a thread of the connection failed".into());
         let ended = (sending.join().map_err(lost)?, receiving.join().map_err(lost)?);
@@ -84,7 +89,9 @@ pub fn run_udp(
     let validity = network.validity(packet_time, true, notes);
     let mut live = LiveRun::new(network, sent.trace, validity, "udp");
     live.flow(|flow| {
-        write(flow, &handle, &received.endpoint, scenario.duration);
+        let late = Counted { stats: *handle.lock().stats(), delivered: received.endpoint.delivered_bytes() };
+        let early = Counted { stats: sent.early, delivered: received.early_bytes };
+        write(flow, &early, &late, scenario.duration - scenario.warmup);
         flow.control = Some(name);
         flow.connection_error = Some(quic::connection_error(&sent.endpoint, &received.endpoint));
         flow.completion_s =
@@ -172,13 +179,21 @@ fn carry(
     Ok(())
 }
 
+/// What the threads share.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    wall: WallClock,
+    /// The end of the warm-up, which the counters exclude.
+    since: Time,
+    over: &'a AtomicBool,
+}
+
 /// One end of the connection with its socket.
 struct Side<'a> {
     endpoint: Endpoint,
     socket: Socket,
     other: SocketAddr,
-    wall: WallClock,
-    over: &'a AtomicBool,
+    shared: Shared<'a>,
     due: Deadlines,
     failures: u64,
 }
@@ -189,6 +204,16 @@ struct Ended {
     socket: Socket,
     trace: WindowTrace,
     failures: u64,
+    /// What the sender had counted at the end of the warm-up.
+    early: ControllerStats,
+    /// What the receiver had delivered then, bytes.
+    early_bytes: u64,
+}
+
+/// What the connection has counted: its sender, and the bytes that its receiver has delivered.
+struct Counted {
+    stats: ControllerStats,
+    delivered: u64,
 }
 
 fn to_network(ecn: quic::Ecn) -> Ecn {
@@ -210,24 +235,22 @@ fn from_network(ecn: Ecn) -> quic::Ecn {
 }
 
 impl<'a> Side<'a> {
-    fn new(
-        endpoint: Endpoint,
-        socket: Socket,
-        other: SocketAddr,
-        wall: WallClock,
-        over: &'a AtomicBool,
-    ) -> Side<'a> {
+    fn new(endpoint: Endpoint, socket: Socket, other: SocketAddr, shared: Shared<'a>) -> Side<'a> {
         let never = Deadlines { timeout: Time::NEVER, pacing: Time::NEVER, wake: Time::NEVER };
-        Side { endpoint, socket, other, wall, over, due: never, failures: 0 }
+        Side { endpoint, socket, other, shared, due: never, failures: 0 }
     }
 
     fn is_over(&self) -> bool {
-        self.over.load(Ordering::Acquire)
+        self.shared.over.load(Ordering::Acquire)
+    }
+
+    fn now(&self) -> Time {
+        self.shared.wall.now()
     }
 
     /// Processes what has arrived and expired, and sends.
     fn turn(&mut self) -> Time {
-        let now = self.wall.now();
+        let now = self.now();
         let endpoint = &mut self.endpoint;
         self.socket.receive(self.other, |bytes, ecn| {
             endpoint.on_datagram(now, from_network(ecn), BytesMut::from(bytes));
@@ -247,29 +270,37 @@ impl<'a> Side<'a> {
 
     /// Sleeps until the next deadline, `until`, or a datagram.
     fn sleep(&self, until: Time) {
-        let timeout = longest_sleep(self.wall.now(), self.due.next().min(until));
+        let timeout = longest_sleep(self.now(), self.due.next().min(until));
         let _ = poll(&mut [self.socket.readable()], Some(&timeout));
     }
 
     fn receive(mut self) -> Ended {
         let _priority = RealTimePriority::new();
+        let mut early = None;
         while !self.is_over() {
+            // Nothing happens while an end sleeps: what it has counted before its next turn is what it had at the end of the
+            // warm-up.
+            if early.is_none() && self.now() >= self.shared.since {
+                early = Some(self.endpoint.delivered_bytes());
+            }
             self.turn();
             self.sleep(Time::NEVER);
         }
         Ended {
             endpoint: self.endpoint,
             socket: self.socket,
-            trace: WindowTrace::new(),
+            trace: WindowTrace::new(self.shared.since),
             failures: self.failures,
+            early: ControllerStats::default(),
+            early_bytes: early.unwrap_or(0),
         }
     }
 
     fn send(mut self, flow: &Flow, handle: &ControllerHandle) -> Ended {
         let _priority = RealTimePriority::new();
-        let mut trace = WindowTrace::new();
+        let mut trace = WindowTrace::new(self.shared.since);
         let start = Time::ZERO + flow.start;
-        while !self.is_over() && self.wall.now() < start {
+        while !self.is_over() && self.now() < start {
             self.sleep(start);
         }
         let mut stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
@@ -277,19 +308,31 @@ impl<'a> Side<'a> {
             Some(bytes) => self.endpoint.write(bytes, true),
             None => self.endpoint.write_endlessly(),
         }
-        self.endpoint.open(self.wall.now());
+        self.endpoint.open(self.now());
+        let mut early = None;
         while !self.is_over() {
-            if self.wall.now() >= stop {
+            let before = self.now();
+            if early.is_none() && trace.counts(before) {
+                early = Some(*handle.lock().stats());
+            }
+            if before >= stop {
                 stop = Time::NEVER;
                 self.endpoint.stop();
             }
             let now = self.turn();
             if record(&mut trace, handle, now) {
-                self.over.store(true, Ordering::Release);
+                self.shared.over.store(true, Ordering::Release);
             }
             self.sleep(stop);
         }
-        Ended { endpoint: self.endpoint, socket: self.socket, trace, failures: self.failures }
+        Ended {
+            endpoint: self.endpoint,
+            socket: self.socket,
+            trace,
+            failures: self.failures,
+            early: early.unwrap_or_default(),
+            early_bytes: 0,
+        }
     }
 }
 
@@ -320,16 +363,16 @@ fn record(trace: &mut WindowTrace, handle: &ControllerHandle, now: Time) -> bool
     failed
 }
 
-/// Writes the counters of both ends into the flow's outcome.
-fn write(flow: &mut lab::FlowOutcome, handle: &ControllerHandle, receiver: &Endpoint, duration: Span) {
-    let stats = *handle.lock().stats();
-    let delivered = receiver.delivered_bytes();
+/// Writes what was counted in `duration` after the warm-up into the flow's outcome.
+fn write(flow: &mut lab::FlowOutcome, early: &Counted, late: &Counted, duration: Span) {
+    let delivered = late.delivered - early.delivered;
+    let since = |count: fn(&ControllerStats) -> u64| count(&late.stats) - count(&early.stats);
     flow.kind = "quic";
     flow.delivered_bytes = delivered;
     flow.goodput_bps = delivered as f64 * 8.0 / duration.seconds();
-    flow.sent_packets = stats.sent_packets;
-    flow.acked_packets = Some(stats.acked_packets);
-    flow.retransmitted_packets = Some(stats.lost_packets);
-    flow.window_cuts = Some(stats.cwnd_reductions);
-    flow.timeouts = Some(stats.probe_timeouts);
+    flow.sent_packets = since(|stats| stats.sent_packets);
+    flow.acked_packets = Some(since(|stats| stats.acked_packets));
+    flow.retransmitted_packets = Some(since(|stats| stats.lost_packets));
+    flow.window_cuts = Some(since(|stats| stats.cwnd_reductions));
+    flow.timeouts = Some(since(|stats| stats.probe_timeouts));
 }

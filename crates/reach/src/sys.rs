@@ -4,7 +4,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// Result of a call that returns -1 on failure.
 fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
@@ -102,10 +102,32 @@ pub(crate) fn exec(arguments: &[CString], environment: &[CString]) -> io::Error 
     io::Error::last_os_error()
 }
 
-/// Makes standard output the same as standard error.
-pub(crate) fn output_to_error() {
-    // SAFETY: plain numbers.
-    unsafe { libc::dup2(2, 1) };
+/// Where the programs at the ends write.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum ProgramOutput {
+    /// To standard output and standard error of this program.
+    #[default]
+    Own,
+    /// To its standard error only.
+    Error,
+    /// Into an open file of this program, by its descriptor; their standard input is empty.
+    File(RawFd),
+}
+
+/// Lets this process write where `output` says.
+pub(crate) fn redirect(output: ProgramOutput) {
+    // SAFETY: plain numbers, and a text that ends with a zero byte.
+    unsafe {
+        match output {
+            ProgramOutput::Own => {}
+            ProgramOutput::Error => drop(libc::dup2(2, 1)),
+            ProgramOutput::File(file) => {
+                libc::dup2(libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC), 0);
+                libc::dup2(file, 1);
+                libc::dup2(file, 2);
+            }
+        }
+    }
 }
 
 /// Makes this process group the foreground of the terminal of standard input again, if that is one.

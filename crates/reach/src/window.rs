@@ -48,6 +48,8 @@ pub(crate) struct WindowSample {
 pub(crate) struct WindowTrace {
     codes: WindowCodes,
     pub log: WindowLog,
+    /// The end of the warm-up: integrals and round-trip times are of what follows it.
+    since: Time,
     last: Option<WindowSample>,
     /// Integrals of window and threshold, segments times seconds.
     areas: (f64, f64),
@@ -56,11 +58,12 @@ pub(crate) struct WindowTrace {
 }
 
 impl WindowTrace {
-    /// No samples yet.
-    pub fn new() -> WindowTrace {
+    /// No samples yet; the warm-up ends at `since`.
+    pub fn new(since: Time) -> WindowTrace {
         WindowTrace {
             codes: WindowCodes::new(),
             log: WindowLog::default(),
+            since,
             last: None,
             areas: (0.0, 0.0),
             rtt: (0.0, 0),
@@ -72,7 +75,9 @@ impl WindowTrace {
     pub fn add(&mut self, sample: WindowSample) {
         self.integrate(sample.at);
         if let Some(rtt) = sample.rtt_s {
-            self.rtt = (self.rtt.0 + rtt, self.rtt.1 + 1);
+            if self.counts(sample.at) {
+                self.rtt = (self.rtt.0 + rtt, self.rtt.1 + 1);
+            }
             self.min_rtt_s = self.min_rtt_s.min(rtt);
         }
         let same = |last: &WindowSample| {
@@ -82,6 +87,11 @@ impl WindowTrace {
             self.push(&sample);
         }
         self.last = Some(sample);
+    }
+
+    /// Whether what happens at `at` counts: the warm-up is over.
+    pub fn counts(&self, at: Time) -> bool {
+        at >= self.since
     }
 
     /// Whether it has no sample.
@@ -105,14 +115,15 @@ impl WindowTrace {
 
     fn integrate(&mut self, now: Time) {
         if let Some(last) = &mut self.last {
-            let span = now.since(last.at.min(now)).seconds();
+            let span = now.since(last.at.max(self.since).min(now)).seconds();
             self.areas.0 += last.cwnd * span;
             self.areas.1 += last.ssthresh * span;
             last.at = last.at.max(now);
         }
     }
 
-    /// Writes window and round-trip times into a flow's outcome over `duration` seconds; the flow was sampled until `end`.
+    /// Writes window and round-trip times into a flow's outcome over `duration` seconds, which follow the warm-up; the flow was
+    /// sampled until `end`.
     pub fn write(&mut self, flow: &mut lab::FlowOutcome, end: Time, duration: f64) {
         self.integrate(end);
         let finite = |x: f64| x.is_finite().then_some(x);
@@ -146,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_mean_is_over_the_whole_duration() {
-        let mut trace = WindowTrace::new();
+        let mut trace = WindowTrace::new(Time::ZERO);
         for (ms, cwnd) in [(500, 10.0), (600, 10.0), (1000, 20.0)] {
             trace.add(sample(ms, cwnd));
         }
@@ -155,6 +166,22 @@ mod tests {
         trace.write(&mut flow, Time::from_ps(2_000_000_000_000), 2.0);
         assert_eq!(flow.mean_cwnd, Some((0.5 * 10.0 + 1.0 * 20.0) / 2.0));
         assert_eq!((flow.mean_ssthresh, flow.final_cwnd, flow.min_rtt_s), (None, Some(20.0), Some(0.1)));
+    }
+
+    #[test]
+    fn the_mean_excludes_the_warm_up() {
+        let at = |ms: u64| Time::from_ps(ms * 1_000_000_000);
+        let mut trace = WindowTrace::new(at(600));
+        for (ms, cwnd) in [(500, 10.0), (800, 20.0), (900, 30.0)] {
+            trace.add(sample(ms, cwnd));
+        }
+        assert_eq!(trace.log.time_s, [0.5, 0.8, 0.9]);
+        assert!(trace.counts(at(600)) && !trace.counts(at(599)));
+        let mut flow = lab::FlowOutcome::default();
+        trace.write(&mut flow, at(1000), 0.4);
+        let mean = (0.2 * 10.0 + 0.1 * 20.0 + 0.1 * 30.0) / 0.4;
+        assert!((flow.mean_cwnd.unwrap() - mean).abs() < 1e-9);
+        assert_eq!((flow.mean_rtt_s, flow.min_rtt_s), (Some(0.25), Some(0.1)));
     }
 
     #[test]

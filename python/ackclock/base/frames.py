@@ -49,7 +49,7 @@ def windows(finished: _core.Finished | _core.FinishedLive) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
-def packets(finished: _core.Finished, flow: str | None = None) -> pl.DataFrame:
+def packets(finished: _core.Finished | _core.FinishedEmulation, flow: str | None = None) -> pl.DataFrame:
     """Every packet event, or those of one flow; see docs/outcome.md for the columns."""
     columns, codes = finished.packets, _core.codes()
     if not columns:

@@ -129,10 +129,7 @@ def equal_packets(scenario: Scenario, substrates: Sequence[Substrate]) -> list[O
 
 
 def equal_span(scenario: Scenario, substrates: Sequence[Substrate]) -> list[Override]:
-    """Assignments after which runs count the same time: without warm-up, if a substrate runs in real time.
-
-    Runs in real time count everything from the start.
-    """
+    """Assignments after which slow start counts, if a substrate runs in real time: without warm-up."""
     if not any(substrate.real_time for substrate in substrates):
         return []
     places = [scenario.text, *scenario.source.assignments, *map(str, scenario.overrides)]

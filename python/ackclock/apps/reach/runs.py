@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 KERNEL_NAMES = {"hstcp": "highspeed"}
 """The kernel's names of controllers that have another name here."""
-FOREVER_S = 30 * 86_400.0
-"""Bound of an emulation whose network does not depend on the duration of the scenario."""
 SMALLEST_RTT_S = 0.005
 LARGEST_RATE_BPS = 100_000_000
 """Bounds within which runs in real time are accurate on ordinary machines."""
@@ -69,7 +67,7 @@ def _attempt(
         if progress is not None:
             progress(min(1.0, (time.monotonic() - begin) / scenario.duration_s))
 
-    with _errors_of(scenario):
+    with errors_of(scenario):
         if substrate == "udp":
             return _core.run_udp(scenario._parsed, seed=seed, progress=advance)
         algorithm = (kernel_controller or kernel_name(scenario)) if substrate == "linux" else None
@@ -77,7 +75,7 @@ def _attempt(
 
 
 @contextmanager
-def _errors_of(scenario: Scenario) -> Iterator[None]:
+def errors_of(scenario: Scenario) -> Iterator[None]:
     """Raises the errors of the core as Unavailable, ScenarioError or BadInput."""
     try:
         yield
@@ -87,49 +85,6 @@ def _errors_of(scenario: Scenario) -> Iterator[None]:
         raise
     except ValueError as error:
         raise BadInput(f"{scenario.file}: {error}") from None
-
-
-def emulate(
-    scenario: Scenario,
-    program: Sequence[str],
-    other: Sequence[str] | None,
-    environment: Mapping[str, str],
-    *,
-    warn: Callable[[str], object],
-    seed: int | None = None,
-    limit_s: float | None = None,
-    output_to_error: bool = False,
-) -> dict[str, Any]:
-    """Run `program` at the first flow's source and `other` at its destination, with the network between them.
-
-    The emulation ends with `program`, or after `limit_s` seconds. By default it has no limit, except for networks whose
-    events are computed before (satellites, radio, traffic from the seed): there it is the scenario's duration.
-    Returns `status` (None if the time was over), `ends`, `links`, `validity`.
-    Raises Unavailable, BadInput, ScenarioError.
-    """
-    need_linux()
-    if limit_s is None and not bounded(scenario):
-        limit_s = FOREVER_S
-    with _errors_of(scenario):
-        report: dict[str, Any] = json.loads(
-            _core.emulate(
-                scenario._parsed,
-                list(program),
-                None if other is None else list(other),
-                list(environment.items()),
-                warn=warn,
-                seed=seed,
-                limit_s=limit_s,
-                output_to_error=output_to_error,
-            )
-        )
-    return report
-
-
-def bounded(scenario: Scenario) -> bool:
-    """Whether the network is computed for the scenario's duration only: satellites, radio nodes, drawn traffic."""
-    network = scenario.network
-    return bool(network["terminals"] or network["radio"] or scenario.resolved["traffic"])
 
 
 def kernel_name(scenario: Scenario) -> str:
