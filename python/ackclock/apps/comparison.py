@@ -333,7 +333,7 @@ def _estimate(fields: Mapping[str, Any]) -> stats.Estimate:
 def draw(comparison: Comparison) -> Figure:
     """Ratios of the first controller to the others with 95 % intervals: panels are metrics, rows are networks."""
     from ackclock.base.text import drawn
-    from ackclock.draw.style import SOFT, most_columns, note, panels, point, pt, title, wrapped
+    from ackclock.draw.style import SOFT, most_columns, note, panels, point, pt, ratio_axis, title, wrapped
 
     if not comparison.rows:
         raise BadInput("there is nothing to draw: no network has values of two controllers")
@@ -363,8 +363,7 @@ def draw(comparison: Comparison) -> Figure:
                 panel.plot([e.value], [at], linestyle="none", markersize=5, **style)
                 ends += [low, high]
         panel.axvline(1, color=SOFT, linewidth=0.9)
-        panel.set_xscale("log")
-        _ratio_ticks(panel, ends)
+        ratio_axis(panel, ends)
         for at, text in beyond:  # a logarithmic axis has no place for them
             panel.text(0.01, at, text, transform=panel.get_yaxis_transform(), va="center", fontsize=pt(8), color=SOFT)
         panel.set_yticks(range(len(networks)), [drawn(name) for name in networks])
@@ -381,19 +380,6 @@ def draw(comparison: Comparison) -> Figure:
     else:
         title(figure, heading)
     return figure
-
-
-def _ratio_ticks(panel: Any, ends: Sequence[float]) -> None:
-    """Ticks of a logarithmic axis of ratios that includes 1 and these values."""
-    low, high = min([*ends, 0.8]) / 1.15, max([*ends, 1.25]) * 1.15
-    panel.set_xlim(low, high)
-    steps = (1, 2, 5) if high / low < 200 else (1,)
-    ticks = [s * 10.0**k for k in range(-6, 7) for s in steps]
-    if high / low < 3:
-        ticks = [0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2]
-    ticks = [x for x in ticks if low <= x <= high]
-    panel.set_xticks(ticks, [f"{x:g}" for x in ticks])
-    panel.minorticks_off()
 
 
 def _key(figure: Figure, others: Sequence[str], heading: str) -> None:

@@ -79,7 +79,7 @@ class Trials:
 
     def networks(self) -> list[Network]:
         """The networks. Raises BadInput for a study, or one without TCP, and ScenarioError."""
-        return [self._network(file, name) for file, name in zip(self.files, _names(self.files), strict=True)]
+        return [self._network(file, name) for file, name in zip(self.files, network_names(self.files), strict=True)]
 
     def _network(self, file: str | Path, name: str) -> Network:
         scenario = Scenario.load(file, self.overrides, allow_code=self.allow_code)
@@ -193,7 +193,7 @@ def _label(row: Mapping[str, Any]) -> str:
     return str(json.loads(row["axes"])[CONTROL])
 
 
-def _names(files: Sequence[str | Path]) -> list[str]:
+def network_names(files: Sequence[str | Path]) -> list[str]:
     """A name for each network: that of its file, with a number where several have one name."""
     names: list[str] = []
     for file in files:

@@ -89,8 +89,10 @@ def label_ends(figure: Figure, ends: Mapping[Axes, Sequence[End]]) -> None:
 def _end_text(axes: Axes, end: End) -> Any:
     from matplotlib.patheffects import withStroke
 
+    text = short(drawn(end.text))
+    # A text with an outline is drawn some 3 % wider than the layout knows: spaces at its end keep room for that.
     return axes.annotate(
-        short(drawn(end.text)),
+        text + "\u00a0" * (len(text) // 8),
         xy=(end.x, end.y),
         xytext=(RIGHT, 0.5),
         textcoords="axes fraction",

@@ -120,9 +120,10 @@ def _change() -> pl.Expr:
     return pl.when(pl.col("event") == "enqueue").then(1.0).when(left).then(-1.0).otherwise(0.0)
 
 
-def queue_length(packets: pl.DataFrame, link: str) -> Series:
-    """The number of packets that a link holds, waiting or in transmission, after each of its events."""
-    moves = packets.filter(pl.col("link") == link).select("time_s", _change().alias("change"))
+def queue_length(packets: pl.DataFrame, link: str, *, in_bytes: bool = False) -> Series:
+    """The number of packets, or of bytes, that a link holds, waiting or in transmission, after each of its events."""
+    change = _change() * pl.col("size") if in_bytes else _change()
+    moves = packets.filter(pl.col("link") == link).select("time_s", change.alias("change"))
     moves = moves.filter(pl.col("change") != 0.0)
     return Series(moves["time_s"].to_numpy(), np.cumsum(moves["change"].to_numpy()))
 

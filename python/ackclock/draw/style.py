@@ -292,6 +292,22 @@ def key(figure: Figure, handles: Sequence[Any], labels: Sequence[str], heading: 
     box.get_title().set_color(INK)
 
 
+def ratio_axis(panel: Axes, ends: Sequence[float]) -> None:
+    """Make the horizontal axis one of ratios: logarithmic, with 1 and these values."""
+    panel.set_xscale("log")
+    low, high = min([*ends, 0.8]) / 1.15, max([*ends, 1.25]) * 1.15
+    panel.set_xlim(low, high)
+    steps = (1, 2, 5) if high / low < 200 else (1,)
+    ticks = [s * 10.0**k for k in range(-6, 7) for s in steps]
+    if high / low < 8:
+        ticks = [0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5]
+    if high / low < 3:
+        ticks = [0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2]
+    ticks = [x for x in ticks if low <= x <= high]
+    panel.set_xticks(ticks, [f"{x:g}" for x in ticks])
+    panel.minorticks_off()
+
+
 def wrapped(text: str, columns: int) -> str:
     """A label in lines that fit a panel, if there are so many panels side by side."""
     return textwrap.fill(text, max(12, int(78 * min(1.0, size().width / WIDTH) / pt(1)) // columns))
