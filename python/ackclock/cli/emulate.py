@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
-from typing import Annotated, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ackclock.base.files import BadInput
 from ackclock.base.text import advise, fail, say
-from ackclock.base.units import seconds
-from ackclock.cli.options import AllowCode, File, Overrides, Seed
-from ackclock.cli.validity import INVALID, NOTHING, validity_lines
+from ackclock.base.units import interval
+from ackclock.cli.emulate_files import NO_FILES, EmulationFiles, write_files
+from ackclock.cli.emulate_pairs import ONCE, Repeated
+from ackclock.cli.options import AllowCode, Overrides, Seed, located
+from ackclock.cli.printed import NO_CHOICE, Print
+from ackclock.cli.validity import FAILED, INVALID, NOTHING, validity_lines
 from ackclock.scenario import Scenario
 
+if TYPE_CHECKING:
+    from ackclock.apps.reach.emulation import Programs
+    from ackclock.draw.style import Size
+
 EXAMPLE = "ackclock emulate @starlink --at-to 'iperf3 -s -1' -- iperf3 -c {remote} -t 20"
-ADDRESSES = {"local": ["10.77.0.1", "10.77.0.2"], "remote": ["10.77.0.2", "10.77.0.1"]}
-"""The addresses of the two ends, as `crates/reach` assigns them: of the source and of the destination."""
 
 
 def command(
-    file: File,
+    file: Annotated[Path, Parameter(allow_leading_hyphen=False)],
     /,
     *program: str,
     at_to: str | None = None,
@@ -30,6 +36,9 @@ def command(
     seed: Seed = None,
     set_: Overrides = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
+    files: EmulationFiles = NO_FILES,
+    repeated: Repeated = ONCE,
+    print_: Print = NO_CHOICE,
     allow_code: AllowCode = False,
 ) -> int:
     """Run programs behind a simulated network, in real time.
@@ -40,15 +49,19 @@ def command(
     the programs only. They run as the user of this command: as root if that is root. They see the addresses as
     ACKCLOCK_LOCAL and ACKCLOCK_REMOTE, and {local} and {remote} in their arguments are replaced.
 
+    With --b two programs run in turns and are compared, with --repeats one program runs several times. Values: elapsed
+    time, goodput, loss, delays, queues, and what the programs write as lines NAME=NUMBER into the file whose name is in
+    ACKCLOCK_VALUES. What they print is shown if one fails.
+
     Linux only; needs user namespaces or root. When the command ends, also by a signal, everything in the namespaces
-    ends. Exit status: 0 if the programs ended with status 0 and packets crossed the network; 5 if the program or the
-    one at the other end failed or no packet crossed; 4 if the network did not follow the clock; 3 if this machine
-    cannot do it. Of a shell: its own.
+    ends. Exit status: 0 if the programs ended with status 0 and packets crossed the network; 1 if a gate fails; 5 if
+    the program or the one at the other end failed or no packet crossed; 4 if the network did not follow the clock; 3 if
+    this machine cannot do it. Of a shell: its own.
 
     Parameters
     ----------
     file
-        Scenario file (TOML), or @NAME for a shipped scenario.
+        Scenario file (TOML), or @NAME for a shipped scenario; with --b or --repeats also several, separated by commas.
     program
         Program to run at `from`, after `--`. Default: a shell.
     at_to
@@ -57,11 +70,17 @@ def command(
         Longest time, such as 60s. Default: until the program ends; the scenario's duration if satellites, radio nodes
         or random traffic are computed for it.
     seed
-        Seed of all random streams, instead of the file's.
+        Seed of all random streams, instead of the file's. Each further repeat has the next one.
     set_
         Replace one value first: KEY=VALUE. May be repeated.
     as_json
         Print what happened as one JSON object on standard output; the programs write to standard error.
+    files
+        What is recorded and drawn.
+    repeated
+        Programs A and B, and how often they run.
+    print_
+        How the figure of --plot is printed.
     allow_code
         Allow scenario files to name code and base files (`extends`) outside their own folder.
 
@@ -69,50 +88,77 @@ def command(
     from ackclock.apps.reach import runs
 
     runs.need_linux()
-    scenario = Scenario.load(file, set_ or (), allow_code=allow_code)
+    limit = None if for_ is None else interval(for_, "--for")
+    size = files.check(print_)
+    sides = repeated.sides(program, at_to)
+    scenarios = [_scenario(path, set_, allow_code=allow_code) for path in _networks(file, several=repeated.asked)]
+    if repeated.asked:
+        from ackclock.cli.emulate_pairs import run_several
+
+        files.refuse_recordings()
+        task = repeated.task(scenarios, sides, seed, limit)
+        return run_several(task, repeated, files.plot, size, as_json=as_json)
+    return _once(scenarios[0], sides[0], files, size, seed=seed, limit_s=limit, as_json=as_json, shell=not program)
+
+
+def _networks(file: Path, *, several: bool) -> list[Path]:
+    """The scenario files of the argument: one, or several that commas separate."""
+    text = str(file)
+    names = [text] if file.exists() else [part for part in text.split(",") if part]
+    if len(names) > 1 and not several:
+        raise BadInput(f"{text}: several networks need --repeats or --b; name one")
+    return [located(name) for name in names]
+
+
+def _scenario(file: Path, assignments: Sequence[str] | None, *, allow_code: bool) -> Scenario:
+    from ackclock.apps.reach import runs
+
+    scenario = Scenario.load(file, assignments or (), allow_code=allow_code)
     advise([*scenario.advice, *runs.advice(scenario)])
     if scenario.is_study:
         raise BadInput(f"{file}: sweep: the file is a study; remove it, or select values with --set")
-    limit = None if for_ is None else _limit(for_)
-    shell = not program
-    first = list(program) or [os.environ.get("SHELL") or "/bin/sh"]
-    other = None if at_to is None else shlex.split(at_to)
-    if other == []:
-        raise BadInput("--at-to: names no program")
+    return scenario
+
+
+def _once(
+    scenario: Scenario,
+    programs: Programs,
+    files: EmulationFiles,
+    size: Size | None,
+    *,
+    seed: int | None,
+    limit_s: float | None,
+    as_json: bool,
+    shell: bool,
+) -> int:
+    """Run the programs once, write and print what happened."""
+    from ackclock.apps.reach import crossing, emulation
+
     if not as_json:
         _announce(scenario)
-    report = runs.emulate(
+    emulated = emulation.emulate(
         scenario,
-        _addressed(first, 0),
-        None if other is None else _addressed(other, 1),
-        os.environ,
+        programs,
+        emulation.Surroundings(os.environ, to_error=as_json),
+        files.recording(series=as_json),
         warn=lambda text: say(f"ackclock: {text}", error=True),
         seed=seed,
-        limit_s=limit,
-        output_to_error=as_json,
+        limit_s=limit_s,
     )
+    written = write_files(files, scenario, emulated, size=size)
     if as_json:
-        print(json.dumps(report, allow_nan=False))
+        series = crossing.over_time(crossing.Crossing.of(emulated))
+        print(json.dumps(emulated.report | {"series": series}, allow_nan=False))
     else:
-        _report(report)
-    return _status(report, shell)
-
-
-def _limit(text: str) -> float:
-    limit = seconds(text, "--for")
-    if limit <= 0:
-        raise BadInput("--for: must be more than 0s")
-    return limit
-
-
-def _addressed(arguments: list[str], end: int) -> list[str]:
-    """The arguments with the addresses of an end."""
-    for name, addresses in ADDRESSES.items():
-        arguments = [text.replace(f"{{{name}}}", addresses[end]) for text in arguments]
-    return arguments
+        _report(emulated.report)
+        for path in written:
+            say(f"ackclock: written: {path}", error=True)
+    return _status(emulated.report, shell)
 
 
 def _announce(scenario: Scenario) -> None:
+    from ackclock.apps.reach.emulation import ADDRESSES
+
     flows = scenario.resolved["flows"]
     if flows:
         flow, local = flows[0], ADDRESSES["local"]
@@ -121,8 +167,10 @@ def _announce(scenario: Scenario) -> None:
 
 def _report(report: dict[str, Any]) -> None:
     """Print the packets of both ends and the drops, on standard error: the programs own standard output."""
+    from ackclock.apps.reach.emulation import was_slow
+
     if report["status"] is None:
-        cause = "the network was too slow" if _was_slow(report) else "the time is over"
+        cause = "the network was too slow" if was_slow(report) else "the time is over"
         say(f"ackclock: {cause}; the programs were ended", error=True)
     for end in report["ends"]:
         rate = end["received_bytes"] * 8 / max(report["measured_s"], 1e-9) / 1e6
@@ -142,34 +190,16 @@ def _report(report: dict[str, Any]) -> None:
             say(f"ackclock: {line}", error=True)
 
 
-FAILED = 5
-"""Exit status: a program or the other end failed, or no packet crossed the network."""
-
-
 def _status(report: dict[str, Any], shell: bool) -> int:
     """The exit status, with the reason if it is not 0. A shell is no measurement: its own status stands."""
-    status = 0 if report["status"] is None else int(report["status"])
+    from ackclock.apps.reach.emulation import failure, was_slow
+
     if shell:
-        return status
-    if reason := _failure(report, status):
+        return 0 if report["status"] is None else int(report["status"])
+    if reason := failure(report):
         return fail(reason, FAILED)
-    if _was_slow(report):
+    if was_slow(report):
         return INVALID
     if not any(end["received_packets"] for end in report["ends"]):
         return fail(NOTHING, FAILED)
     return 0 if report["validity"]["valid"] else INVALID
-
-
-def _was_slow(report: dict[str, Any]) -> bool:
-    return any("slower than real time" in reason for reason in report["validity"]["reasons"])
-
-
-def _failure(report: dict[str, Any], status: int) -> str:
-    """Which program has failed, and how; empty if none has."""
-    if report["not_started"]:
-        return f"cannot run {', '.join(report['not_started'])}"
-    if status != 0:
-        return f"the program has ended with status {status}"
-    if report["other_status"] not in {None, 0}:
-        return f"the command at the other end has ended with status {report['other_status']}"
-    return ""

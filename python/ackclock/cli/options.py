@@ -34,8 +34,11 @@ def at_most(option: str, most: int) -> Callable[[object, int | None], None]:
 
 
 def _file(_type: object, tokens: Sequence[object]) -> Path:
+    return located(str(getattr(tokens[0], "value", "")))
+
+
+def located(text: str) -> Path:
     """The path of a scenario argument. Raises BadInput if there is no such shipped scenario."""
-    text = str(getattr(tokens[0], "value", ""))
     name = text.removesuffix(".toml")
     if name in shipped.scenarios() and not Path(text).exists():
         raise BadInput(f"{text}: No such file or directory; the shipped scenario of this name is @{name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -50,10 +51,7 @@ class Files:
     @property
     def captures(self) -> dict[str, Path]:
         """The file of each place of `--pcap`. Raises BadInput if a place is given twice."""
-        places = [_place(text) for text in self.pcap or ()]
-        if len(dict(places)) < len(places):
-            raise BadInput("--pcap: a place is given twice")
-        return dict(places)
+        return capture_files(self.pcap or ())
 
     @property
     def targets(self) -> list[Path]:
@@ -107,6 +105,14 @@ def write_files(files: Files, scenario: Scenario, result: Result, *, seed: int |
     for path, content in (captures | qlogs).items():
         write_bytes(path, content)
     return [*files.targets, *qlogs]
+
+
+def capture_files(texts: Sequence[str]) -> dict[str, Path]:
+    """The file of each place of `--pcap`. Raises BadInput if a place is given twice."""
+    places = [_place(text) for text in texts]
+    if len(dict(places)) < len(places):
+        raise BadInput("--pcap: a place is given twice")
+    return dict(places)
 
 
 def _place(text: str) -> tuple[str, Path]:

@@ -6,6 +6,8 @@ from typing import Any
 
 INVALID = 4
 """Exit status of a run in real time that did not follow the wall clock closely enough."""
+FAILED = 5
+"""Exit status of an emulation: a program or the other end failed, or no packet crossed the network."""
 NOTHING = "no packet crossed the network: there was nothing to measure"
 """The line about a run in real time without a packet."""
 
