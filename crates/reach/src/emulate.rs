@@ -107,17 +107,45 @@ pub struct Emulated {
     pub recorded: Recorded,
 }
 
+/// What is known of the programs.
+#[derive(Default)]
+struct Programs {
+    started: Option<Time>,
+    program_s: Option<f64>,
+    status: Option<i32>,
+    other_status: Option<i32>,
+    not_started: Vec<String>,
+}
+
+impl Programs {
+    /// Takes a notice at `now`. Returns whether the emulation goes on.
+    fn take(&mut self, notice: Notice, now: Time, warn: &mut dyn FnMut(&str)) -> bool {
+        match notice {
+            Notice::Started => self.started = Some(now),
+            Notice::Ended(ended) => {
+                self.status = Some(ended);
+                self.program_s = self.started.map(|at| now.since(at).seconds());
+                return false;
+            }
+            Notice::OtherEnded(ended) => {
+                self.other_status = Some(ended);
+                if ended != 0 {
+                    warn(&format!("the command at the other end has ended with status {ended}"));
+                }
+            }
+            Notice::NotStarted(what) => {
+                warn(&format!("cannot run {what}"));
+                self.not_started.push(what);
+            }
+        }
+        true
+    }
+}
+
 /// Runs the programs with the network between them.
 pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
     let facts = RealTimeFacts::of(request.scenario)?;
-    // Programs begin when they like: what they do in the scenario's warm-up counts.
-    let scenario = Scenario { warmup: Span::ZERO, ..request.scenario.clone() };
-    let recording = Recording { captures: !request.captures.is_empty(), ..request.recording };
-    let settings = Settings { seed: request.seed, recording, ..Settings::default() };
-    let mut network = LiveNetwork::build(&scenario, &facts, 0, settings)?;
-    for place in &request.captures {
-        network.capture(place)?;
-    }
+    let network = network(&request, &facts)?;
     let plan = NamespacePlan {
         mtu: mtu(&facts)?,
         commands: std::mem::take(&mut request.commands),
@@ -130,31 +158,8 @@ pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
     path.network.start();
     namespaces.start()?;
     let clock = path.network.clock;
-    let (mut status, mut other_status, mut not_started) = (None, None, Vec::new());
-    let (mut started, mut program_s) = (None, None);
-    path.drive(request.check, |notice| match notice {
-        Notice::Started => {
-            started = Some(clock.now());
-            true
-        }
-        Notice::Ended(ended) => {
-            status = Some(ended);
-            program_s = started.map(|at| clock.now().since(at).seconds());
-            false
-        }
-        Notice::OtherEnded(ended) => {
-            other_status = Some(ended);
-            if ended != 0 {
-                (request.warn)(&format!("the command at the other end has ended with status {ended}"));
-            }
-            true
-        }
-        Notice::NotStarted(what) => {
-            (request.warn)(&format!("cannot run {what}"));
-            not_started.push(what);
-            true
-        }
-    })?;
+    let mut programs = Programs::default();
+    path.drive(request.check, |notice| programs.take(notice, clock.now(), request.warn))?;
     let end = path.network.now();
     let (since, first) = match path.first.take() {
         Some((at, account)) => (at, Some(account)),
@@ -165,25 +170,35 @@ pub fn emulate(mut request: Emulation<'_>) -> Result<Emulated, Error> {
         address: side.address().to_string(),
         ..path.counts[side as usize].clone()
     });
-    let notes = if request.scenario.warmup > Span::ZERO {
-        vec!["the warm-up of the scenario is not excluded".into()]
-    } else {
-        Vec::new()
-    };
+    let warm = (request.scenario.warmup > Span::ZERO)
+        .then(|| "the warm-up of the scenario is not excluded".to_string());
     let used = |link: &LinkOutcome| link.delivered_packets > 0 || link.transmitted_packets > 0;
     Ok(Emulated {
         title: request.scenario.title.clone(),
         elapsed_s: end.seconds(),
         measured_s: end.since(since).seconds(),
-        program_s,
-        status,
-        other_status,
-        not_started,
+        program_s: programs.program_s,
+        status: programs.status,
+        other_status: programs.other_status,
+        not_started: programs.not_started,
         ends: ends.to_vec(),
         links: path.network.outcome_so_far(first.as_ref()).links.into_iter().filter(used).collect(),
-        validity: path.network.validity(None, false, notes),
+        validity: path.network.validity(None, false, warm.into_iter().collect()),
         recorded: path.network.recorded(),
     })
+}
+
+/// The network with its recordings.
+fn network(request: &Emulation<'_>, facts: &RealTimeFacts) -> Result<LiveNetwork, Error> {
+    // Programs begin when they like: what they do in the scenario's warm-up counts.
+    let scenario = Scenario { warmup: Span::ZERO, ..request.scenario.clone() };
+    let recording = Recording { captures: !request.captures.is_empty(), ..request.recording };
+    let settings = Settings { seed: request.seed, recording, ..Settings::default() };
+    let mut network = LiveNetwork::build(&scenario, facts, 0, settings)?;
+    for place in &request.captures {
+        network.capture(place)?;
+    }
+    Ok(network)
 }
 
 /// The network between the two devices.

@@ -22,6 +22,10 @@ PCAP_HELP = (
     "Write a packet capture to this pcapng file. NODE=FILE captures at a node: one option for each of both ends. FILE "
     "captures at `from` and at the hosts of other flows, a->b=FILE on a link. May be repeated."
 )
+PLOT_HELP = (
+    "Draw the rates of both directions, queues, drops and the delay of each packet to this file (.svg, .png or .pdf); "
+    "with --b or --repeats the values with their intervals."
+)
 
 
 @Parameter(name="*", show_default=False)
@@ -32,9 +36,7 @@ class EmulationFiles:
     packets: Path | None = None
     """Write every packet event to this file (.parquet or .csv)."""
     pcap: Annotated[list[str] | None, Parameter(consume_multiple=False, help=PCAP_HELP)] = None
-    plot: Path | None = None
-    """Draw the rates of both directions, queues, drops and the delay of each packet to this file (.svg, .png or .pdf);
-    with --b or --repeats the values with their intervals."""
+    plot: Annotated[Path | None, Parameter(help=PLOT_HELP)] = None
 
     def check(self, printed: Print) -> Size | None:
         """Check, before the run, that the files can be written after it; returns the size of the figure.

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 REPEATS = 10
 """Repeats of A and B without --repeats."""
+GATE_HELP = (
+    "With --b: exit with status 1 if the ratio B/A of a value is certainly outside, such as 'goodput >= 0.95' or "
+    "'p95_delay <= 1.1'. An interval that includes the bound decides nothing. May be repeated."
+)
 
 
 @Parameter(name="*", show_default=False)
@@ -43,9 +47,7 @@ class Repeated:
     """Program at `to` while B runs. Default: that of --at-to."""
     repeats: int | None = None
     """Number of pairs, or of runs of one program. Default: 10 with --b, otherwise 1."""
-    gate: Annotated[list[str] | None, Parameter(consume_multiple=False)] = None
-    """With --b: exit with status 1 if the ratio B/A of a value is certainly outside, such as 'goodput >= 0.95' or
-    'p95_delay <= 1.1'. An interval that includes the bound decides nothing. May be repeated."""
+    gate: Annotated[list[str] | None, Parameter(consume_multiple=False, help=GATE_HELP)] = None
     strict: bool = False
     """Exit with status 1 if a gate is undecided, too."""
     junit: Path | None = None

@@ -33,7 +33,8 @@ NOTABLE = 0.05
 
 def overview(crossing: Crossing, heading: str = "") -> Figure:
     """Draw the rates of both directions, the queues, the drops and the delay of each packet over time."""
-    edges = np.linspace(crossing.begin_s, max(crossing.end_s, crossing.begin_s + 1e-9), BINS + 1)
+    end_s = crossing.end_s if crossing.end_s > crossing.begin_s else crossing.begin_s + 1.0
+    edges = np.linspace(crossing.begin_s, end_s, BINS + 1)
     dropped = sorted(crossing.drops(), key=lambda drop: -len(drop[2]))[:MOST_DROPS]
     rows = 4 if dropped else 3
     figure, axes = panels(1, rows, 2.0, share="x")
@@ -45,10 +46,11 @@ def overview(crossing: Crossing, heading: str = "") -> Figure:
     if dropped:
         ends[axes[2]] = _drops(axes[2], dropped, edges)
     axes[-1].set_xlabel("time (s)")
-    axes[-1].set_xlim(crossing.begin_s, crossing.end_s)
+    axes[-1].set_xlim(crossing.begin_s, end_s)
     figure.align_ylabels(axes)
     title(figure, drawn(heading))
-    note(figure, "Delay: each packet's time in the network, with the median of each interval.")
+    said = "Delay: each packet's time in the network, with the median of each interval."
+    note(figure, said if crossing.links else "No packet events: no packet was sent, or all went by radio.")
     label_ends(figure, ends)
     return figure
 
