@@ -83,7 +83,7 @@ class Repeated:
         self, scenarios: Sequence[Scenario], sides: Sequence[Programs], seed: int | None, limit_s: float | None
     ) -> Task:
         """What is to be run."""
-        from ackclock.apps.comparison import network_names
+        from ackclock.apps.trials import network_names
 
         names = network_names([scenario.file for scenario in scenarios])
         return Task(scenarios, names, sides, self.number, self.gates, seed, limit_s)
