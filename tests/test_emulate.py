@@ -24,6 +24,7 @@ from ackclock.apps.reach import crossing, gates, pairs, repeats
 from ackclock.apps.reach.pairs import Attempt, Job, ProgramFailed, Trials
 from ackclock.base import junit
 from ackclock.base.files import BadInput
+from ackclock.cli.app import main
 from ackclock.cli.emulate_verdicts import verdict, write_junit
 from ackclock.scenario import Scenario
 from namespaces import DROPTAIL, SCENARIO, namespaces
@@ -207,6 +208,65 @@ def test_what_was_run_before_a_failure_or_an_interrupt_is_there() -> None:
         assert len(results.networks[0].trials) == 3
         assert (results.failed is error, results.interrupted) == (error is results.failed, error is not results.failed)
         assert not results.complete
+
+
+@pytest.mark.parametrize(
+    ("stub", "options", "status", "said"),
+    [
+        (Stub(means=(1e7, 0.95e7)), ["--gate", "goodput >= 0.99"], 1, "--gate: net: goodput >= 0.99 fails"),
+        (Stub(means=(1e7, 0.95e7)), ["--gate", "goodput >= 0.9"], 0, ""),
+        (Stub(), ["--gate", "goodput >= 1"], 0, ""),
+        (Stub(), ["--gate", "goodput >= 1", "--strict"], 1, "is undecided (--strict)"),
+        (
+            Stub(late=range(1, 100)),
+            ["--gate", "goodput >= 0.9", "--strict"],
+            4,
+            "net: A, repeat 1 is missing: 4 attempts",
+        ),
+        (Stub(late=range(2, 6)), ["--gate", "goodput >= 0.9"], 0, "net: B, repeat 1 is missing"),
+    ],
+)
+def test_the_exit_status_says_what_has_happened(
+    stub: Stub,
+    options: list[str],
+    status: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if not hasattr(_core, "emulate"):
+        pytest.skip("runs in real time need Linux")
+    monkeypatch.setattr(repeats, "emulated_once", stub)
+    (tmp_path / "net.toml").write_text(SCENARIO.format(duration=1, queue=DROPTAIL, ecn="false"))
+    command = ["emulate", str(tmp_path / "net.toml"), "--a", "a", "--b", "b", "--repeats", "4", *options]
+    assert main(command) == status
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert ("goodput (back)" in printed.out) == (status != 4)
+
+
+def test_an_interrupt_prints_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not hasattr(_core, "emulate"):
+        pytest.skip("runs in real time need Linux")
+    stub = Stub()
+
+    def attempt(*arguments: Any) -> Attempt:
+        if len(stub.jobs) == 6:
+            raise KeyboardInterrupt
+        return stub(*arguments)
+
+    monkeypatch.setattr(repeats, "emulated_once", attempt)
+    (tmp_path / "net.toml").write_text(SCENARIO.format(duration=1, queue=DROPTAIL, ecn="false"))
+    assert (
+        main(["emulate", str(tmp_path / "net.toml"), "--a", "a", "--b", "b", "--plot", str(tmp_path / "o.png")]) == 130
+    )
+    printed = capsys.readouterr()
+    assert "Pairs: net: 3." in printed.out
+    assert "interrupted" in printed.err
+    assert not (tmp_path / "o.png").exists()
 
 
 def test_junit_is_xml(tmp_path: Path) -> None:
@@ -435,13 +495,13 @@ def test_nothing_of_a_pair_is_left_behind(folder: Path, sent: signal.Signals) ->
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def running() -> int:
-        found = 0
+        number = 0
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             try:
-                found += path.read_bytes().split(b"\0")[:2] == [b"sleep", marker.encode()]
+                number += path.read_bytes().split(b"\0")[:2] == [b"sleep", marker.encode()]
             except OSError:  # it has just ended
                 continue
-        return found
+        return number
 
     def until(condition: Callable[[], bool]) -> bool:
         deadline = time.monotonic() + 20

@@ -98,7 +98,8 @@ def command(
         files.refuse_recordings()
         task = repeated.task(scenarios, sides, seed, limit)
         return run_several(task, repeated, files.plot, size, as_json=as_json)
-    return _once(scenarios[0], sides[0], files, size, seed=seed, limit_s=limit, as_json=as_json, shell=not program)
+    shell = not program and repeated.a is None
+    return _once(scenarios[0], sides[0], files, size, seed=seed, limit_s=limit, as_json=as_json, shell=shell)
 
 
 def _networks(file: Path, *, several: bool) -> list[Path]:

@@ -104,7 +104,8 @@ class Repeated:
             if not self.asked:
                 raise BadInput("--junit: needs --b or --repeats")
             check_targets([self.junit])
-        _ = self.gates  # mistakes in them are found before the first run
+        for text in self.gate or ():
+            gates.parse(text)
 
 
 ONCE = Repeated()
@@ -155,7 +156,7 @@ def _status(results: Results, judged: Sequence[gates.Judged], *, strict: bool) -
     if results.failed is not None:
         if results.failed.output:
             say(results.failed.output, error=True)
-        return fail(str(results.failed), FAILED)
+        return fail(f"{results.networks[-1].network}: {results.failed}", FAILED)
     for one in results.networks:
         for trial in one.missing:
             side = "AB"[trial.job.side]
@@ -164,13 +165,14 @@ def _status(results: Results, judged: Sequence[gates.Judged], *, strict: bool) -
                 f"were not valid, the last one because of: {'; '.join(trial.reasons)}",
                 error=True,
             )
-    wrong = [gate for gate in judged if gate.verdict == "fail" or (strict and gate.verdict == "undecided")]
+    invalid = [one.network for one in results.invalid]
+    undecided = [gate for gate in judged if gate.verdict == "undecided" and gate.test.network not in invalid]
+    wrong = [*(gate for gate in judged if gate.verdict == "fail"), *(undecided if strict else ())]
     for gate in wrong:
         said = "fails" if gate.verdict == "fail" else "is undecided (--strict)"
         fail(f"--gate: {gate.test.network}: {gate.test.gate} {said}", 1)
     if wrong:
         return 1
-    if results.invalid:
-        names = ", ".join(one.network for one in results.invalid)
-        return fail(f"{names}: too few valid runs; the machine is too busy", INVALID)
+    if invalid:
+        return fail(f"{', '.join(invalid)}: too few valid runs; the machine is too busy", INVALID)
     return 0
