@@ -492,7 +492,8 @@ def test_nothing_of_a_pair_is_left_behind(folder: Path, sent: signal.Signals) ->
         "--b",
         "true",
     ]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, cwd=folder, env={**os.environ, "TMPDIR": str(folder)}, **quiet)
 
     def running() -> int:
         number = 0
