@@ -11,6 +11,7 @@ from rich.table import Table
 from ackclock.apps.agree.controls import check_controls
 from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.base.files import BadInput, write_text
+from ackclock.base.si import digits_of, estimate
 from ackclock.base.text import fail
 from ackclock.cli.compare_folders import changes_table
 from ackclock.cli.console import counted_progress, wide_console
@@ -136,7 +137,10 @@ def _worse(earlier: SuiteResult, result: SuiteResult) -> list[str]:
     changed = changes_between(earlier, result, same_form=False)
     wrong = (one for one in changed if one.verdict in {"worse", "missing"})
     places = ((one, f"{one.situation}, {one.point}" if one.point else one.situation) for one in wrong)
-    return [f"{place}: {one.metric} is {one.verdict}: {one.a:.4g}, now {one.b or 0:.4g}" for one, place in places]
+    return [
+        f"{place}: {one.metric} is {one.verdict}: {digits_of(one.a, 4)}, now {digits_of(one.b or 0, 4)}"
+        for one, place in places
+    ]
 
 
 def _overview(console: PlainConsole, suite: Suite, result: SuiteResult) -> None:
@@ -179,8 +183,7 @@ def _all_results(console: PlainConsole, result: SuiteResult) -> None:
         table.add_column(head, overflow="fold")
     lines: dict[tuple[str, str], list[str]] = {}
     for (situation, point, metric), e in result.estimates().items():
-        shown = "" if e.low is None else f" [{e.low:.3g}, {e.high:.3g}]"
-        text = f"{metric} {e.value:.3g}{shown} {SUITE_METRICS[metric].unit}".rstrip()
+        text = f"{metric} {estimate(e)} {SUITE_METRICS[metric].unit}".rstrip()
         lines.setdefault((situation, point), []).append(text)
     for (situation, point), metrics in lines.items():
         alone = " (deterministic, n = 1)" if (situation, point) in result.deterministic else ""

@@ -13,7 +13,7 @@ from ackclock.apps.agree.controls import check_controls
 from ackclock.base.assignment import assigned_value, assignment, key_text
 from ackclock.base.files import BadInput, check_picture, check_targets, save_figure
 from ackclock.base.refusal import refused
-from ackclock.base.si import prefixed
+from ackclock.base.si import digits_of, prefixed
 from ackclock.base.text import advise, ascii_json, say
 from ackclock.base.toml_text import inline
 from ackclock.cli import guard
@@ -178,7 +178,7 @@ def _cells(row: Row) -> tuple[str, str, str]:
     factor, unit = prefixed(row.unit, [value for value in (row.base, row.changed) if value is not None])
 
     def shown(value: float | None) -> str:
-        return "-" if value is None else f"{factor * value:.4g} {unit}".rstrip()
+        return "-" if value is None else f"{digits_of(factor * value, 4)} {unit}".rstrip()
 
     change = (
         "" if row.relative is None else f"{100 * row.relative:+.1f} %".replace("-0.0", "0.0").replace("+0.0", "0.0")

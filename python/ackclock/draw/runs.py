@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from ackclock.base.files import BadInput
+from ackclock.base.si import digits_of
 from ackclock.base.text import drawn
 from ackclock.draw import series
 from ackclock.draw.labels import End, label_ends
@@ -126,7 +127,7 @@ def goodputs(outcome: Mapping[str, Any]) -> Figure:
     rates = [flow["goodput_bps"] / 1e6 for flow in flows]
     axes.barh(range(len(flows)), rates, height=0.66, color=COLOURS[0], alpha=0.75)
     for place, mbps in enumerate(rates):
-        axes.annotate(f"{mbps:.3g}", (mbps, place), (4, 0), textcoords="offset points", va="center", fontsize=pt(8.5))
+        axes.annotate(digits_of(mbps), (mbps, place), (4, 0), textcoords="offset points", va="center", fontsize=pt(8.5))
     axes.set_yticks(range(len(flows)), [drawn(short(flow["name"])) for flow in flows])
     axes.grid(visible=False, axis="y")
     axes.invert_yaxis()

@@ -14,9 +14,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use units::{Rate, Span, Time};
 
-/// Eleven days.
-pub(super) const LONGEST_DELAY: Span = Span::from_ms(1_000_000_000);
-
 /// Upper bound of a rate: one byte per picosecond.
 pub(super) const FASTEST: Rate = Rate::from_bps(8_000_000_000_000);
 

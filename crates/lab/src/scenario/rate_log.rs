@@ -51,8 +51,8 @@ pub(super) const DELAY: Quantity = Quantity {
     most: (1e6, "1000000s"),
 };
 
-/// The longest time.
-const LONGEST: Span = super::rate::LONGEST_DELAY;
+/// The longest time: eleven days.
+const LONGEST: Span = Span::from_ms(1_000_000_000);
 
 /// Units of a rate in the names of columns, with bits a second.
 const RATES: [(&str, f64); 9] = [
