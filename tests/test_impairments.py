@@ -10,7 +10,9 @@ from matplotlib.patches import StepPatch
 
 from ackclock import Scenario, ScenarioError
 from ackclock.base.files import save_figure
+from ackclock.cli.app import main
 from ackclock.draw import runs
+from ackclock.draw.traces import read_recordings
 from ackclock.study import Study
 
 NETWORK = """
@@ -142,6 +144,17 @@ def test_a_rate_that_varies_is_behind_the_goodputs(assignment: str) -> None:
     assert shown[0] == pytest.approx(rate / 1e6)
     assert shown[-1] == pytest.approx(2.0)
     assert panel.get_title(loc="right") == "grey: rate of a->b"
+
+
+def test_a_recording_knows_the_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("n.toml").write_text(NETWORK, encoding="utf-8")
+    assert main(["run", "n.toml", "--set", STEPS, "--packets", "p.parquet", "--trace", "t.parquet"]) == 0
+    [recording] = read_recordings([Path("t.parquet"), Path("p.parquet")])
+    rates = recording.capacity("a->b", np.array([0.0, 1.0, 2.0, 4.0]))
+    assert rates is not None
+    assert rates == pytest.approx([8e6, 8e6, 2e6])
+    assert recording.capacity("b->c", np.array([0.0, 1.0])) is None
 
 
 def test_a_constant_rate_is_not_shaded() -> None:

@@ -87,7 +87,9 @@ def write_files(files: Files, scenario: Scenario, result: Result, *, seed: int |
         frame = result.trace if files.trace_every == "ack" else frames.changes(result.trace)
         write_frame(frame, files.trace, metadata(description, files.trace_every))
     if files.packets is not None:
-        write_frame(result.packets, files.packets, metadata(description))
+        from ackclock.draw.traces import capacities
+
+        write_frame(result.packets, files.packets, metadata(description) | capacities(result))
     if files.plot is not None:
         from ackclock.draw.runs import overview
         from ackclock.draw.style import fitted

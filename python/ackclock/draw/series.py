@@ -62,6 +62,11 @@ class Series:
         return result
 
 
+def of_equal_times(end_s: float, values: np.ndarray) -> Series:
+    """Values at equal times from 0 to `end_s`."""
+    return Series(np.linspace(0.0, end_s, len(values)), values)
+
+
 @dataclass(frozen=True, eq=False)
 class Recording:
     """What was recorded of one run: the window trace, the packet events, or both."""
@@ -75,8 +80,8 @@ class Recording:
     """Names of the flows in the order of the scenario, if it is known."""
     link: str | None = None
     """The link with the longest queue, if it is known."""
-    capacities: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """For links whose rate varies, the bits that they could have sent until equal times up to the end of the run."""
+    capacities: Mapping[str, Series] = field(default_factory=dict)
+    """For links whose rate varies, the bits that they could have sent until each time, if they are known."""
 
     @property
     def end_s(self) -> float:
@@ -102,8 +107,7 @@ class Recording:
         bits = self.capacities.get(link)
         if bits is None:
             return None
-        times = np.linspace(0.0, self.end_s, len(bits))
-        rates: np.ndarray = np.diff(np.interp(edges, times, bits)) / np.diff(edges)
+        rates: np.ndarray = np.diff(np.interp(edges, bits.time_s, bits.values)) / np.diff(edges)
         return rates
 
     def column(self, flow: str, column: str) -> Series:

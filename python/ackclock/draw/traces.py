@@ -2,18 +2,57 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
 
 from ackclock.base.files import BadInput, foreign
-from ackclock.draw.series import Recording
+from ackclock.draw.series import Recording, Series, of_equal_times
 
 if TYPE_CHECKING:
     import polars as pl
 
 TRACE = {"time_s", "flow", "cwnd"}
 PACKETS = {"time_s", "link", "event", "kind", "size", "flow", "seq"}
+
+
+CAPACITIES = "ackclock.capacities"
+"""The entry of a packet log's metadata with the bits that links with a varying rate could have sent."""
+
+
+class WithCapacities(Protocol):
+    """A result, as far as the metadata of its packet log need it."""
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """The outcome."""
+
+    @property
+    def capacities(self) -> dict[str, np.ndarray]:
+        """For links whose rate varies, the bits that they could have sent until equal times."""
+
+
+def capacities(result: WithCapacities) -> dict[str, str]:
+    """The metadata of the packet log of a run; empty without links whose rate varies."""
+    bits = {link: [round(one) for one in each] for link, each in result.capacities.items()}
+    return {CAPACITIES: json.dumps({"end_s": result.outcome["duration_s"], "bits": bits})} if bits else {}
+
+
+def _read_capacities(path: Path) -> dict[str, Series]:
+    """What `capacities` has written; empty if the file has none."""
+    import polars as pl
+
+    if path.suffix != ".parquet":
+        return {}
+    try:
+        table = json.loads(pl.read_parquet_metadata(path)[CAPACITIES])
+        end_s = float(table["end_s"])
+        return {str(link): of_equal_times(end_s, np.array(bits, float)) for link, bits in table["bits"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError):
+        return {}
 
 
 def read_recordings(files: Sequence[Path]) -> list[Recording]:
@@ -23,6 +62,7 @@ def read_recordings(files: Sequence[Path]) -> list[Recording]:
     trace and one file of packet events that are given alone. Raises BadInput for a file of neither kind.
     """
     recordings: dict[tuple[Path, str], dict[str, pl.DataFrame]] = {}
+    rates: dict[tuple[Path, str], dict[str, Series]] = {}
     frames = [(path, *read_table(path)) for path in files]
     kinds = [kind for _, kind, _ in frames]
     together = sorted(kinds) == ["packets", "trace"]
@@ -36,12 +76,14 @@ def read_recordings(files: Sequence[Path]) -> list[Recording]:
             if kind in logs:
                 raise BadInput(f"{path}: is given twice")
         logs[kind] = frame
+        if kind == "packets":
+            rates[place] = _read_capacities(path)
     labels = [name for _, name in recordings]
     if len(set(labels)) < len(labels):  # equal names in several folders
         labels = [f"{folder.name}/{name}" for folder, name in recordings]
     return [
-        Recording(label, logs.get("trace"), logs.get("packets"))
-        for label, logs in zip(labels, recordings.values(), strict=True)
+        Recording(label, logs.get("trace"), logs.get("packets"), capacities=rates.get(place, {}))
+        for label, (place, logs) in zip(labels, recordings.items(), strict=True)
     ]
 
 
