@@ -54,7 +54,7 @@ NAMES_ONLY = re.compile(r"^ackclock( [a-z-]+)?( --[a-z-]+)?$")
 """The name of a command, perhaps with an option, in a sentence: its help is shown in place of a run."""
 LONG = ("suite ", "paper ", "gym bench")
 """Begins of commands that run for longer than half a minute."""
-SERVES = ("view",)
+SERVES = ("view", "serve")
 """Commands that serve a page until they are interrupted."""
 MACHINE = ("emulate ", "run @bufferbloat --on linux", "--on udp")
 """Parts of commands that need what a machine can lack; they may end with status 3 or, in real time, with status 4."""

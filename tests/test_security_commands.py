@@ -111,5 +111,5 @@ def test_a_command(
 
 
 def test_every_command_is_tried() -> None:
-    """`paper` is in test_security.py."""
-    assert {*EXPECTED, "paper"} == set(COMMANDS)
+    """`paper` is in test_security.py, `serve` in test_security_serve.py."""
+    assert {*EXPECTED, "paper", "serve"} == set(COMMANDS)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 GROUPS = {
-    "Run": ("new", "check", "run", "view", "plot"),
+    "Run": ("new", "check", "run", "view", "serve", "plot"),
     "Compare": ("compare", "suite", "sweep", "results", "report", "paper", "expect"),
     "Understand": ("why", "what-if", "search", "agree"),
     "Real programs": ("emulate",),

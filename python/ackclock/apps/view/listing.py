@@ -26,6 +26,10 @@ REGRESSION = "regression.toml"
 """What a folder of `ackclock search` has."""
 MOST = 2_000
 """Runs of a study that are listed."""
+INTRO = (
+    "What ackclock view can open here. A link opens the laboratory in this browser, which computes the run; "
+    "a command writes a page of its own."
+)
 NOT_REGULAR = "not a regular file"
 MOST_FILES = 200
 """Items of each other group that are listed."""
@@ -117,8 +121,13 @@ def of_folder(folder: Path, *, allow_code: bool = False) -> str:
             f"{folder}: has nothing to open: no scenario (.toml), no recorded run (.parquet of ackclock run --trace or "
             "--packets), no study of ackclock sweep, no paper"
         )
+    return of_groups(str(folder), groups, INTRO)
+
+
+def of_groups(title: str, groups: list[Group], intro: str) -> str:
+    """The page that lists groups, below an introduction."""
     template = environment("ackclock.apps.view").get_template("list.html")
-    return template.render(title=str(folder), groups=groups)
+    return template.render(title=title, groups=groups, intro=intro)
 
 
 def _is_study(folder: Path) -> bool:

@@ -8,13 +8,11 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
+from ackclock.apps.view.server import LOOPBACK, Handler, LimitedServer
 from ackclock.base.files import BadInput
 
-HOST = "127.0.0.1"
 POLL_S = 0.25
 """Seconds between two checks of the files."""
 ALIVE_S = 15.0
@@ -23,7 +21,7 @@ CLOSED = "connect-src 'none'"
 HEAD = 2000
 """Characters in which the page states its policy; a scenario further on can have the same words."""
 ENDED = "ackclock view --watch has ended; start it again"
-REFUSED = "Open the address that ackclock view printed.\n"
+REFUSED = "Open the address that ackclock view printed."
 SCRIPT = """<script id="ackclock-watch">(() => {
   const seen = __VERSION__;
   const channel = new EventSource('events');
@@ -99,8 +97,6 @@ class Watched:
             return self._turn, json.dumps({"version": self._version, "problem": self._problem})
 
 
-REQUEST_S = 10.0
-"""The longest time in which a request must come, seconds."""
 MOST_CONNECTIONS = 64
 
 
@@ -110,9 +106,8 @@ class Server:
     def __init__(self, watched: Watched) -> None:
         self.token = secrets.token_urlsafe(24)
         self._watched = watched
-        self._http = _Limited((HOST, 0), _handler(self, watched))
-        self._http.daemon_threads = True
-        self.origin = f"http://{HOST}:{self._http.server_port}"
+        self._http = LimitedServer((LOOPBACK, 0), _handler(self, watched), MOST_CONNECTIONS)
+        self.origin = f"http://{LOOPBACK}:{self._http.server_port}"
         self.address = f"{self.origin}/{self.token}/"
         threading.Thread(target=self._http.serve_forever, daemon=True, name="ackclock-view").start()
 
@@ -123,81 +118,29 @@ class Server:
         self._http.server_close()
 
 
-class _Limited(ThreadingHTTPServer):
-    """At most `MOST_CONNECTIONS` at a time; more are closed at once."""
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """See socketserver."""
-        if self._room.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """See socketserver."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
-
-
-def _handler(server: Server, watched: Watched) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        server_version, sys_version = "ackclock", ""
-        timeout = REQUEST_S
-
+def _handler(server: Server, watched: Watched) -> type[Handler]:
+    class OfWatched(Handler):
         def do_GET(self) -> None:
             # Another site's page can send requests here by a name that resolves to 127.0.0.1: its Host differs.
             if self.headers.get("Host") != server.origin.removeprefix("http://"):
-                return self._refuse(403)
+                return self.refuse(403, REFUSED)
             token, *rest = self.path.removeprefix("/").split("/", 1)
             if not hmac.compare_digest(token.encode("utf-8", "replace"), server.token.encode()):
-                return self._refuse(403)
+                return self.refuse(403, REFUSED)
             if rest == [""]:
-                return self._send("text/html; charset=utf-8", watched.page(server.origin))
-            return self._events() if rest == ["events"] else self._refuse(404)
-
-        def _refuse(self, status: int) -> None:
-            self._send("text/plain; charset=utf-8", REFUSED.encode(), status)
-
-        def _head(self, kind: str, status: int = 200) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            for name, value in (
-                ("Cache-Control", "no-store"),
-                ("Referrer-Policy", "no-referrer"),
-                ("X-Content-Type-Options", "nosniff"),
-                ("X-Frame-Options", "DENY"),
-                ("Cross-Origin-Resource-Policy", "same-origin"),
-            ):
-                self.send_header(name, value)
-
-        def _send(self, kind: str, content: bytes, status: int = 200) -> None:
-            self._head(kind, status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+                return self.send("text/html; charset=utf-8", watched.page(server.origin))
+            return self._events() if rest == ["events"] else self.refuse(404, REFUSED)
 
         def _events(self) -> None:
-            self._head("text/event-stream")
+            self.head("text/event-stream")
             self.end_headers()
             turn, state = watched.state(-1, 0.0)
-            try:
-                while not watched.ended:
-                    self.wfile.write(f"data: {state}\n\n".encode())
-                    self.wfile.flush()
-                    turn, state = watched.state(turn, ALIVE_S)
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # the browser closed the connection
+            while not watched.ended:
+                self.wfile.write(f"data: {state}\n\n".encode())
+                self.wfile.flush()
+                turn, state = watched.state(turn, ALIVE_S)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Write nothing: the terminal shows what was saved."""
-
-    return Handler
+    return OfWatched
 
 
 Stamp = list[tuple[int, int] | None]
