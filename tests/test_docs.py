@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -220,6 +221,25 @@ def test_axe_calls_nothing_serious(root: Path, site: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_answers_are_on_a_page_for_teachers_alone(root: Path, site: Path) -> None:
+    sources = sorted((root / "web" / "lessons").glob("*.md"))
+    # A begin of each answer without figures, which are inserted, and without marks.
+    begins = [re.split(r"[{*`.]", path.read_text(encoding="utf-8").split("\n> Answer: ")[1])[0] for path in sources]
+    teachers = {site / name for name in ("lessons/answers.html", "teach.html", "course.html")}
+    answers = html.unescape((site / "lessons/answers.html").read_text(encoding="utf-8"))
+    for begin in begins:
+        assert begin in answers
+    pages = [*(site / "lessons").glob("*.html"), *site.glob("*.html")]
+    pages = [path for path in pages if path.name not in {"lab.html", "search.html"} and path not in teachers]
+    assert len(pages) > len(sources) + 20
+    for path in pages:
+        text = html.unescape(path.read_text(encoding="utf-8"))
+        assert "answers.html" not in text, path
+        if path.parent.name == "lessons":
+            assert [begin for begin in begins if len(begin) > 12 and begin in text] == [], path
+    assert "answers.html" not in (site / "search/search_index.json").read_text(encoding="utf-8")
+
+
 NAMED = r"(?<![\w./-])ackclock\.(?:apps|gym|study|stats|metrics|draw)[\w.]*"
 
 
@@ -233,16 +253,14 @@ def test_every_module_that_the_pages_name_has_a_page(site: Path, root: Path) -> 
     modules = {".".join(name.split(".")[: 3 if name.startswith("ackclock.apps.") else 2]) for name in documented}
     package = root / "python" / "ackclock"
     apps = {path.stem for path in (package / "apps").iterdir() if not path.name.startswith("_")}
-    internal = {"bench", "catalog", "division", "scenario_check", "view", "laboratory"}  # what a command alone uses
-    assert {f"ackclock.apps.{name}" for name in apps - internal} <= modules
+    internal = {"bench", "catalog", "division", "laboratory", "scenario_check", "score", "trials", "view"}
+    assert {f"ackclock.apps.{name}" for name in apps - internal} <= modules, "a page, or a name in `internal`"
     pages = [*(root / "docs").rglob("*.md"), *root.glob("*.md"), *(root / "examples").rglob("*.py")]
     named = {
         name
         for page in pages
         if page.parent.name not in {"reference", "adr"}
-        for name in re.findall(
-            r"(?<![\w./-])ackclock\.(?:apps|study|stats|metrics|draw)[\w.]*", page.read_text("utf-8")
-        )
+        for name in re.findall(NAMED, page.read_text(encoding="utf-8"))
     }
     missing = [name for name in named if not any(f"{name.rstrip('.')}.".startswith(f"{m}.") for m in modules)]
     assert missing == []

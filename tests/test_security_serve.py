@@ -174,7 +174,7 @@ def test_it_says_its_addresses_and_ends_with_ctrl_c(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "ackclock.cli", "serve", "--port", "0", *arguments]
         process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None
-        said = []
+        said: list[str] = []
         while "Ctrl-C" not in (text := process.stderr.readline()):
             assert text, "".join(said)
             said.append(text)

@@ -18,6 +18,8 @@ LAB = "../lab.html"
 FIGURE = "figure.svg"
 PAGE = "lessons/index.md"
 """The page that lists the lessons."""
+ANSWERS = "lessons/answers.md"
+"""The page of the answers. Pages for teachers link to it; the navigation, the search and the lessons do not."""
 
 
 @dataclass(frozen=True)
@@ -80,28 +82,37 @@ def page(lesson: Lesson) -> str:
         lesson.text,
         figure(f"{lesson.name}.svg", f"{lesson.title}: the run as described"),
         f'!!! question "Exercise"\n    {lesson.question}',
-        f'??? success "Answer"\n    {lesson.answer}',
         folded("The scenario", lesson.scenario),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def overview() -> str:
-    """The list of the lessons, and the exercise sheet for teachers."""
-    rows = [f"{one.number}. [{one.title}]({Path(one.page).name})" for one in lessons()]
-    sheet = [
-        f"**{one.number}. {one.title}** ([lesson]({LAB}#lesson={one.number}))\n\n{one.question}" for one in lessons()
-    ]
-    answers = [f"**{one.number}.** {one.answer}" for one in lessons()]
+    """The list of the lessons, and the exercise sheet."""
+    rows = [f"{lesson.number}. [{lesson.title}]({Path(lesson.page).name})" for lesson in lessons()]
     parts = [
         "# Lessons",
         "Each lesson has a run, knobs and questions, and opens in the laboratory, which computes in the browser. A "
         "course page can link to a lesson: the address ends with `#lesson=` and its number.",
         *rows,
         "## Exercise sheet",
-        "For teachers: the questions of all lessons. Students predict first, then turn the knobs.",
-        *sheet,
-        "## Answers",
-        *answers,
+        "The questions of all lessons. Predict first, then turn the knobs: the lesson in the laboratory shows its answer "
+        "after a prediction.",
+        *(f"{_heading(lesson)}\n\n{lesson.question}" for lesson in lessons()),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def answers() -> str:
+    """The exercise sheet with the answers, for teachers."""
+    parts = [
+        "---\nsearch:\n  exclude: true\n---",
+        "# Answers to the exercises",
+        "For teachers. The navigation, the search and the pages of the lessons do not lead here.",
+        *(f"{_heading(lesson)}\n\n{lesson.question}\n\n> {lesson.answer}" for lesson in lessons()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _heading(lesson: Lesson) -> str:
+    return f"**{lesson.number}. {lesson.title}** ([lesson]({LAB}#lesson={lesson.number}))"

@@ -118,6 +118,7 @@ def _add_made(files: Files, config: MkDocsConfig) -> list[tuple[str, Path]]:
         drawn = outputs[f"lesson-{lesson.name}"] / lessons.FIGURE
         files.append(File.generated(config, f"lessons/{lesson.name}.svg", abs_src_path=str(drawn)))
     files.append(File.generated(config, lessons.PAGE, content=lessons.overview()))
+    files.append(File.generated(config, lessons.ANSWERS, content=lessons.answers()))
     doors = {"Documentation": "index.html"} | ({"Results": "results/index.html"} if _has_results() else {})
     files.append(File.generated(config, "lab.html", content=view.with_doors(view.page(), doors)))
     _add_results(files, config)
