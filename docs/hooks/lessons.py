@@ -96,7 +96,7 @@ def overview() -> str:
         "course page can link to a lesson: the address ends with `#lesson=` and its number.",
         *rows,
         "## Exercise sheet",
-        "The questions of all lessons. Predict first, then turn the knobs: the lesson in the laboratory shows its answer "
+        "The questions of all lessons. Predict first, then turn the knobs: the laboratory shows the answer of a lesson "
         "after a prediction.",
         *(f"{_heading(lesson)}\n\n{lesson.question}" for lesson in lessons()),
     ]

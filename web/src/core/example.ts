@@ -1,5 +1,29 @@
-/** The controller that the page begins with: Reno (RFC 5681), which gives the bits of the registered Reno. */
-export const EXAMPLE = `// Reno (RFC 5681). The window is in segments; change it and run again.
+/** Controllers to begin with. */
+
+/** The class of `ackclock new --python`, with the values that it begins with. */
+const SHORT = `// Grows by a segment a round trip, and halves at a loss.
+class Mine {
+  constructor(flow) {
+    this.cwnd = flow.initialWindow; // segments
+    this.ssthresh = flow.initialSsthresh;
+  }
+  onAck(ack) {
+    if (!ack.mayGrow) return;
+    const slowStart = this.cwnd < this.ssthresh;
+    this.cwnd += ack.newlyDelivered / (slowStart ? 1 : this.cwnd);
+  }
+  onCongestion(event) {
+    this.cwnd = this.ssthresh = Math.max(2, event.window / 2);
+  }
+  onRto(event) {
+    this.onCongestion(event);
+    this.cwnd = 1;
+  }
+  setWindow(cwnd) { this.cwnd = cwnd; }
+}
+`;
+/** Reno (RFC 5681), which gives the bits of the registered Reno. */
+const RENO = `// Reno (RFC 5681). The window is in segments; change it and run again.
 class MyReno {
   constructor(flow) {
     this.flow = flow;
@@ -59,3 +83,8 @@ class MyReno {
   }
 }
 `;
+/** The first is the one that the page begins with. */
+export const EXAMPLES = {
+  short: { name: 'Short example', code: SHORT },
+  reno: { name: 'Reno, to the bit', code: RENO },
+};

@@ -56,7 +56,7 @@ export function pageWith(shared: Shared): string {
   );
 }
 
-export function save(name: string, content: string, type: string): void {
+export function save(name: string, content: string | Blob, type: string): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');
   link.href = url;

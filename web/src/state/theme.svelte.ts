@@ -31,8 +31,8 @@ export function startTheme(): void {
 /** Okabe and Ito's colours; on dark paper lighter ones of the same hues. */
 const LIGHT = ['#0072B2', '#D55E00', '#009E73', '#B5559A', '#B87A00', '#2A8FC7', '#6B6F76'];
 const DARK = ['#56A9E8', '#F08A4B', '#3CC79B', '#E392C8', '#F0B83C', '#8AD2F7', '#A9B0BA'];
-export const colour = (index: number): string => {
-  const all = theme.dark ? DARK : LIGHT;
+export const colour = (index: number, dark = theme.dark): string => {
+  const all = dark ? DARK : LIGHT;
   return all[index % all.length]!;
 };
 /** Dash patterns repeat after the colours, so that the eighth flow differs from the first. */

@@ -7,7 +7,7 @@ import { FLIGHT, type Flights } from '../../src/core/types';
 import { at, hover, keys, place, values, type Schema } from '../../src/editor/complete';
 import { nextEvent } from '../../src/state/events';
 import { fallNear, panels, valueAt } from '../../src/state/panels';
-import { EXAMPLE } from '../../src/core/example';
+import { EXAMPLES } from '../../src/core/example';
 import { built } from '../../src/state/scenario.svelte';
 import { parse } from '../../src/lessons/lesson';
 import { finish, lab, root, scenario } from './node';
@@ -106,7 +106,7 @@ describe('the argument of an event', () => {
 describe('a controller of the page', () => {
   const load = (code: string): Controllers => { const c = new Controllers(); c.use('Own', new Function(`${code}; return Own`)()); return c; };
   it.each([['ns2'], ['linux']])('with the algorithm of Reno gives the bits of Reno, profile %s', (profile) => {
-    const controllers = load(EXAMPLE.replace(/class \w+/, 'class Own'));
+    const controllers = load(EXAMPLES.reno.code.replace(/class \w+/, 'class Own'));
     const set = [`tcp.profile=${profile}`];
     const own = lab(controllers.passEvent), rust = lab();
     const a = finish(own, { text: dumbbell, set, controllers: { reno: { name: 'page' } } }), b = finish(rust, { text: dumbbell, set });
@@ -167,7 +167,7 @@ describe('a controller of the page', () => {
     expect(last(false)[0]).toBeGreaterThan(20);
   });
   it('refuses a signal that does not exist', () => {
-    const core = lab(load(EXAMPLE.replace(/class \w+/, 'class Own')).passEvent);
+    const core = lab(load(EXAMPLES.reno.code.replace(/class \w+/, 'class Own')).passEvent);
     expect(() => core.open({ file: 'f', text: dumbbell, set: [], trace: 'off', packets: false, fingerprint: false, controllers: { reno: { name: 'Own', needs: ['speed'] } } })).toThrow(/needs: "speed" is not one of rate/);
   });
   it('without its methods is refused', () => { expect(() => load('class Own {}')).toThrow('onAck'); });

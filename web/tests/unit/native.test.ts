@@ -4,9 +4,11 @@ import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { Controllers } from '../../src/core/controllers';
+import { EXAMPLES } from '../../src/core/example';
 import type { Lab } from '../../src/core/lab';
 import type { RunRequest } from '../../src/core/types';
-import { lab, root, scenario } from './node';
+import { finish, lab, root, scenario } from './node';
 
 const repository = join(root, '..'), MINUTES = 60_000;
 const read = (path: string): string => readFileSync(join(repository, path), 'utf8');
@@ -109,3 +111,23 @@ it('ends a run whose controller sets no window', () => {
   const core = lab((_, kind, at, memory) => { new Float64Array(memory.buffer, at, 2).set([kind === 0 ? 2 : NaN, 64]); return false; });
   expect(() => outcome(core, { text: scenario('dumbbell'), controllers: { reno: { name: 'Broken' } } })).toThrow(/cwnd is NaN/);
 });
+
+const CLASS = `
+import contextlib, json, os, sys, tempfile
+from ackclock import Scenario
+from ackclock.cli.app import main
+with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
+    os.chdir(folder)
+    assert main(["new", "mine", "--python"]) == 0
+    own = f'flow.reno.tcp.congestion_control={{ python = "{folder}/mine.py:Mine" }}'
+    run = Scenario.load(sys.argv[1], [own]).run(fingerprint=True)
+    os.chdir("/")
+print(json.dumps(run.fingerprint))
+`;
+it('the short example of the page has the bits of the class of ackclock new --python', () => {
+  const controllers = new Controllers(), core = lab(controllers.passEvent);
+  controllers.use('Mine', new Function(`${EXAMPLES.short.code}; return Mine`)());
+  const { fingerprint } = finish(core, { text: scenario('dumbbell'), controllers: { reno: { name: 'Mine' } } });
+  expect(controllers.failure).toBe('');
+  expect(fingerprint).toBe(native<string>(CLASS, join(repository, 'scenarios/dumbbell.toml')));
+}, MINUTES);
