@@ -15,6 +15,7 @@ HOOKS = Path(__file__).parents[1] / "docs" / "hooks"
 sys.path.insert(0, str(HOOKS))
 
 import gallery  # noqa: E402
+import lessons  # noqa: E402
 import outputs  # noqa: E402
 import tutorials  # noqa: E402
 
@@ -151,3 +152,14 @@ def test_the_gallery_refuses_an_entry_that_is_not_complete(tmp_path: Path, monke
     monkeypatch.setattr(gallery, "DATA", data)
     with pytest.raises(PluginError, match="half: needs the keys"):
         gallery.entries()
+
+
+def test_answers_of_lessons_are_on_one_page() -> None:
+    answers, sheet = lessons.answers(), lessons.overview()
+    assert "exclude: true" in answers.partition("# ")[0], "the search does not have the page"
+    for lesson in lessons.lessons():
+        page = lessons.page(lesson)
+        for part in (lesson.question, lesson.answer):
+            assert part in answers
+            assert (part in sheet) == (part in page) == (part == lesson.question), lesson.name
+        assert "answers.md" not in page + sheet

@@ -106,6 +106,12 @@ def test_pdf_has_fonts_that_publishers_take(tmp_path: Path) -> None:
     assert b"/FontFile2" in content
 
 
+def test_png_has_200_dots_per_inch(tmp_path: Path) -> None:
+    file = tmp_path / "figure.png"
+    save_figure(traced().plot(width="column", height=2), file)
+    assert file.read_bytes()[16:24] == (700).to_bytes(4, "big") + (400).to_bytes(4, "big")
+
+
 def test_sizes_are_checked_and_chosen() -> None:
     figure = traced().plot("cwnd", width=5.5, height=2.5, font_size=7, show_title=False)
     assert tuple(figure.get_size_inches()) == pytest.approx((5.5, 2.5))

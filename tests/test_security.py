@@ -243,7 +243,7 @@ def test_damaged_links_are_refused_at_once(
 @line("L4")
 @pytest.mark.parametrize("page", [False, True])
 def test_code_of_a_link_in_javascript(place: Place, capsys: pytest.CaptureFixture[str], page: bool) -> None:
-    code = (ROOT / "web/src/core/example.ts").read_text().partition("`")[2].rpartition("`")[0]
+    code = (ROOT / "web/src/core/example.ts").read_text().partition("const SHORT = `")[2].partition("`")[0]
     address = packed(controller={"code": code, "flows": {"f": "page"}})
     if not page:
         for command in (["run"], ["check"], ["why", "--at", "0.1s"], ["view", "--no-open"], ["plot"]):

@@ -80,8 +80,14 @@ def test_shipped_scenarios_have_short_names(ackclock: Run, tmp_path: Path) -> No
 
 
 def test_unknown_shipped_names_have_a_correction(ackclock: Run, tmp_path: Path) -> None:
-    cases = (("@dumbell", "did you mean @dumbbell?"), ("@x", "there are @asymmetric"), ("dumbbell", "is @dumbbell"))
-    for name, remark in cases:
+    cases = {
+        "@dumbell": "did you mean @dumbbell?",
+        "@bbr": "did you mean @bbr_cubic?",
+        "@wifi_": "did you mean @wifi?",
+        "@x": "there are @asymmetric",
+        "dumbbell": "is @dumbbell",
+    }
+    for name, remark in cases.items():
         done = ackclock("run", name, cwd=tmp_path)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
         assert remark in done.stderr

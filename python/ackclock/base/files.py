@@ -10,7 +10,7 @@ import secrets
 import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ackclock import _core
 from ackclock.base.operating_system import OPEN_ONCE
@@ -152,6 +152,8 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
+PNG_DPI = 200
+"""Dots per inch of a figure in PNG."""
 PICTURES: dict[str, dict[str, None]] = {
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
@@ -167,7 +169,7 @@ def check_picture(path: Path, option: str = "--plot") -> None:
         raise BadInput(f"{option} {path}: the name must end in .svg, .pdf, .png or .eps")
 
 
-def save_figure(figure: Figure, path: Path, *, name: str = "ackclock", **options: Any) -> None:
+def save_figure(figure: Figure, path: Path, *, name: str = "ackclock") -> None:
     """Write a figure, whole or not at all. Equal figures give equal files; `name` makes SVG identifiers unique.
 
     Raises BadInput if the file cannot be written.
@@ -181,7 +183,7 @@ def save_figure(figure: Figure, path: Path, *, name: str = "ackclock", **options
     # Type 42 fonts: publishers refuse matplotlib's default, Type 3.
     with mpl.rc_context({"svg.hashsalt": name, "svg.id": name, "pdf.fonttype": 42, "ps.fonttype": 42}):
         content = io.BytesIO()
-        figure.savefig(content, format=kind[1:], metadata=PICTURES[kind], **options)
+        figure.savefig(content, format=kind[1:], metadata=PICTURES[kind], dpi=PNG_DPI if kind == ".png" else "figure")
     undated = re.sub(rb"^%%CreationDate:.*\n", b"", content.getvalue(), count=1, flags=re.M)
     write_bytes(path, undated if kind == ".eps" else content.getvalue())
 

@@ -86,8 +86,9 @@ def locate(text: str) -> str:
         files = {f"{group}/{path.stem}": path for path in paths if path.stem not in {"regression", "suite"}}
     if name in files:
         return str(short(files[name]))
-    near = difflib.get_close_matches(name, files, 1)
-    hint = f"did you mean @{near[0]}?" if near else f"there are {', '.join('@' + name for name in files)}"
+    near = difflib.get_close_matches(name, files, 1) or [other for other in files if len(name) > 2 and name in other]
+    listed = ", ".join(f"@{other}" for other in files)
+    hint = f"did you mean {' or '.join(f'@{other}' for other in near[:3])}?" if near else f"there are {listed}"
     raise BadInput(f"there is no shipped scenario {text}; {hint}")
 
 

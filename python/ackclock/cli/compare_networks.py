@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ackclock.base import tables
 from ackclock.base.files import check_folder, save_figure
-from ackclock.base.si import estimate, prefixed
+from ackclock.base.si import estimate, prefixed, value
 from ackclock.base.text import fail, say
 from ackclock.cli.console import counted_progress, wide_console
 
@@ -141,7 +141,7 @@ def _table(result: Comparison) -> Table:
     seen: tuple[str, str] = ("", "")
     for row in result.rows:
         factor, unit = prefixed(row.metric.unit, _means(row))
-        mine, theirs = (f"{factor * mean:.3g} {unit}".rstrip() for mean in _means(row))
+        mine, theirs = (f"{value(factor * mean)} {unit}".rstrip() for mean in _means(row))
         place = (row.network, row.metric.name)
         shown = (row.network, row.metric.name.replace("_", " "), mine) if place != seen else ("", "", "")
         ratio = estimate(row.ratio) if math.isfinite(row.ratio.value) else "-"

@@ -62,6 +62,6 @@ def command(
             progress=advance,
             allow_code=allow_code,
         )
-    save_figure(radio.draw(recording, at_s, every_s), plot, dpi=110)
+    save_figure(radio.draw(recording, at_s, every_s), plot)
     say(f"written: {plot}")
     return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock.base.files import check_targets
-from ackclock.base.si import digits_of
+from ackclock.base.si import value
 from ackclock.base.table_files import check_table, write_frame
 from ackclock.base.text import advise, lost_connections, say
 from ackclock.cli.console import progress
@@ -58,7 +58,7 @@ def _show(outcome: dict[str, Any]) -> None:
     say(f"{title}{outcome['substrate']}, seed {outcome['seed']}, {outcome['duration_s']:g} s")
 
     def number(key: str, unit: float = 1.0) -> str:
-        return "-" if flow.get(key) is None else digits_of(flow[key] * unit, 4)
+        return "-" if flow.get(key) is None else value(flow[key] * unit, 4)
 
     say(
         f"{flow['name']} ({flow['control']}): goodput {number('goodput_bps', 1e-6)} Mb/s, "

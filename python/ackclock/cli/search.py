@@ -13,7 +13,7 @@ from rich.table import Table
 from ackclock.apps.agree.controls import check_controls
 from ackclock.apps.suite.run import folder_name
 from ackclock.base.files import BadInput, check_folder
-from ackclock.base.si import digits_of
+from ackclock.base.si import value
 from ackclock.base.text import fail, say
 from ackclock.base.units import interval
 from ackclock.cli.console import counted_progress, wide_console
@@ -154,7 +154,7 @@ def _print(search: Search, target: Path) -> None:
             f"the smallest network: ackclock run {os.path.join(target, file_name(number))}{on}", soft_wrap=True
         )
     if not search.failures:
-        nearest = "" if search.nearest is None else f"; the nearest misses it by {digits_of(search.nearest)}"
+        nearest = "" if search.nearest is None else f"; the nearest misses it by {value(search.nearest)}"
         console.print(f"no failure in {search.evaluations:,} networks ({search.objective.text}{nearest})")
     if search.refused:
         console.print(f"{len(search.refused):,} networks cannot be run, the first because: {search.refused[0]}")
@@ -168,6 +168,5 @@ def _table(one: Failure) -> Table:
     table.add_column("objective", justify="right")
     table.add_column("")
     for row in one.ablations[:8]:
-        shown = "-" if row.objective is None else digits_of(row.objective)
-        table.add_row(row.name, shown, "fails" if row.fails else "does not fail")
+        table.add_row(row.name, value(row.objective), "fails" if row.fails else "does not fail")
     return table

@@ -11,7 +11,7 @@ from rich.table import Table
 from ackclock.apps.agree.controls import check_controls
 from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.base.files import BadInput, write_text
-from ackclock.base.si import digits_of, estimate
+from ackclock.base.si import estimate, value
 from ackclock.base.text import fail
 from ackclock.cli.compare_folders import changes_table
 from ackclock.cli.console import counted_progress, wide_console
@@ -138,8 +138,8 @@ def _worse(earlier: SuiteResult, result: SuiteResult) -> list[str]:
     wrong = (one for one in changed if one.verdict in {"worse", "missing"})
     places = ((one, f"{one.situation}, {one.point}" if one.point else one.situation) for one in wrong)
     return [
-        f"{place}: {one.metric} is {one.verdict}: {digits_of(one.a, 4)}, now {digits_of(one.b or 0, 4)}"
-        for one, place in places
+        f"{place}: {change.metric} is {change.verdict}: {value(change.a, 4)}, now {value(change.b or 0, 4)}"
+        for change, place in places
     ]
 
 

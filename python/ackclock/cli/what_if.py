@@ -13,7 +13,7 @@ from ackclock.apps.agree.controls import check_controls
 from ackclock.base.assignment import assigned_value, assignment, key_text
 from ackclock.base.files import BadInput, check_picture, check_targets, save_figure
 from ackclock.base.refusal import refused
-from ackclock.base.si import digits_of, prefixed
+from ackclock.base.si import prefixed, value
 from ackclock.base.text import advise, ascii_json, say
 from ackclock.base.toml_text import inline
 from ackclock.cli import guard
@@ -125,18 +125,18 @@ def _values(scenario: Scenario, texts: list[str] | tuple[()], control: str | Non
 
         values = {key_text(one.key): one.value for one in controls(scenario, [control])[0].overrides}
     for text in texts:
-        key, value = assignment(text)
-        if not key or not value:
+        key, assigned = assignment(text)
+        if not key or not assigned:
             raise BadInput(f"--set {text}: must be KEY=VALUE, such as link.bottleneck.rate=5Mbps")
         if key in values:
             raise BadInput(f"--set {key}: is written twice; write it once")
-        values[key] = assigned_value(value)
+        values[key] = assigned_value(assigned)
     return values
 
 
 def _summarise(compared: WhatIf, values: dict[str, Any], plot: Path | None) -> None:
     """Print the change, the first difference, and the values of the outcome that differ."""
-    what = ", ".join(f"{key} = {inline(value)}" for key, value in values.items())
+    what = ", ".join(f"{key} = {inline(assigned)}" for key, assigned in values.items())
     title = f"{compared.scenario.title}: " if compared.scenario.title else ""
     say(f"{title}at {compared.at_s:g} s {what}")
     difference = compared.first_difference
@@ -175,10 +175,10 @@ def _queued(compared: WhatIf) -> set[str]:
 
 
 def _cells(row: Row) -> tuple[str, str, str]:
-    factor, unit = prefixed(row.unit, [value for value in (row.base, row.changed) if value is not None])
+    factor, unit = prefixed(row.unit, [x for x in (row.base, row.changed) if x is not None])
 
-    def shown(value: float | None) -> str:
-        return "-" if value is None else f"{digits_of(factor * value, 4)} {unit}".rstrip()
+    def shown(x: float | None) -> str:
+        return "-" if x is None else f"{value(factor * x, 4)} {unit}".rstrip()
 
     change = (
         "" if row.relative is None else f"{100 * row.relative:+.1f} %".replace("-0.0", "0.0").replace("+0.0", "0.0")

@@ -15,7 +15,7 @@ def write_plot(path: Path, identification: Identification, name: str) -> None:
         identification,
         f"{name}: {len(identification.x)} samples, {identification.chosen.name} chosen by {identification.method}",
     )
-    save_figure(figure, path, dpi=120)
+    save_figure(figure, path)
 
 
 def write_fit(path: Path, identification: Identification, name: str) -> None:

@@ -12,8 +12,8 @@ from ackclock.apps import why
 from ackclock.apps.search.evaluate import Evaluator, Value
 from ackclock.apps.search.objective import Role
 from ackclock.apps.search.space import Genome, Number
+from ackclock.base import si
 from ackclock.base.files import BadInput
-from ackclock.base.si import digits_of
 from ackclock.base.toml_text import inline
 from ackclock.explanation import Explanation
 from ackclock.result import Result
@@ -218,7 +218,7 @@ def _sentence(evaluator: Evaluator, value: Value, ablations: Sequence[Ablation])
     label, words = evaluator.objective.tested.label, evaluator.objective.metric.replace("_", " ")
     if value.error:
         return f"{label} raises an exception: {value.error}"
-    number = "-" if value.objective is None else digits_of(value.objective)
+    number = si.value(value.objective)
     helped = [a for a in ablations if not a.fails]
     most = max((a.recovered for a in helped), default=0.0)
     by_key = [a for a in helped if not a.name.startswith(("without", "controller")) and a.recovered >= 0.5 * most]
@@ -237,7 +237,7 @@ def _sentence(evaluator: Evaluator, value: Value, ablations: Sequence[Ablation])
 
 
 def _number(ablation: Ablation) -> str:
-    return "-" if ablation.objective is None else digits_of(ablation.objective)
+    return si.value(ablation.objective)
 
 
 def _margins(evaluator: Evaluator, genome: Genome) -> list[Margin]:

@@ -11,6 +11,7 @@ from typing import Any
 from ackclock import ControllerError
 from ackclock.apps.search.evaluate import run_once
 from ackclock.apps.search.objective import Objective, Role, measure, names_code, parse
+from ackclock.base import si
 from ackclock.base.files import BadInput, foreign
 from ackclock.base.source import read_source
 from ackclock.base.toml_text import inline
@@ -132,9 +133,9 @@ def _state(file: Path, one: dict[str, Any], allow_code: bool) -> State:
             "the controller raises an exception" if fails else "no exception",
         )
     if errors:
-        return State("worse", scenario, f"{one['objective']}: {value:.3g} known, now {errors[0]}")
+        return State("worse", scenario, f"{one['objective']}: {si.value(value)} known, now {errors[0]}")
     least = max(values, key=objective.fitness)
-    text = f"{one['objective']}: {value:.3g} known, {'-' if least is None else f'{least:.3g}'} now"
+    text = f"{one['objective']}: {si.value(value)} known, {si.value(least)} now"
     if not objective.fails(least):
         return State("fixed", scenario, text)
     moved = objective.fitness(least) - objective.fitness(value)

@@ -25,8 +25,8 @@ EVERY = "0.0.0.0"
 """The host that stands for all addresses of this machine."""
 LESSONS = 16
 """Lessons of the laboratory (`web/lessons`)."""
-TITLE = "Laboratory of congestion control"
-INTRO = "Every link opens a page that computes in this browser."
+TITLE = "Networks and lessons"
+INTRO = "Each link opens a page in this browser. Nothing is installed."
 MISSING = "There is no such page here."
 MOST_CONNECTIONS = 256
 WAIT_S = 10.0
@@ -65,7 +65,7 @@ def pages(named: Sequence[Path], build: Build, first: int = 1, *, allow_code: bo
         ListedItem("Laboratory", "edit a network, run it, see its packets", PAGE),
         ListedItem("Lessons", f"{LESSONS}, each with a question before its answer", lesson(first)),
     ]
-    groups = [Group("Laboratory", always), Group("Scenarios", items)]
+    groups = [Group("Start", always), Group("Scenarios", items)]
     return served | {"": of_groups(TITLE, groups, INTRO)}
 
 
