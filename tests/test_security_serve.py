@@ -156,7 +156,13 @@ def test_what_is_named_is_listed(place: Place) -> None:
 
 
 def test_the_number_of_lessons(root: Path) -> None:
-    assert len(list((root / "web/lessons").glob("*.md"))) == LESSONS
+    assert len(list((root / "web/lessons").glob("*.md"))) == LESSONS == 16
+    places = [root / "README.md", root / "CHANGELOG.md", *(root / "docs").glob("*.md")]
+    places += [root / "python/ackclock/cli" / name for name in ("view.py", "serve.py")]
+    count = re.compile(r"\b(\d+|[a-z]+teen|eleven|twelve) (?:lessons|texts with runs)|from 1 to (\d+)\.$", re.I | re.M)
+    said = [match for path in places for match in count.findall(path.read_text(encoding="utf-8"))]
+    assert len(said) > 6
+    assert {"".join(words).lower() for words in said} == {"16", "sixteen"}
 
 
 @pytest.mark.usefixtures("blank")
