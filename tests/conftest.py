@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import tomli_w
 
-from ackclock.apps import view
+from ackclock.apps import laboratory
 from security import Place
 from skips import Skips
 
@@ -127,8 +127,8 @@ def blank(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
     package = tmp_path_factory.mktemp("package")
     (package / "web").mkdir()
     head = "<head><meta content=\"default-src 'none'; connect-src 'none'\"></head>"
-    (package / "web/lab.html").write_text(f"{head}<body>{view.START}</div></body>")
-    monkeypatch.setattr("ackclock.apps.view.resources.files", lambda _package: package)
+    (package / "web/lab.html").write_text(f"{head}<body>{laboratory.START}</div></body>")
+    monkeypatch.setattr("ackclock.apps.laboratory.resources.files", lambda _package: package)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.apps import share, view
+from ackclock.apps import laboratory, share
 from ackclock.base import link
 from ackclock.base.files import BadInput
 from ackclock.scenario import Scenario
@@ -142,15 +142,15 @@ def test_files_outside_the_folder_and_python_are_refused(traced: Path) -> None:
 
 def test_a_page_holds_its_scenario(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "web").mkdir()
-    (tmp_path / "web/lab.html").write_text(f"<body>{view.START}</div></body>")
-    monkeypatch.setattr("ackclock.apps.view.resources.files", lambda _package: tmp_path)
-    page = view.page({"v": 1, "text": 'title = "</script><b>"'})
+    (tmp_path / "web/lab.html").write_text(f"<body>{laboratory.START}</div></body>")
+    monkeypatch.setattr("ackclock.apps.laboratory.resources.files", lambda _package: tmp_path)
+    page = laboratory.page({"v": 1, "text": 'title = "</script><b>"'})
     inside = page.partition('type="application/json"')[2].partition(">")[2].partition("</script>")[0]
     assert json.loads(inside)["text"] == 'title = "</script><b>"'
-    assert view.page() == f"<body>{view.START}</div></body>"
+    assert laboratory.page() == f"<body>{laboratory.START}</div></body>"
 
 
 def test_without_a_built_page_the_message_says_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("ackclock.apps.view.resources.files", lambda _package: tmp_path)
+    monkeypatch.setattr("ackclock.apps.laboratory.resources.files", lambda _package: tmp_path)
     with pytest.raises(BadInput, match="make web"):
-        view.page()
+        laboratory.page()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.apps import papers, view
+from ackclock.apps import laboratory, papers
 from ackclock.apps.papers import full_form
 from ackclock.apps.papers.calibration import Fit, combinations
 from ackclock.apps.papers.folder import Paper
@@ -170,7 +170,7 @@ def test_the_first_screen_and_accessibility(root: Path, pages: Path) -> None:
         links = measured["first"]["links"]
         assert any(link.endswith("#own") for link in links), where
         assert any("comparison/index.html" in link for link in links), where
-        assert any("lab.html" in link for link in links) == view.is_built(), where
+        assert any("lab.html" in link for link in links) == laboratory.is_built(), where
 
 
 def test_the_weight_of_the_pages(pages: Path) -> None:

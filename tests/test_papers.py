@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from ackclock import stats
-from ackclock.apps import papers, view
+from ackclock.apps import laboratory, papers
 from ackclock.apps.papers.calibration import MOST_DEVIATION, ControlCell, Fit, fit, in_order, noise, weights_of
 from ackclock.apps.papers.folder import Candidate, Claim, Paper
 from ackclock.apps.papers.judge import ClaimResult, Verdict, _one_size, _swept, direction, size
@@ -261,7 +261,7 @@ def test_ca_artt_page_is_whole(page: Path) -> None:
     text = (page / "index.html").read_text()
     assert "Quick form, made here" in text
     assert sorted(page.rglob("*.html")) == [
-        page / name for name in ("index.html", "runs.html") if view.is_built() or name == "index.html"
+        page / name for name in ("index.html", "runs.html") if laboratory.is_built() or name == "index.html"
     ]
     check_links(page, text)
     paper = papers.find("ca-artt")

@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 
 from ackclock import _core
-from ackclock.apps import share, view
+from ackclock.apps import laboratory, share
 from ackclock.apps.papers import find
 from ackclock.apps.papers.results import Results
 from ackclock.apps.papers.runs import PaperRuns
@@ -74,7 +74,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def inside(page: str) -> dict[str, Any]:
     """The recording in a page."""
-    found = re.search(rf'id="{view.RECORDING}">(.*?)</script>', page)
+    found = re.search(rf'id="{laboratory.RECORDING}">(.*?)</script>', page)
     assert found is not None
     content: dict[str, Any] = json.loads(found[1])
     return content
@@ -364,6 +364,8 @@ def test_a_folder_lists_scenarios_recordings_and_studies(folder: Path) -> None:
     runs = build(Target(folder / "results")).text
     links = re.findall(r'href="(lab\.html#s=[\w-]+)"', runs)
     assert len(links) == 4
+    assert "Means at every point" in runs
+    assert "<svg" in runs
     stored = [json.loads(line) for line in _printed(["results", "results", "--runs"])]
     for link, run in zip(links, stored, strict=True):
         opened = Scenario.load(link)
@@ -411,13 +413,6 @@ def test_a_long_list_says_what_is_left_out(
         "The first 2 are listed. Left out: 1.",
         "The first 2 are listed. Folders not examined: 1.",
     ]
-    (folder / "study.toml").write_text(f"sweep = {{ seed = [4, 5, 6] }}\n{SCENARIO}")
-    assert main(["sweep", "study.toml", "--out", "results", "--set", "duration=0.2s"]) == 0
-    monkeypatch.setattr(listing, "MOST", 1)
-    page = build(Target(folder / "results")).text
-    assert "The first 1 are listed. Left out: 2." in page
-    monkeypatch.setattr(listing, "MOST", 3)
-    assert "Left out" not in build(Target(folder / "results")).text
 
 
 def _printed(arguments: list[str]) -> list[str]:
@@ -541,7 +536,7 @@ def test_the_page_says_that_the_server_has_ended(folder: Path) -> None:
 @in_a_browser
 def test_the_link_of_a_papers_cell_gives_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    view.place(tmp_path)
+    laboratory.place(tmp_path)
     results = Results(find("ca-artt"), tmp_path / "ca-artt", Local())
     runs = PaperRuns(results, None, "")
     run = next(run for run in runs.of_table("T3").values() if "vegas" in run.label)
@@ -589,18 +584,18 @@ def test_the_laboratory_leads_to_results_and_documentation_that_are_there(tmp_pa
     folder = tmp_path / "out"
     (folder / "view").mkdir(parents=True)
     (folder / "index.html").write_text("<title>Mine</title>", encoding="utf-8")
-    assert view.doors_of(folder / "lab.html") == {}
-    page = f"<title>Results · Ackclock</title><nav>{view.DOCUMENTATION}</nav>"
+    assert laboratory.doors_of(folder / "lab.html") == {}
+    page = f"<title>Results · Ackclock</title><nav>{laboratory.DOCUMENTATION}</nav>"
     (folder / "index.html").write_text(page, encoding="utf-8")
-    view.link_documentation(folder)
+    laboratory.link_documentation(folder)
     assert (folder / "index.html").read_text(encoding="utf-8") == page
-    (folder / view.SITE).parent.mkdir()
-    (folder / view.SITE).touch()
-    view.link_documentation(folder)
-    assert f'<a href="{view.SITE}">Documentation</a>' in (folder / "index.html").read_text(encoding="utf-8")
-    assert view.doors_of(folder / "lab.html") == {"Results": "index.html", "Documentation": "site/index.html"}
-    doors = view.doors_of(folder / "view" / "dumbbell.html")
+    (folder / laboratory.SITE).parent.mkdir()
+    (folder / laboratory.SITE).touch()
+    laboratory.link_documentation(folder)
+    assert f'<a href="{laboratory.SITE}">Documentation</a>' in (folder / "index.html").read_text(encoding="utf-8")
+    assert laboratory.doors_of(folder / "lab.html") == {"Results": "index.html", "Documentation": "site/index.html"}
+    doors = laboratory.doors_of(folder / "view" / "dumbbell.html")
     assert doors == {"Results": "../index.html", "Documentation": "../site/index.html"}
-    text = view.with_doors('<body><div id="app"></div>', doors)
+    text = laboratory.with_doors('<body><div id="app"></div>', doors)
     assert '"Results": "../index.html"' in text
     assert text.endswith('</script><div id="app"></div>')

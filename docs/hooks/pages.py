@@ -16,7 +16,7 @@ import tutorials
 from mkdocs.structure.files import File, Files
 from outputs import ROOT, make
 
-from ackclock.apps import view
+from ackclock.apps import laboratory
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -120,7 +120,7 @@ def _add_made(files: Files, config: MkDocsConfig) -> list[tuple[str, Path]]:
     files.append(File.generated(config, lessons.PAGE, content=lessons.overview()))
     files.append(File.generated(config, lessons.ANSWERS, content=lessons.answers()))
     doors = {"Documentation": "index.html"} | ({"Results": "results/index.html"} if _has_results() else {})
-    files.append(File.generated(config, "lab.html", content=view.with_doors(view.page(), doors)))
+    files.append(File.generated(config, "lab.html", content=laboratory.with_doors(laboratory.page(), doors)))
     _add_results(files, config)
     files.append(File.generated(config, "reference/commands.md", content=commands.page()))
     return pages
@@ -128,7 +128,7 @@ def _add_made(files: Files, config: MkDocsConfig) -> list[tuple[str, Path]]:
 
 def _has_results() -> bool:
     """Whether `make run` has written its index."""
-    return "Results" in view.doors_of(OUT / "lab.html")
+    return "Results" in laboratory.doors_of(OUT / "lab.html")
 
 
 def _add_results(files: Files, config: MkDocsConfig) -> None:
@@ -136,7 +136,7 @@ def _add_results(files: Files, config: MkDocsConfig) -> None:
     if not _has_results():
         return
     doors = {"Documentation": "../index.html", "Results": "index.html"}
-    files.append(File.generated(config, "results/lab.html", content=view.with_doors(view.page(), doors)))
+    files.append(File.generated(config, "results/lab.html", content=laboratory.with_doors(laboratory.page(), doors)))
     for path in sorted({path for pattern in OF_RESULTS for path in OUT.glob(pattern) if path.is_file()}):
         name = path.relative_to(OUT)
         if name.parts[0] in {"site", "site-cache"}:
@@ -146,16 +146,17 @@ def _add_results(files: Files, config: MkDocsConfig) -> None:
             continue
         up = "../" * len(name.parts)
         link = f'<a href="{up}index.html">Documentation</a>'
-        text = re.sub(rf'<a href="[./]*{re.escape(view.SITE)}">Documentation</a>', view.DOCUMENTATION, path.read_text())
-        files.append(File.generated(config, f"results/{name}", content=text.replace(view.DOCUMENTATION, link)))
+        there = rf'<a href="[./]*{re.escape(laboratory.SITE)}">Documentation</a>'
+        text = re.sub(there, laboratory.DOCUMENTATION, path.read_text())
+        files.append(File.generated(config, f"results/{name}", content=text.replace(laboratory.DOCUMENTATION, link)))
 
 
 def on_post_build(config: MkDocsConfig) -> None:
     """Let the pages of `make run` lead to the site that lies beside them."""
     if Path(config.site_dir).resolve() == OUT / "site":
-        view.link_documentation(OUT)
+        laboratory.link_documentation(OUT)
         if _has_results():
-            view.place(OUT)
+            laboratory.place(OUT)
 
 
 def _outside(text: str, folder: Path) -> list[Path]:

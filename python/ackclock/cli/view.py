@@ -71,7 +71,7 @@ def command(
         code.
 
     """
-    from ackclock.apps.view import check_built
+    from ackclock.apps.laboratory import check_built
     from ackclock.apps.view.opening import Target
 
     check_built()
@@ -98,7 +98,7 @@ def _build(target: Target) -> Page:
 
 def _write(page: Page, out: Path | None) -> Path:
     """Write the page, and the laboratory beside it if it is a list."""
-    from ackclock.apps import view
+    from ackclock.apps import laboratory
     from ackclock.base.link import PAGE
 
     if out is None:
@@ -108,8 +108,8 @@ def _write(page: Page, out: Path | None) -> Path:
         raise BadInput(f"--out {out}: the list needs {PAGE} beside it; give it another name")
     check_targets([out])
     if page.links:
-        view.place(out.parent)
-    write_text(out, view.with_doors(page.text, {} if page.links else view.doors_of(out)))
+        laboratory.place(out.parent)
+    write_text(out, laboratory.with_doors(page.text, {} if page.links else laboratory.doors_of(out)))
     say(f"written: {out}", error=True)
     return out
 

@@ -126,7 +126,7 @@ def index(reproductions: Sequence[Reproduction], comparison: ControllerCompariso
 
 def results_environment(up: str) -> Environment:
     """The templates of results; `up` leads from the page to the folder of the index."""
-    from ackclock.apps import view
+    from ackclock.apps import laboratory
 
     templates = environment("ackclock.apps.papers")
     templates.filters |= {
@@ -138,7 +138,7 @@ def results_environment(up: str) -> Environment:
     }
     templates.globals |= {
         "up": up,
-        "laboratory": f"{up}{link.PAGE}" if view.is_built() else None,
+        "laboratory": f"{up}{link.PAGE}" if laboratory.is_built() else None,
         "words": WORDS,
         "by_name": BY_NAME,
         "sentence": sentence,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import stats
-from ackclock.apps import view
+from ackclock.apps import laboratory
 from ackclock.apps.papers import numbers, page
 from ackclock.apps.papers.calibration import fit, held_out
 from ackclock.apps.papers.folder import AxisComparison, Extra, Figure, Network, Paper, Where, call
@@ -91,7 +91,7 @@ def reproduce(
         summary = paper.summary.format_map(said)
     except (KeyError, ValueError) as error:
         raise BadInput(f"{paper.folder / 'paper.toml'}: summary: names {error}, which has no [value] table") from None
-    opened = PaperRuns(results, filed, "../" if view.is_built() else None)
+    opened = PaperRuns(results, filed, "../" if laboratory.is_built() else None)
     figures = [(figure, *_draw(results, figure, folder, opened)) for figure in paper.figures]
     networks = [(each, network.svg(*_network(results, each))) for each in paper.networks]
     engine = results.study(paper.studies[0].name).engine if paper.studies else ""
@@ -125,7 +125,7 @@ def reproduce(
     for name, text in pages.items():
         write_text(folder / name, text)
     if opened.known:
-        view.place(out)
+        laboratory.place(out)
     return reproduction
 
 
@@ -202,6 +202,6 @@ def index(out: Path, reproductions: list[Reproduction], comparison: ControllerCo
     if comparison is not None:
         write_text(out / "comparison" / "index.html", comparison_page(comparison))
     write_text(out / "index.html", page.index(reproductions, comparison))
-    if view.is_built():
-        view.place(out)
-    view.link_documentation(out)
+    if laboratory.is_built():
+        laboratory.place(out)
+    laboratory.link_documentation(out)

@@ -69,6 +69,8 @@ class Report:
     methods: str
     citations: Sequence[Citation]
     runs: Sequence[RunLink] = ()
+    runs_note: str = ""
+    """Which runs are not listed; empty if all are."""
     notes: Sequence[str] = ()
     """What is missing, and why."""
     command: str = ""

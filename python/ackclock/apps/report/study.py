@@ -32,7 +32,7 @@ MOST_LINES = 8
 """Series of a figure; with more labels it is a heat map."""
 MOST_PANELS = 4
 MOST_RUNS = 200
-"""Points with a link."""
+"""Runs with a link."""
 FALLBACK = ("goodput", "delay", "utilisation", "jain")
 
 
@@ -70,6 +70,7 @@ def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code:
         methods=paragraph,
         citations=sources,
         runs=[] if plan is None or engine != plan.engine else _links(folder, plan),
+        runs_note="" if plan is None or len(plan.runs()) <= MOST_RUNS else _not_listed(folder),
         notes=notes,
         command=f"ackclock sweep {shlex.quote(argument(plan.file))} --out {shlex.quote(str(folder))}" if plan else "",
         engines=[engine],
@@ -217,21 +218,31 @@ def _reduced(table: StudyTable, axis: str, measured: RunMetric, *, places: int) 
 
 
 def _links(folder: Path, plan: StudyPlan) -> list[RunLink]:
-    """The first seed of each point, with its link."""
+    """Runs with their links: all, or of a large study the first seed of each of its first points."""
+    runs = plan.runs()
+    if len(runs) > MOST_RUNS:
+        runs = [run for run in runs if run.seed == plan.seeds[0]][:MOST_RUNS]
     refused = {point for point, _ in plan.refused}
     links = []
-    for point in [point for point in range(plan.points) if point not in refused][:MOST_RUNS]:
-        words = ", ".join(f"{axis.rpartition('.')[2]} {label}" for axis, label in plan.labels(point).items())
-        [run] = plan.runs({each: plan.seeds[:1] if each == point else [] for each in range(plan.points)})
+    for run in (run for run in runs if run.point not in refused):
+        words = [f"{axis.rpartition('.')[2]} {label}" for axis, label in plan.labels(run.point).items()]
         try:
-            href: str | None = share.link(plan.standalone(point), seed=run.seed)
+            href: str | None = share.link(plan.standalone(run.point), seed=run.seed)
         except BadInput:
             href = None
         if href is not None and len(href) > share.LONGEST:
             href = None
         command = f"ackclock view {shlex.quote(str(folder))} --run {run.run_id[:12]}"
-        links.append(RunLink(words or f"seed {run.seed}", href, command))
+        links.append(RunLink(", ".join([*words, f"seed {run.seed}"]), href, command))
     return links
+
+
+def _not_listed(folder: Path) -> str:
+    name = shlex.quote(str(folder))
+    return (
+        f"The first seed of at most {MOST_RUNS} points. All runs: ackclock results {name} --runs; one of them: "
+        f"ackclock view {name} --run ID."
+    )
 
 
 def _without_plan(engine: str, table: StudyTable) -> str:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.apps import view
+from ackclock.apps import laboratory
 from ackclock.apps.report.document import NamedTable, Report
 from ackclock.apps.report.methods import bibtex
 from ackclock.base import tables
@@ -47,20 +47,29 @@ def write(report: Report, out: Path) -> list[Path]:
     for name, text in (("methods.txt", report.methods + "\n"), ("ackclock.bib", bibtex(report.citations))):
         write_text(out / name, text)
         files.append(out / name)
-    laboratory = view.is_built() and any(run.href is not None and run.href.startswith(PAGE) for run in report.runs)
-    if laboratory:
-        view.place(out)
-    write_text(files[0], page(report, laboratory=laboratory))
+    linked = laboratory.is_built() and has_links(report)
+    if linked:
+        laboratory.place(out)
+    write_text(files[0], page(report, linked=linked, beside=True))
     return files
 
 
-def page(report: Report, *, laboratory: bool) -> str:
-    """The page as HTML. With `laboratory`, the links to runs work: the laboratory's page is in the same folder."""
+def has_links(report: Report) -> bool:
+    """Whether a run of the report opens in the laboratory."""
+    return any(run.href is not None and run.href.startswith(PAGE) for run in report.runs)
+
+
+def page(report: Report, *, linked: bool, beside: bool) -> str:
+    """The page as HTML.
+
+    `linked`: the laboratory's page is in the same folder, so that links to runs work. `beside`: so are the other files.
+    """
     templates = environment("ackclock.apps.report")
     templates.filters["rows"] = rows
     return templates.get_template("report.html").render(
         report=report,
-        laboratory=PAGE if laboratory else None,
+        laboratory=PAGE if linked else None,
+        beside=beside,
         figures=[(figure, svg_text(figure.figure, f"figure-{number}")) for number, figure in enumerate(report.figures)],
         bibtex=bibtex(report.citations),
     )

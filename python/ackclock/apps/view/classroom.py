@@ -13,7 +13,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from ackclock import ScenarioError
 from ackclock.apps import share
-from ackclock.apps.view import page, recorded
+from ackclock.apps.laboratory import page
+from ackclock.apps.view import recorded
 from ackclock.apps.view.listing import Group, ListedItem, of_groups
 from ackclock.apps.view.opening import Page, Target
 from ackclock.apps.view.server import LOOPBACK, Handler, LimitedServer

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import ScenarioError
 from ackclock.apps import share
-from ackclock.apps.view import page as lab
+from ackclock.apps.laboratory import page as lab
 from ackclock.apps.view import recorded
 from ackclock.base.files import BadInput
 from ackclock.base.shipped import short
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 REGRESSION = "regression.toml"
 """What a folder of `ackclock search` has."""
-MOST = 2_000
-"""Runs of a study that are listed."""
 INTRO = (
     "What ackclock view can open here. A link opens the laboratory in this browser, which computes the run; "
     "a command writes a page of its own."
@@ -109,12 +107,9 @@ def _cells(paper: Paper, table: str, runs: PaperRuns) -> list[tuple[str, str, st
     return cells
 
 
-def of_folder(folder: Path, *, allow_code: bool = False) -> str:
-    """The page that lists what a folder has. Raises BadInput if it has nothing that can be opened.
-
-    Only with `allow_code` is a study listed whose scenario names a controller in Python.
-    """
-    groups = [_runs(folder, allow_code=allow_code)] if _is_study(folder) else _groups(folder)
+def of_folder(folder: Path) -> str:
+    """The page that lists what a folder has. Raises BadInput if it has nothing that can be opened."""
+    groups = _groups(folder)
     groups = [group for group in groups if group.items]
     if not groups:
         raise BadInput(
@@ -130,10 +125,12 @@ def of_groups(title: str, groups: list[Group], intro: str) -> str:
     return template.render(title=title, groups=groups, intro=intro)
 
 
-def _is_study(folder: Path) -> bool:
+def has_report(folder: Path) -> bool:
+    """Whether a folder is of `ackclock sweep` or `ackclock compare`, whose page is a report."""
+    from ackclock.apps.comparison import FILE as COMPARISON
     from ackclock.study.store import FILE
 
-    return (folder / FILE).is_file() and not _is_search(folder)
+    return not _is_search(folder) and any((folder / name).is_file() for name in (FILE, COMPARISON))
 
 
 def _is_search(folder: Path) -> bool:
@@ -194,35 +191,10 @@ def _subfolder(path: Path) -> ListedItem | None:
         return ListedItem(path.name, "paper", command=_command(path))
     if (path / "verdicts.json").is_file():
         return ListedItem(path.name, "results of a paper", f"{path.resolve().as_uri()}/index.html", _command(path))
-    if _is_study(path):
-        return ListedItem(path.name, "study", command=_command(path))
+    if has_report(path):
+        return ListedItem(path.name, "study or comparison", command=_command(path))
     if _is_search(path):
         return ListedItem(path.name, "failures of a search", command=_command(path))
     if any(recorded.logs(path).values()):
         return ListedItem(path.name, "recorded run", command=_command(path))
     return None
-
-
-def _runs(folder: Path, *, allow_code: bool) -> Group:
-    """The runs of a folder of `ackclock sweep`, each with its link."""
-    from ackclock.study import Store, study_of
-
-    with Store.open(folder) as store:
-        study = study_of(store, allow_code=allow_code)
-        if store.about("engine") != study.engine:
-            raise BadInput(f"{folder}: was computed by engine {store.about('engine')}, and this is {study.engine}")
-        places = {run.run_id: run.point for run in study.runs()}
-        rows = store.runs()
-        items = [_run(folder, study, row, places) for row in islice(rows, MOST)]
-        return _group("Runs of this study", items, len(items) + sum(1 for _ in rows))
-
-
-def _run(folder: Path, study: Any, row: dict[str, Any], places: dict[str, int]) -> ListedItem:
-    run_id, seed = str(row["run_id"]), int(row["seed"])
-    words = "".join(f"{axis} {label}; " for axis, label in row["axes"].items())
-    command = _command(folder, f" --run {run_id[:12]}")
-    try:
-        link = share.link(study.standalone(places[run_id]), seed=seed)
-    except (KeyError, BadInput):
-        link = ""
-    return ListedItem(run_id[:12], f"{words}seed {seed}", link if 0 < len(link) <= share.LONGEST else None, command)

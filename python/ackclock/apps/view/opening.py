@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ackclock.apps import share
-from ackclock.apps.view import page, recorded
+from ackclock.apps.laboratory import page
+from ackclock.apps.view import recorded
 from ackclock.apps.view.recording import record
 from ackclock.base.controllers import modules_in
 from ackclock.base.files import BadInput
@@ -140,8 +141,8 @@ def _files(scenario: Scenario, written: Scenario) -> list[Path]:
 
 
 def _folder(folder: Path, *, allow_code: bool) -> Page:
-    """The recorded run, the paper, or the list of what can be opened."""
-    from ackclock.apps.view.listing import of_folder, of_paper
+    """The recorded run, the paper, the report of a study or comparison, or the list of what can be opened."""
+    from ackclock.apps.view.listing import has_report, of_folder, of_paper
 
     if (folder / "paper.toml").is_file():
         from ackclock.apps.papers.folder import Paper
@@ -157,7 +158,13 @@ def _folder(folder: Path, *, allow_code: bool) -> Page:
     if recorded.is_run(files):
         paths = [*files["trace"], *files["packets"]]
         return Page(folder.resolve().name, page(recording=recorded.of_folder(folder)), watched=paths)
-    return Page(folder.resolve().name, of_folder(folder, allow_code=allow_code), links=True)
+    if has_report(folder):
+        from ackclock.apps.report.folder import of_folder as report_of
+        from ackclock.apps.report.writing import page as report_page
+
+        report = report_of(folder, allow_code=allow_code)
+        return Page(folder.resolve().name, report_page(report, linked=True, beside=False), links=True)
+    return Page(folder.resolve().name, of_folder(folder), links=True)
 
 
 def _paper(path: Path) -> Page:
