@@ -96,6 +96,7 @@ def test_generated_command_lines_end_with_a_status(
     """Every command occurs; every line ends with a documented exit status; every error gives a message."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("webbrowser.open", lambda *_: True)
+    monkeypatch.setattr("ackclock.apps.view.classroom.Classroom.run", lambda _: None)  # it would serve without end
     link: dict[str, Any] = {"ends": ["n0", "n1"], "rate": "1Mbps", "delay": "1ms"}
     document = {"duration": "200ms", "link": [link]}
     good = document | {"flow": [{"name": "f0", "from": "n0", "to": "n1"}]}

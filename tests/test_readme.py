@@ -148,6 +148,8 @@ def ends(installed: Path, folder: Path, command: Command, *, whole: bool) -> Non
     assert not re.search(r"\b[A-Z]{3,}\b", " ".join(arguments[1:]).replace("README", "")), (
         f"{command.page}: `{command.text}` has a word in capitals of which this test does not know what stands for it"
     )
+    if command.after.startswith("serve"):
+        arguments += ["--port", "0"]  # another program can use the usual one
     limit = BEGIN_S if command.after.startswith(SERVES if whole else (*SERVES, *LONG)) else 600
     process = subprocess.Popen(
         arguments, cwd=folder, env=environment(installed), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -51,7 +51,7 @@ def pages(named: Sequence[Path], build: Build, first: int = 1, *, allow_code: bo
     if not named:
         return served
     items: list[ListedItem] = []
-    for path in (path for one in named for path in _scenarios(one)):
+    for path in (path for one in named for path in _scenarios(one, allow_code=allow_code)):
         scenario = _scenario(path, allow_code=allow_code)
         title = path.stem if scenario is None else scenario.title
         href = "" if scenario is None else _link(scenario)
@@ -70,11 +70,11 @@ def pages(named: Sequence[Path], build: Build, first: int = 1, *, allow_code: bo
     return served | {"": of_groups(TITLE, groups, INTRO)}
 
 
-def _scenarios(path: Path) -> list[Path]:
+def _scenarios(path: Path, *, allow_code: bool) -> list[Path]:
     """The scenarios of a folder that are not studies; of anything else the path itself."""
     if not path.is_dir() or recorded.is_run(recorded.logs(path)):
         return [path]
-    files = [file for file in sorted(path.glob("*.toml")) if not Scenario.load(file).is_study]
+    files = [file for file in sorted(path.glob("*.toml")) if not Scenario.load(file, allow_code=allow_code).is_study]
     if not files:
         raise BadInput(f"{path}: has no scenario (.toml) to serve")
     return files
