@@ -196,8 +196,11 @@ def _blend(figure: Figure) -> None:
     """Give transparent artists the colours that they have on white: EPS has no transparency."""
     import numpy as np
     from matplotlib.colors import to_rgba_array
+    from matplotlib.text import Annotation, Text
 
-    for artist in figure.findobj():
+    arrows = [one.arrow_patch for one in figure.findobj(Annotation) if one.arrow_patch is not None]
+    boxes = [box for one in figure.findobj(Text) if (box := one.get_bbox_patch()) is not None]
+    for artist in [*figure.findobj(), *arrows, *boxes]:
         own = artist.get_alpha()
         colours = {}
         for part in COLOURS_OF:

@@ -114,7 +114,7 @@ mod tests {
 duration = "1s"
 wifi = [{ name = "w", ap = "b", ap_queue = { kind = "shared" } }]
 link = [
-  { ends = ["a", "b"], rate = "1Mbps", delay = "1ms" },
+  { ends = ["a", "b"], rate = "1Mbps", delay = { kind = "file", file = "tests/delays.csv" } },
   { ends = ["b", "c"], rate = { kind = "wifi", medium = "w", rate_control = { kind = "fixed", mcs = 1 } } },
 ]
 topology = [{ kind = "leaf_spine", leaves = 1, spines = 1, hosts = 2, host_rate = "1Gbps", fabric_rate = "1Gbps", delay = "1us" }]
