@@ -9,6 +9,7 @@ import pytest
 from matplotlib.patches import StepPatch
 
 from ackclock import Scenario, ScenarioError
+from ackclock.apps.agree import perturb
 from ackclock.base.files import save_figure
 from ackclock.cli.app import main
 from ackclock.draw import runs
@@ -74,6 +75,7 @@ def test_a_delay_from_a_file(tmp_path: Path) -> None:
     one = Scenario.load(tmp_path / "n.toml", ['link.l.back={ delay = "4ms" }'])
     described = [(link["delay_s"], link["loss"]) for link in one.resolved["links"]]
     assert described == [(0.01, "2 steps of delay"), (0.004, "")]
+    assert not any(one.key[0] == "link" for one in perturb.overrides(from_file.resolved, 2))  # it stays a file
     (tmp_path / "delays.csv").write_text("time_s,rtt_ms\n0,10\n")
     with pytest.raises(
         ScenarioError, match=r"link\.l\.delay\.file: .*delays\.csv:1: the column rtt_ms is a round-trip time"

@@ -69,7 +69,7 @@ export function values(path: readonly string[], root: Schema, catalog: Catalog |
         ? 'recoveries'
         : key === 'kind' && table === 'queue'
           ? 'queues'
-          : key === 'kind' && table === 'loss'
+          : key === 'kind' && (table === 'loss' || table === 'impair')
             ? 'losses'
             : '';
   for (const item of catalog?.lists[list] ?? [])

@@ -30,14 +30,15 @@ def overrides(resolved: Mapping[str, Any], seed: int) -> list[Assignment]:
     """Assignments for the seed: each start up to one base round trip later, each delay within 1 % of the given one.
 
     `resolved` is `Scenario.resolved`. Links without a name of their own are named by their ends; of several links
-    with one name, none is changed, because an assignment cannot select one of them.
+    with one name, none is changed, because an assignment cannot select one of them. Nor is a delay that varies.
     """
     assignments = []
     links = resolved["links"]
     names = [forward["given"] or forward["name"] for forward in links[::2]]
     counts = Counter(names)
     for name, forward, back in zip(names, links[::2], links[1::2], strict=True):
-        if counts[name] > 1 or not forward["delay_s"]:
+        varies = forward["delay_varies"] or back["delay_varies"]  # a constant would take the place of a file
+        if counts[name] > 1 or not forward["delay_s"] or varies:
             continue
         factor = 1 + DELAY_PART * (2 * uniform(seed, "delay", name) - 1)
         assignments.append(Assignment(("link", name, "delay"), _time(factor * forward["delay_s"])))

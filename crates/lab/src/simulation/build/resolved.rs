@@ -45,6 +45,8 @@ pub struct ResolvedLink {
     pub limit_bytes: Option<u64>,
     /// Whether it loses packets at random.
     pub random_loss: bool,
+    /// Whether its delay changes at given times.
+    pub delay_varies: bool,
 }
 
 /// A flow.
@@ -144,6 +146,7 @@ fn resolve_link(
         limit_packets: if let Some(Limit::Packets(n)) = limit { Some(n) } else { None },
         limit_bytes: if let Some(Limit::Bytes(n)) = limit { Some(n) } else { None },
         random_loss: direction.losses.iter().any(Loss::loses_at_random),
+        delay_varies: direction.losses.iter().any(|loss| loss.kind().name() == "delay"),
     }
 }
 
