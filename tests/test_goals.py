@@ -67,7 +67,7 @@ def test_a_goal_of_one_flow_and_of_one_link(folder: Path) -> None:
 )
 def test_the_interval_decides(folder: Path, low: float | None, high: float | None, verdict: str) -> None:
     with Store.open(folder) as store:
-        bound = goals.goal("goodput < 3", results.points(store))
+        bound = goals.goal("goodput < 3 b/s", results.points(store))
     middle = 2.5 if low is None or high is None else (low + high) / 2
     assert bound.verdict(Estimate(middle, low, high, 3), equal=False) == verdict
     assert bound.verdict(Estimate(middle, None, None, 1), equal=True) == ("met" if middle < 3 else "not met")
@@ -85,9 +85,11 @@ def test_a_study_of_one_seed_decides_nothing(tmp_path: Path) -> None:
     [
         ("goodput", "must be METRIC < VALUE"),
         ("goodput > fast", '"fast" is no number'),
+        ("goodput > 3", '"3" has no unit; it is in b/s, kb/s, Mb/s'),
+        ("completion < 3s", "no run has a value of completion"),
         ("goodput > 3ms", '"ms" is no unit of this metric; it is in b/s, kb/s, Mb/s'),
-        ("godput > 3", "there is no metric godput; did you mean goodput"),
-        ("g.goodput > 3", "there is no such flow"),
+        ("godput > 3b/s", "there is no metric godput; did you mean goodput"),
+        ("g.goodput > 3b/s", "there is no such flow"),
         ("utilisation > 3 Mb/s", '"Mb/s" is no unit'),
     ],
 )
@@ -102,7 +104,7 @@ def test_the_command_prints_counts_and_the_worst_condition(folder: Path, capsys:
     out = capsys.readouterr().out
     assert "goal: goodput > 4.2Mb/s, in 2 conditions (congestion control reno, cubic), 3 seeds each" in out
     assert "2 of 2" in out
-    assert "Of the 2 labels of rate that were tried; not modelled: the weather." in out
+    assert "This is about the 2 labels of rate that were tried; not modelled: the weather." in out
 
 
 def test_json_and_the_table_have_the_same_numbers(

@@ -13,9 +13,11 @@ import pytest
 
 from ackclock import Study
 from ackclock.apps.report.folder import of_folder
+from ackclock.apps.report.writing import page
 from ackclock.base import tables
 from ackclock.base.files import BadInput
 from ackclock.cli.app import main
+from ackclock.study.store import ABOUT, Store, _with_checksum
 from test_goals import LOSSES
 
 BROWSER = shutil.which("chromium")
@@ -42,7 +44,8 @@ def test_a_study_has_a_page_tables_figures_methods_and_sources(study: Path, tmp_
     assert "not modelled: the weather." in page
     methods = (out / "methods.txt").read_text(encoding="utf-8")
     assert "a bottleneck of 5 Mb/s" in methods
-    assert "gave four points, each with three seeds (12 runs of 4 s)" in methods.replace("4 points", "four points")
+    assert "Flows are TCP with reno or cubic. Simulated TCP follows Linux 6.18" in methods
+    assert "gave four points, each with three seeds (12 runs of 4 s)" in methods
     bib = (out / "ackclock.bib").read_text(encoding="utf-8")
     assert "@software{ackclock," in bib
     assert "RFC 9438" in bib
@@ -96,12 +99,133 @@ def test_a_search_from_elsewhere_runs_no_code(tmp_path: Path) -> None:
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_suite_is_compared_with_its_baseline(tmp_path: Path) -> None:
-    packed = Path(__file__).parents[1] / "out" / "none"
+def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="there is no such folder"):
-        of_folder(packed)
+        of_folder(tmp_path / "none")
     with pytest.raises(BadInput, match="has nothing to report"):
         of_folder(tmp_path)
+
+
+SUITE = """
+title = "Two paths"
+source = "the course"
+summary = "A path with and without losses."
+standard = "reno"
+
+[[situation]]
+id = "path"
+title = "A path"
+metrics = ["goodput"]
+seeds = 3
+quick = 2
+
+[[situation]]
+id = "broken"
+title = "A path in which the class fails"
+metrics = ["goodput"]
+seeds = 2
+quick = 2
+"""
+SITUATION = """
+duration = "{duration}"
+delays = true
+link = [{{ ends = ["a", "b"], rate = "5Mbps", delay = "10ms" }}]
+flow = [{{ name = "tested", from = "a", to = "b", start_jitter = "1s" }}]
+"""
+FAILS = """
+from ackclock import Controller
+
+class Mine(Controller):
+    acks = 0
+
+    def on_ack(self, ack):
+        self.acks += 1
+        if self.acks > LIMIT:
+            raise ValueError("no window")
+
+    def on_congestion(self, event):
+        pass
+
+    on_rto = on_congestion
+"""
+
+
+def test_a_suite_has_its_situations_and_its_failed_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own").mkdir()
+    Path("own/suite.toml").write_text(SUITE, encoding="utf-8")
+    Path("own/path.toml").write_text(SITUATION.format(duration="2s"), encoding="utf-8")
+    Path("own/broken.toml").write_text(SITUATION.format(duration="20s"), encoding="utf-8")
+    Path("mine.py").write_text(FAILS.replace("LIMIT", "1000"), encoding="utf-8")
+    assert main(["suite", "own", "--control", "mine.py:Mine", "--out", "s"]) == 1
+    report = of_folder(Path("s"))
+    assert report.kind == "suite"
+    assert [table.title for table in report.numbers] == ["A path"]
+    assert any("2 runs failed: " in note and "no window" in note for note in report.notes)
+    assert all(run.href is None for run in report.runs)
+    assert str(tmp_path) not in page(report, linked=False, beside=True)
+
+
+def test_what_failed_has_its_label_and_its_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.py").write_text(FAILS.replace("LIMIT", "1"))
+    text = LOSSES.replace(
+        '"tcp.congestion_control" = ["reno", "cubic"]',
+        """[sweep.control]
+cubic = { "tcp.congestion_control" = "cubic" }
+mine = { "tcp.congestion_control" = { python = "mine.py:Mine" } }""",
+    )
+    (tmp_path / "study.toml").write_text(text.replace('seed = "1..3"', 'seed = "1..2"'))
+    assert main(["sweep", str(tmp_path / "study.toml"), "--out", str(tmp_path / "s")]) == 1
+    report = of_folder(tmp_path / "s", per="control", allow_code=True)
+    assert list(report.table.columns[0].cells) == ["cubic", "mine"]
+    assert report.table.columns[1].printed()[1] == ("-", "")
+    assert any("4 runs failed at " in note and "no window" in note for note in report.notes)
+    assert "two labels of control" in report.methods
+    judged = of_folder(tmp_path / "s", ["goodput > 1Mb/s"], "control", allow_code=True).table
+    assert [column.cells[1] for column in judged.columns[:4]] == ["mine", "0 of 2", "0", "2"]
+
+
+def test_the_substrate_and_the_engine_are_those_of_the_runs(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(LOSSES)
+    Study.load(tmp_path / "study.toml", on="quic").run(tmp_path / "s")
+    with Store.create(tmp_path / "s") as store:
+        store._write((ABOUT, [_with_checksum(("engine", "0.1.9+deadbeef"))]))
+    report = of_folder(tmp_path / "s")
+    assert "We ran QUIC in virtual time over paths" in report.methods
+    assert "Linux" not in report.methods
+    assert "Ackclock 0.1.9 (engine deadbeef)" in report.methods
+    assert report.citations[0].fields["version"] == "0.1.9"
+    assert "--on quic" in report.command
+    assert report.runs == []
+
+
+def test_seeds_that_were_added_count(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(LOSSES)
+    command = ["sweep", str(tmp_path / "study.toml"), "--out", str(tmp_path / "s")]
+    assert main([*command, "--until", "f.goodput_bps:20%", "--most", "12"]) == 0
+    methods = of_folder(tmp_path / "s").methods
+    with Store.open(tmp_path / "s") as store:
+        runs = len(store.finished())
+    assert f"({runs} runs of 4 s)" in methods
+    assert "each with three seeds" not in methods
+
+
+def test_two_goals_of_a_metric_have_two_figures(study: Path, tmp_path: Path) -> None:
+    goals = ["--goal", "f.goodput > 1Mb/s", "--goal", "goodput > 1Mb/s"]
+    assert main(["report", str(study), *goals, "--out", str(tmp_path), "--no-open"]) == 0
+    assert {file.stem for file in (tmp_path / "figures").iterdir()} >= {"goodput", "f-goodput"}
+
+
+def test_a_link_in_place_of_the_report_is_refused(
+    study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "s"
+    shutil.copytree(study, folder, ignore=shutil.ignore_patterns("report"))
+    (tmp_path / "elsewhere").mkdir()
+    (folder / "report").symlink_to(tmp_path / "elsewhere")
+    assert main(["report", str(folder), "--no-open"]) == 2
+    assert "is no folder but a link" in capsys.readouterr().err
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 @pytest.mark.skipif(BROWSER is None, reason="needs Chromium")
@@ -116,12 +240,14 @@ def test_the_tables_compile(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "r"
     assert main(["report", str(study), "--out", str(out), "--no-open"]) == 0
     tables = "\n\n".join(f"\\input{{tables/{file.name}}}" for file in sorted((out / "tables").glob("*.tex")))
-    document = f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}\\tiny {tables}\\end{{document}}"
+    document = f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}{tables}\\end{{document}}"
     (out / "t.tex").write_text(document)
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"], cwd=out, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stdout[-1500:]
+    wide = [float(width) for width in re.findall(rb"Overfull \\hbox \(([\d.]+)pt", done.stdout)]
+    assert max(wide, default=0.0) < 30, "a table is wider than the page"
 
 
 def test_a_comparison_has_its_rows_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "emulate": ("plain.toml -- bash -c echo>/dev/udp/10.77.0.2/9;sleep${IFS}1", set(), False),
     "sweep": ("s.toml --out study", {"study"}, True),
     "results": ("done --export e.csv --plot f.svg", {"e.csv", "f.svg"}, False),
+    "report": ("done --no-open --out r", {"r"}, False),
     "plot": ("s.toml", {"plot.svg"}, True),
     "suite": ("suite --control mine.py:X --quick", {"out"}, True),
     "compare": ("one two", set(), False),
@@ -51,7 +52,7 @@ def inputs(place: Place, command: str) -> None:
     """What the command reads."""
     place.write("s.toml", NETWORK.replace('recovery = "newreno"', 'congestion_control = { python = "mine.py:X" }'))
     place.write("plain.toml", NETWORK.replace("0.5s", "1s"))
-    if command == "results":
+    if command in {"results", "report"}:
         place.write("study.toml", NETWORK + "[sweep]\n'link.l.delay' = ['1ms', '9ms']\n")
         assert main(["sweep", "study.toml", "--out", "done"]) == 0
     if command in {"suite", "compare"}:

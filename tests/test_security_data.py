@@ -96,9 +96,11 @@ def test_a_study_names_no_code(place: Place, capsys: pytest.CaptureFixture[str],
     assert place.executed()
     run = first_run(capsys, study)
     commands = [["why", "study", "--run", run, "--at", "0.4s"], ["view", "study", "--run", run, "--no-open"]]
-    for command in [*commands, ["view", "study", "--no-open"]]:
+    for command in commands:
         refused(capsys, *command, words="give --allow-code")
     assert place.files() == set()
+    for command in (["view", "study", "--no-open", "--out", "s.html"], ["report", "study", "--no-open", "--out", "r"]):
+        assert main(command) == 0  # the numbers, without links to runs
     assert not place.executed()
     for command in commands[: 1 if where == "set" else 2]:
         main([*command, "--allow-code"])

@@ -243,8 +243,8 @@ def columns(result: Comparison, *, si: bool) -> list[tables.Column]:
     first = [row.of_first.scaled(factor) for row, (factor, _) in zip(rows, scales, strict=True)]
     other = [row.of_other.scaled(factor) for row, (factor, _) in zip(rows, scales, strict=True)]
     return [
-        tables.Column("network", [row.network for row in rows]),
-        tables.Column("metric", [row.metric.name.replace("_", " ") for row in rows]),
+        tables.Column("network", [row.network for row in rows], key=True),
+        tables.Column("metric", [row.metric.name.replace("_", " ") for row in rows], key=True),
         tables.Column("unit", [unit for _, unit in scales]),
         tables.Column(result.first, first),
         tables.Column("other", [row.other for row in rows]),
@@ -289,6 +289,9 @@ def _command(result: Comparison, trials: Trials) -> list[str]:
             command += [option, str(value)]
     metrics = list(dict.fromkeys(row.asked for row in result.rows))
     command += ["--metric", ",".join(metrics), *(["--beside", trials.beside] if trials.beside else [])]
+    tolerance = max((row.tolerance for row in result.rows), default=0.01)
+    command += [] if tolerance == 0.01 else ["--tolerance", f"{100 * tolerance:g}%"]
+    command += ["--allow-code"] if trials.allow_code else []
     return [*command, "--out", argument(str(trials.out))]
 
 

@@ -16,8 +16,14 @@ from ackclock.stats import Estimate
 
 SUFFIXES = (".tex", ".md", ".csv")
 """Endings of the files of tables."""
-MOST_DIGITS = 5
+MOST_DIGITS = 6
 """Significant digits of a value."""
+LINE_PT = 345.0
+"""The width of a page of the class article, points."""
+SIZES = {"": 1.0, "small": 0.92, "footnotesize": 0.83}
+"""Sizes of letters of a table whose columns do not fit a page, with the part of its width that they need."""
+LETTER_PT, SPACE_PT = 4.9, 12.0
+"""Mean width of a letter at 10 points, and the space beside a column."""
 LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -42,6 +48,8 @@ class Column:
     cells: Sequence[str | Estimate | None]
     unit: str = ""
     """The SI unit of the values; a table shows them with a prefix."""
+    key: bool = False
+    """Whether the cells name the rows; a part of a wide table has them again."""
 
     @property
     def measured(self) -> bool:
@@ -60,34 +68,64 @@ class Column:
 
 
 def value_and_interval(e: Estimate, factor: float = 1.0) -> tuple[str, str]:
-    """A value with as many decimals as its interval decides, and the interval; of a single run no interval."""
+    """A value and its interval, whose half-width has two digits; of a single run no interval."""
     if e.n == 0 or math.isnan(e.value):
         return "-", ""
     if e.low is None or e.high is None or e.high <= e.low:
         return si.digits_of(e.value * factor, 4), ""
-    half = max(e.value - e.low, e.high - e.value) * factor
-    size = math.floor(math.log10(abs(e.value * factor))) if e.value else 0
-    places = min(si.decimals(half), max(0, MOST_DIGITS - 1 - size))
-    return f"{e.value * factor:.{places}f}", f"[{e.low * factor:.{places}f}, {e.high * factor:.{places}f}]"
+    low, value, high = (x * factor for x in (e.low, e.value, e.high))
+    half = max(value - low, high - value)
+    size = math.floor(math.log10(max(abs(low), abs(high))))
+    places = max(0, min(1 - math.floor(math.log10(half)), MOST_DIGITS - 1 - size))
+    ends = [f"{x:.{places}f}" for x in (low, high)]
+    interval = f"[{ends[0]}, {ends[1]}]" if ends[0] != ends[1] else f"[±{half:.1g}]"
+    return f"{value:.{places}f}", interval
 
 
 def latex(columns: Sequence[Column]) -> str:
-    """A `tabular` for the package booktabs: texts, then value and interval in columns of their own."""
+    """A `tabular` for the package booktabs: texts, then value and interval in columns of their own.
+
+    A table that is wider than a page has several parts, one below the other, each with the columns that name the rows.
+    """
+    head = "% \\usepackage{booktabs}; brackets: 95 % intervals\n"
+    parts = _parts(columns)
+    text = "\n\\medskip\n".join(map(_tabular, parts))
+    widest = max(sum(map(_width, part)) for part in parts)
+    size = next((size for size, scale in SIZES.items() if widest * scale <= LINE_PT), "scriptsize")
+    return head + (f"\\begingroup\\{size}\n{text}\\endgroup\n" if size else text)
+
+
+def _parts(columns: Sequence[Column]) -> list[list[Column]]:
+    """The columns in parts that fit a line, each with those that name the rows."""
+    keys = [column for column in columns if column.key]
+    parts: list[list[Column]] = [[]]
+    for column in (column for column in columns if not column.key):
+        if parts[-1] and sum(map(_width, [*keys, *parts[-1], column])) > LINE_PT:
+            parts.append([])
+        parts[-1].append(column)
+    return [[*keys, *part] for part in parts]
+
+
+def _width(column: Column) -> float:
+    """The width of a column with its space, points."""
+    cells = [" ".join(cells) for cells in column.printed()] if column.measured else map(str, column.cells)
+    letters = max([len(column.head), *map(len, cells)])
+    return LETTER_PT * letters + SPACE_PT * (2 if column.measured else 1)
+
+
+def _tabular(columns: Sequence[Column]) -> str:
     form = "".join("rl" if column.measured else "l" for column in columns)
     heads: list[str] = []
     units: list[str] = []
     for column in columns:
-        width = 2 if column.measured else 1
         unit = column.factor[1] if column.measured else ""
         for parts, text in ((heads, column.head), (units, f"({unit})" if unit else "")):
             shown = _latex_text(text)
-            parts.append(f"\\multicolumn{{2}}{{l}}{{{shown}}}" if width == 2 else shown)
-    lines = ["% \\usepackage{booktabs}; brackets: 95 % intervals", f"\\begin{{tabular}}{{{form}}}", "\\toprule"]
-    lines.append(" & ".join(heads) + r" \\")
+            parts.append(f"\\multicolumn{{2}}{{l}}{{{shown}}}" if column.measured else shown)
+    lines = [f"\\begin{{tabular}}{{{form}}}", "\\toprule", " & ".join(heads) + r" \\"]
     if any(column.measured and column.factor[1] for column in columns):
         lines.append(" & ".join(units) + r" \\")
-    lines.append("\\midrule")
-    lines += [_latex_row(row) for row in _rows(columns)]
+    lines += ["\\midrule", *(_latex_row(row) for row in _rows(columns))]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", ""])
 
 
@@ -109,7 +147,11 @@ def markdown(columns: Sequence[Column]) -> str:
         heads += [f"{column.head} ({unit})" if unit else column.head, *(["95 %"] if column.measured else [])]
     marks = [mark for column in columns for mark in (["--:", ":--"] if column.measured else [":--"])]
     lines = [heads, marks, *_rows(columns)]
-    return "".join(f"| {' | '.join(text.replace('|', chr(92) + '|') for text in line)} |\n" for line in lines)
+    return "".join(f"| {' | '.join(map(_markdown_text, line))} |\n" for line in lines)
+
+
+def _markdown_text(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
 
 
 def comma_separated(columns: Sequence[Column]) -> str:

@@ -49,16 +49,17 @@ SPELLINGS = {"b/s": ("b/s", "bps", "bit/s"), "s": ("s",), "B": ("B",)}
 
 
 def quantity(text: str, unit: str) -> float:
-    """A value such as "30ms", "5 Mb/s" or "90%" in an SI unit; without a unit it is in that one. Raises ValueError."""
+    """A value such as "30ms", "5 Mb/s" or "90%" in an SI unit. Raises ValueError, also if the unit is missing."""
     match = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(.*?)\s*", text)
     if match is None:
         raise ValueError(f'"{text}" is no number')
     number, written = float(match[1]), match[2]
-    factors = {"": 1.0, "%": 0.01} if unit not in SPELLINGS else {"": 1.0}
+    factors = {"": 1.0, "%": 0.01} if unit not in SPELLINGS else {"": 1.0} if number == 0 else {}
     for spelling in SPELLINGS.get(unit, (unit,) if unit else ()):
         factors |= {prefix + spelling: factor for prefix, factor in PREFIXES.items()}
     if written not in factors:
         known = ", ".join(f"{p}{unit}" for p in ("", "k", "M") if unit != "s") if unit else "%"
         known = "s, ms, us" if unit == "s" else known
-        raise ValueError(f'"{written}" is no unit of this metric; it is in {known}')
+        what = f'"{written}" is no unit of this metric' if written else f'"{text.strip()}" has no unit'
+        raise ValueError(f"{what}; it is in {known}")
     return number * factors[written]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ackclock.base.files import BadInput
+from ackclock.base.link import is_link
 from ackclock.base.text import advise, fail, say
 from ackclock.base.units import interval
 from ackclock.cli.emulate_files import NO_FILES, EmulationFiles, write_files
@@ -105,7 +106,7 @@ def command(
 def _networks(file: Path, *, several: bool) -> list[Path]:
     """The scenario files of the argument: one, or several that commas separate."""
     text = str(file)
-    names = [text] if file.exists() else [part for part in text.split(",") if part]
+    names = [text] if is_link(text) or file.exists() else [part for part in text.split(",") if part]
     if len(names) > 1 and not several:
         raise BadInput(f"{text}: several networks need --repeats or --b; name one")
     return [located(name) for name in names]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ackclock.base.files import own_folder
 from ackclock.base.text import say
 from ackclock.cli.options import AllowCode
 
@@ -24,7 +25,7 @@ def command(
     no_open: Annotated[bool, Parameter(name="--no-open")] = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Write a report of a study, a comparison, a suite or a search.
+    """Write a report of a study, comparison, suite or search.
 
     A page with the question, the answer in a table, figures and all numbers; tables as LaTeX, Markdown and CSV; figures
     as PDF and SVG; a paragraph on methods; the sources as BibTeX.
@@ -50,7 +51,7 @@ def command(
     from ackclock.apps.report.folder import of_folder
     from ackclock.apps.report.writing import print_pdf, write
 
-    target = out or folder / "report"
+    target = out or own_folder(folder, "report")
     files = write(of_folder(folder, goal or (), per, allow_code=allow_code), target)
     if pdf:
         printed = target / "report.pdf"

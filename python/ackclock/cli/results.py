@@ -64,8 +64,8 @@ def command(
     where
         Show only the points at which an axis has this label: AXIS=LABEL. May be repeated.
     plot
-        Draw the first metric (default: goodput) with 95 % intervals to this file (.svg, .png or .pdf). For other
-        figures: ackclock plot.
+        Draw the metric of the first goal, or the first metric (default: goodput), with 95 % intervals to this file
+        (.svg, .pdf, .png or .eps). For other figures: ackclock plot.
     as_json
         Print the table as JSON, in SI units, and nothing else.
 
@@ -79,12 +79,14 @@ def command(
         _check_export(export)
     if per is not None and not goal:
         raise BadInput("--per: names the axis that --goal judges; add --goal 'METRIC < VALUE'")
+    if goal and (runs or metric):
+        raise BadInput("--goal: judges by its own metrics; omit --runs and --metric")
     if as_json and runs:
         raise BadInput("--runs: prints JSON already, a line for each run; omit --json")
     with Store.open(folder) as store:
         chosen = where or []
         if plot is not None:
-            _draw(store, plot, metric or [], chosen)
+            _draw(store, plot, metric or [], goal or [], chosen)
         if runs:
             _print_runs(store, chosen)
         if export is not None and export.suffix in RUN_SUFFIXES:
@@ -159,9 +161,13 @@ def _print_runs(store: Store, where: Sequence[str]) -> None:
         print(json.dumps(run))
 
 
-def _draw(store: Store, target: Path, metrics: list[str], where: Sequence[str]) -> None:
+def _draw(store: Store, target: Path, metrics: Sequence[str], texts: Sequence[str], where: Sequence[str]) -> None:
+    """Draw the first metric, or that of the first goal."""
     from ackclock.draw.studies import Choice, study_figure
+    from ackclock.study.goals import goal
     from ackclock.study.results import points
 
-    save_figure(study_figure(points(store, where), Choice(y=metrics[:1])), target)
+    table = points(store, where)
+    drawn = [goal(text, table).metric for text in texts[:1]] or metrics[:1]
+    save_figure(study_figure(table, Choice(y=drawn)), target)
     say(f"written: {target}", error=True)

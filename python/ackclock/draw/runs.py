@@ -106,9 +106,9 @@ def timelines(
         if packets is not None
         else None
     )
-    end_s = float(outcome["duration_s"])
-    capacities = {link: series.of_equal_times(end_s, bits) for link, bits in result.capacities.items()}
-    recording = Recording("", trace, packets, end_s, names, longest, capacities)
+    duration_s = float(outcome["duration_s"])
+    capacities = {link: series.of_equal_times(duration_s, bits) for link, bits in result.capacities.items()}
+    recording = Recording("", trace, packets, duration_s, names, longest, capacities)
     chosen = list(flows)
     if not chosen and len(names) > MOST_CURVES:
         chosen = _spanning({flow["name"]: float(flow["goodput_bps"]) for flow in outcome["flows"]})

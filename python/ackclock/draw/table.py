@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,17 @@ class StudyTable:
     points: Mapping[Point, list[dict[str, Any]]]
     seeds_of: Mapping[Point, int]
     """The number of finished runs of each point, also where only the first counts."""
+    planned: Sequence[Point] = ()
+    """The points of the plan, also those without a finished run; none: those of `points`."""
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """The labels of each axis of the plan that has several."""
+        labels: dict[str, dict[str, None]] = {}
+        for point in self.planned or self.points:
+            for name, label in point:
+                labels.setdefault(name, {})[label] = None
+        return {name: list(of_axis) for name, of_axis in labels.items() if len(of_axis) > 1}
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -67,6 +67,8 @@ def goal(text: str, table: StudyTable) -> Goal:
     name, sign, bound = match.groups()
     try:
         measured = _metric(name, table.rows)
+        if all(measured.value(row) is None for row in table.rows):
+            raise BadInput(f"no run has a value of {name}")
         return Goal(text, name, measured, sign, quantity(bound, measured.unit))
     except (BadInput, ValueError) as error:
         raise BadInput(f"--goal {text}: {error}") from None
@@ -150,27 +152,28 @@ def judge(table: StudyTable, texts: Sequence[str], per: str | None = None) -> Ju
             counts[_together([_verdict(each, table, point) for each in goals])] += 1
         ranges = [range_of(table, points, axis, each.metric, more=each.more) for each in goals]
         rows.append(LabelRow(label, counts, ranges))
-    others = {name: other.labels for name, other in table.axes.items() if name != axis}
+    others = {name: labels for name, labels in table.labels.items() if name != axis}
     return Judgement(axis, goals, rows, others, table.seeds)
 
 
 def axis_of(table: StudyTable, per: str | None) -> str:
     """The axis of this name, or the first one with several labels; empty if there is none. Raises BadInput."""
     if per is not None:
-        return named(per, list(table.axes), "--per")
-    return next(iter(table.axes), "")
+        return named(per, list(table.labels), "--per")
+    return next(iter(table.labels), "")
 
 
 def points_of(table: StudyTable, axis: str) -> dict[str, list[Point]]:
-    """The points of each label of an axis; without an axis, all points."""
+    """The planned points of each label of an axis; without an axis, all points."""
+    points = table.planned or list(table.points)
     if not axis:
-        return {"": list(table.points)}
-    return {label: [p for p in table.points if (axis, label) in p] for label in table.axes[axis].labels}
+        return {"": list(points)}
+    return {label: [point for point in points if (axis, label) in point] for label in table.labels[axis]}
 
 
 def estimate_at(table: StudyTable, point: Point, measured: RunMetric) -> stats.Estimate | None:
     """The mean of a metric over the seeds of a point; None if no run has a value."""
-    values = [x for run in table.points[point] if (x := measured.value(run)) is not None]
+    values = [x for run in table.points.get(point, ()) if (x := measured.value(run)) is not None]
     return stats.within(values, *measured.limits) if values else None
 
 
@@ -178,7 +181,7 @@ def range_of(table: StudyTable, points: Sequence[Point], axis: str, measured: Ru
     """The best and the worst value of a metric over points, with the labels of the axes other than `axis`."""
     values = []
     for point in points:
-        others = [labelled(name, text) for name, text in point if name != axis and name in table.axes]
+        others = [labelled(name, text) for name, text in point if name != axis and name in table.labels]
         if (e := estimate_at(table, point, measured)) is not None:
             values.append(Extreme(", ".join(others), e))
     if not values:
@@ -239,9 +242,9 @@ def range_text(measured: RunMetric, extremes: Range) -> str:
 
 def scope(judgement: Judgement, not_modelled: str) -> str:
     """What the judgement is about: the labels that were tried, and what the study says that it does not model."""
-    tried = f"Of the {len(judgement.rows)} labels of {_last(judgement.axis)} that were tried" if judgement.axis else ""
-    parts = [tried or "Of the study as a whole", *([f"not modelled: {not_modelled}"] if not_modelled else [])]
-    return "; ".join(parts) + "."
+    labels = f"the {len(judgement.rows)} labels of {_last(judgement.axis)} that were tried"
+    parts = [f"This is about {labels if judgement.axis else 'the study as a whole'}"]
+    return "; ".join([*parts, *([f"not modelled: {not_modelled}"] if not_modelled else [])]) + "."
 
 
 def not_modelled(scenario: str) -> str:
@@ -258,7 +261,7 @@ def not_modelled(scenario: str) -> str:
 def columns(judgement: Judgement) -> list[Column]:
     """The judgement as columns of a table: counts, then best and worst value of each goal with the worst condition."""
     rows = judgement.rows
-    parts = [Column(_last(judgement.axis) or "study", [row.label or "all" for row in rows])]
+    parts = [Column(_last(judgement.axis) or "study", [row.label or "all" for row in rows], key=True)]
     parts.append(Column("met", [f"{row.counts['met']} of {row.conditions}" for row in rows]))
     parts += [Column(verdict, [str(row.counts[verdict]) for row in rows]) for verdict in ("not met", "undecided")]
     for number, each in enumerate(judgement.goals):

@@ -57,7 +57,7 @@ def points(store: Store, where: Sequence[str] = ()) -> StudyTable:
     """
     rows = store.outcomes().to_dicts()
     if not rows:
-        raise BadInput(f"{store.folder}: no run has finished yet; run ackclock sweep first")
+        raise BadInput(nothing(store))
     labels = [json.loads(row["axes"]) for row in rows]
     runs: dict[Point, list[dict[str, Any]]] = {}
     for row, point, kept in zip(rows, labels, matching(where, labels), strict=True):
@@ -70,7 +70,17 @@ def points(store: Store, where: Sequence[str] = ()) -> StudyTable:
         for point, rows_of_point in runs.items()
     }
     seeds_of = {point: len(rows_of_point) for point, rows_of_point in runs.items()}
-    return StudyTable(store.about("title") or str(store.folder), counted, seeds_of)
+    every = [axes for _, _, axes in store.plan()]
+    planned = [tuple(axes.items()) for axes, kept in zip(every, matching(where, every), strict=True) if kept]
+    return StudyTable(store.about("title") or str(store.folder), counted, seeds_of, list(dict.fromkeys(planned)))
+
+
+def nothing(store: Store) -> str:
+    """Why a store has no outcome, as a message."""
+    failures = store.failures()
+    if not failures:
+        return f"{store.folder}: no run has finished yet; run ackclock sweep first"
+    return f"{store.folder}: no run has an outcome; {len(failures)} failed, the first: {failures[0][1].splitlines()[0]}"
 
 
 def _chosen(store: Store, where: Sequence[str]) -> list[dict[str, Any]]:
@@ -169,7 +179,10 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     """The rows of `summary` as columns of a table: the axes that vary, then the metrics with their intervals."""
     axes = list(rows[0]["axes"])
     varying = [axis for axis in axes if len({row["axes"][axis] for row in rows}) > 1] or axes[:1]
-    parts = [Column(axis.rpartition(".")[2].replace("_", " "), [row["axes"][axis] for row in rows]) for axis in varying]
+    parts = [
+        Column(axis.rpartition(".")[2].replace("_", " "), [row["axes"][axis] for row in rows], key=True)
+        for axis in varying
+    ]
     for name in rows[0]["means"]:
         entity, _, key = name.rpartition(".")
         known = METRICS.get(name) or key_metric(key, "run")

@@ -355,6 +355,10 @@ class Store:
             raise BadInput(f"{self._file}: is damaged (its plan); {REMEDY}")
         return [row[:4] for row in rows]
 
+    def plan(self) -> list[tuple[str, int, dict[str, str]]]:
+        """Identity, seed and axis labels of every planned run, in the order of the plan. Raises BadInput."""
+        return [(run_id, seed, json.loads(axes)) for _, run_id, seed, axes in self._plan()]
+
     def planned(self, run_id: str) -> tuple[str, int, dict[str, str]]:
         """Identity, seed and axis labels of the planned run whose identity begins with `run_id`. Raises BadInput."""
         matches = {row[1]: row for row in self._plan() if row[1].startswith(run_id)}

@@ -21,10 +21,9 @@ def of_folder(folder: Path) -> Report:
     others = ", ".join(result.others)
     networks = list(dict.fromkeys(row.network for row in result.rows))
     beside = f" The other flows use {result.beside}." if result.beside else ""
-    version, _, build = stored.engine.partition("+")
     paragraph = (
         f"We ran {methods.listed([result.first, *result.others])} on {methods.networks_of(networks)} "
-        f"({methods.listed(networks)}), packet by packet, with Ackclock {version} (engine {build}) and {stored.seeds} "
+        f"({methods.listed(networks)}), packet by packet, with {methods.program(stored.engine)} and {stored.seeds} "
         f"seeds each.{beside} Runs with the same seed are a pair. Values are means with 95 % Student intervals; ratios "
         "are geometric means over pairs. Of all differences, at most 5 % of those called better or worse are false "
         "(Benjamini and Hochberg over all rows). Scenarios, seeds and engine reproduce every number bit for bit."
@@ -38,7 +37,7 @@ def of_folder(folder: Path) -> Report:
         figures=[NamedFigure("ratios", "Ratios with 95 % intervals", comparison.draw(result))] if result.rows else [],
         numbers=[],
         methods=paragraph,
-        citations=methods.citations([result.first, *result.others], []),
+        citations=methods.citations(stored.engine, [result.first, *result.others], []),
         runs=[RunLink(name, None, f"ackclock results {shlex.quote(str(folder / name))}") for name in networks],
         notes=[*result.failed, *result.refused, *result.remarks],
         command=shlex.join(stored.command),

@@ -34,7 +34,7 @@ def of_folder(folder: Path, goals: Sequence[str] = (), per: str | None = None, *
         return comparison.of_folder(folder)
     raise BadInput(
         f"{folder}: has nothing to report: no study (ackclock sweep), no comparison (ackclock compare), no suite "
-        "(ackclock suite), no search (ackclock search)"
+        "(ackclock suite), no search (ackclock search); compare --against has --export and --plot"
     )
 
 

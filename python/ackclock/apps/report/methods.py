@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ackclock import _core
 from ackclock.apps.report.document import Citation
+from ackclock.apps.report.facts import StudyFacts
 from ackclock.base.models import models
 from ackclock.base.si import quantity
 from ackclock.study.plan import StudyPlan
@@ -22,15 +22,14 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 @dataclass(frozen=True)
 class Networks:
-    """The networks of the points of a study: what a methods paragraph says of them."""
+    """The networks of the points of a study: what a paragraph on methods says of them."""
 
     rates_bps: list[float]
-    """The rates of the bottlenecks of the flows."""
+    """The rates of the bottlenecks of the flows with a controller."""
     round_trips_s: list[float]
     """Round-trip times of empty paths."""
-    controls: list[str]
-    kinds: list[str]
-    """tcp, quic and udp, as they occur."""
+    controls: dict[str, list[str]]
+    """The controllers of the flows of each kind (tcp, quic, udp)."""
     profiles: list[str]
     queues: list[str]
     warmup: str
@@ -44,17 +43,16 @@ def networks(study: StudyPlan) -> Networks:
     step = -(-len(points) // MOST_POINTS)
     rates: set[float] = set()
     trips: set[float] = set()
-    controls: dict[str, None] = {}
-    kinds: dict[str, None] = {}
+    controls: dict[str, dict[str, None]] = {}
     profiles: dict[str, None] = {}
     queues: dict[str, None] = {}
     for point in points[::step]:
         scenario = study.scenario(point)
         resolved = scenario.resolved
         for flow in resolved["flows"]:
-            kinds[flow["kind"]] = None
+            of_kind = controls.setdefault(flow["kind"], {})
             if flow["control"]:
-                controls[flow["control"]] = None
+                of_kind[flow["control"]] = None
             if flow["path"] and flow["kind"] != "udp":
                 rates.add(min(resolved["links"][link]["mean_rate_bps"] for link in flow["path"]))
             if flow["base_rtt_s"] is not None:
@@ -64,15 +62,13 @@ def networks(study: StudyPlan) -> Networks:
         profiles[str(tcp.get("profile", "linux")) if isinstance(tcp, Mapping) else "linux"] = None
         queues |= dict.fromkeys(_queue_kinds(document.get("link")))
     first = study.scenario(points[0])
-    warmup = str(first.facts().document.get("warmup", ""))
     return Networks(
         rates_bps=sorted(rates),
         round_trips_s=sorted(trips),
-        controls=list(controls),
-        kinds=list(kinds),
+        controls={kind: list(names) for kind, names in controls.items()},
         profiles=list(profiles),
         queues=list(queues),
-        warmup=warmup,
+        warmup=str(first.facts().document.get("warmup", "")),
         duration_s=first.duration_s,
     )
 
@@ -88,28 +84,46 @@ def _queue_kinds(links: Any) -> list[str]:
     return kinds
 
 
-def of_study(study: StudyPlan, axes: Mapping[str, Sequence[str]], runs: int, missing: int, tests: str = "") -> str:
-    """The paragraph for the runs of a study; `tests` is the sentence on tests, if there were any."""
-    made = networks(study)
-    sentences = [_simulated(made), _transport(made, study.on), _design(axes, study, runs, made)]
-    if missing:
-        sentences.append(f"{missing:,} planned runs have no outcome and are left out.")
-    sentences.append(_intervals(len(study.seeds)))
-    sentences += [tests] if tests else []
-    sentences.append("Study file, seeds and engine reproduce every number bit for bit.")
+def of_study(facts: StudyFacts, of_points: Networks | None) -> str:
+    """The paragraph for the runs of a study; without its networks, if its scenario cannot be read here."""
+    sentences = [_carried(facts, of_points)]
+    if of_points is not None:
+        sentences += [_flows(of_points, facts), _design(facts, of_points)]
+    else:
+        sentences += ["Their scenario cannot be read here.", _design(facts, None)]
+    if facts.missing:
+        sentences.append(f"{facts.missing:,} planned runs have no outcome and are left out.")
+    sentences.append(_intervals(facts))
+    if facts.real_time:
+        sentences.append("Runs in real time depend on the machine: no two are equal.")
+    else:
+        sentences.append("Study file, seeds and engine reproduce every number bit for bit.")
     return " ".join(filter(None, sentences))
 
 
-def _simulated(made: Networks) -> str:
+def program(engine: str) -> str:
+    """The program with its engine, in words."""
+    version, _, build = engine.partition("+")
+    return f"Ackclock {version} (engine {build})" if build else f"Ackclock {version}"
+
+
+def _carried(facts: StudyFacts, of_points: Networks | None) -> str:
+    """What ran, over what, with which program."""
     parts = []
-    if made.rates_bps:
-        parts.append(f"a bottleneck of {_span([quantity(rate, 'b/s') for rate in _ends(made.rates_bps)])}")
-    if made.round_trips_s:
-        times = [quantity(time, "s") for time in _ends(made.round_trips_s)]
+    if of_points is not None and of_points.rates_bps:
+        rates = [quantity(rate, "b/s") for rate in _ends(of_points.rates_bps)]
+        parts.append(f"a bottleneck of {_span(rates)}")
+    if of_points is not None and of_points.round_trips_s:
+        times = [quantity(time, "s") for time in _ends(of_points.round_trips_s)]
         parts.append(f"a round-trip time without queues of {_span(times)}")
     path = f"paths with {' and '.join(parts)}" if parts else "the network"
-    version, _, build = _core.ENGINE.partition("+")
-    return f"We simulated {path} packet by packet with Ackclock {version} (engine {build})."
+    if facts.substrates == ["tcp"]:
+        return f"We simulated {path} packet by packet with {program(facts.engine)}."
+    words = {"tcp": "simulated TCP", "quic": "QUIC in virtual time", "udp": "QUIC over UDP sockets in real time"}
+    ran = [words.get(substrate, f"{substrate} in real time") for substrate in facts.substrates]
+    return (
+        f"We ran {listed(ran)} over {path}, whose links are simulated packet by packet, with {program(facts.engine)}."
+    )
 
 
 def _ends(values: Sequence[float]) -> list[float]:
@@ -126,30 +140,40 @@ def _span(texts: Sequence[str]) -> str:
     return f"{first} to {last}"
 
 
-def _transport(made: Networks, on: str) -> str:
-    if on != "tcp":
-        return f"The flows ran on the substrate {on}."
-    words = {"linux": "Linux 6.18 (profile linux: RACK-TLP, PRR, delayed ACKs)", "ns2": "ns-2 (profile ns2)"}
-    if "tcp" in made.kinds and len(made.profiles) == 1 and made.profiles[0] in words:
-        return f"TCP follows {words[made.profiles[0]]}."
-    return ""
+def _flows(of_points: Networks, facts: StudyFacts) -> str:
+    """The kinds of flows with their controllers, and what TCP follows."""
+    words = {"tcp": "TCP", "quic": "QUIC", "udp": "UDP"}
+    kinds = []
+    for kind, names in of_points.controls.items():
+        kinds.append(f"{words[kind]} with {listed(names, 'or')}" if names else words[kind])
+    sentence = f"Flows are {listed(kinds)}." if kinds else ""
+    profiles = {"linux": "Linux 6.18 (profile linux: RACK-TLP, PRR, delayed ACKs)", "ns2": "ns-2 (profile ns2)"}
+    simulated = "tcp" in of_points.controls and "tcp" in facts.substrates
+    if simulated and len(of_points.profiles) == 1 and of_points.profiles[0] in profiles:
+        sentence += f" Simulated TCP follows {profiles[of_points.profiles[0]]}."
+    return sentence.strip()
 
 
-def _design(axes: Mapping[str, Sequence[str]], study: StudyPlan, runs: int, made: Networks) -> str:
-    varying = {name: labels for name, labels in axes.items() if len(labels) > 1}
+def _design(facts: StudyFacts, of_points: Networks | None) -> str:
+    """The axes, the points, the seeds, the runs."""
     counts = [
         f"{count_of(len(labels))} labels of {name.rpartition('.')[2].replace('_', ' ')}"
-        for name, labels in varying.items()
+        for name, labels in facts.axes.items()
     ]
-    points = study.points
-    seeds = len(study.seeds)
-    length = f"{made.duration_s:g} s"
-    warmup = f"; the first {_time(made.warmup)} of each are left out" if made.warmup not in {"", "0s"} else ""
-    each = f"{count_of(seeds)} seed{'' if seeds == 1 else 's'}"
+    counts += [f"{count_of(len(facts.substrates))} substrates"] if len(facts.substrates) > 1 else []
+    numbers = [len(seeds) for seeds in facts.seeds.values()]
+    few, many = min(numbers), max(numbers)
+    each = f"{count_of(few)} seed{'' if few == 1 else 's'}" if few == many else f"{few} to {many} seeds"
+    length = f" of {of_points.duration_s:g} s" if of_points is not None else ""
+    left_out = of_points.warmup if of_points is not None else ""
+    warmup = f"; the first {_time(left_out)} of each are left out" if left_out not in {"", "0s"} else ""
+    runs = f"{facts.runs:,} run{'' if facts.runs == 1 else 's'}{length}{warmup}"
     if not counts:
-        return f"We made {runs:,} run{'' if runs == 1 else 's'} of {length} with {each}{warmup}."
+        return f"We made {runs}, with {each}."
     text = listed(counts)
-    return f"{text[0].upper()}{text[1:]} gave {points:,} points, each with {each} ({runs:,} runs of {length}{warmup})."
+    points = len(facts.seeds)
+    gave = f"{text[0].upper()}{text[1:]} gave {count_of(points)} point{'' if points == 1 else 's'}"
+    return f"{gave}, each with {each} ({runs})."
 
 
 def _time(text: str) -> str:
@@ -166,13 +190,13 @@ def networks_of(names: Sequence[str]) -> str:
     return f"{count_of(len(names))} network{'' if len(names) == 1 else 's'}"
 
 
-def listed(texts: Sequence[str]) -> str:
-    """Texts with commas, and with "and" before the last."""
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+def listed(texts: Sequence[str], last: str = "and") -> str:
+    """Texts with commas, and with a word before the last."""
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}"
 
 
-def _intervals(seeds: int) -> str:
-    if seeds == 1:
+def _intervals(facts: StudyFacts) -> str:
+    if all(len(seeds) == 1 for seeds in facts.seeds.values()):
         return "Each value is that of one run; there are no intervals."
     return (
         "Values are means over the seeds with 95 % Student intervals; where all seeds gave the same outcome there is "
@@ -180,9 +204,9 @@ def _intervals(seeds: int) -> str:
     )
 
 
-def citations(controls: Iterable[str], queues: Iterable[str]) -> list[Citation]:
-    """The program, and the sources of the controllers and queues that were used, as the catalog states them."""
-    version, _, build = _core.ENGINE.partition("+")
+def citations(engine: str, controls: Iterable[str], queues: Iterable[str]) -> list[Citation]:
+    """The program that made the runs, and the sources of the controllers and queues, as the catalog states them."""
+    version, _, build = engine.partition("+")
     entries = [
         Citation(
             "ackclock",
@@ -197,9 +221,9 @@ def citations(controls: Iterable[str], queues: Iterable[str]) -> list[Citation]:
         )
     ]
     for kind, names, what in (("controllers", controls, "controller"), ("queues", queues, "queue")):
-        known = {entry["name"]: entry for entry in models(kind)}
+        catalog = {model["name"]: model for model in models(kind)}
         for name in dict.fromkeys(names):
-            entry = known.get(name)
+            entry = catalog.get(name)
             if entry is not None and SOURCE.search(entry.get("source") or ""):
                 fields = {"title": f"{name} ({what} of Ackclock)", "howpublished": entry["source"]}
                 if entry.get("year"):

@@ -22,6 +22,8 @@ from ackclock.draw import network
 from ackclock.draw.runs import overview
 from ackclock.scenario import Scenario
 from ackclock.stats import Estimate
+from ackclock.study.store import FILE as STORE
+from ackclock.study.store import Store
 
 FILE = "regression.toml"
 MOST_FIGURES = 3
@@ -52,7 +54,7 @@ def of_folder(folder: Path, *, allow_code: bool = False) -> Report:
         if len(drawn) < 2 * MOST_FIGURES:
             drawn += _drawn(entry, scenario)
     count, tested = len(entries), entries[0].get("control") or "a controller"
-    version, _, build = _core.ENGINE.partition("+")
+    engine = _engine(folder)
     return Report(
         kind="search",
         title=f"{'Networks' if count > 1 else 'A network'} in which {tested} fails",
@@ -66,14 +68,22 @@ def of_folder(folder: Path, *, allow_code: bool = False) -> Report:
         methods=(
             f"A search looked for networks in which {entries[0]['objective']} holds, and made each small: values and "
             "elements that are not needed for the failure are gone. A value is that of every seed of the list in the "
-            f"file. The runs were made packet by packet with Ackclock {version} (engine {build})."
+            f"file. The runs were made packet by packet with {methods.program(engine)}."
         ),
-        citations=methods.citations([str(entry.get("control", "")) for entry in entries], []),
+        citations=methods.citations(engine, [str(entry.get("control", "")) for entry in entries], []),
         runs=runs,
         notes=notes,
         command=f"ackclock expect {shlex.quote(str(folder))}",
-        engines=[_core.ENGINE],
+        engines=[engine],
     )
+
+
+def _engine(folder: Path) -> str:
+    """The engine of the search's runs; the present one if the store has none."""
+    if (folder / STORE).is_file():
+        with Store.open(folder) as store:
+            return store.about("engine") or _core.ENGINE
+    return _core.ENGINE
 
 
 def _drawn(entry: dict[str, Any], scenario: Scenario) -> list[NamedFigure]:

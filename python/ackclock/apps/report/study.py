@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,8 @@ from ackclock._core import ScenarioError
 from ackclock.apps import share
 from ackclock.apps.report import methods
 from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink
+from ackclock.apps.report.facts import of_store as of_plan
 from ackclock.base.files import BadInput
-from ackclock.base.shipped import argument
 from ackclock.base.tables import Column
 from ackclock.draw.kinds import Kind
 from ackclock.draw.studies import Choice, study_figure
@@ -33,7 +33,6 @@ MOST_LINES = 8
 MOST_PANELS = 4
 MOST_RUNS = 200
 """Runs with a link."""
-FALLBACK = ("goodput", "delay", "utilisation", "jain")
 
 
 def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code: bool = False) -> Report:
@@ -42,23 +41,17 @@ def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code:
         table = results.points(store)
         rows = results.summary(store)
         plan, reason = _plan(store, allow_code=allow_code)
-        scenario, missing = store.about("scenario") or "", store.missing()
-        notes = [*store.notes, *([f"There are no links to runs: {reason}"] if reason else [])]
-        engine = store.about("engine") or ""
-    if missing:
-        notes.append(f"{missing:,} of the planned runs have no outcome; the tables are without them.")
+        scenario, facts = store.about("scenario") or "", of_plan(store)
+        notes = [*store.notes, *facts.notes]
     judged = goals.judge(table, texts, per) if texts else None
     axis = judged.axis if judged else goals.axis_of(table, per)
-    metrics = [each.metric for each in judged.goals] if judged else usual(table)
-    answer = _judged(judged, scenario) if judged else _ranges(table, axis, metrics)
-    axes = {name: axis_of_table.labels for name, axis_of_table in table.axes.items()}
-    count = sum(map(len, table.points.values())) if plan is None else plan.points * len(plan.seeds) - missing
-    if plan is None:
-        paragraph, sources = _without_plan(engine, table), methods.citations([], [])
-    else:
-        made = methods.networks(plan)
-        paragraph = methods.of_study(plan, axes, count, missing)
-        sources = methods.citations(made.controls, made.queues)
+    metrics = {goal.name: goal.metric for goal in judged.goals} if judged else usual(table)
+    answer = _judged(judged) if judged else _ranges(table, axis, metrics)
+    of_points = None if plan is None else methods.networks(plan)
+    controls = [] if of_points is None else [name for names in of_points.controls.values() for name in names]
+    links = _links(folder, plan) if plan is not None and facts.engine == plan.engine else []
+    if reason:
+        notes.append(f"There are no links to runs: {reason}")
     return Report(
         kind="study",
         title=table.title,
@@ -67,18 +60,18 @@ def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code:
         table=answer,
         figures=figures(table, axis, metrics),
         numbers=[NamedTable("all", "Means at every point", results.columns(rows))],
-        methods=paragraph,
-        citations=sources,
-        runs=[] if plan is None or engine != plan.engine else _links(folder, plan),
-        runs_note="" if plan is None or len(plan.runs()) <= MOST_RUNS else _not_listed(folder),
+        methods=methods.of_study(facts, of_points),
+        citations=methods.citations(facts.engine, controls, [] if of_points is None else of_points.queues),
+        runs=links,
+        runs_note=_not_listed(folder) if plan is not None and len(links) < len(plan.runs()) else "",
         notes=notes,
-        command=f"ackclock sweep {shlex.quote(argument(plan.file))} --out {shlex.quote(str(folder))}" if plan else "",
-        engines=[engine],
+        command=facts.command,
+        engines=[facts.engine],
     )
 
 
 def _plan(store: Store, *, allow_code: bool) -> tuple[StudyPlan | None, str]:
-    """The study of a store, or why it cannot be read again here."""
+    """The study of a store, or why it cannot be read again here. A link opens simulated TCP only."""
     try:
         return study_of(store, allow_code=allow_code), ""
     except (BadInput, ScenarioError, OSError) as error:
@@ -96,12 +89,12 @@ def question(scenario: str) -> str:
     return " ".join(filter(None, lines))
 
 
-def usual(table: StudyTable) -> list[RunMetric]:
+def usual(table: StudyTable) -> dict[str, RunMetric]:
     """The metrics of a report without goals: goodput, a delay, utilisation, and fairness of several flows."""
     rows = table.rows
     names = ["goodput", "p95_queueing" if _has(rows, "p95_queueing") else "rtt", "utilisation"]
     names += ["jain"] if len(rows[0]["flows"]) > 1 else []
-    return [metric(name, rows) for name in names if _has(rows, name)]
+    return {name: metric(name, rows) for name in names if _has(rows, name)}
 
 
 def _has(rows: Sequence[dict[str, Any]], name: str) -> bool:
@@ -114,7 +107,7 @@ def _has(rows: Sequence[dict[str, Any]], name: str) -> bool:
 def _lead(table: StudyTable, axis: str) -> list[str]:
     if not axis:
         return []
-    others = [name for name in table.axes if name != axis]
+    others = [name for name in table.labels if name != axis]
     name = axis.rpartition(".")[2].replace("_", " ")
     across = f" over {', '.join(o.rpartition('.')[2].replace('_', ' ') for o in others)}" if others else ""
     return [f"For each {name}: the best and the worst mean{across}, with the place of the worst."]
@@ -128,47 +121,49 @@ def _sentences(judged: goals.Judgement, scenario: str) -> list[str]:
         if row.label and row.counts["met"] == row.conditions
     ]
     where = f"in all {judged.conditions} conditions" if judged.conditions > 1 else "here"
-    kept = f"The goals are met {where} by {', '.join(met)}." if met else f"No label meets the goals {where}."
-    return [kept, f"{head[0].upper()}{head[1:]}.", goals.scope(judged, goals.not_modelled(scenario))]
+    sentence = f"The goals are met {where} by {', '.join(met)}." if met else f"No label meets the goals {where}."
+    return [sentence, f"{head[0].upper()}{head[1:]}.", goals.scope(judged, goals.not_modelled(scenario))]
 
 
-def _judged(judged: goals.Judgement, scenario: str) -> NamedTable:
+def _judged(judged: goals.Judgement) -> NamedTable:
     return NamedTable("answer", "Conditions that meet the goals", goals.columns(judged))
 
 
-def _ranges(table: StudyTable, axis: str, metrics: Sequence[RunMetric]) -> NamedTable:
+def _ranges(table: StudyTable, axis: str, metrics: Mapping[str, RunMetric]) -> NamedTable:
     """Rows are the labels of an axis; cells are the worst and the best value over the other axes."""
     by_label = goals.points_of(table, axis)
-    parts = [Column(axis.rpartition(".")[2].replace("_", " ") or "study", [label or "all" for label in by_label])]
-    several = len(table.axes) > 1
-    for each in metrics:
+    parts = [
+        Column(axis.rpartition(".")[2].replace("_", " ") or "study", [label or "all" for label in by_label], key=True)
+    ]
+    several = len(table.labels) > 1
+    for name, each in metrics.items():
         more = each.better >= 0
         ranges = [goals.range_of(table, points, axis, each, more=more) for points in by_label.values()]
         if not several:
-            parts.append(Column(_head(each), [pair and pair[1].estimate for pair in ranges], each.unit))
+            parts.append(Column(_words(name), [pair and pair[1].estimate for pair in ranges], each.unit))
             continue
         for end, head in ((0, "best" if each.better else "largest"), (1, "worst" if each.better else "smallest")):
-            parts.append(Column(f"{_head(each)}: {head}", [pair and pair[end].estimate for pair in ranges], each.unit))
+            parts.append(Column(f"{_words(name)}: {head}", [pair and pair[end].estimate for pair in ranges], each.unit))
         parts.append(Column("at", [pair[1].condition if pair else "" for pair in ranges]))
     return NamedTable("answer", "The answer in numbers", parts)
 
 
-def _head(measured: RunMetric) -> str:
-    return measured.name.replace("_", " ")
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
-def figures(table: StudyTable, axis: str, metrics: Sequence[RunMetric]) -> list[NamedFigure]:
+def figures(table: StudyTable, axis: str, metrics: Mapping[str, RunMetric]) -> list[NamedFigure]:
     """At most three figures: a metric each, and throughput against delay if both are there."""
     drawn = []
-    for each in metrics[:2]:
+    axis = axis if axis in table.axes else ""
+    for name, each in list(metrics.items())[:2]:
         shown, fixed = _reduced(table, axis, each, places=3)
         if (figure := _draw(shown, axis, each)) is not None:
-            drawn.append(
-                NamedFigure(re.sub(r"\W+", "-", each.name), f"{each.words[0].upper()}{each.words[1:]}", figure, fixed)
-            )
-    names = {each.name.rpartition(".")[2] for each in metrics}
+            heading = f"{each.words[0].upper()}{each.words[1:]}"
+            drawn.append(NamedFigure(re.sub(r"\W+", "-", name), heading, figure, fixed))
+    names = {each.name.rpartition(".")[2] for each in metrics.values()}
     if "goodput" in names and axis and names & {"p95_queueing", "queueing", "rtt"}:
-        shown, fixed = _reduced(table, axis, metrics[0], places=2)
+        shown, fixed = _reduced(table, axis, next(iter(metrics.values())), places=2)
         try:
             figure = study_figure(shown, Choice(by=axis, kind="throughput-delay"))
             drawn.append(NamedFigure("throughput-delay", "Throughput and delay", figure, fixed))
@@ -185,7 +180,7 @@ def _draw(table: StudyTable, axis: str, measured: RunMetric) -> Figure | None:
     numeric = [name for name, entry in axes.items() if entry.numbers is not None and name != axis]
     x = max(numeric, key=lambda name: len(axes[name].labels)) if numeric else None
     x = x or next((name for name in axes if name != axis), axis)
-    by = axis if axis != x else None
+    by = axis if axis and axis != x else None
     kind: Kind = "lines" if axes[x].numbers is not None else "bars"
     if by is not None and len(axes[by].labels) > MOST_LINES:
         kind = "heatmap"
@@ -242,13 +237,4 @@ def _not_listed(folder: Path) -> str:
     return (
         f"The first seed of at most {MOST_RUNS} points. All runs: ackclock results {name} --runs; one of them: "
         f"ackclock view {name} --run ID."
-    )
-
-
-def _without_plan(engine: str, table: StudyTable) -> str:
-    few, many = table.seeds
-    return (
-        f"The runs were made with Ackclock {engine}; their scenario cannot be read here. {len(table.points):,} points, "
-        f"{few if few == many else f'{few} to {many}'} seeds each. Values are means over the seeds with 95 % Student "
-        "intervals."
     )

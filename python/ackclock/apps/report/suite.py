@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from pathlib import Path
 
 from ackclock.apps.report import methods
 from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink
+from ackclock.apps.report.facts import reason_of
 from ackclock.apps.suite import figures
 from ackclock.apps.suite.baselines import baselines
 from ackclock.apps.suite.difference import largest
@@ -53,18 +55,25 @@ def of_folder(folder: Path) -> Report:
         figures=drawn,
         numbers=_numbers(suite, result),
         methods=_methods(suite, result, reference),
-        citations=methods.citations([name, other], []),
+        citations=methods.citations(result.metadata.engine, [name, other], []),
         runs=_pages(folder),
-        notes=[*others.warnings, *(f"{key}: not tried: {why}" for key, why in result.refused.items())],
+        notes=[*others.warnings, *_missing(result)],
         command=f"ackclock suite {result.metadata.suite} --control {shlex.quote(name)}"
         + (" --quick" if result.metadata.quick else ""),
         engines=[result.metadata.engine],
     )
 
 
+def _missing(result: SuiteResult) -> list[str]:
+    """Situations that were not tried, and runs that have failed."""
+    notes = [f"{key}: not tried: {why}" for key, why in result.refused.items()]
+    reasons = Counter(reason_of(error) for _, error in result.failed)
+    return [*notes, *(f"{count} run{'s' if count > 1 else ''} failed: {why}" for why, count in reasons.items())]
+
+
 def _pages(folder: Path) -> list[RunLink]:
     page = folder / "index.html"
-    return [RunLink("the suite's page, with every situation", page.resolve().as_uri(), "")] if page.is_file() else []
+    return [RunLink("the suite's page, with every situation", None, str(page))] if page.is_file() else []
 
 
 def _answer(suite: Suite, result: SuiteResult, reference: SuiteResult | None) -> NamedTable:
@@ -106,11 +115,10 @@ def _numbers(suite: Suite, result: SuiteResult) -> list[NamedTable]:
 
 
 def _methods(suite: Suite, result: SuiteResult, reference: SuiteResult | None) -> str:
-    version, _, build = result.metadata.engine.partition("+")
     form = "in its quick form " if result.metadata.quick else ""
     sentences = [
         f"We ran the suite {suite.title} ({suite.source.rstrip('.')}) {form}with {result.metadata.control}: "
-        f"{result.metadata.runs:,} runs, packet by packet, with Ackclock {version} (engine {build}).",
+        f"{result.metadata.runs:,} runs, packet by packet, with {methods.program(result.metadata.engine)}.",
         "Values are means over the seeds with 95 % Student intervals.",
     ]
     if reference is not None:

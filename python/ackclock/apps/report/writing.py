@@ -31,6 +31,9 @@ PDF_S = 120
 def write(report: Report, out: Path) -> list[Path]:
     """Write a report into a folder, which it creates. Returns the files, the page first. Raises BadInput, OSError."""
     check_folder(out)
+    names = [figure.name for figure in report.figures] + [table.name for table in (report.table, *report.numbers)]
+    if len(set(names)) < len(names):
+        raise ValueError(f"two files of a report have one name: {names}")
     files = [out / "report.html"]
     for table in (report.table, *report.numbers):
         for suffix in tables.SUFFIXES:

@@ -74,6 +74,7 @@ def read(folder: Path) -> SuiteResult:
         if not isinstance(about, dict):
             raise TypeError("suite.json must be an object")
         refused = about.pop("refused")
+        failed = [(str(run_id), str(error)) for run_id, error in about.pop("failed", [])]
         deterministic = {(situation, point) for situation, point in about.pop("deterministic")}
         with open(folder / "measures.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
@@ -84,7 +85,7 @@ def read(folder: Path) -> SuiteResult:
         unknown = {m.metric for m in measures} - SUITE_METRICS.keys()
         if unknown:
             raise ValueError(f"this version has no metric {', '.join(sorted(unknown))}")
-        return SuiteResult(SuiteMetadata(**about), folder, measures, refused, [], deterministic)
+        return SuiteResult(SuiteMetadata(**about), folder, measures, refused, failed, deterministic)
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{folder}: no suite was run there (ackclock suite NAME --control C --out {folder})") from None
     except (ValueError, KeyError, TypeError) as error:

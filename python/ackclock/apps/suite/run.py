@@ -139,6 +139,7 @@ def _write(suite: Suite, result: SuiteResult, *, page: bool) -> None:
     table.writeheader()
     table.writerows(asdict(m) for m in result.measures)
     about = asdict(result.metadata) | {"refused": result.refused, "deterministic": sorted(result.deterministic)}
+    about |= {"failed": result.failed}
     write_text(result.folder / "measures.csv", text.getvalue())
     write_text(result.folder / "suite.json", json.dumps(about, indent=1) + "\n")
     if page:
