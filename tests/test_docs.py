@@ -262,6 +262,7 @@ def test_every_module_that_the_pages_name_has_a_page(site: Path, root: Path) -> 
         if page.parent.name not in {"reference", "adr"}
         for name in re.findall(NAMED, page.read_text(encoding="utf-8"))
     }
+    named -= {"ackclock.apps"}  # a folder of modules
     missing = [name for name in named if not any(f"{name.rstrip('.')}.".startswith(f"{m}.") for m in modules)]
     assert missing == []
     for target, page in documented.items():

@@ -12,6 +12,7 @@ from ackclock._core import ScenarioError
 from ackclock.apps import share
 from ackclock.apps.report import methods
 from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink
+from ackclock.apps.report.facts import StudyFacts
 from ackclock.apps.report.facts import of_store as of_plan
 from ackclock.base.files import BadInput
 from ackclock.base.tables import Column
@@ -20,6 +21,7 @@ from ackclock.draw.studies import Choice, study_figure
 from ackclock.draw.table import StudyTable
 from ackclock.metrics import RunMetric, metric
 from ackclock.study import goals, results
+from ackclock.study.plan import ENGINE
 from ackclock.study.store import Store
 from ackclock.study.stored_run import study_of
 
@@ -49,9 +51,10 @@ def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code:
     answer = _judged(judged) if judged else _ranges(table, axis, metrics)
     of_points = None if plan is None else methods.networks(plan)
     controls = [] if of_points is None else [name for names in of_points.controls.values() for name in names]
-    links = _links(folder, plan) if plan is not None and facts.engine == plan.engine else []
+    reason = reason or _no_links(facts)
+    links = _links(folder, plan) if plan is not None and not reason else []
     if reason:
-        notes.append(f"There are no links to runs: {reason}")
+        notes.append(f"There are no links to runs: {reason}.")
     return Report(
         kind="study",
         title=table.title,
@@ -63,7 +66,7 @@ def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code:
         methods=methods.of_study(facts, of_points),
         citations=methods.citations(facts.engine, controls, [] if of_points is None else of_points.queues),
         runs=links,
-        runs_note=_not_listed(folder) if plan is not None and len(links) < len(plan.runs()) else "",
+        runs_note=_not_listed(folder) if plan is not None and 0 < len(links) < len(plan.runs()) else "",
         notes=notes,
         command=facts.command,
         engines=[facts.engine],
@@ -76,6 +79,13 @@ def _plan(store: Store, *, allow_code: bool) -> tuple[StudyPlan | None, str]:
         return study_of(store, allow_code=allow_code), ""
     except (BadInput, ScenarioError, OSError) as error:
         return None, str(error)
+
+
+def _no_links(facts: StudyFacts) -> str:
+    """Why no run opens in the laboratory of this installation; empty if they do."""
+    if facts.substrates != ["tcp"]:
+        return "a link opens simulated TCP only"
+    return "" if facts.engine == ENGINE else f"this installation has another engine, {ENGINE}"
 
 
 def question(scenario: str) -> str:
