@@ -10,9 +10,9 @@ from subprocess import CompletedProcess
 
 import polars as pl
 import pytest
-from ackclock.apps.agree.page import render
 
 from ackclock import Scenario, ScenarioError
+from ackclock.apps.agree.page import render
 from ackclock.cli.app import main
 
 Command = Callable[..., "CompletedProcess[str]"]
@@ -110,6 +110,15 @@ def test_qlogs_are_json_text_sequences(tmp_path: Path, ackclock: Command) -> Non
     assert sorted(path.name for path in folder.iterdir()) == ["q-receiver.sqlog", "q-sender.sqlog"]
     records = [json.loads(line) for line in (folder / "q-sender.sqlog").read_text().split("\x1e") if line.strip()]
     assert records[0]["qlog_version"] == "0.3"
+    some = tmp_path / "some"
+    assert ackclock("run", file, "--qlog", some, "--qlog-events", "recovery:metrics_updated, transport").returncode == 0
+    text = (some / "q-sender.sqlog").read_text()
+    selected = [json.loads(line) for line in text.split("\x1e") if line.strip()]
+    wanted = [r for r in records[1:] if r["name"] == "recovery:metrics_updated" or r["name"].startswith("transport:")]
+    assert selected == [records[0], *wanted]
+    assert len(wanted) < len(records) - 1
+    assert "must be a category or an event" in ackclock("run", file, "--qlog", some, "--qlog-events", "a b").stderr
+    assert "add --qlog FOLDER" in ackclock("run", file, "--qlog-events", "recovery").stderr
     names = {record["name"] for record in records[1:]}
     assert any(name.endswith("packet_sent") for name in names), names
     assert any(name.endswith("packet_lost") for name in names), names

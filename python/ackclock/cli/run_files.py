@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,9 @@ class Files:
     pcap: Annotated[list[str] | None, Parameter(consume_multiple=False, help=PCAP_HELP)] = None
     qlog: Path | None = None
     """Write the qlogs of QUIC flows into this folder: FLOW-sender.sqlog and FLOW-receiver.sqlog, for qvis."""
+    qlog_events: list[str] | None = None
+    """With --qlog: write these events only, separated by commas or the option repeated: a category such as recovery, or
+    an event such as transport:packet_lost. Default: all."""
     plot: Path | None = None
     """Draw windows, round-trip times, queues and goodput to this file (.svg, .pdf, .png or .eps)."""
 
@@ -58,11 +62,21 @@ class Files:
         """The files to write, without the qlogs, whose names depend on the flows."""
         return [path for path in (self.trace, self.packets, *self.captures.values(), self.plot) if path is not None]
 
+    @property
+    def events(self) -> list[str]:
+        """The events that qlogs have; none: all."""
+        return [event.strip() for text in self.qlog_events or [] for event in text.split(",") if event.strip()]
+
     def check(self) -> None:
         """Check, before the run, that the files can be written after it. Raises BadInput."""
         for option, path in (("--trace", self.trace), ("--packets", self.packets)):
             if path is not None:
                 check_table(path, option)
+        if self.qlog_events is not None and self.qlog is None:
+            raise BadInput("--qlog-events: selects what --qlog writes; add --qlog FOLDER")
+        for event in self.events:
+            if not re.fullmatch(r"[a-z0-9_]+(:[a-z0-9_]+)?", event):
+                raise BadInput(f"--qlog-events {event}: must be a category or an event, such as recovery:packet_lost")
         targets = self.targets
         if self.plot is not None:
             check_picture(self.plot)
@@ -70,6 +84,10 @@ class Files:
 
 
 NO_FILES = Files()
+SEPARATOR = "\x1e"
+"""What precedes each record of a JSON text sequence (RFC 7464)."""
+NAME = re.compile(r'"name":"([^"]*)"')
+"""The name of an event in a record of a qlog."""
 
 
 def write_files(files: Files, scenario: Scenario, result: Result, *, seed: int | None, size: Size | None) -> list[Path]:
@@ -102,11 +120,24 @@ def write_files(files: Files, scenario: Scenario, result: Result, *, seed: int |
         for flow, logs in result.qlogs.items():
             name = quote(flow, safe=" ")  # bytes that a file name cannot have are written as in a URL
             for end, text in zip(("sender", "receiver"), logs, strict=True):
-                qlogs[files.qlog / f"{name}-{end}.sqlog"] = text.encode()
+                qlogs[files.qlog / f"{name}-{end}.sqlog"] = _selected(text, files.events).encode()
     captures = {path: result.captures[place] for place, path in files.captures.items()}
     for path, content in (captures | qlogs).items():
         write_bytes(path, content)
     return [*files.targets, *qlogs]
+
+
+def _selected(log: str, events: Sequence[str]) -> str:
+    """A qlog with its head and the events of these names or categories."""
+    if not events:
+        return log
+    _, head, *records = log.split(SEPARATOR)
+    return "".join(SEPARATOR + record for record in (head, *(r for r in records if _is_of(r, events))))
+
+
+def _is_of(record: str, events: Sequence[str]) -> bool:
+    match = NAME.search(record)
+    return match is not None and any(name in {match[1], match[1].partition(":")[0]} for name in events)
 
 
 def capture_files(texts: Sequence[str]) -> dict[str, Path]:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 LAYOUT = 2
 """Version of tables and columns."""
 FILE = "runs.sqlite"
+MOST_NAMED = 8
+"""Folders that a message names."""
 TABLES = """
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS plan (
@@ -182,7 +184,11 @@ class Store:
     def open(cls, folder: Path) -> Store:
         """Open for reading. Raises BadInput if there is no study."""
         if not (folder / FILE).is_file():
-            raise BadInput(f"{folder}: there is no study here (no {FILE}); create one with ackclock sweep")
+            inner = sorted(path.parent.name for path in folder.glob(f"*/{FILE}"))[:MOST_NAMED]
+            remedy = (
+                f"there are studies in its folders {', '.join(inner)}" if inner else "create one with ackclock sweep"
+            )
+            raise BadInput(f"{folder}: there is no study here (no {FILE}); {remedy}")
         _check_files(folder)
         store = cls(folder, writes=False)
         try:
