@@ -14,10 +14,11 @@ from matplotlib.colors import to_rgba
 from ackclock import stats
 from ackclock.base.axes import named
 from ackclock.base.files import BadInput
+from ackclock.draw.kinds import Kind
 from ackclock.draw.studies import KINDS, Choice, study_figure
 from ackclock.draw.style import COLOURS
 from ackclock.draw.table import StudyTable
-from ackclock.metrics import metric
+from ackclock.metrics import RunMetric, metric
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
 from ackclock.study.results import points
@@ -114,6 +115,27 @@ def test_ecdf_has_every_flow_of_every_run(table: StudyTable) -> None:
         for line in axes.get_lines():
             assert len(np.unique(np.asarray(line.get_ydata()))) == 1 + 2 * 4
     assert "8 values: every flow of every run" in figure._supxlabel.get_text()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars", "box"])
+@pytest.mark.parametrize("values", [(1.0, 4.0, 50.0, 60.0), (50.0, 60.0, 1.0, 4.0), (-9.0, -4.0, 50.0, 90.0)])
+def test_panels_with_one_axis_show_all_values(kind: Kind, values: tuple[float, ...]) -> None:
+    """The panel that is drawn first has the small values, or the large ones."""
+    labels = [(panel, x) for panel in "pq" for x in "12"]
+    rows = {
+        (("rate", panel), ("loss", x), ("control", name)): [{"v": value}, {"v": 1.01 * value}]
+        for (panel, x), value in zip(labels, values, strict=True)
+        for name in ("reno", "cubic")
+    }
+    table = StudyTable("Two panels", rows, dict.fromkeys(rows, 2))
+    wanted = RunMetric("v", "value", "", lambda row: [row["v"]], "one", (-float("inf"), float("inf")))
+    figure = study_figure(table, Choice("loss", [wanted], "control", kind))
+    first, second = figure.axes
+    assert first.get_ylim() == second.get_ylim()
+    low, high = first.get_ylim()
+    assert low <= min(0, *values)
+    assert high >= 1.01 * max(values)
+    assert high < 2.5 * max(values)
 
 
 def test_heatmap_has_one_scale_and_numbers(table: StudyTable) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,6 +91,8 @@ class Drawing:
     """Points that are to be named."""
     cells: list[Any] = field(default_factory=list)
     """Texts in the cells of a heat map."""
+    span: tuple[float, float] | None = None
+    """The least and the largest value on a value axis whose range is to be set; None if it has its range."""
 
 
 def draw(kind: Kind, panel: Panel) -> Drawing:
@@ -160,20 +162,30 @@ def _categories(axes: Axes, labels: Sequence[str]) -> None:
     axes.set_xlim(-0.6, len(labels) - 0.4)
 
 
-def _value_axis(panel: Panel, highest: Sequence[float], lowest: Sequence[float], words: str, *, zero: bool) -> None:
-    """Name and range of the value axis. It starts at zero unless all values are far above it."""
+def _value_axis(panel: Panel, lowest: Sequence[float], highest: Sequence[float], words: str) -> tuple[float, float]:
+    """Name and scale of the value axis; returns the least and the largest value."""
     panel.axes.set_ylabel(drawn(words))
     if panel.log_y:
         panel.axes.set_yscale("log")
+    return min(lowest), max(highest)
+
+
+def set_ranges(kind: Kind, drawings: Mapping[Axes, Drawing]) -> None:
+    """Set the range of the value axis that these panels share, or that of one panel, after all are drawn.
+
+    It starts at zero unless all values are far above it.
+    """
+    spans = {axes: drawing.span for axes, drawing in drawings.items() if drawing.span is not None}
+    if not spans or next(iter(spans)).get_yscale() == "log":
         return
-    top, bottom = max(highest), min(lowest)
-    if zero or (bottom >= 0 and bottom < 0.6 * top):
-        panel.axes.set_ylim(bottom=min(0.0, panel.axes.get_ylim()[0]) if bottom < 0 else 0.0)
-    if bottom >= 0 and top > 0 and (zero or bottom < 0.6 * top):
-        panel.axes.set_ylim(top=max(panel.axes.get_ylim()[1], 1.05 * top))
+    bottom, top = min(low for low, _ in spans.values()), max(high for _, high in spans.values())
+    if kind == "bars" or 0 <= bottom < 0.6 * top:
+        axes = next(iter(spans))
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(0.0, low) if bottom < 0 else 0.0, max(high, 1.05 * top) if bottom >= 0 else high)
 
 
-def _found(panel: Panel) -> tuple[dict[tuple[str, str | None], stats.Estimate], float, str]:
+def _estimates(panel: Panel) -> tuple[dict[tuple[str, str | None], stats.Estimate], float, str]:
     """Estimates in the unit of the figure, and factor and name of that unit. Every panel has the same unit."""
     assert panel.x is not None
     estimates_of = {(x, by): panel.estimate(x, by) for by in panel.series for x in panel.x.labels}
@@ -181,13 +193,14 @@ def _found(panel: Panel) -> tuple[dict[tuple[str, str | None], stats.Estimate], 
     return {key: e.scaled(factor) for key, e in estimates_of.items() if e.n}, factor, words
 
 
-def _ranges(estimates_of: Sequence[stats.Estimate]) -> tuple[list[float], list[float]]:
-    high = [e.value if e.high is None else e.high for e in estimates_of]
-    return high, [e.value if e.low is None else e.low for e in estimates_of]
+def _ends(estimates_of: Sequence[stats.Estimate]) -> tuple[list[float], list[float]]:
+    """The lower and the upper ends of intervals."""
+    low = [e.value if e.low is None else e.low for e in estimates_of]
+    return low, [e.value if e.high is None else e.high for e in estimates_of]
 
 
 def _lines(panel: Panel) -> Drawing:
-    estimates_of, _, words = _found(panel)
+    estimates_of, _, words = _estimates(panel)
     if not estimates_of:
         return Drawing(empty=True)
     places, numeric = _places(panel)
@@ -207,12 +220,12 @@ def _lines(panel: Panel) -> Drawing:
         estimates(panel.axes, at, means, number=number, label=_name(by), joined=numeric)
         if by is not None:
             done.ends.append(End(at[-1], means[-1].value, by, COLOURS[number % len(COLOURS)]))
-    _value_axis(panel, *_ranges(list(estimates_of.values())), words, zero=False)
+    done.span = _value_axis(panel, *_ends(list(estimates_of.values())), words)
     return done
 
 
 def _bars(panel: Panel) -> Drawing:
-    estimates_of, _, words = _found(panel)
+    estimates_of, _, words = _estimates(panel)
     if not estimates_of:
         return Drawing(empty=True)
     assert panel.x is not None
@@ -230,9 +243,9 @@ def _bars(panel: Panel) -> Drawing:
             if e.low is not None and e.high is not None:
                 ends = [[e.value - e.low], [e.high - e.value]]
                 panel.axes.errorbar([at], [e.value], ends, color=INK, linewidth=1, capsize=2.5)
-    _value_axis(panel, *_ranges(list(estimates_of.values())), words, zero=True)
     return Drawing(
         notes=[INTERVALS] if any(e.low is not None for e in estimates_of.values()) else [],
+        span=_value_axis(panel, *_ends(list(estimates_of.values())), words),
     )
 
 
@@ -274,9 +287,9 @@ def _box(panel: Panel) -> Drawing:
             panel.axes.plot(spots, values, "o", color=INK, markersize=2, alpha=0.5, markeredgewidth=0)
     if not every:
         return Drawing(empty=True)
-    _value_axis(panel, every, every, words, zero=False)
     return Drawing(
         notes=["Boxes: median and quartiles; whiskers: within 1.5 times the box; dots: single runs."],
+        span=_value_axis(panel, every, every, words),
     )
 
 
@@ -362,7 +375,7 @@ def _throughput_delay(panel: Panel) -> Drawing:
 
 def _heatmap(panel: Panel) -> Drawing:
     """Means as colours and numbers: a column for each label of x, a row for each series."""
-    estimates_of, factor, words = _found(panel)
+    estimates_of, factor, words = _estimates(panel)
     if not estimates_of:
         return Drawing(empty=True)
     assert panel.x is not None

@@ -91,7 +91,10 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
             axes[place].set_title(drawn(f"{name}: {facet[1]}"), fontsize=pt(9), loc="left")
         low = len(facets) == 1 or place + columns >= len(grid)
         _label(axes[place], columns, deep, left=place % columns == 0, low=low)
-    for empty in [panel for panel, drawing in zip(axes, drawings, strict=False) if drawing.empty]:
+    by_panel = dict(zip(axes, drawings, strict=False))
+    for group in [by_panel] if len(facets) > 1 else [{panel: drawing} for panel, drawing in by_panel.items()]:
+        kinds.set_ranges(choice.kind, group)
+    for empty in [panel for panel, drawing in by_panel.items() if drawing.empty]:
         empty.text(0.5, 0.5, "no value", transform=empty.transAxes, ha="center", fontsize=pt(9))
     if all(drawing.empty for drawing in drawings):
         names = ", ".join(one.name for one in metrics)
@@ -101,7 +104,7 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
     direct = choice.kind in DIRECT or (choice.kind == "lines" and columns == 1)
     if layout.by is None or direct:
         title(figure, heading)
-        label_ends(figure, {panel: drawing.ends for panel, drawing in zip(axes, drawings, strict=False)})
+        label_ends(figure, {panel: drawing.ends for panel, drawing in by_panel.items()})
     else:
         key(figure, kinds.handles(layout.by, choice.kind), [drawn(label) for label in layout.by.labels], heading)
     if drawings[0].image is not None:
@@ -110,8 +113,8 @@ def study_figure(table: StudyTable, choice: Choice) -> Figure:
             bar = figure.colorbar(drawing.image, ax=text, pad=0.015, aspect=25)
             bar.ax.tick_params(labelsize=pt(9))
             bar.set_label(wrapped(drawing.words, 3 if len(text) == 1 else 1), fontsize=pt(9))
-    label_points(figure, {panel: drawing.points for panel, drawing in zip(axes, drawings, strict=False)})
-    if hidden := fit_cells(figure, {panel: drawing.cells for panel, drawing in zip(axes, drawings, strict=False)}):
+    label_points(figure, {panel: drawing.points for panel, drawing in by_panel.items()})
+    if hidden := fit_cells(figure, {panel: drawing.cells for panel, drawing in by_panel.items()}):
         note(figure, f"{_runs(table)} {hidden}")
     return figure
 
