@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from ackclock import Scenario
+from ackclock.apps.agree import document, known_differences, perturb
 from ackclock.apps.agree.compare import Row, compare, compare_distributions, judge
 from ackclock.apps.agree.controls import controls, equal_packets, equal_span, has_profile
 from ackclock.apps.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance
@@ -18,12 +21,9 @@ from ackclock.apps.agree.page import render
 from ackclock.apps.agree.sample import Curve, Sample, falls, from_outcome
 from ackclock.apps.agree.table import main as write_tables
 from ackclock.apps.agree.table import markdown, section
-from ackclock.apps.reach.runs import kernel_name
-
-from ackclock import Scenario
-from ackclock.apps.agree import document, known_differences, perturb
 from ackclock.apps.reach import substrates
 from ackclock.apps.reach.flow_parameters import tcp_options
+from ackclock.apps.reach.runs import kernel_name
 from ackclock.base import models
 from ackclock.base.files import BadInput
 from ackclock.base.refusal import refused

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from ackclock.apps.agree.controls import controls
-
 from ackclock import Scenario
 from ackclock.apps.agree import document, execute
+from ackclock.apps.agree.controls import controls
 from ackclock.apps.reach import substrates
 
 LOSSY = """

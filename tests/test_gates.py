@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ackclock.apps.reach.results import Unavailable
 
 from ackclock import _core
+from ackclock.apps.reach.results import Unavailable
 from ackclock.cli.app import main
 from conftest import one_situation
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from ackclock.apps.reach.runs import kernel_name
 
 from ackclock import Scenario
 from ackclock.apps.reach import substrates
 from ackclock.apps.reach.flow_parameters import controller_parameters
 from ackclock.apps.reach.real_time import BySubstrate, prepare
+from ackclock.apps.reach.runs import kernel_name
 from ackclock.base.files import BadInput
 from ackclock.study import Store, Study, results, run_of, sweep, sweep_variants
 from ackclock.study.executors import Local
