@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from ackclock.base.files import BadInput
 from ackclock.draw.kinds import Kind
 from ackclock.draw.studies import KINDS, Choice, study_figure
 from ackclock.draw.style import COLOURS
-from ackclock.draw.table import StudyTable
+from ackclock.draw.table import Point, StudyTable
 from ackclock.metrics import RunMetric, metric
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
@@ -122,7 +123,7 @@ def test_ecdf_has_every_flow_of_every_run(table: StudyTable) -> None:
 def test_panels_with_one_axis_show_all_values(kind: Kind, values: tuple[float, ...]) -> None:
     """The panel that is drawn first has the small values, or the large ones."""
     labels = [(panel, x) for panel in "pq" for x in "12"]
-    rows = {
+    rows: dict[Point, list[dict[str, Any]]] = {
         (("rate", panel), ("loss", x), ("control", name)): [{"v": value}, {"v": 1.01 * value}]
         for (panel, x), value in zip(labels, values, strict=True)
         for name in ("reno", "cubic")
