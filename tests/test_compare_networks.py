@@ -107,6 +107,17 @@ def test_wrong_calls_are_refused(
     assert said in capsys.readouterr().err
 
 
+def test_a_figure_of_nothing_is_not_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The reasons and the exit status are those of the comparison."""
+    command = ["compare", "clean.toml", "--control", "rcp,reno", "--seeds", "2", "--plot", "c.svg", "--json"]
+    assert main(command) == 1
+    output = capsys.readouterr()
+    assert json.loads(output.out) == []
+    assert "clean: rcp was not run" in output.err
+    assert "not written: c.svg: no network has values of two controllers" in output.err
+    assert not (folder / "c.svg").exists()
+
+
 def test_studies_are_refused(folder: Path) -> None:
     (folder / "study.toml").write_text(NETWORK.replace("LOSS", "0.01") + '[sweep]\nseed = "1..2"\n')
     with pytest.raises(BadInput, match="is a study"):

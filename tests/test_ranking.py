@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-import resource
 import subprocess
 import sys
-import time
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -128,15 +126,10 @@ def test_bad_hand_ins_have_reasons_and_the_others_ranks(folder: Path, capsys: py
 def test_eighty_hand_ins(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_all(folder, 80, "10s")
     command = [*COMMAND, "--seeds", "5", "--time-limit", "10s"]
-    began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     assert main([*command, "--json"]) == 0
-    took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     assert len(check_ranking(capsys.readouterr().out, 80)) == 75
-    assert took < 600
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     (folder / "handins" / "loop.py").unlink()
     assert main(command) == 0
-    print(capsys.readouterr().out, f"{took:.0f} s, {cpu:.0f} CPU s of the processes with hand-ins")
 
 
 def test_a_score_of_the_teacher(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -276,10 +269,21 @@ def test_a_formula_without_a_value(folder: Path, capsys: pytest.CaptureFixture[s
     (folder / "a.toml").write_text(NETWORK.replace("DURATION", "2s"))
     (folder / "s.toml").write_text('[score]\nformula = "1 / timeouts"\n')
     command = ["compare", "a.toml", "--control", "reno", "--against", "reno", "--seeds", "2", "--rank", "s.toml"]
+    command += ["--export", "t.csv", "--plot", "t.svg"]
     assert main(command) == 1
     output = capsys.readouterr()
     assert "failed: reno: a: seed 1: the score has no value: float division by zero (timeouts = 0" in output.out
-    assert "no controller has a score" in output.err
+    assert output.err.splitlines()[-3:] == [
+        "not written: t.svg: no hand-in has a score",
+        "written: t.csv",
+        "ackclock: no hand-in has a score",
+    ]
+    [line] = csv.DictReader((folder / "t.csv").open())
+    assert line["failed"].startswith("a: seed 1: the score has no value")
+    assert not (folder / "t.svg").exists()
+    assert main([*command, "--json"]) == 1
+    [one] = json.loads(capsys.readouterr().out)
+    assert (one["score"], one["failed"]) == (None, line["failed"])
 
 
 @pytest.mark.parametrize(

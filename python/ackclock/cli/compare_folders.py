@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from ackclock.apps.suite.measures import SUITE_METRICS
-from ackclock.base.files import BadInput, save_figure
+from ackclock.base.files import save_figure
 from ackclock.base.si import value
 from ackclock.base.text import say
 from ackclock.cli.console import wide_console
@@ -40,20 +40,20 @@ def compare_folders(
 
     results = (read(a), read(b))
     changed = changes_between(*results, tolerance=part)
-    if plot is not None:
-        from ackclock.apps.suite.figures import differences
-
-        top = largest(changed)
-        if not top:
-            raise BadInput("--plot: no metric differs significantly, so there is nothing to draw")
-        before, after = _names(*results)
-        heading = f"Largest differences, {before} to {after}"
-        save_figure(differences(top, before, after, heading=heading), plot)
-        say(f"written: {plot}", error=True)
     if as_json:
         print(json.dumps([_plain(change) for change in changed], allow_nan=False))
     else:
         changes(results, changed, every=every)
+    if plot is not None:
+        from ackclock.apps.suite.figures import differences
+
+        if top := largest(changed):
+            before, after = _names(*results)
+            heading = f"Largest differences, {before} to {after}"
+            save_figure(differences(top, before, after, heading=heading), plot)
+            say(f"written: {plot}", error=True)
+        else:
+            say(f"not written: {plot}: no metric differs significantly", error=True)
     wrong = {"worse", "missing", "better", "other"} if any_change else {"worse", "missing"}
     return 1 if any(change.verdict in wrong for change in changed) else 0
 

@@ -16,8 +16,10 @@ from ackclock.base.text import fail, say
 from ackclock.cli.console import counted_progress, wide_console
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from matplotlib.figure import Figure
 
     from ackclock.apps.comparison import Comparison, Kept, Row
     from ackclock.apps.trials import Trials
@@ -32,11 +34,17 @@ class Outputs:
     plot: Path | None = None
     export: Path | None = None
 
-    def told(self, *paths: Path | None) -> None:
-        """Say which files were written."""
-        for path in paths:
-            if path is not None:
-                say(f"written: {path}", error=True)
+    def draw(self, make: Callable[[], Figure], nothing: str) -> None:
+        """Draw the figure, unless there is nothing to draw (why, else empty), and say which files were written."""
+        from ackclock.draw.style import fitted
+
+        if self.plot is not None and nothing:
+            say(f"not written: {self.plot}: {nothing}", error=True)
+        elif self.plot is not None:
+            save_figure(fitted(make, None), self.plot)
+            say(f"written: {self.plot}", error=True)
+        if self.export is not None:
+            say(f"written: {self.export}", error=True)
 
 
 def compare_networks(
@@ -44,7 +52,6 @@ def compare_networks(
 ) -> int:
     """Compare controllers on networks; returns the exit status."""
     from ackclock.apps import comparison
-    from ackclock.draw.style import fitted
 
     check_folder(trials.out)
     try:
@@ -54,20 +61,19 @@ def compare_networks(
         return fail(f"interrupted; finished runs are kept in {trials.out}; repeat the command to resume", 130)
     if result.rows:
         comparison.save(result, trials)
-    if outputs.plot is not None:
-        save_figure(fitted(lambda: comparison.draw(result), None), outputs.plot)
     if outputs.export is not None:
         tables.write(comparison.columns(result, si=outputs.export.suffix == ".csv"), outputs.export)
-    outputs.told(outputs.plot, outputs.export)
     for reason in (*result.refused, *result.remarks):
         say(reason, error=outputs.as_json or not result.rows)
     if outputs.as_json:
         print(json.dumps([_plain(row, result.kept_in(row)) for row in result.rows], allow_nan=False))
     elif result.rows:
         _print(result, trials)
-    if not result.rows:
+    nothing = "" if result.rows else "no network has values of two controllers"
+    outputs.draw(lambda: comparison.draw(result), nothing)
+    if nothing:
         _status(result, gate=False)
-        return fail("nothing was compared: no network has values of two controllers", 1)
+        return fail(f"nothing was compared: {nothing}", 1)
     return _status(result, gate=gate)
 
 

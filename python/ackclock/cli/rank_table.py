@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from ackclock.base import controllers, tables
-from ackclock.base.files import check_folder, save_figure
+from ackclock.base.files import check_folder
 from ackclock.base.si import estimate
 from ackclock.base.text import fail, say
 from ackclock.cli.console import counted_progress, wide_console
@@ -29,7 +29,6 @@ def rank_hand_ins(
     """Rank hand-ins against a reference; returns the exit status, which is 0 if at least one has a rank."""
     from ackclock.apps import ranking
     from ackclock.apps.score import DEFAULT, Score, read_score
-    from ackclock.draw.style import fitted
 
     check_folder(trials.out)
     score = Score(DEFAULT) if formula is None else read_score(formula)
@@ -45,18 +44,16 @@ def rank_hand_ins(
     except ranking.ReferenceFailed as error:
         return fail(str(error), 1)
     shown = result.anonymous() if pseudonyms else result
-    if outputs.plot is not None:
-        save_figure(fitted(lambda: ranking.draw(shown), None), outputs.plot)
     if outputs.export is not None:
         tables.write(_columns(shown), outputs.export)
-    outputs.told(outputs.plot, outputs.export)
     for remark in shown.remarks:
         say(remark, error=outputs.as_json)
     if outputs.as_json:
         print(json.dumps([_plain(one, pseudonyms=pseudonyms) for one in shown.every], allow_nan=False))
     else:
         _print(shown, trials)
-    return 0 if shown.ranked else fail("no controller has a score", 1)
+    outputs.draw(lambda: ranking.draw(shown), "" if shown.ranked else "no hand-in has a score")
+    return 0 if shown.ranked else fail("no hand-in has a score", 1)
 
 
 def _print(ranking: Ranking, trials: Trials) -> None:
