@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +26,7 @@ from ackclock.base.files import BadInput
 from ackclock.cli.app import main
 from ackclock.cli.emulate_verdicts import verdict, write_junit
 from ackclock.scenario import Scenario
-from namespaces import DROPTAIL, SCENARIO, namespaces
+from namespaces import DROPTAIL, SCENARIO, namespaces, running, until
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -495,28 +494,11 @@ def test_nothing_of_a_pair_is_left_behind(folder: Path, sent: signal.Signals) ->
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command, cwd=folder, env={**os.environ, "TMPDIR": str(folder)}, **quiet)
 
-    def running() -> int:
-        number = 0
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                number += path.read_bytes().split(b"\0")[:2] == [b"sleep", marker.encode()]
-            except OSError:  # it has just ended
-                continue
-        return number
-
-    def until(condition: Callable[[], bool]) -> bool:
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            if condition():
-                return True
-            time.sleep(0.02)
-        return False
-
     try:
-        assert until(lambda: running() == 1)
+        assert until(lambda: running(marker) == 1)
         process.send_signal(sent)
         assert process.wait(20) == (130 if sent == signal.SIGINT else -sent)
-        assert until(lambda: running() == 0)
+        assert until(lambda: running(marker) == 0)
     finally:
         process.kill()
 

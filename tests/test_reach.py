@@ -24,7 +24,7 @@ from ackclock.apps.reach import Unavailable, run_kernel, run_linux, run_udp, run
 from ackclock.apps.reach.emulation import Programs, Surroundings, emulate
 from ackclock.base.files import BadInput
 from ackclock.scenario import Scenario
-from namespaces import DROPTAIL, SCENARIO, namespaces
+from namespaces import DROPTAIL, SCENARIO, namespaces, running, until
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "emulate"), reason="runs in real time need Linux")
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -195,28 +195,11 @@ def test_nothing_is_left_behind(scenario: Callable[..., Path], tmp_path: Path, s
     command = [str(Path(sys.executable).parent / "ackclock"), "emulate", str(scenario()), "--", "sh", "-c", script]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def running() -> int:
-        found = 0
-        for path in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                found += path.read_bytes().split(b"\0")[:2] == [b"sleep", marker.encode()]
-            except OSError:  # it has just ended
-                continue
-        return found
-
-    def until(condition: Callable[[], bool]) -> bool:
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            if condition():
-                return True
-            time.sleep(0.02)
-        return False
-
     try:
-        assert until(lambda: (tmp_path / "ready").exists() and running() == 3)
+        assert until(lambda: (tmp_path / "ready").exists() and running(marker) == 3)
         process.send_signal(sent)
         process.wait(20)
-        assert until(lambda: running() == 0)
+        assert until(lambda: running(marker) == 0)
     finally:
         process.kill()
 
