@@ -15,12 +15,13 @@ import pytest
 from ackclock import Scenario
 from ackclock.apps.agree import document, known_differences, perturb
 from ackclock.apps.agree.compare import Row, compare, compare_distributions, judge
-from ackclock.apps.agree.controls import controls, equal_packets, equal_span, has_profile
+from ackclock.apps.agree.equal import equal_packets, equal_span, has_profile
 from ackclock.apps.agree.metrics import METRICS, NUMBERS, SHOWN, Setting, distance
 from ackclock.apps.agree.page import render
 from ackclock.apps.agree.sample import Curve, Sample, falls, from_outcome
 from ackclock.apps.agree.table import main as write_tables
 from ackclock.apps.agree.table import markdown, section
+from ackclock.apps.controls import controls
 from ackclock.apps.reach import substrates
 from ackclock.apps.reach.flow_parameters import tcp_options
 from ackclock.apps.reach.runs import kernel_name

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ackclock import Scenario
 from ackclock.apps.agree import document, execute
-from ackclock.apps.agree.controls import controls
+from ackclock.apps.controls import controls
 from ackclock.apps.reach import substrates
 
 LOSSY = """

@@ -99,15 +99,28 @@ CORE = {
 """What these folders of the package use of the core; the others use what they need."""
 
 
-def _imports(file: Path) -> set[tuple[str, str]]:
-    """The modules of the package that a file imports, each with a name, also those inside functions."""
-    pairs = set()
+APPS = [
+    "view catalog",
+    "report",
+    "comparison papers ranking search",
+    "suite trials why",
+    "agree what_if",
+    "controls laboratory policy reach scenario_check score share",
+    "arima bench division radio replay satellites",
+]
+"""The same of the folder `apps`."""
+
+
+def _imports(file: Path, package: str = "ackclock") -> set[tuple[str, str]]:
+    """The modules of a package that a file imports, each with a name, also those inside functions."""
+    pairs = []
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "ackclock":
-            pairs |= {(f"{node.module}.{alias.name}".split(".")[1], alias.name) for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            pairs += [(f"{node.module}.{alias.name}", alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
-            pairs |= {(alias.name.split(".")[1], "") for alias in node.names if alias.name.startswith("ackclock.")}
-    return pairs
+            pairs += [(alias.name, "") for alias in node.names]
+    start = f"{package}."
+    return {(path.removeprefix(start).split(".")[0], name) for path, name in pairs if path.startswith(start)}
 
 
 def test_the_package_uses_lower_layers_only(root: Path) -> None:
@@ -123,6 +136,18 @@ def test_the_package_uses_lower_layers_only(root: Path) -> None:
         assert upward == [], f"{file.relative_to(package)} uses {upward}"
         beside = [other for other, _ in used if other != layer and depth.get(other) == depth[layer]]
         assert beside == [], f"{file.relative_to(package)} uses {beside}"
+
+
+def test_apps_use_lower_apps_only(root: Path) -> None:
+    apps = root / "python" / "ackclock" / "apps"
+    depth = {name: level for level, names in enumerate(APPS) for name in names.split()}
+    assert set(depth) == {path.stem for path in apps.iterdir() if not path.stem.startswith("__")}
+    upward = []
+    for file in apps.rglob("*.py"):
+        app = file.relative_to(apps).parts[0].removesuffix(".py")
+        used = {other for other, _ in _imports(file, "ackclock.apps")} - {app}
+        upward += [f"{file.relative_to(apps)} uses {other}" for other in used if depth[other] <= depth[app]]
+    assert upward == []
 
 
 def test_few_folders_use_the_core(root: Path) -> None:

@@ -15,9 +15,10 @@ from ackclock.apps.suite.difference import changes_between
 from ackclock.apps.suite.folder import Suite, find, known
 from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.apps.suite.result import Measure, SuiteMetadata, SuiteResult, read
-from ackclock.apps.suite.run import folder_name, run
+from ackclock.apps.suite.run import run
 from ackclock.base.assignment import control_table
 from ackclock.base.files import BadInput
+from ackclock.base.names import folder_name
 from ackclock.study import Study
 from ackclock.study.executors import Local
 

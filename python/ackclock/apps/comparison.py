@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
 from ackclock._core import ENGINE
-from ackclock.apps.agree.controls import check_controls
+from ackclock.apps.controls import check_controls
 from ackclock.apps.trials import RIVALS, Trials
 from ackclock.base import tables
 from ackclock.base.assignment import control_table

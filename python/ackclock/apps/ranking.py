@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import ScenarioError, stats
-from ackclock.apps.agree.controls import check_controls
+from ackclock.apps.controls import check_controls
 from ackclock.apps.score import REFERENCE, NoScore, Score
-from ackclock.apps.suite.run import folder_name
 from ackclock.apps.trials import Network, Runs, Trials
 from ackclock.base import controllers
 from ackclock.base.files import BadInput, own_folder
+from ackclock.base.names import folder_name
 from ackclock.study.executors import UntilFailure
 from ackclock.study.sweep import WITHOUT_RESULT, offset
 

@@ -7,7 +7,6 @@ random elements gives a sample. Runs with the same seed are a pair.
 from __future__ import annotations
 
 import difflib
-import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -17,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import ScenarioError
-from ackclock.apps.agree.controls import Control, check_controls, control_place, controls, traffic_places
 from ackclock.apps.agree.perturb import START_S
+from ackclock.apps.controls import Control, check_controls, control_place, controls, traffic_places
 from ackclock.base.assignment import Assignment, Override, control_table, key_text
 from ackclock.base.files import BadInput
-from ackclock.base.link import is_link
+from ackclock.base.names import network_names
+from ackclock.base.shipped import argument
 from ackclock.metrics import ALIASES, METRICS, RunMetric, check_name, metric
 from ackclock.scenario import Scenario
 from ackclock.study import Store, Study, sweep
@@ -84,7 +84,7 @@ class Trials:
     def _network(self, file: str | Path, name: str) -> Network:
         scenario = Scenario.load(file, self.overrides, allow_code=self.allow_code)
         if scenario.is_study:
-            raise BadInput(f"{scenario.file}: is a study; name a scenario without [sweep]")
+            raise BadInput(f"{argument(scenario.file)}: is a study; name a scenario without [sweep]")
         return self._divided(name, scenario) if self.apart else Network(name, scenario)
 
     def _divided(self, name: str, scenario: Scenario) -> Network:
@@ -95,7 +95,7 @@ class Trials:
         else:
             tested = [flow["name"] for flow in flows if flow["kind"] == "tcp"][:1]
         if not tested:
-            raise BadInput(f"{scenario.file}: there is no TCP flow, so there is no controller to compare")
+            raise BadInput(f"{argument(scenario.file)}: there is no TCP flow, so there is no controller to compare")
         remark = "" if self.flows else f"{name}: the tested flow is {tested[0]}, the first one (--flow names another)"
         if self.beside and len(flows) == len(set(tested)) and not scenario.resolved["traffic"]:
             scenario = _with_rival(scenario, tested)
@@ -193,17 +193,6 @@ def _label(row: Mapping[str, Any]) -> str:
     return str(json.loads(row["axes"])[CONTROL])
 
 
-def network_names(files: Sequence[str | Path]) -> list[str]:
-    """A name for each network: that of its file, with a number where several have one name."""
-    names: list[str] = []
-    for file in files:
-        text = str(file)
-        stem = "link" if is_link(text) else Path(text.removeprefix("@")).name.removesuffix(".toml")
-        stem = re.sub(r"[^\w.+-]+", "-", stem)
-        names.append(next(name for n in itertools.count(1) if (name := stem if n == 1 else f"{stem}-{n}") not in names))
-    return names
-
-
 def _responsive(scenario: Scenario) -> list[dict[str, Any]]:
     """The flows of a scenario that have a controller."""
     return [flow for flow in scenario.resolved["flows"] if flow["kind"] != "udp"]
@@ -217,15 +206,14 @@ def _named(text: str, flows: Sequence[dict[str, Any]], scenario: Scenario) -> li
         names = [flow["name"] for flow in flows]
         near = difflib.get_close_matches(text, names, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names[:12]) or 'none'}"
-        raise BadInput(f"--flow {text}: {scenario.file} has no such TCP or QUIC flow; {hint}")
+        raise BadInput(f"--flow {text}: {argument(scenario.file)} has no such TCP or QUIC flow; {hint}")
     return exact or counted
 
 
 def _with_rival(scenario: Scenario, tested: Sequence[str]) -> Scenario:
     """The scenario with a copy of its only TCP flow. Raises BadInput if no copy can be made."""
-    refusal = BadInput(
-        f"--beside: {scenario.file} has no other TCP flow than {', '.join(tested)}; add one to the file ([[flow]])"
-    )
+    without = f"{argument(scenario.file)} has no other TCP flow than {', '.join(tested)}"
+    refusal = BadInput(f"--beside: {without}; add one to the file ([[flow]])")
     if len(tested) > 1:
         raise refusal
     [name] = tested

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
-from ackclock.apps.agree.controls import check_controls
+from ackclock.apps.controls import check_controls
 from ackclock.base.files import (
     BadInput,
     check_folder,
@@ -154,8 +154,9 @@ def _plan(
     file: Path, on: str, named: list[str], seeds: int, repeats: int, overrides: list[str], *, allow_code: bool
 ) -> RunPlan:
     """Read the scenario and the options. Raises BadInput and ScenarioError."""
-    from ackclock.apps.agree.controls import controls, equal_packets, equal_span
+    from ackclock.apps.agree.equal import equal_packets, equal_span
     from ackclock.apps.agree.execute import RunPlan
+    from ackclock.apps.controls import controls
     from ackclock.apps.reach.substrates import substrates as named_substrates
     from ackclock.scenario import Scenario
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ackclock.base.files import BadInput, check_picture, check_targets
+from ackclock.base.names import folder_name
 from ackclock.base.tables import check_export
 from ackclock.base.units import percent
 from ackclock.cli.options import AllowCode, Jobs, MemoryLimit, Overrides, TimeLimit
@@ -129,7 +130,6 @@ def command(
         from ackclock.cli.compare_folders import compare_folders
 
         return compare_folders(*targets, part, plot, any_change=any_change, every=every, as_json=as_json)
-    from ackclock.apps.suite.run import folder_name
     from ackclock.apps.trials import Trials
     from ackclock.cli.compare_networks import Outputs, compare_networks
     from ackclock.study.executors import Local

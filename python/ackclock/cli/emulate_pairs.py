@@ -15,6 +15,7 @@ from ackclock.apps.reach import gates
 from ackclock.apps.reach.emulation import Programs
 from ackclock.apps.reach.repeats import Results, Task
 from ackclock.base.files import BadInput, check_targets, save_figure
+from ackclock.base.names import network_names
 from ackclock.base.text import fail, say
 from ackclock.cli import emulate_verdicts
 from ackclock.cli.console import counted_progress
@@ -83,8 +84,6 @@ class Repeated:
         self, scenarios: Sequence[Scenario], sides: Sequence[Programs], seed: int | None, limit_s: float | None
     ) -> Task:
         """What is to be run."""
-        from ackclock.apps.trials import network_names
-
         names = network_names([scenario.file for scenario in scenarios])
         return Task(scenarios, names, sides, self.number, self.gates, seed, limit_s)
 

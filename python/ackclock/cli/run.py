@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ackclock.apps import scenario_check
-from ackclock.apps.agree.controls import check_controls, with_control
+from ackclock.apps.controls import check_controls, with_control
 from ackclock.base.files import BadInput
 from ackclock.base.text import advise, ascii_json, say
 from ackclock.cli import guard

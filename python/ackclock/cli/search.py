@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from rich.table import Table
 
-from ackclock.apps.agree.controls import check_controls
-from ackclock.apps.suite.run import folder_name
+from ackclock.apps.controls import check_controls
 from ackclock.base.files import BadInput, check_folder
+from ackclock.base.names import folder_name
 from ackclock.base.si import value
 from ackclock.base.text import fail, say
 from ackclock.base.units import interval

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 from rich.table import Table
 
-from ackclock.apps.agree.controls import check_controls
+from ackclock.apps.controls import check_controls
 from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.base.files import BadInput, write_text
+from ackclock.base.names import folder_name
 from ackclock.base.si import estimate, value
 from ackclock.base.text import fail
 from ackclock.cli.compare_folders import changes_table
@@ -76,7 +77,7 @@ def command(
     from ackclock.apps.papers.controller_comparison import read_comparison
     from ackclock.apps.papers.folder import comparison_folder
     from ackclock.apps.suite.folder import find
-    from ackclock.apps.suite.run import folder_name, run
+    from ackclock.apps.suite.run import run
     from ackclock.base.shipped import is_shipped
     from ackclock.study.executors import ENGINES
 

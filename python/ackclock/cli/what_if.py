@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rich.table import Table
 
 from ackclock._core import ScenarioError
-from ackclock.apps.agree.controls import check_controls
+from ackclock.apps.controls import check_controls
 from ackclock.base.assignment import assigned_value, assignment, key_text
 from ackclock.base.files import BadInput, check_picture, check_targets, save_figure
 from ackclock.base.refusal import refused
@@ -121,7 +121,7 @@ def _values(scenario: Scenario, texts: list[str] | tuple[()], control: str | Non
     """The keys that change with their values. Raises BadInput for text that is no assignment, or a key twice."""
     values: dict[str, Any] = {}
     if control is not None:
-        from ackclock.apps.agree.controls import controls
+        from ackclock.apps.controls import controls
 
         values = {key_text(one.key): one.value for one in controls(scenario, [control])[0].overrides}
     for text in texts:

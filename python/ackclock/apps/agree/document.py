@@ -14,7 +14,7 @@ import numpy as np
 from ackclock import stats
 from ackclock.apps.agree import known_differences
 from ackclock.apps.agree.compare import Row, compare, compare_distributions, judge
-from ackclock.apps.agree.controls import has_profile
+from ackclock.apps.agree.equal import has_profile
 from ackclock.apps.agree.execute import Combination, RunPlan, Samples
 from ackclock.apps.agree.metrics import DISTANCE, DISTANCE_FLOOR, METRICS, SHOWN, Metric, Setting, windows
 from ackclock.apps.agree.perturb import DELAY_PART

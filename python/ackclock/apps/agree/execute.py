@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ackclock import ScenarioError
-from ackclock.apps.agree.controls import Control
 from ackclock.apps.agree.perturb import overrides
 from ackclock.apps.agree.sample import Sample, from_outcome
+from ackclock.apps.controls import Control
 from ackclock.apps.reach.substrates import Refused, Substrate
 from ackclock.base.assignment import Override
 from ackclock.base.files import BadInput, own_folder
@@ -53,9 +53,9 @@ class RunPlan:
     repeats: int
     """Valid runs in real time."""
     packets: Sequence[Override] = ()
-    """Assignments that make packets equal in size (`controls.equal_packets`)."""
+    """Assignments that make packets equal in size (`equal.equal_packets`)."""
     span: Sequence[Override] = ()
-    """Assignments that make all runs count the same time (`controls.equal_span`)."""
+    """Assignments that make all runs count the same time (`equal.equal_span`)."""
 
 
 @dataclass

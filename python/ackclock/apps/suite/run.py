@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -24,11 +23,6 @@ from ackclock.study.executors import Executor
 from ackclock.study.plan import ENGINE
 from ackclock.study.results import same_outcome
 from ackclock.study.sweep import Progress
-
-
-def folder_name(control: str) -> str:
-    """The name of the result folder for a controller."""
-    return re.sub(r"[^\w.+-]+", "-", control.removeprefix("./")).strip("-") or "controller"
 
 
 def run(

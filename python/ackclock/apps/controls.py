@@ -1,4 +1,4 @@
-"""The controllers that a report compares: those of the scenario's TCP flows, or those that are named."""
+"""The controllers of a command: those that are named, or those of the scenario's TCP flows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import ScenarioError
-from ackclock.apps.reach.flow_parameters import tcp_options
-from ackclock.apps.reach.substrates import Substrate
-from ackclock.base.assignment import Assignment, Override, control_table
+from ackclock.base.assignment import Assignment, control_table
 from ackclock.base.files import BadInput
+from ackclock.base.shipped import argument
 from ackclock.base.toml_text import inline
 from ackclock.scenario import Scenario
 
@@ -22,8 +21,6 @@ link = [{ ends = ["a", "b"], rate = "1Mbps", delay = "1ms" }]
 flow = [{ from = "a", to = "b" }]
 """
 """A network in which controllers are checked."""
-PACKET = 1500
-"""Bytes on the wire of a packet, if those of the scenario do not fit a substrate."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def _places(scenario: Scenario) -> tuple[list[dict[str, Any]], list[tuple[str, .
     flows = [flow for flow in resolved["flows"] if flow["kind"] == "tcp"]
     places = [*map(control_place, flows), *traffic_places(scenario)]
     if not places:
-        raise BadInput(f"{scenario.file}: there is no TCP flow, so there is no controller to compare")
+        raise BadInput(f"{argument(scenario.file)}: there is no TCP flow, so there is no controller to compare")
     return flows, places
 
 
@@ -109,37 +106,6 @@ def _control(label: str, table: Mapping[str, Any], places: Sequence[tuple[str, .
     name = table.get("kind") or str(table.get("python", "")).rpartition(":")[2]
     assigned = (Assignment(place, dict(table), f"--control {label}", of_text) for place in places)
     return Control(label, str(name or inline(table)), tuple(assigned))
-
-
-def equal_packets(scenario: Scenario, substrates: Sequence[Substrate]) -> list[Override]:
-    """Assignments that give each TCP flow packets of 1500 bytes on the wire, if a substrate cannot send its packets.
-
-    QUIC has no packets below 1200 bytes of UDP payload. Packets of one size on every substrate make windows and queue
-    limits, which count packets, comparable.
-    """
-    flows = [flow for flow in scenario.resolved["flows"] if flow["kind"] == "tcp"]
-    least = max(substrate.least_packet for substrate in substrates)
-    if all(flow["packet_bytes"] >= least for flow in flows):
-        return []
-    places = [("flow", str(flow["name"]), "tcp", "mss") for flow in flows]
-    assignments = [*scenario.overrides, *(Assignment(place, PACKET) for place in places)]
-    sized = {flow["name"]: flow for flow in Scenario.read(scenario.source, assignments).resolved["flows"]}
-    headers = [sized[flow["name"]]["packet_bytes"] - PACKET for flow in flows]
-    return [Assignment(place, PACKET - header) for place, header in zip(places, headers, strict=True)]
-
-
-def equal_span(scenario: Scenario, substrates: Sequence[Substrate]) -> list[Override]:
-    """Assignments after which slow start counts, if a substrate runs in real time: without warm-up."""
-    if not any(substrate.real_time for substrate in substrates):
-        return []
-    places = [scenario.text, *scenario.source.assignments, *map(str, scenario.overrides)]
-    return ["warmup=0s"] if any("warmup" in text or "extends" in text for text in places) else []
-
-
-def has_profile(scenario: Scenario, profile: str) -> bool:
-    """Whether a TCP flow of the scenario has a profile, by its file or by an assignment."""
-    flows = [flow["name"] for flow in scenario.resolved["flows"] if flow["kind"] == "tcp"]
-    return any(tcp_options(scenario, flow).get("profile", "linux") == profile for flow in flows or [""])
 
 
 def _written(scenario: Scenario) -> dict[str, dict[str, Any]]:
