@@ -98,6 +98,11 @@ def test_the_command_prints_draws_and_keeps_runs(folder: Path, capsys: pytest.Ca
         (["compare", "--control", "reno,cubic"], "needs networks"),
         (["compare", "clean.toml", "--control", "reno,cubic", "--seeds", "1"], "at least 2"),
         (["compare", "a"], "two folders"),
+        (["compare", "clean.toml", "--control", "*.py:Mine,cubic"], "*.py:Mine: a pattern needs --against"),
+        (["compare", "clean.toml", "--control", "*.py", "--against", "reno"], "*.py: names no class; for every"),
+        (["compare", "clean.toml", "--control", "*.py", "--against", "reno"], "controller write '*.py:*'"),
+        (["compare", "clean.toml", "--control", "mine.py,cubic"], "mine.py: names no class; write mine.py:CLASS"),
+        (["compare", "@cellular", "--control", "reno,cubic", "--flow", "f9"], "--flow f9: @cellular has no such TCP"),
     ],
 )
 def test_wrong_calls_are_refused(

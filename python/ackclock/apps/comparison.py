@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
 from ackclock._core import ENGINE
-from ackclock.apps.controls import check_controls
+from ackclock.apps.controls import check_controls, is_pattern
 from ackclock.apps.trials import RIVALS, Trials
 from ackclock.base import tables
 from ackclock.base.assignment import control_table
@@ -149,7 +149,7 @@ def compare(
     other flows where only some are tested. Raises BadInput for less than two controllers or seeds, for a file that is a
     study or has no TCP flow, and ScenarioError.
     """
-    if pattern := next((text for text in named if text.endswith(":*")), None):
+    if pattern := next(filter(is_pattern, named), None):
         raise BadInput(f"--control {pattern}: a pattern needs --against CONTROLLER, with which each one is compared")
     if len(named) < 2:
         raise BadInput("--control: needs two controllers or more, such as --control mine.py:Mine,cubic")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -99,6 +100,14 @@ def check_controls(named: Sequence[str], option: str = "--control") -> None:
         except ScenarioError as error:
             if not error.unmet_need:
                 raise
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text names all controllers of a file, or several files."""
+    files, colon, wanted = text.rpartition(":")
+    if not colon or text.startswith("{"):
+        return False
+    return wanted == "*" or (re.search(r"[*?[]", files) is not None and not Path(files).exists())
 
 
 def _control(label: str, table: Mapping[str, Any], places: Sequence[tuple[str, ...]], *, of_text: bool) -> Control:

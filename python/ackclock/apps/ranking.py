@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ackclock import ScenarioError, stats
-from ackclock.apps.controls import check_controls
+from ackclock.apps.controls import check_controls, is_pattern
 from ackclock.apps.score import REFERENCE, NoScore, Score
 from ackclock.apps.trials import Network, Runs, Trials
 from ackclock.base import controllers
@@ -68,11 +68,13 @@ def hand_ins(named: Sequence[str]) -> list[HandIn]:
     """The hand-ins of names and patterns. `FILES:*` stands for each controller of each file.
 
     Nothing is run. A file without one, or that cannot be read, is a hand-in that has failed. Raises BadInput for a
-    pattern that no file matches.
+    pattern that no file matches, or without a class.
     """
     entries: list[HandIn] = []
     for text in named:
         files, _, wanted = text.rpartition(":")
+        if text.endswith(".py") and not text.startswith("{"):
+            raise BadInput(f"--control {text}: names no class; for every controller write '{text}:*'")
         if not is_pattern(text):
             entries.append(_checked(text))
             continue
@@ -86,12 +88,6 @@ def hand_ins(named: Sequence[str]) -> list[HandIn]:
             except ValueError as error:
                 entries.append(HandIn(path, str(error)))
     return list({entry.name: entry for entry in entries}.values())
-
-
-def is_pattern(text: str) -> bool:
-    """Whether a text names all controllers of a file, or several files."""
-    files, colon, wanted = text.rpartition(":")
-    return bool(colon) and not text.startswith("{") and (wanted == "*" or re.search(r"[*?[]", files) is not None)
 
 
 def _checked(name: str) -> HandIn:

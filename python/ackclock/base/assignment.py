@@ -101,8 +101,8 @@ def control_table(
 ) -> dict[str, Any]:
     """A controller as a table: from a name, `FILE.py:CLASS`, `FILE.policy`, or a table such as `{ kind = "vegas" }`.
 
-    `parameters` of a named controller are added. Raises BadInput, which names the option, for a table that is no TOML
-    and a missing policy.
+    `parameters` of a named controller are added. Raises BadInput, which names the option, for a table that is no TOML,
+    a file without a class, and a missing policy.
     """
     control = control.strip()
     if control.startswith("{"):
@@ -113,6 +113,8 @@ def control_table(
             raise BadInput(f"{option} {control}: must be {wanted} ({error})") from None
         return dict(table)
     file, colon, name = (part.strip() for part in control.rpartition(":"))
+    if control.endswith(".py"):
+        raise BadInput(f"{option} {control}: names no class; write {control}:CLASS")
     if control.endswith(".policy"):
         policy = Path(control).resolve()
         if not policy.is_file():
