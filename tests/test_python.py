@@ -254,8 +254,21 @@ def test_changes_as_data_equal_changes_as_text() -> None:
 
 @pytest.mark.parametrize("value", [None, object(), float("nan"), {"a": None}])
 def test_a_change_that_toml_cannot_hold_is_refused(value: object) -> None:
-    with pytest.raises(BadInput, match=r"overrides duration: .* is no value of TOML"):
+    with pytest.raises(BadInput, match=r"^overrides: duration: .* is no value of TOML"):
         Scenario.load("@dumbbell", {"duration": value})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("duration", 5, 'overrides: duration: 5 has no unit: write it like "60s"'),
+        ("link.q.delay", "1ms", 'overrides: link.q.delay: there is no "q" here; known: a->b'),
+    ],
+)
+def test_a_message_names_the_key_of_a_change_once(key: str, value: object, said: str) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        Scenario.parse(PATH, {key: value})
+    assert str(raised.value) == said
 
 
 def test_objects_say_what_they_are(tmp_path: Path) -> None:

@@ -45,19 +45,17 @@ def listed(overrides: Overrides) -> list[Override]:
     """Changes as a list; those of a mapping are data, of which nothing is parsed. Raises BadInput."""
     if not isinstance(overrides, Mapping):
         return list(overrides)
-    return [
-        _checked(Assignment(key_names(key, f"overrides {key}"), value, key, of_text=False))
-        for key, value in overrides.items()
-    ]
+    return [_of_data(key, value) for key, value in overrides.items()]
 
 
-def _checked(entry: Assignment) -> Assignment:
-    """The assignment, if TOML has its value. Raises BadInput."""
+def _of_data(key: str, value: Any) -> Assignment:
+    """The assignment of a value, if TOML has it. Raises BadInput."""
+    entry = Assignment(key_names(key, f"overrides: {key}"), value, "overrides", of_text=False)
     try:
         read_value(inline(entry.value))
     except (TypeError, tomllib.TOMLDecodeError):
         raise BadInput(
-            f"overrides {entry.place}: {entry.value!r:.40} is no value of TOML: text, numbers, booleans, lists, tables"
+            f"overrides: {key}: {value!r:.40} is no value of TOML: text, numbers, booleans, lists, tables"
         ) from None
     return entry
 
