@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import runpy
 import sys
 import threading
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ackclock
 from ackclock import Result, Scenario, ScenarioError, Study
 from ackclock.base.files import BadInput
 
@@ -277,3 +279,13 @@ def test_objects_say_what_they_are(tmp_path: Path) -> None:
     assert repr(scenario.run()).startswith("<ackclock.Result A path, 2 s, seed 1: goodput f 4.")
     study = Study.parse(STUDY)
     assert repr(study) == "<ackclock.Study study: A path, axes link.a->b.delay (2), 4 runs; not run>"
+
+
+def test_every_public_name_has_its_place_in_the_reference(root: Path) -> None:
+    pages = "\n".join(page.read_text() for page in (root / "docs" / "reference").glob("*.md"))
+    classes = {name for name in ackclock.__all__ if isinstance(getattr(ackclock, name), type)}
+    assert {"BadInput", "ScenarioError", "ControllerError"} <= classes
+    assert classes - {"Study"} == set(re.findall(r"^::: ackclock\.([A-Z]\w+)$", pages, re.M))
+    assert "\n::: ackclock.study\n" in pages, "with Study"
+    with pytest.raises(ackclock.BadInput, match="there is no shipped scenario"):
+        Scenario.load("@nosuch")

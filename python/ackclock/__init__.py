@@ -11,16 +11,18 @@ from ackclock.base.lazy import on_first_use
 
 if TYPE_CHECKING:
     from ackclock._core import ControllerError, ScenarioError, __version__
+    from ackclock.base.files import BadInput
     from ackclock.controller import Controller
     from ackclock.result import Result
     from ackclock.scenario import Scenario
     from ackclock.study import Study
 
-__all__ = ["Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "Study", "__version__"]
+__all__ = ["BadInput", "Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "Study", "__version__"]
 
 __getattr__ = on_first_use(
     __name__,
     {
+        "BadInput": "ackclock.base.files",
         "Controller": "ackclock.controller",
         "ControllerError": "ackclock._core",
         "Result": "ackclock.result",
