@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from ackclock import ScenarioError
 from ackclock.apps.view import classroom, opening
 from ackclock.apps.view.classroom import EVERY, LESSONS, Classroom
 from ackclock.apps.view.server import LOOPBACK
@@ -124,6 +125,10 @@ def test_no_request_names_a_file(place: Place) -> None:
         assert ask(server, f"/{PAGE}", Host=f"example.org:{server.port}").status == 403
         assert ask(server, f"/{PAGE}", Host=f"localhost:{server.port}").status == 200
         assert server._http.server_address[0] == LOOPBACK
+    with serving(host="localhost") as server:
+        assert (server.host, server._http.server_address[0]) == (LOOPBACK, LOOPBACK)
+        assert ask(server, f"/{PAGE}", Host=f"example.org:{server.port}").status == 403
+        assert ask(server, f"/{PAGE}", Host=f"localhost:{server.port}").status == 200
     with serving(host=EVERY) as server:
         assert ask(server, f"/{PAGE}", Host=f"teacher.local:{server.port}").status == 200
 
@@ -153,6 +158,32 @@ def test_what_is_named_is_listed(place: Place) -> None:
         (place.folder / "empty").mkdir(exist_ok=True)
         with pytest.raises((BadInput, OSError), match=words):
             classroom.pages([Path(name)], opening.build)
+
+
+@pytest.mark.usefixtures("blank")
+def test_a_scenario_with_a_base_file_elsewhere_is_recorded(place: Place) -> None:
+    (place.elsewhere / "base.toml").write_text(NETWORK)
+    place.write("s.toml", "extends = '../elsewhere/base.toml'")
+    with pytest.raises(ScenarioError, match="is outside the folder"):
+        classroom.pages([Path("s.toml")], opening.build)
+    pages = classroom.pages([Path("s.toml")], opening.build, allow_code=True)
+    assert set(pages) == {"", PAGE, "s.html"}
+    assert "ackclock-recording" in pages["s.html"]
+
+
+@pytest.mark.usefixtures("blank")
+def test_what_is_no_scenario_of_a_folder_is_not_served(place: Place) -> None:
+    for name in ("a", "z"):
+        place.write(f"more/{name}.toml", NETWORK.replace("[[link]]", f'title = "Network {name}"\n[[link]]'))
+    place.write("more/score.toml", '[score]\nformula = "goodput"\n')
+    told: list[str] = []
+    pages = classroom.pages([Path("more")], opening.build, tell=told.append)
+    assert "Network a" in pages[""]
+    assert "Network z" in pages[""]
+    [line] = told
+    assert line.startswith("not served: more/score.toml:1: ")
+    with pytest.raises(ScenarioError, match=r"score\.toml"):
+        classroom.pages([Path("more/score.toml")], opening.build)
 
 
 def test_the_number_of_lessons(root: Path) -> None:

@@ -36,8 +36,8 @@ def command(
     Parameters
     ----------
     files
-        Scenarios and recorded runs to list on the first page; of a folder its scenarios. Without any the first page is
-        the laboratory.
+        Scenarios and recorded runs to list on the first page; of a folder its scenarios. A scenario that a link cannot
+        hold is run once, and its recording is served. Without any the first page is the laboratory.
     host
         Address on which it listens. 0.0.0.0: all networks of this machine; anyone in them can open the pages.
     port
@@ -58,7 +58,9 @@ def command(
     if lesson is not None and not 1 <= lesson <= classroom.LESSONS:
         raise BadInput(f"--lesson {lesson}: is not a number from 1 to {classroom.LESSONS}")
     with guard.time_limit(time_limit):
-        pages = classroom.pages(files, _build, lesson or 1, allow_code=allow_code)
+        pages = classroom.pages(
+            files, _build, lesson or 1, allow_code=allow_code, tell=lambda text: say(f"ackclock: {text}", error=True)
+        )
     server = classroom.Classroom(pages, host, port, lesson)
     try:
         _announce(server, lesson)

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from errno import EACCES, EADDRINUSE
+from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
@@ -20,6 +21,7 @@ from ackclock.apps.view.opening import Page, Target
 from ackclock.apps.view.server import LOOPBACK, Handler, LimitedServer
 from ackclock.base.files import BadInput
 from ackclock.base.link import PAGE, is_link
+from ackclock.base.text import say
 from ackclock.scenario import Scenario
 
 EVERY = "0.0.0.0"
@@ -41,26 +43,36 @@ def lesson(number: int) -> str:
     return f"{PAGE}#lesson={number}"
 
 
-def pages(named: Sequence[Path], build: Build, first: int = 1, *, allow_code: bool = False) -> dict[str, str]:
+def pages(
+    named: Sequence[Path],
+    build: Build,
+    first: int = 1,
+    *,
+    allow_code: bool = False,
+    tell: Callable[[str], object] = say,
+) -> dict[str, str]:
     """The pages that are served, by their names: the laboratory, and as the page "" the list of what was named.
 
     The list leads to the lesson `first`. A scenario is a link to the laboratory. One that a link cannot hold, and a
-    recorded run, has a page of its own. Raises BadInput, ScenarioError, OSError.
+    recorded run, has a page of its own. `tell` is called with what of a folder is no scenario. Raises BadInput,
+    ScenarioError, OSError.
     """
     served = {PAGE: page()}
     if not named:
         return served
     items: list[ListedItem] = []
-    for path in (path for one in named for path in _scenarios(one, allow_code=allow_code)):
+    for path in (path for entry in named for path in _scenarios(entry, tell, allow_code=allow_code)):
         scenario = _scenario(path, allow_code=allow_code)
         title = path.stem if scenario is None else scenario.title
-        href = "" if scenario is None else _link(scenario)
-        if not href:
-            made = build(Target(path, allow_code=allow_code))
-            if made.links or made.at is not None:
+        link = "" if scenario is None else _link(scenario)
+        if link and len(link) <= share.LONGEST:
+            href = link
+        else:
+            own = build(Target(path, record=scenario is not None and not link, allow_code=allow_code))
+            if own.links or own.at is not None:
                 raise BadInput(f"{path}: serve takes scenarios, recorded runs, and folders of them")
-            name = _free(made.name, served)
-            served[name], href = made.text, quote(name)
+            name = _free(own.name, served)
+            served[name], href = own.text, quote(name)
         items.append(ListedItem("scenario" if is_link(str(path)) else path.name, title, href))
     always = [
         ListedItem("Laboratory", "edit a network, run it, see its packets", PAGE),
@@ -70,11 +82,17 @@ def pages(named: Sequence[Path], build: Build, first: int = 1, *, allow_code: bo
     return served | {"": of_groups(TITLE, groups, INTRO)}
 
 
-def _scenarios(path: Path, *, allow_code: bool) -> list[Path]:
+def _scenarios(path: Path, tell: Callable[[str], object], *, allow_code: bool) -> list[Path]:
     """The scenarios of a folder that are not studies; of anything else the path itself."""
     if not path.is_dir() or recorded.is_run(recorded.logs(path)):
         return [path]
-    files = [file for file in sorted(path.glob("*.toml")) if not Scenario.load(file, allow_code=allow_code).is_study]
+    files = []
+    for file in sorted(path.glob("*.toml")):
+        try:
+            if not Scenario.load(file, allow_code=allow_code).is_study:
+                files.append(file)
+        except ScenarioError as error:
+            tell(f"not served: {str(error).partition(chr(10))[0]}")
     if not files:
         raise BadInput(f"{path}: has no scenario (.toml) to serve")
     return files
@@ -93,10 +111,9 @@ def _scenario(path: Path, *, allow_code: bool) -> Scenario | None:
 def _link(scenario: Scenario) -> str:
     """The link to a scenario; empty if a link cannot hold it."""
     try:
-        link = share.link(scenario)
+        return share.link(scenario)
     except (BadInput, ScenarioError):
         return ""
-    return link if len(link) <= share.LONGEST else ""
 
 
 def _free(stem: str, taken: Mapping[str, str]) -> str:
@@ -128,12 +145,13 @@ class Classroom:
     def __init__(self, served: Mapping[str, str], host: str, port: int, first: int | None = None) -> None:
         """Raises BadInput if it cannot listen there. Without a page "" this address leads to the lesson `first`.
 
-        A server on the loopback address answers only requests that have this address as `Host`: another site's page can
-        send requests by a name that resolves to it.
+        A server on an address of the loopback answers only requests that have this address as `Host`: another site's
+        page can send requests by a name that resolves to it.
         """
         documents = {name: Document.of(text) for name, text in served.items()}
         self._http = _listen(host, port, _handler(self, documents, PAGE if first is None else lesson(first)))
-        self.host, self.port = host, self._http.server_port
+        self.host, self.port = str(self._http.server_address[0]), self._http.server_port
+        """The address on which it listens, also if a name was given."""
 
     def origin(self, host: str) -> str:
         """The address of this server by one of its hosts."""
@@ -168,9 +186,9 @@ def _listen(host: str, port: int, handler: type[Handler]) -> LimitedServer:
 def _handler(server: Classroom, documents: Mapping[str, Document], first: str) -> type[Handler]:
     class OfClassroom(Handler):
         def do_GET(self) -> None:
-            hosts = {f"{name}:{server.port}" for name in (LOOPBACK, "localhost")}
-            if server.host == LOOPBACK and self.headers.get("Host") not in hosts:
-                return self.refuse(403, f"Open {server.origin(LOOPBACK)}/")
+            hosts = {f"{name}:{server.port}" for name in (server.host, "localhost")}
+            if ip_address(server.host).is_loopback and self.headers.get("Host") not in hosts:
+                return self.refuse(403, f"Open {server.origin(server.host)}/")
             name = unquote(urlsplit(self.path).path).removeprefix("/")
             document = documents.get(name)
             if document is None and name == "":
@@ -183,8 +201,8 @@ def _handler(server: Classroom, documents: Mapping[str, Document], first: str) -
             packed = _accepts_gzip(self.headers.get("Accept-Encoding", ""))
             tag = f'"{document.tag}{"-gzip" if packed else ""}"'
             more = {"ETag": tag, "Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
-            known = [one.strip().removeprefix("W/") for one in self.headers.get("If-None-Match", "").split(",")]
-            if tag in known or "*" in known:
+            tags = [text.strip().removeprefix("W/") for text in self.headers.get("If-None-Match", "").split(",")]
+            if tag in tags or "*" in tags:
                 self.head("text/html; charset=utf-8", 304, more)
                 return self.end_headers()
             encoding = {"Content-Encoding": "gzip"} if packed else {}
