@@ -9,12 +9,6 @@ from typing import Any
 from ackclock import _core
 
 
-def drop_reasons() -> dict[str, str]:
-    """Names of the reasons for which links drop packets, with their descriptions."""
-    codes = _core.codes()
-    return dict(zip(codes["reason"], codes["reason_words"], strict=True))
-
-
 def schema(of: str) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a scenario file or of an outcome; `of` is "scenario" or "outcome"."""
     document: dict[str, Any] = json.loads(_core.schema(of))

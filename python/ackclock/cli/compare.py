@@ -106,8 +106,8 @@ def command(
     every
         Folders: print every changed metric.
     plot
-        Draw the differences with 95 % intervals to this file (.svg, .png or .pdf): of folders, the ten largest; with
-        --against the scores.
+        Draw the differences with 95 % intervals to this file (.svg, .pdf, .png or .eps): of folders, the ten largest;
+        with --against the scores.
     export
         With --control: write the table to this file (.tex, .md or .csv).
     as_json

@@ -23,8 +23,8 @@ PCAP_HELP = (
     "captures at `from` and at the hosts of other flows, a->b=FILE on a link. May be repeated."
 )
 PLOT_HELP = (
-    "Draw the rates of both directions, queues, drops and the delay of each packet to this file (.svg, .png or .pdf); "
-    "with --b or --repeats the values with their intervals."
+    "Draw the rates of both directions, queues, drops and the delay of each packet to this file (.svg, .pdf, .png or "
+    ".eps); with --b or --repeats the values with their intervals."
 )
 
 

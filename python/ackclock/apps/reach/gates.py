@@ -31,10 +31,6 @@ class Gate:
     def __str__(self) -> str:
         return f"{self.name} {'>=' if self.at_least else '<='} {self.bound:g}"
 
-    def satisfied(self, ratio: float) -> bool:
-        """Whether a ratio satisfies it."""
-        return ratio >= self.bound if self.at_least else ratio <= self.bound
-
 
 def parse(text: str) -> Gate:
     """Read a gate such as `goodput >= 0.95`. Raises BadInput."""
