@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,8 +20,8 @@ import polars as pl
 import pytest
 
 from ackclock import _core, stats
-from ackclock.apps.reach import crossing, gates, pairs, repeats
-from ackclock.apps.reach.pairs import Attempt, Job, ProgramFailed, Trials
+from ackclock.apps.reach import ATTEMPTS, crossing, gates, pairs, repeats
+from ackclock.apps.reach.pairs import Attempt, Job, NetworkRuns, ProgramFailed
 from ackclock.base import junit
 from ackclock.base.files import BadInput
 from ackclock.cli.app import main
@@ -162,16 +163,23 @@ def test_the_order_is_a_b_b_a_with_equal_seeds_in_a_pair() -> None:
     assert [(job.side, job.seed) for job in stub.jobs] == [(0, 7), (0, 8), (0, 9)]
 
 
-def test_a_run_that_is_not_valid_is_made_again_three_times() -> None:
-    stub = Stub(late=(2, 4, 5, 6, 7))
+def test_a_run_that_is_not_valid_has_three_attempts() -> None:
+    stub = Stub(late=(2, 4, 5, 6))
     (network,) = repeats.run(task(number=3), no_progress, stub).networks
-    assert [trial.attempts for trial in network.trials] == [1, 2, 4, 1, 1, 1]
+    assert [trial.attempts for trial in network.trials] == [1, 2, ATTEMPTS, 1, 1, 1]
     (missing,) = network.missing
-    assert (missing.job.side, missing.job.repeat, missing.attempts) == (1, 1, 4)
+    assert (missing.job.side, missing.job.repeat, missing.attempts) == (1, 1, ATTEMPTS)
     assert network.complete == 2
     assert [len(side) for side in network.pairs("goodput")] == [2, 2]
     results = repeats.run(task(number=2), no_progress, Stub(late=range(1, 100)))
     assert results.invalid == results.networks
+
+
+def test_the_pages_say_how_many_attempts_a_run_has(root: Path) -> None:
+    count = ["no", "one", "two", "three", "four"][ATTEMPTS]
+    pages = [root / "docs" / f"{name}.md" for name in ("real-stacks", "agree", "studies")]
+    for page in (*pages, root / "python/ackclock/apps/reach/__init__.py"):
+        assert set(re.findall(r"(\w+) attempts\b", page.read_text(encoding="utf-8"))) == {count}, page
 
 
 def test_a_short_name_is_of_the_direction_with_most_bytes() -> None:
@@ -220,7 +228,7 @@ def test_what_was_run_before_a_failure_or_an_interrupt_is_there() -> None:
             Stub(late=range(1, 100)),
             ["--gate", "goodput >= 0.9", "--strict"],
             4,
-            "net: A, repeat 1 is missing: 4 attempts",
+            "net: A, repeat 1 is missing: 3 attempts",
         ),
         (Stub(late=range(2, 6)), ["--gate", "goodput >= 0.9"], 0, "net: B, repeat 1 is missing"),
     ],
@@ -535,5 +543,5 @@ def test_a_mean_has_its_spread() -> None:
 
 
 def test_trials_without_a_valid_run_have_no_names() -> None:
-    assert Trials("net").names(2) == []
-    assert Trials("net").shown(2) == []
+    assert NetworkRuns("net").names(2) == []
+    assert NetworkRuns("net").shown(2) == []

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from ackclock.apps.reach import gates
 from ackclock.apps.reach.emulation import Programs
+from ackclock.apps.reach.pairs import LETTERS
 from ackclock.apps.reach.repeats import Results, Task
 from ackclock.base.files import BadInput, check_targets, save_figure
 from ackclock.base.names import network_names
@@ -156,15 +157,12 @@ def _status(results: Results, judged: Sequence[gates.Judged], *, strict: bool) -
         if results.failed.output:
             say(results.failed.output, error=True)
         return fail(f"{results.networks[-1].network}: {results.failed}", FAILED)
-    for one in results.networks:
-        for trial in one.missing:
-            side = "AB"[trial.job.side]
-            say(
-                f"ackclock: {one.network}: {side}, repeat {trial.job.repeat + 1} is missing: {trial.attempts} attempts "
-                f"were not valid, the last one because of: {'; '.join(trial.reasons)}",
-                error=True,
-            )
-    invalid = [one.network for one in results.invalid]
+    for runs in results.networks:
+        for trial in runs.missing:
+            which = f"{runs.network}: {LETTERS[trial.job.side]}, repeat {trial.job.repeat + 1}"
+            why = f"{trial.attempts} attempts were not valid, the last one because of: {'; '.join(trial.reasons)}"
+            say(f"ackclock: {which} is missing: {why}", error=True)
+    invalid = [runs.network for runs in results.invalid]
     undecided = [gate for gate in judged if gate.verdict == "undecided" and gate.test.network not in invalid]
     wrong = [*(gate for gate in judged if gate.verdict == "fail"), *(undecided if strict else ())]
     for gate in wrong:

@@ -12,13 +12,14 @@ from rich.table import Table
 
 from ackclock import stats
 from ackclock.apps.reach import gates, pairs
+from ackclock.apps.reach.pairs import LETTERS
 from ackclock.base import junit, si
 from ackclock.base.tables import value_and_interval
 from ackclock.base.text import say
 from ackclock.cli.console import wide_console
 
 if TYPE_CHECKING:
-    from ackclock.apps.reach.pairs import Trials
+    from ackclock.apps.reach.pairs import NetworkRuns
     from ackclock.apps.reach.repeats import Results
 
 VERDICTS = {"pass": "passes", "fail": "FAILS", "undecided": "undecided"}
@@ -32,13 +33,13 @@ def print_values(results: Results) -> None:
     for head in ("network", "value", *heads):
         table.add_column(head, justify="right" if head in {"A", "B", "mean", "spread"} else "left", no_wrap=True)
     counts = []
-    for one in results.networks:
-        first = one.network
-        for name in one.shown(len(results.task.sides), [gate.name for gate in results.task.gates]):
-            if cells := _pair_cells(one, name) if two else _single_cells(one, name):
-                table.add_row(first, one.label(name), *cells)
+    for runs in results.networks:
+        first = runs.network
+        for name in runs.shown(len(results.task.sides), [gate.name for gate in results.task.gates]):
+            if cells := _pair_cells(runs, name) if two else _single_cells(runs, name):
+                table.add_row(first, runs.label(name), *cells)
                 first = ""
-        counts.append(f"{one.network}: {one.complete if two else one.valid(0)}")
+        counts.append(f"{runs.network}: {runs.complete if two else runs.valid(0)}")
     if not table.row_count:
         return
     wide_console().print(table)
@@ -48,20 +49,20 @@ def print_values(results: Results) -> None:
         say(f"Runs: {'; '.join(counts)}. Spread: standard deviation over the mean.")
 
 
-def _pair_cells(one: Trials, name: str) -> list[str]:
+def _pair_cells(runs: NetworkRuns, name: str) -> list[str]:
     """The cells of a value; none without a pair."""
-    a, b = one.pairs(name)
+    a, b = runs.pairs(name)
     if not a:
         return []
     means = [sum(a) / len(a), sum(b) / len(b)]
     factor, unit = si.prefixed(pairs.unit(name), means)
-    ratio = one.ratio(name)
+    ratio = runs.ratio(name)
     shown = " ".join(value_and_interval(ratio)).strip() if math.isfinite(ratio.value) else "-"
     return [*(f"{si.value(mean * factor)} {unit}".rstrip() for mean in means), shown]
 
 
-def _single_cells(one: Trials, name: str) -> list[str]:
-    values = list(one.values(name, 0).values())
+def _single_cells(runs: NetworkRuns, name: str) -> list[str]:
+    values = list(runs.values(name, 0).values())
     mean = stats.mean(values)
     factor, unit = si.prefixed(pairs.unit(name), [mean.value])
     value, interval = value_and_interval(mean, factor)
@@ -77,21 +78,21 @@ def mean_spread(values: Sequence[float]) -> float:
 
 def print_gates(judged: Sequence[gates.Judged]) -> None:
     """One line for each gate: its ratio, its verdict, and how many repeats would decide it."""
-    for one in judged:
-        say(f"gate {one.test.gate}, {one.test.network}: {verdict(one)}")
+    for gate in judged:
+        say(f"gate {gate.test.gate}, {gate.test.network}: {verdict(gate)}")
     if len(judged) > 1:
         say(f"Verdicts: corrected for {len(judged)} gates (Holm); at most 5 % of such sets have a false one.")
 
 
-def verdict(one: gates.Judged) -> str:
+def verdict(gate: gates.Judged) -> str:
     """The verdict of a gate in words."""
-    ratio = one.test.ratio
-    text = f"{VERDICTS[one.verdict]}: {' '.join(value_and_interval(ratio)).strip()}"
-    if one.verdict != "undecided":
+    ratio = gate.test.ratio
+    text = f"{VERDICTS[gate.verdict]}: {' '.join(value_and_interval(ratio)).strip()}"
+    if gate.verdict != "undecided":
         return text
-    if one.p is None:
+    if gate.p is None:
         return f"{text}; too few valid pairs"
-    more = "more than 1,000" if one.needed is None else f"about {one.needed:,}"
+    more = "more than 1,000" if gate.needed is None else f"about {gate.needed:,}"
     return f"{text}; {more} repeats would decide it"
 
 
@@ -101,17 +102,19 @@ def write_junit(path: Path, results: Results, judged: Sequence[gates.Judged], *,
     results_of = {"pass": "pass", "fail": "failure", "undecided": undecided}
     share = results.seconds / max(len(results.networks), 1)
     cases = []
-    for one in results.networks:
-        trials = f"{one.valid(0)} valid runs of A" if one.trials else "no run"
-        if one in results.invalid and results.failed is None:
-            reasons = "; ".join(one.missing[-1].reasons) if one.missing else trials
-            cases.append(junit.Case(one.network, "runs", "error", f"too few valid runs: {reasons}", share))
-        elif results.failed is not None and one is results.networks[-1]:
+    for runs in results.networks:
+        trials = f"{runs.valid(0)} valid runs of A" if runs.trials else "no run"
+        if runs in results.invalid and results.failed is None:
+            reasons = "; ".join(runs.missing[-1].reasons) if runs.missing else trials
+            cases.append(junit.Case(runs.network, "runs", "error", f"too few valid runs: {reasons}", share))
+        elif results.failed is not None and runs is results.networks[-1]:
             text = "\n".join(part for part in (str(results.failed), results.failed.output) if part)
-            cases.append(junit.Case(one.network, "runs", "error", text, share))
+            cases.append(junit.Case(runs.network, "runs", "error", text, share))
         else:
-            cases.append(junit.Case(one.network, "runs", "pass", trials, share))
-    cases += [junit.Case(one.test.network, str(one.test.gate), results_of[one.verdict], verdict(one)) for one in judged]
+            cases.append(junit.Case(runs.network, "runs", "pass", trials, share))
+    cases += [
+        junit.Case(gate.test.network, str(gate.test.gate), results_of[gate.verdict], verdict(gate)) for gate in judged
+    ]
     junit.write(path, "ackclock emulate", cases)
 
 
@@ -121,48 +124,48 @@ def as_json(results: Results, judged: Sequence[gates.Judged]) -> str:
         "repeats": results.task.repeats,
         "complete": results.complete,
         "failed": None if results.failed is None else str(results.failed),
-        "networks": [_network(results, one) for one in results.networks],
+        "networks": [_network(results, runs) for runs in results.networks],
         "gates": [
             {
-                "network": one.test.network,
-                "gate": str(one.test.gate),
-                "ratio": _interval(one.test.ratio),
-                "pairs": len(one.test.a),
-                "p": one.p,
-                "verdict": one.verdict,
-                "repeats_needed": one.needed,
+                "network": gate.test.network,
+                "gate": str(gate.test.gate),
+                "ratio": _interval(gate.test.ratio),
+                "pairs": len(gate.test.a),
+                "p": gate.p,
+                "verdict": gate.verdict,
+                "repeats_needed": gate.needed,
             }
-            for one in judged
+            for gate in judged
         ],
     }
     return json.dumps(document, allow_nan=False)
 
 
-def _network(results: Results, one: Trials) -> dict[str, Any]:
+def _network(results: Results, runs: NetworkRuns) -> dict[str, Any]:
     sides = len(results.task.sides)
     values = []
-    for name in one.names(sides):
-        entry: dict[str, Any] = {"name": name, "of": one.full_name(name), "unit": pairs.unit(name)}
-        each = [one.values(name, side) for side in range(sides)]
+    for name in runs.names(sides):
+        entry: dict[str, Any] = {"name": name, "of": runs.full_name(name), "unit": pairs.unit(name)}
+        each = [runs.values(name, side) for side in range(sides)]
         repeats = range(results.task.repeats)
-        entry |= {letter: [of.get(i) for i in repeats] for letter, of in zip("ab", each, strict=False)}
+        entry |= {letter: [of.get(i) for i in repeats] for letter, of in zip(LETTERS.lower(), each, strict=False)}
         if sides == 2:
-            entry["ratio"] = _interval(one.ratio(name))
+            entry["ratio"] = _interval(runs.ratio(name))
         else:
             entry["mean"] = _interval(stats.mean(list(each[0].values())))
         values.append(entry)
-    runs = [
+    each_run = [
         {
-            "program": "ab"[trial.job.side],
+            "program": LETTERS.lower()[trial.job.side],
             "repeat": trial.job.repeat,
             "seed": trial.job.seed,
             "attempts": trial.attempts,
             "valid": trial.values is not None,
             "reasons": list(trial.reasons),
         }
-        for trial in one.trials
+        for trial in runs.trials
     ]
-    return {"network": one.network, "values": values, "runs": runs}
+    return {"network": runs.network, "values": values, "runs": each_run}
 
 
 def _interval(e: stats.Estimate) -> list[float | None] | None:

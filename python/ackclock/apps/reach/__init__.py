@@ -57,7 +57,7 @@ def run_udp(scenario_path: str | Path, overrides: Sequence[str] = (), seed: int 
         (segments), `retransmitted_packets`, `window_cuts`, `timeouts`, `mean_rtt_s`, ...; `links` has
         `delivered_packets`, `dropped_packets`, `marked_packets`; `duration_s`. Besides: `substrate` ("udp"), `validity`
         (`valid`, `reasons`, `lateness_s` with `p50`, `p90`, `p99`, `max`, ...) and `trace`, a data frame with the
-        columns `time_s`, `cwnd`, `ssthresh` among others. A run that is not valid is repeated up to three times; then
+        columns `time_s`, `cwnd`, `ssthresh` among others. A run that is not valid has up to three attempts; then
         the last one is returned, with `validity["valid"]` false.
 
     Raises

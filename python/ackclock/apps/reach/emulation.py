@@ -121,10 +121,10 @@ def emulate(
 
 def _addressed(arguments: Sequence[str], end: int) -> list[str]:
     """Arguments of a program at an end (0 or 1), with the addresses in place of {local} and {remote}."""
-    made = list(arguments)
+    texts = list(arguments)
     for name, addresses in ADDRESSES.items():
-        made = [text.replace(f"{{{name}}}", addresses[end]) for text in made]
-    return made
+        texts = [text.replace(f"{{{name}}}", addresses[end]) for text in texts]
+    return texts
 
 
 def failure(report: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ackclock.apps.reach.crossing import Crossing, Direction
-    from ackclock.apps.reach.pairs import Trials
+    from ackclock.apps.reach.pairs import NetworkRuns
     from ackclock.apps.reach.repeats import Results
 
 BINS = 100
@@ -144,24 +144,24 @@ def values_figure(results: Results) -> Figure:
     Of A and B the ratio B/A, of one program the values over their mean.
     """
     sides, wanted = len(results.task.sides), results.task.gates
-    shown = [one.shown(sides, [gate.name for gate in wanted]) for one in results.networks]
+    shown = [runs.shown(sides, [gate.name for gate in wanted]) for runs in results.networks]
     scale = min(1.0, max(size().width / WIDTH, 0.6))
     height = 0.9 + 2.2 * pt(9) / 72 / scale * max(map(len, shown))
     figure, axes = panels(1, len(shown), height, share="x", width=7.4)
     ends: list[float] = []
-    for panel, one, names in zip(axes, results.networks, shown, strict=True):
+    for panel, runs, names in zip(axes, results.networks, shown, strict=True):
         for place, name in enumerate(names):
-            ratios = _ratios(one, name, sides)
-            estimate = one.ratio(name) if sides == 2 else stats.mean(ratios)
+            ratios = _ratios(runs, name, sides)
+            estimate = runs.ratio(name) if sides == 2 else stats.mean(ratios)
             ends += _row(panel, place, ratios, estimate)
             for gate in (gate for gate in wanted if gate.name == name):
                 style: dict[str, Any] = {"markersize": 9, "color": COLOURS[1], "linestyle": "none"}
                 panel.plot([gate.bound], [place], "|", markeredgewidth=1.8, **style)
                 ends.append(gate.bound)
         panel.axvline(1, color=SOFT, linewidth=0.9)
-        panel.set_yticks(range(len(names)), [drawn(one.label(name)) for name in names])
+        panel.set_yticks(range(len(names)), [drawn(runs.label(name)) for name in names])
         panel.set_ylim(len(names) - 0.4, -0.6)
-        panel.set_title(drawn(one.network), fontsize=pt(9), loc="left")
+        panel.set_title(drawn(runs.network), fontsize=pt(9), loc="left")
     ratio_axis(axes[-1], ends)
     axes[-1].set_xlabel("ratio B/A" if sides == 2 else "value over the mean")
     said = "Dots: pairs. Circles: geometric means, with" if sides == 2 else "Dots: runs. Circles: means, with"
@@ -170,12 +170,12 @@ def values_figure(results: Results) -> Figure:
     return figure
 
 
-def _ratios(one: Trials, name: str, sides: int) -> list[float]:
+def _ratios(runs: NetworkRuns, name: str, sides: int) -> list[float]:
     """B/A of each pair, or each value over the mean; without those that are zero or have no ratio."""
     if sides == 2:
-        a, b = one.pairs(name)
+        a, b = runs.pairs(name)
         return [y / x for x, y in zip(a, b, strict=True) if x > 0 and y > 0]
-    values = list(one.values(name, 0).values())
+    values = list(runs.values(name, 0).values())
     mean = sum(values) / max(len(values), 1)
     return [x / mean for x in values if x > 0 and mean > 0]
 

@@ -1,7 +1,7 @@
 """Repeated emulations of a program, or of two programs in pairs: the order, the seeds, the values of a network.
 
 The two programs A and B run in the order A B B A; the runs of a pair have the same seed. A run in which the network did
-not follow the clock is repeated; after that it is missing.
+not follow the clock is made again; after `ATTEMPTS` attempts it is missing.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from ackclock import stats
 from ackclock.apps.reach import crossing, gates
+from ackclock.apps.reach.results import ATTEMPTS
 from ackclock.base.files import BadInput
 
-AGAIN = 3
-"""Times that a run is repeated if the network did not follow the clock."""
+LETTERS = "AB"
+"""The names of the programs."""
 UNITS = {"elapsed": "s", "goodput": "b/s", "bytes": "B", "delay": "s"}
 """SI units of values, by the end of their names without a direction or a link; others are numbers."""
 SHOWN = ("elapsed", "goodput", "loss", "p50_delay", "p95_delay", "p99_delay", "p95_queue")
@@ -69,16 +70,16 @@ def jobs(sides: int, repeats: int, seed: int) -> Iterator[Job]:
 
 
 def run(job: Job, attempt: Callable[[Job], Attempt]) -> Trial:
-    """Make a run, again if it is not valid. Raises what `attempt` raises."""
-    for number in range(1, AGAIN + 2):
-        made = attempt(job)
-        if not made.reasons:
-            return Trial(job, number, made.values)
-    return Trial(job, AGAIN + 1, None, made.reasons)
+    """Make a run, in a few attempts if it is not valid. Raises what `attempt` raises."""
+    for number in range(1, ATTEMPTS + 1):
+        result = attempt(job)
+        if not result.reasons:
+            return Trial(job, number, result.values)
+    return Trial(job, ATTEMPTS, None, result.reasons)
 
 
 @dataclass
-class Trials:
+class NetworkRuns:
     """The runs of a network."""
 
     network: str

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ackclock.apps.reach import crossing, gates, pairs
 from ackclock.apps.reach.emulation import Emulated, Programs, Recording, Surroundings, emulate, failure
-from ackclock.apps.reach.pairs import Attempt, Job, ProgramFailed, Trials
+from ackclock.apps.reach.pairs import LETTERS, Attempt, Job, NetworkRuns, ProgramFailed
 
 if TYPE_CHECKING:
     from ackclock.scenario import Scenario
@@ -23,8 +23,6 @@ TAIL = 20
 """Lines of the output of a program that failed."""
 MOST_OUTPUT = 20_000
 """Bytes of that output that are read."""
-LETTERS = "AB"
-"""The names of the programs."""
 Begin = Callable[[str], Callable[[int, int], None] | None]
 """Begins a network; returns a function of the runs that have ended and of all."""
 
@@ -50,7 +48,7 @@ class Results:
     """What was run; not all of it if a program has failed, or if it was interrupted."""
 
     task: Task
-    networks: list[Trials] = field(default_factory=list)
+    networks: list[NetworkRuns] = field(default_factory=list)
     failed: ProgramFailed | None = None
     interrupted: bool = False
     seconds: float = 0.0
@@ -61,16 +59,18 @@ class Results:
         return self.failed is None and not self.interrupted
 
     @property
-    def invalid(self) -> list[Trials]:
+    def invalid(self) -> list[NetworkRuns]:
         """The networks with too few valid runs, or pairs of them: an interval needs two."""
         least = min(2, self.task.repeats)
         pairs = len(self.task.sides) == 2
-        return [one for one in self.networks if (one.complete if pairs else one.valid(0)) < least]
+        return [network for network in self.networks if (network.complete if pairs else network.valid(0)) < least]
 
     def judged(self) -> list[gates.Judged]:
         """The verdicts of all gates in all networks."""
         tests = [
-            gates.Test(gate, one.network, *one.pairs(gate.name)) for one in self.networks for gate in self.task.gates
+            gates.Test(gate, network.network, *network.pairs(gate.name))
+            for network in self.networks
+            for gate in self.task.gates
         ]
         return gates.judge(tests)
 
@@ -81,16 +81,16 @@ def run(task: Task, begin: Begin, attempt: Callable[[Task, Scenario, Job], Attem
     make = attempt or emulated_once
     try:
         for scenario, name in zip(task.scenarios, task.names, strict=True):
-            trials = Trials(name)
-            results.networks.append(trials)
+            network = NetworkRuns(name)
+            results.networks.append(network)
             seed = scenario.seed if task.seed is None else task.seed
             jobs = list(pairs.jobs(len(task.sides), task.repeats, seed))
             advance = begin(name)
             for number, job in enumerate(jobs):
                 if advance is not None:
                     advance(number, len(jobs))
-                trials.trials.append(pairs.run(job, partial(make, task, scenario)))
-                trials.check(task.gates, len(task.sides))
+                network.trials.append(pairs.run(job, partial(make, task, scenario)))
+                network.check(task.gates, len(task.sides))
     except ProgramFailed as error:
         results.failed = error
     except KeyboardInterrupt:

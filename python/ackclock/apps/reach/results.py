@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 Substrate = Literal["udp", "linux", "kernel"]
 ATTEMPTS = 3
-"""Times that a run is made if it does not follow the wall clock closely enough."""
+"""Times that a run in real time is made, if it does not follow the wall clock closely enough."""
 
 
 class Unavailable(Exception):

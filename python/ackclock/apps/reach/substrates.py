@@ -120,7 +120,7 @@ class RealTime:
         return reason
 
     def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
-        """See Substrate. A run that is not valid is repeated up to three times there; the last one is returned."""
+        """See Substrate. A run that is not valid has up to three attempts there; the last one is returned."""
         unavailable = importlib.import_module("ackclock.apps.reach").Unavailable
         runs = importlib.import_module("ackclock.apps.reach.runs")
         if self.kind == "linux" and self.algorithm is None:
