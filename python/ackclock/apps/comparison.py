@@ -89,7 +89,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Kept:
+class RivalsShare:
     """What the rivals have beside a controller, over what they have beside the standard controller."""
 
     network: str
@@ -120,12 +120,12 @@ class Comparison:
         table = control_table(self.beside) if self.beside else None
         return next((label for label in (self.first, *self.others) if control_table(label) == table), "")
 
-    def kept_in(self, row: Row) -> Kept | None:
+    def kept_in(self, row: Row) -> RivalsShare | None:
         """What the rivals keep beside a controller, if a row compares this with the controller that they have."""
         if row.asked == OF_RIVALS and row.other == self.standard:
-            return Kept(row.network, self.first, row.ratio)
+            return RivalsShare(row.network, self.first, row.ratio)
         if row.asked == OF_RIVALS and self.first == self.standard:
-            return Kept(row.network, row.other, _inverse(row.ratio))
+            return RivalsShare(row.network, row.other, _inverse(row.ratio))
         return None
 
 
@@ -214,10 +214,10 @@ def _compared(labels: Sequence[str], measured: Sequence[Measured], tolerance: fl
     corrected = iter(stats.false_discovery([p for p in raw if p is not None]))
     rows = []
     for (one, other, x, y), p in zip(samples, raw, strict=True):
-        mine, theirs = (stats.within(values, *one.metric.limits) for values in (x, y))
+        of_first, of_other = (stats.within(values, *one.metric.limits) for values in (x, y))
         own_p = None if p is None else next(corrected)
         words = Words(one.metric.name, one.metric.words, one.metric.unit, one.metric.better)
-        rows.append(Row(one.network, one.asked, words, other, mine, theirs, _ratio(x, y), own_p, tolerance))
+        rows.append(Row(one.network, one.asked, words, other, of_first, of_other, _ratio(x, y), own_p, tolerance))
     return rows
 
 

@@ -161,8 +161,10 @@ class Ranking:
 
     def anonymous(self) -> Ranking:
         """The same with pseudonyms; hand-ins that have failed are in the order of these."""
-        failed = sorted((one.anonymous() for one in self.failed), key=lambda one: int(one.name.split()[-1]))
-        return replace(self, ranked=[one.anonymous() for one in self.ranked], failed=failed)
+        failed = sorted(
+            (hand_in.anonymous() for hand_in in self.failed), key=lambda hand_in: int(hand_in.name.split()[-1])
+        )
+        return replace(self, ranked=[hand_in.anonymous() for hand_in in self.ranked], failed=failed)
 
 
 class ReferenceFailed(Exception):
@@ -194,10 +196,10 @@ def rank(
         pseudonym = f"hand-in {order[entry.name]}"
         advance = progress(pseudonym if pseudonyms else entry.name) if progress is not None else None
         results.append(_ranked(entry, pseudonym, networks, careful, reference, score, advance))
-    good = sorted((one for one in results if not one.failed), key=lambda one: -one.score.value)
-    ranked = [replace(one, rank=between) for one, between in zip(good, ranks(good), strict=True)]
+    good = sorted((hand_in for hand_in in results if not hand_in.failed), key=lambda hand_in: -hand_in.score.value)
+    ranked = [replace(hand_in, rank=between) for hand_in, between in zip(good, ranks(good), strict=True)]
     remarks = [network.remark for network in networks if network.remark]
-    return Ranking(against, score, ranked, [one for one in results if one.failed], remarks)
+    return Ranking(against, score, ranked, [hand_in for hand_in in results if hand_in.failed], remarks)
 
 
 def _reference(network: Network, trials: Trials, against: str, score: Score) -> Values:
@@ -256,10 +258,10 @@ def _values(runs: Runs, score: Score) -> Values:
         raise NoScore(f"{reason} (--memory-limit)" if reason.endswith("MemoryError") else reason)
     values: Values = {}
     for name in score.own:
-        one = runs.metric(name)
-        if one is None:
+        measured = runs.metric(name)
+        if measured is None:
             raise NoScore(f"there is no TCP flow beside the tested ones, so there is no {name}")
-        values[name] = next(iter(runs.values(one).values()), {})
+        values[name] = next(iter(runs.values(measured).values()), {})
     return values
 
 
@@ -283,12 +285,12 @@ def ranks(ordered: Sequence[Ranked]) -> list[tuple[int, int]]:
     interval of the difference, paired by seed, excludes 0. So two neighbours that do not differ share both their ranks.
     """
     first, last = [1] * len(ordered), [len(ordered)] * len(ordered)
-    for one, other in combinations(range(len(ordered)), 2):
-        pairs = ((ordered[one].by_seed[seed], ordered[other].by_seed[seed]) for seed in ordered[one].by_seed)
+    for upper, lower in combinations(range(len(ordered)), 2):
+        pairs = ((ordered[upper].by_seed[seed], ordered[lower].by_seed[seed]) for seed in ordered[upper].by_seed)
         difference = stats.mean([a - b for a, b in pairs])
         if difference.low is not None and difference.low > 0:
-            first[other] += 1
-            last[one] -= 1
+            first[lower] += 1
+            last[upper] -= 1
     return list(zip(first, last, strict=True))
 
 
@@ -300,16 +302,16 @@ def draw(ranking: Ranking) -> Figure:
     if not ranking.ranked:
         raise BadInput("there is nothing to draw: no hand-in has a score")
     figure, (axes,) = panels(1, height=1.3 + 0.22 * len(ranking.ranked))
-    for at, one in enumerate(ranking.ranked):
-        e = one.score
+    for at, hand_in in enumerate(ranking.ranked):
+        e = hand_in.score
         axes.plot([e.low or e.value, e.high or e.value], [at, at], color=point(0)["color"], linewidth=1.4)
         axes.plot([e.value], [at], linestyle="none", markersize=4, **point(0))
     for at, (before, after) in enumerate(pairwise(ranking.ranked)):
         if before.rank[1] < after.rank[0]:
             axes.axhline(at + 0.5, color=SOFT, linewidth=0.5)
-    names = controllers.short_names([one.name for one in ranking.ranked])
+    names = controllers.short_names([hand_in.name for hand_in in ranking.ranked])
     shown = [name if len(name) <= WHOLE_NAME else short(name) for name in names.values()]
-    labels = [f"{one.rank_text}  {name}" for one, name in zip(ranking.ranked, shown, strict=True)]
+    labels = [f"{hand_in.rank_text}  {name}" for hand_in, name in zip(ranking.ranked, shown, strict=True)]
     axes.set_yticks(range(len(labels)), list(map(drawn, labels)), fontsize=pt(8))
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlabel(drawn(f"score: {ranking.score.formula}"), fontsize=pt(9))

@@ -74,7 +74,7 @@ class Trials:
             return
         if not self.apart:
             raise BadInput(f"{name}: is of the flows beside the tested ones; name those with --flow or --beside")
-        if (one := METRICS.get(ALIASES.get(short, short))) and one.of != "flow":
+        if (named := METRICS.get(ALIASES.get(short, short))) and named.of != "flow":
             raise BadInput(f"{name}: {short} is no metric of flows")
 
     def networks(self) -> list[Network]:
@@ -180,11 +180,11 @@ class Runs:
         words = f"{wanted.words.removesuffix(ending)} of the other flows"
         return replace(wanted, name=f"{RIVALS}{wanted.name}", words=words)
 
-    def values(self, one: RunMetric) -> dict[str, dict[int, float]]:
+    def values(self, wanted: RunMetric) -> dict[str, dict[int, float]]:
         """The values of a metric by controller and seed."""
         values: dict[str, dict[int, float]] = {}
         for row in self.rows:
-            if (value := one.value(row)) is not None:
+            if (value := wanted.value(row)) is not None:
                 values.setdefault(_label(row), {})[row["seed"]] = value
         return values
 
@@ -235,7 +235,7 @@ def _plan(scenario: Scenario, chosen: Sequence[Control], seeds: int) -> list[Ass
         Assignment(("flow", flow["name"], "start_jitter"), f"{round(1e9 * (flow['base_rtt_s'] or START_S))}ns")
         for flow in (() if written else scenario.resolved["flows"])
     ]
-    axis = {one.label: {key_text(a.key): a.value for a in one.overrides} for one in chosen}
+    axis = {control.label: {key_text(a.key): a.value for a in control.overrides} for control in chosen}
     return [
         Assignment(("delays",), True),
         *starts,

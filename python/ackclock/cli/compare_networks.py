@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from ackclock.apps.comparison import Comparison, Kept, Row
+    from ackclock.apps.comparison import Comparison, RivalsShare, Row
     from ackclock.apps.trials import Trials
     from ackclock.stats import Estimate
 
@@ -114,7 +114,7 @@ def _gate(result: Comparison) -> int:
     return 1 if wrong else 0
 
 
-def _plain(row: Row, kept: Kept | None) -> dict[str, Any]:
+def _plain(row: Row, kept: RivalsShare | None) -> dict[str, Any]:
     """A row as JSON data, in SI units."""
     plain: dict[str, Any] = {
         "network": row.network,
@@ -147,10 +147,10 @@ def _table(result: Comparison) -> Table:
     seen: tuple[str, str] = ("", "")
     for row in result.rows:
         factor, unit = prefixed(row.metric.unit, _means(row))
-        mine, theirs = (f"{value(factor * mean)} {unit}".rstrip() for mean in _means(row))
+        of_first, of_other = (f"{value(factor * mean)} {unit}".rstrip() for mean in _means(row))
         place = (row.network, row.metric.name)
-        shown = (row.network, row.metric.name.replace("_", " "), mine) if place != seen else ("", "", "")
+        shown = (row.network, row.metric.name.replace("_", " "), of_first) if place != seen else ("", "", "")
         ratio = estimate(row.ratio) if math.isfinite(row.ratio.value) else "-"
-        table.add_row(*shown, row.other, theirs, ratio, row.verdict)
+        table.add_row(*shown, row.other, of_other, ratio, row.verdict)
         seen = place
     return table

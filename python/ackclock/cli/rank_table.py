@@ -49,7 +49,7 @@ def rank_hand_ins(
     for remark in shown.remarks:
         say(remark, error=outputs.as_json)
     if outputs.as_json:
-        print(json.dumps([_plain(one, pseudonyms=pseudonyms) for one in shown.every], allow_nan=False))
+        print(json.dumps([_plain(hand_in, pseudonyms=pseudonyms) for hand_in in shown.every], allow_nan=False))
     else:
         _print(shown, trials)
     outputs.draw(lambda: ranking.draw(shown), "" if shown.ranked else "no hand-in has a score")
@@ -63,44 +63,44 @@ def _print(ranking: Ranking, trials: Trials) -> None:
         table = Table(box=None, pad_edge=False)
         for head in ("rank", "hand-in", "score [95 %]", *networks):
             table.add_column(head, no_wrap=True)
-        for one in ranking.ranked:
-            parts = (estimate(one.situations[name].score) for name in networks)
-            table.add_row(one.rank_text, one.name, estimate(one.score), *parts)
+        for hand_in in ranking.ranked:
+            parts = (estimate(hand_in.situations[name].score) for name in networks)
+            table.add_row(hand_in.rank_text, hand_in.name, estimate(hand_in.score), *parts)
         wide_console().print(table)
         say(f"score: {ranking.score.formula} (reference: {ranking.against}), the mean over the networks.")
         say("ranks: 1 and the number of better ones, to the number of those that are not worse: the 95 % interval")
         say(f"of the difference, paired by seed ({trials.seeds} seeds), excludes 0.")
-    for one in ranking.failed:
-        say(f"failed: {one.name}: {one.failed}")
+    for hand_in in ranking.failed:
+        say(f"failed: {hand_in.name}: {hand_in.failed}")
 
 
 def _columns(ranking: Ranking) -> list[tables.Column]:
     """The ranking for a file; a hand-in that has failed has its reason in place of a score."""
     every = ranking.every
     return [
-        tables.Column("rank", [one.rank_text for one in every]),
-        tables.Column("hand-in", [one.name for one in every]),
-        tables.Column("score", [one.score if not one.failed else None for one in every]),
+        tables.Column("rank", [hand_in.rank_text for hand_in in every]),
+        tables.Column("hand-in", [hand_in.name for hand_in in every]),
+        tables.Column("score", [hand_in.score if not hand_in.failed else None for hand_in in every]),
         *(
-            tables.Column(name, [one.situations[name].score if not one.failed else None for one in every])
+            tables.Column(name, [hand_in.situations[name].score if not hand_in.failed else None for hand_in in every])
             for name in (ranking.ranked[0].situations if ranking.ranked else ())
         ),
-        tables.Column("failed", [one.failed for one in every]),
+        tables.Column("failed", [hand_in.failed for hand_in in every]),
     ]
 
 
-def _plain(one: Ranked, *, pseudonyms: bool) -> dict[str, Any]:
+def _plain(hand_in: Ranked, *, pseudonyms: bool) -> dict[str, Any]:
     """A hand-in as JSON data. Without pseudonyms it has both names, which says whose a pseudonym is."""
-    names = {"name": one.name} if pseudonyms else {"name": one.name, "pseudonym": one.pseudonym}
-    if one.failed:
+    names = {"name": hand_in.name} if pseudonyms else {"name": hand_in.name, "pseudonym": hand_in.pseudonym}
+    if hand_in.failed:
         return {
             **names,
-            **{"score": None, "low": None, "high": None, "rank": None, "situations": {}, "failed": one.failed},
+            **{"score": None, "low": None, "high": None, "rank": None, "situations": {}, "failed": hand_in.failed},
         }
     situations = {
-        name: {**_ends(situation.score), "metrics": situation.metrics} for name, situation in one.situations.items()
+        name: {**_ends(situation.score), "metrics": situation.metrics} for name, situation in hand_in.situations.items()
     }
-    return {**names, **_ends(one.score), "rank": list(one.rank), "situations": situations, "failed": None}
+    return {**names, **_ends(hand_in.score), "rank": list(hand_in.rank), "situations": situations, "failed": None}
 
 
 def _ends(e: Estimate) -> dict[str, float | None]:
