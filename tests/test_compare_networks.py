@@ -112,6 +112,16 @@ def test_wrong_calls_are_refused(
     assert said in capsys.readouterr().err
 
 
+def test_each_class_is_announced_once_for_all_networks_and_processes(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "mine.py").write_text(f"{MINE}\n\nclass Other(Mine):\n    pass\n")
+    command = ["compare", "clean.toml", "lossy.toml", "--control", "mine.py:Mine,mine.py:Other,reno", "--seeds", "6"]
+    assert main([*command, "--jobs", "3", "--set", "duration=2s"]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if " runs " in line]
+    assert sorted(line.partition(" (")[2] for line in said) == ["class Mine)", "class Other)"]
+
+
 def test_a_figure_of_nothing_is_not_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The reasons and the exit status are those of the comparison."""
     command = ["compare", "clean.toml", "--control", "rcp,reno", "--seeds", "2", "--plot", "c.svg", "--json"]
