@@ -121,3 +121,10 @@ def test_a_pipe_is_readable_with_data_and_at_its_end() -> None:
     os.close(writes)
     assert operating_system.readable(reads, 0)
     os.close(reads)
+
+
+def test_the_public_names_import_nothing_for_tables_figures_or_terminals() -> None:
+    program = "import json, sys, ackclock\nfor name in ackclock.__all__: getattr(ackclock, name)\n"
+    program += "print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not set(json.loads(done.stdout)) & {*HEAVY, "rich", "cyclopts"}

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from rich.table import Table
 
-from ackclock.base.text import PlainConsole, drawn, shown
+from ackclock.base.plain_console import PlainConsole
+from ackclock.base.text import drawn, shown
 from ackclock.cli import console
 from ackclock.cli.app import main
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.table import Table
 
 from ackclock import _core
-from ackclock.base.text import PlainConsole
+from ackclock.base.plain_console import PlainConsole
 
 SCHEDULERS = ("Calendar", "Heap", "List", "Map")
 """Event schedulers of ns-2; Calendar is its default."""

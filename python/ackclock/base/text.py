@@ -8,9 +8,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
 
 def shown(text: str) -> str:
     """The text for a terminal, with non-printable characters (escape sequences, line ends) escaped."""
@@ -59,14 +56,3 @@ def plus_minus() -> str:
 def drawn(text: str) -> str:
     """The text for a figure, with non-printable characters and dollar signs (which start a formula) escaped."""
     return shown(text).replace("$", r"\$")
-
-
-class PlainConsole(Console):
-    """A console that prints strings without interpreting markup: in lines and in cells, heads and titles of tables."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(markup=False, emoji=False, highlight=False, **options)
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        """The text without control characters. Line ends stay, because the program itself writes them."""
-        return super().render_str("\n".join(shown(line) for line in text.split("\n")), **options)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ackclock.apps.suite.difference import Change
     from ackclock.apps.suite.result import SuiteResult
-    from ackclock.base.text import PlainConsole
+    from ackclock.base.plain_console import PlainConsole
     from ackclock.stats import Estimate
 
 MOST_ROWS = 8

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ackclock.base.text import PlainConsole, say, shown
+from ackclock.base.plain_console import PlainConsole
+from ackclock.base.text import say, shown
 
 LINES_EVERY_S = 30.0
 

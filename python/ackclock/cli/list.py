@@ -9,7 +9,8 @@ from cyclopts import Parameter
 from rich.table import Table
 from rich.text import Text
 
-from ackclock.base.text import PlainConsole, say, shown
+from ackclock.base.plain_console import PlainConsole
+from ackclock.base.text import say, shown
 
 EXAMPLE = "ackclock list controllers"
 KINDS = {

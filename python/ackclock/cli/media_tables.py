@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ackclock.base.text import PlainConsole
+from ackclock.base.plain_console import PlainConsole
 from ackclock.cli.tables import milliseconds, number, table_of
 
 

@@ -21,7 +21,7 @@ from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
 if TYPE_CHECKING:
     from ackclock.apps.suite.folder import Suite
     from ackclock.apps.suite.result import SuiteResult
-    from ackclock.base.text import PlainConsole
+    from ackclock.base.plain_console import PlainConsole
 
 COMPARISON = "comparison"
 """The name of the suite of the papers' networks, which is in their folder."""

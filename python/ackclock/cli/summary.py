@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from ackclock.base.plain_console import PlainConsole
 from ackclock.base.si import quantity
-from ackclock.base.text import PlainConsole, lost_connections, say, shown
+from ackclock.base.text import lost_connections, say, shown
 from ackclock.cli.console import wide_console
 from ackclock.cli.media_tables import print_media
 from ackclock.cli.tables import milliseconds, number, table_of
