@@ -141,7 +141,7 @@ def test_the_command_has_the_same_sizes(root: Path, tmp_path: Path) -> None:
 
     def plot(*options: str) -> subprocess.CompletedProcess[str]:
         command = [str(root / ".venv" / "bin" / "ackclock"), "plot", str(scenario), *options]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     done = plot("--width", "9cm", "--height", "2.5in", "--font-size", "7", "--no-title", "--format", "pdf")
     assert done.returncode == 0, done.stderr
