@@ -210,9 +210,13 @@ mod tests {
     /// The places as in pictures: a column's middle is at 0, or, where `filled`, its rows fill the height.
     fn pictured(links: &str, flows: &str, filled: bool) -> BTreeMap<String, [f64; 2]> {
         let positions = layout(&pairs(links), &pairs(flows));
-        let most = positions.iter().fold(0.0_f64, |most, place| most.max(place.rows));
+        let tallest = positions.iter().fold(0.0_f64, |rows, place| rows.max(place.rows));
         let row = |place: &NodePosition| {
-            if filled { (place.row + 0.5) / place.rows * most } else { place.row - (place.rows - 1.0) / 2.0 }
+            if filled {
+                (place.row + 0.5) / place.rows * tallest
+            } else {
+                place.row - (place.rows - 1.0) / 2.0
+            }
         };
         positions.iter().map(|place| (place.node.clone(), [place.column, row(place)])).collect()
     }

@@ -52,7 +52,7 @@ impl Drawing<'_> {
         if rounds < 30 {
             return None;
         }
-        let rounds = ROUNDS.map(|most| most.min(rounds / 2));
+        let rounds = ROUNDS.map(|limit| limit.min(rounds / 2));
         let order = self.depth_first();
         let far: Vec<Vec<f64>> = (0..count).map(|from| self.distances(from)).collect();
         let apart = |(node, [x, y]): (usize, &Point)| {
@@ -89,8 +89,8 @@ impl Drawing<'_> {
     /// The number of nodes that links run through in a layout by columns, whose rows are next to each other in the middle
     /// (pictures of `check --plot`) or fill the height (the page).
     pub(super) fn crossed(&self, places: &[InColumn]) -> usize {
-        let most = places.iter().fold(0.0_f64, |most, at| most.max(at[2]));
-        let filled = |&[column, row, rows]: &InColumn| [column, (row + 0.5) / rows * most];
+        let tallest = places.iter().fold(0.0_f64, |rows, at| rows.max(at[2]));
+        let filled = |&[column, row, rows]: &InColumn| [column, (row + 0.5) / rows * tallest];
         let ways: [Vec<Point>; 2] =
             [places.iter().map(centred).collect(), places.iter().map(filled).collect()];
         let all = self.links.iter().flat_map(|&[a, b]| (0..places.len()).map(move |node| [a, b, node]));
@@ -265,9 +265,9 @@ fn relax(places: &mut [Point], far: &[Vec<f64>], part: f64) {
                 continue;
             }
             let way = between(at, places[node]);
-            let wanted = 1.0 / far[node][other];
-            let weight = wanted * wanted;
-            let stretch = wanted / length(way).max(1e-9); // times the weight
+            let nearness = 1.0 / far[node][other];
+            let weight = nearness * nearness;
+            let stretch = nearness / length(way).max(1e-9); // times the weight
             weights += weight;
             sum[0] += weight * at[0] + way[0] * stretch;
             sum[1] += weight * at[1] + way[1] * stretch;

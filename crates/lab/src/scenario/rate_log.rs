@@ -24,7 +24,7 @@ pub(super) struct Quantity {
     /// The end of a header with a usual unit, and the units that a header can name.
     example: (&'static str, &'static str),
     /// The largest value, and as text.
-    most: (f64, &'static str),
+    largest: (f64, &'static str),
 }
 
 /// A rate, in bits a second.
@@ -36,7 +36,7 @@ pub(super) const RATE: Quantity = Quantity {
     plain: ("bits per second", "0.5,2e6"),
     doubtful: (f64::MIN_POSITIVE..1000.0, "Mb/s", ["fastest", "bit/s"]),
     example: ("mbps", "bps, kbps, mbps, gbps"),
-    most: (8e12, "8Tbps"),
+    largest: (8e12, "8Tbps"),
 };
 
 /// A delay, in seconds.
@@ -48,7 +48,7 @@ pub(super) const DELAY: Quantity = Quantity {
     plain: ("seconds", "0.5,0.02"),
     doubtful: (5.0..f64::INFINITY, "ms", ["longest", "s"]),
     example: ("delay_ms", "s, ms, us"),
-    most: (1e6, "1000000s"),
+    largest: (1e6, "1000000s"),
 };
 
 /// The longest time: eleven days.
@@ -228,12 +228,12 @@ impl Columns {
         };
         let is_relative = at <= LONGEST.seconds() && time.parse::<f64>().is_ok();
         let zero = *start.get_or_insert(if is_relative { 0.0 } else { at });
-        let (at, value, (most, most_text)) = (at - zero, value * self.size, of.most);
-        if (0.0..=LONGEST.seconds()).contains(&at) && (0.0..=most).contains(&value) {
+        let (at, value, (largest, as_text)) = (at - zero, value * self.size, of.largest);
+        if (0.0..=LONGEST.seconds()).contains(&at) && (0.0..=largest).contains(&value) {
             return Ok((at, value));
         }
         Err(format!(
-            "must have a time of at most {LONGEST} and a {name} of at most {most_text}, both of at least 0"
+            "must have a time of at most {LONGEST} and a {name} of at most {as_text}, both of at least 0"
         ))
     }
 }

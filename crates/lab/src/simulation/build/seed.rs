@@ -46,8 +46,8 @@ fn flow_draws(kind: &FlowKind) -> bool {
             let options = &tcp.options;
             let phase = options.clock_phase.is_none() && options.clock_tick > Span::ZERO;
             let registered = matches!(tcp.control, CongestionControl::Registered(..));
-            let made = |seed| format!("{:?}", tcp.control.make(&tcp.flow_info(seed, 1)));
-            phase || !registered || made(1) != made(2)
+            let state = |seed| format!("{:?}", tcp.control.make(&tcp.flow_info(seed, 1)));
+            phase || !registered || state(1) != state(2)
         }
     }
 }
