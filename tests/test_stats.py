@@ -79,6 +79,23 @@ def test_holm() -> None:
     assert stats.holm([]) == []
 
 
+def test_a_correction_leaves_out_tests_without_a_p_value() -> None:
+    assert stats.corrected([0.02, None, 0.01], stats.holm) == pytest.approx([0.02, None, 0.02])
+    assert stats.corrected([None], stats.false_discovery) == [None]
+
+
+def test_contrasts_are_zero_where_the_ratio_is_the_bound() -> None:
+    assert stats.contrasts([2.0, 8.0], [1.0, 2.0], 2.0) == pytest.approx([0.0, math.log(2)])
+    assert stats.contrasts([2.0, 0.0], [1.0, 2.0], 2.0) == [0.0, -4.0]  # a zero has no logarithm
+    assert stats.contrasts([3.0, 0.0], [1.0, 2.0]) == [2.0, -2.0]
+
+
+def test_a_ratio_of_zeros_is_one() -> None:
+    assert stats.ratio_or_equal([0.0, 0.0], [0.0, 0.0]) == stats.Estimate(1.0, None, None, 2)
+    assert stats.ratio_or_equal([2.0, 8.0], [1.0, 1.0]) == stats.ratio([2.0, 8.0], [1.0, 1.0])
+    assert math.isnan(stats.ratio_or_equal([], []).value)
+
+
 def test_p_values() -> None:
     values = [1.0, 1.1, 0.9, 1.05]
     far = stats.p_value(values, 0.0)

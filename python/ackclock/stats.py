@@ -147,6 +147,23 @@ def ratio(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Estim
     return bootstrap(lambda u, v: float(u.mean() / v.mean()) if v.mean() != 0 else math.nan, x, y, level=level)
 
 
+def ratio_or_equal(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Estimate:
+    """`ratio`; 1 without an interval where all values of both lists are zero."""
+    equal = len(a) > 0 and not any(a) and not any(b)
+    return Estimate(1.0, None, None, len(a)) if equal else ratio(a, b, level)
+
+
+def contrasts(a: Sequence[float], b: Sequence[float], bound: float = 1.0) -> list[float]:
+    """Values of pairs that are above zero where a_i / b_i is above the bound, to test the ratio.
+
+    They are log(a_i / b_i) - log(bound), or a_i - bound * b_i in all pairs if any value is zero or less.
+    """
+    pairs = list(zip(a, b, strict=True))
+    if all(x > 0 and y > 0 for x, y in pairs):
+        return [math.log(x / y) - math.log(bound) for x, y in pairs]
+    return [x - bound * y for x, y in pairs]
+
+
 def bootstrap(
     statistic: Callable[..., float], *samples: np.ndarray, level: float = LEVEL, resamples: int = 10_000
 ) -> Estimate:
@@ -276,6 +293,14 @@ def false_discovery(p_values: Sequence[float]) -> list[float]:
     from scipy import stats
 
     return [float(p) for p in stats.false_discovery_control(p_values)] if p_values else []
+
+
+def corrected(
+    p_values: Sequence[float | None], correction: Callable[[Sequence[float]], list[float]]
+) -> list[float | None]:
+    """P-values after `holm` or `false_discovery` over those that exist; a test without one has None."""
+    adjusted = iter(correction([p for p in p_values if p is not None]))
+    return [None if p is None else next(adjusted) for p in p_values]
 
 
 def mser(series: Sequence[float], batch: int = 5) -> int:

@@ -153,8 +153,8 @@ def compare(
         raise BadInput(f"--control {pattern}: a pattern needs --against CONTROLLER, with which each one is compared")
     if len(named) < 2:
         raise BadInput("--control: needs two controllers or more, such as --control mine.py:Mine,cubic")
-    wanted = [*metrics] or [*METRICS, *([OF_RIVALS] if trials.apart else [])]
-    for name in wanted:
+    compared = [*metrics] or [*METRICS, *([OF_RIVALS] if trials.apart else [])]
+    for name in compared:
         trials.check_metric(name)
     trials.check()
     check_controls(named)
@@ -173,19 +173,19 @@ def compare(
             f"{network.name}: {label} was not run: {len(errors)} of {trials.seeds} runs failed: {errors[0]}"
             for label, errors in runs.errors.items()
         ]
-        for name in wanted if runs.rows else ():
-            one = runs.metric(name)
-            if one is None:
+        for name in compared if runs.rows else ():
+            metric = runs.metric(name)
+            if metric is None:
                 refused.append(f"{network.name}: {name.replace('_', ' ')}: there is no TCP flow beside the tested ones")
                 continue
-            values = runs.values(one)
+            values = runs.values(metric)
             for label in labels:
                 count = len(values.get(label, ()))
                 if label not in {*runs.refused, *runs.errors} and count < trials.seeds:
                     refused.append(
-                        f"{network.name}: {one.words}: a value in {count} of {trials.seeds} runs with {label}"
+                        f"{network.name}: {metric.words}: a value in {count} of {trials.seeds} runs with {label}"
                     )
-            measured.append(Measured(network.name, name, one, values))
+            measured.append(Measured(network.name, name, metric, values))
     rows = _compared(labels, measured, tolerance)
     return Comparison(labels[0], labels[1:], rows, refused, failed, trials.beside, remarks)
 
@@ -208,29 +208,17 @@ class Measured:
 
 def _compared(labels: Sequence[str], measured: Sequence[Measured], tolerance: float) -> list[Row]:
     first, *others = labels
-    samples = [(one, other, *one.pairs(first, other)) for one in measured for other in others]
+    samples = [(values, other, *values.pairs(first, other)) for values in measured for other in others]
     samples = [sample for sample in samples if sample[2]]
-    raw = [stats.p_value(_contrasts(x, y), 0.0) for *_, x, y in samples]
-    corrected = iter(stats.false_discovery([p for p in raw if p is not None]))
+    raw = [stats.p_value(stats.contrasts(x, y), 0.0) for *_, x, y in samples]
     rows = []
-    for (one, other, x, y), p in zip(samples, raw, strict=True):
-        of_first, of_other = (stats.within(values, *one.metric.limits) for values in (x, y))
-        own_p = None if p is None else next(corrected)
-        words = Words(one.metric.name, one.metric.words, one.metric.unit, one.metric.better)
-        rows.append(Row(one.network, one.asked, words, other, of_first, of_other, _ratio(x, y), own_p, tolerance))
+    for (values, other, x, y), p in zip(samples, stats.corrected(raw, stats.false_discovery), strict=True):
+        metric = values.metric
+        of_first, of_other = (stats.within(numbers, *metric.limits) for numbers in (x, y))
+        words = Words(metric.name, metric.words, metric.unit, metric.better)
+        ratio = stats.ratio_or_equal(x, y)
+        rows.append(Row(values.network, values.asked, words, other, of_first, of_other, ratio, p, tolerance))
     return rows
-
-
-def _contrasts(x: Sequence[float], y: Sequence[float]) -> list[float]:
-    """What is tested against zero: the logarithms of the ratios; differences where a value is zero."""
-    if min(*x, *y) > 0:
-        return [math.log(a / b) for a, b in zip(x, y, strict=True)]
-    return [a - b for a, b in zip(x, y, strict=True)]
-
-
-def _ratio(x: Sequence[float], y: Sequence[float]) -> stats.Estimate:
-    """The ratio of the means over pairs; 1 where both are zero."""
-    return stats.Estimate(1.0, None, None, len(x)) if not any(y) and not any(x) else stats.ratio(x, y)
 
 
 def columns(result: Comparison, *, si: bool) -> list[tables.Column]:

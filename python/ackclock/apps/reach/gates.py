@@ -55,15 +55,12 @@ class Test:
     @property
     def ratio(self) -> stats.Estimate:
         """B over A with its 95 % interval; 1 where all values are zero."""
-        return ratio(self.a, self.b)
+        return stats.ratio_or_equal(self.b, self.a)
 
     @property
     def contrasts(self) -> list[float]:
-        """Above zero where B/A is above the bound: in logarithms, or as b - bound a if a value is zero."""
-        pairs = list(zip(self.a, self.b, strict=True))
-        if all(x > 0 and y > 0 for x, y in pairs):
-            return [math.log(y / x) - math.log(self.gate.bound) for x, y in pairs]
-        return [y - self.gate.bound * x for x, y in pairs]
+        """Above zero where B/A is above the bound."""
+        return stats.contrasts(self.b, self.a, self.gate.bound)
 
 
 @dataclass(frozen=True)
@@ -78,11 +75,6 @@ class Judged:
     """Repeats that would decide it in 4 of 5 cases, if it is undecided; None if they are more than 1000."""
 
 
-def ratio(a: Sequence[float], b: Sequence[float]) -> stats.Estimate:
-    """B over A over pairs with its 95 % interval; 1 where all values are zero."""
-    return stats.Estimate(1.0, None, None, len(a)) if a and not any(a) and not any(b) else stats.ratio(b, a)
-
-
 def judge(tests: Sequence[Test]) -> list[Judged]:
     """The verdicts of all gates.
 
@@ -90,9 +82,7 @@ def judge(tests: Sequence[Test]) -> list[Judged]:
     the p-values are corrected (Holm), so that in all at most 5 % of the sets of gates have a wrong verdict. Equal
     contrasts in all pairs have no spread: they decide.
     """
-    raw = [stats.p_value(test.contrasts, 0.0) for test in tests]
-    adjusted = iter(stats.holm([p for p in raw if p is not None]))
-    corrected = [None if p is None else next(adjusted) for p in raw]
+    corrected = stats.corrected([stats.p_value(test.contrasts, 0.0) for test in tests], stats.holm)
     return [_judged(test, p, len(tests)) for test, p in zip(tests, corrected, strict=True)]
 
 

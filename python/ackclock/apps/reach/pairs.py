@@ -134,8 +134,9 @@ class NetworkRuns:
         return [a[i] for i in both], [b[i] for i in both]
 
     def ratio(self, name: str) -> stats.Estimate:
-        """B over A over pairs."""
-        return gates.ratio(*self.pairs(name))
+        """B over A over pairs; 1 where all values are zero."""
+        a, b = self.pairs(name)
+        return stats.ratio_or_equal(b, a)
 
     def shown(self, sides: int, more: Sequence[str] = ()) -> list[str]:
         """The names that a table shows: the usual ones, those of the programs, and `more`."""
@@ -148,12 +149,12 @@ class NetworkRuns:
         whole = self.full_name(name)
         return name if whole == name else f"{name} ({whole.removeprefix(name).strip('_[]')})"
 
-    def check(self, wanted: Sequence[gates.Gate], sides: int) -> None:
+    def check(self, of_task: Sequence[gates.Gate], sides: int) -> None:
         """Raise BadInput if programs have run, and one of them has no value for a gate."""
         if not all(self.valid(side) for side in range(sides)):
             return
         names = self.names(sides)
-        for gate in wanted:
+        for gate in of_task:
             if gate.name not in names:
                 near = difflib.get_close_matches(gate.name, names, 1)
                 hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"

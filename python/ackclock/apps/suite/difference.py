@@ -86,12 +86,10 @@ def changes_between(
     order = {key: i for i, key in enumerate(before)}
     pairs.sort(key=lambda pair: order[pair[0]])
     differences = [[y - x for x, y in zip(was, now, strict=True)] for _, was, now in pairs]
-    p_values = [stats.p_value(d, 0.0) for d in differences]
     # A metric with a single seed has no p-value and cannot count as changed.
-    corrected = iter(stats.false_discovery([p for p in p_values if p is not None]))
+    p_values = stats.corrected([stats.p_value(d, 0.0) for d in differences], stats.false_discovery)
     changes = []
-    for ((situation, point, metric), was, now), d, raw in zip(pairs, differences, p_values, strict=True):
-        p = None if raw is None else next(corrected)
+    for ((situation, point, metric), was, now), d, p in zip(pairs, differences, p_values, strict=True):
         mean_a, mean_b = (sum(x) / len(x) for x in (was, now))
         large = abs(mean_b - mean_a) > tolerance * max(abs(mean_a), abs(mean_b))
         verdict: Verdict = "same"
