@@ -13,12 +13,12 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from ackclock import stats
-from ackclock.base.axes import named
+from ackclock.base.axes import Point, named
 from ackclock.base.files import BadInput
 from ackclock.draw.kinds import Kind
 from ackclock.draw.studies import KINDS, Choice, study_figure
 from ackclock.draw.style import COLOURS
-from ackclock.draw.table import Point, StudyTable
+from ackclock.draw.table import StudyTable
 from ackclock.metrics import RunMetric, metric
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local

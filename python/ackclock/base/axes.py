@@ -1,11 +1,28 @@
-"""Names of the axes of a study, from a part of them."""
+"""Names of the axes of a study: from a part of them, and short ones; the labels of each axis."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ackclock.base.files import BadInput
+
+Point = tuple[tuple[str, str], ...]
+"""A point of a study: pairs of axis and label."""
+
+
+def labels_of(points: Iterable[Point]) -> dict[str, list[str]]:
+    """The labels of each axis that has several at these points."""
+    labels: dict[str, dict[str, None]] = {}
+    for point in points:
+        for axis, label in point:
+            labels.setdefault(axis, {})[label] = None
+    return {axis: list(of_axis) for axis, of_axis in labels.items() if len(of_axis) > 1}
+
+
+def axis_words(axis: str) -> str:
+    """The last part of an axis's name in words: `min rtt` of `flow.a.tcp.min_rtt`."""
+    return axis.rpartition(".")[2].replace("_", " ")
 
 
 def named(text: str, names: Sequence[str], option: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from ackclock.base.axes import axis_words
 from ackclock.base.text import say
 from ackclock.cli.console import wide_console
 from ackclock.study.goals import heading, range_text, scope
@@ -19,7 +20,7 @@ def judgement(judged: Judgement, not_modelled: str) -> None:
     console = wide_console()
     say(heading(judged))
     table = Table(box=None, pad_edge=False)
-    table.add_column(judged.axis.rpartition(".")[2].replace("_", " ") or "study", no_wrap=True)
+    table.add_column(axis_words(judged.axis) or "study", no_wrap=True)
     for head in ("met", "not met", "undecided"):
         table.add_column(head, justify="right", no_wrap=True)
     for goal in judged.goals:

@@ -20,8 +20,9 @@ from ackclock.draw.style import COLOURS, INK, SOFT, curve, point, pt
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ackclock.base.axes import Point
     from ackclock.draw.quantities import Axis
-    from ackclock.draw.table import Point, StudyTable
+    from ackclock.draw.table import StudyTable
     from ackclock.metrics import RunMetric
 
 Kind = Literal["lines", "box", "ecdf", "bars", "throughput-delay", "heatmap"]

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ackclock.base.axes import named
+from ackclock.base.axes import Point, labels_of, named
 from ackclock.draw.quantities import Axis, axis
 from ackclock.metrics import RunMetric
-
-Point = tuple[tuple[str, str], ...]
-"""A point: pairs of axis and label."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +26,7 @@ class StudyTable:
     @property
     def labels(self) -> dict[str, list[str]]:
         """The labels of each axis of the plan that has several."""
-        labels: dict[str, dict[str, None]] = {}
-        for point in self.planned or self.points:
-            for name, label in point:
-                labels.setdefault(name, {})[label] = None
-        return {name: list(of_axis) for name, of_axis in labels.items() if len(of_axis) > 1}
+        return labels_of(self.planned or self.points)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -43,11 +36,7 @@ class StudyTable:
     @cached_property
     def axes(self) -> dict[str, Axis]:
         """The axes that have more than one label here."""
-        labels: dict[str, dict[str, None]] = {}
-        for point in self.points:
-            for name, label in point:
-                labels.setdefault(name, {})[label] = None
-        return {name: axis(name, list(axis_labels)) for name, axis_labels in labels.items() if len(axis_labels) > 1}
+        return {name: axis(name, labels) for name, labels in labels_of(self.points).items()}
 
     @property
     def seeds(self) -> tuple[int, int]:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ackclock import stats
-from ackclock.base.axes import named
+from ackclock.base.axes import Point, axis_words, named
 from ackclock.base.files import BadInput
 from ackclock.base.si import prefixed, value
 from ackclock.base.tables import Column
 from ackclock.base.units import quantity
-from ackclock.draw.table import Point, StudyTable
+from ackclock.draw.table import StudyTable
 from ackclock.metrics import RunMetric, metric
 from ackclock.metrics.registry import ALIASES, METRICS
 
@@ -192,7 +192,7 @@ def range_of(table: StudyTable, points: Sequence[Point], axis: str, measured: Ru
 
 def labelled(axis: str, label: str) -> str:
     """A label of a condition; a number without a unit has the name of its axis before it."""
-    return f"{_last(axis)} {label}" if re.fullmatch(r"[-+.\deE]+", label) else label
+    return f"{axis_words(axis)} {label}" if re.fullmatch(r"[-+.\deE]+", label) else label
 
 
 def _verdict(goal: Goal, table: StudyTable, point: Point) -> Verdict:
@@ -200,10 +200,6 @@ def _verdict(goal: Goal, table: StudyTable, point: Point) -> Verdict:
     if e is None:
         return "undecided"
     return goal.verdict(e, equal=len(table.points[point]) < table.seeds_of[point])
-
-
-def _last(axis: str) -> str:
-    return axis.rpartition(".")[2].replace("_", " ")
 
 
 def _together(verdicts: Sequence[Verdict]) -> Verdict:
@@ -217,7 +213,7 @@ def heading(judgement: Judgement) -> str:
     """The goals, the number of conditions and what makes them, and the seeds, in a sentence."""
     few, many = judgement.seeds
     seeds = f"{few if few == many else f'{few} to {many}'} seed{'' if many == 1 else 's'} each"
-    axes = "; ".join(f"{_last(name)} {', '.join(labels)}" for name, labels in judgement.others.items())
+    axes = "; ".join(f"{axis_words(name)} {', '.join(labels)}" for name, labels in judgement.others.items())
     text = f"goal: {' and '.join(each.text for each in judgement.goals)}, in {judgement.conditions} "
     return f"{text}condition{'' if judgement.conditions == 1 else 's'}{f' ({axes})' if axes else ''}, {seeds}"
 
@@ -242,7 +238,7 @@ def range_text(measured: RunMetric, extremes: Range) -> str:
 
 def scope(judgement: Judgement, not_modelled: str) -> str:
     """What the judgement is about: the labels that were tried, and what the study says that it does not model."""
-    labels = f"the {len(judgement.rows)} labels of {_last(judgement.axis)} that were tried"
+    labels = f"the {len(judgement.rows)} labels of {axis_words(judgement.axis)} that were tried"
     parts = [f"This is about {labels if judgement.axis else 'the study as a whole'}"]
     return "; ".join([*parts, *([f"not modelled: {not_modelled}"] if not_modelled else [])]) + "."
 
@@ -261,7 +257,7 @@ def not_modelled(scenario: str) -> str:
 def columns(judgement: Judgement) -> list[Column]:
     """The judgement as columns of a table: counts, then best and worst value of each goal with the worst condition."""
     rows = judgement.rows
-    parts = [Column(_last(judgement.axis) or "study", [row.label or "all" for row in rows], key=True)]
+    parts = [Column(axis_words(judgement.axis) or "study", [row.label or "all" for row in rows], key=True)]
     parts.append(Column("met", [f"{row.counts['met']} of {row.conditions}" for row in rows]))
     parts += [Column(verdict, [str(row.counts[verdict]) for row in rows]) for verdict in ("not met", "undecided")]
     for number, each in enumerate(judgement.goals):

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
 from ackclock.base.assignment import assignment
-from ackclock.base.axes import named
+from ackclock.base.axes import Point, axis_words, named
 from ackclock.base.files import BadInput, check_targets
 from ackclock.base.table_files import check_table, write_frame
 from ackclock.base.tables import Column
 from ackclock.base.text import lost_connections
-from ackclock.draw.table import Point, StudyTable
+from ackclock.draw.table import StudyTable
 from ackclock.metrics import bounds, metric, metric_of, numbers
 from ackclock.metrics.registry import METRICS, key_metric
 
@@ -179,10 +179,7 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     """The rows of `summary` as columns of a table: the axes that vary, then the metrics with their intervals."""
     axes = list(rows[0]["axes"])
     varying = [axis for axis in axes if len({row["axes"][axis] for row in rows}) > 1] or axes[:1]
-    parts = [
-        Column(axis.rpartition(".")[2].replace("_", " "), [row["axes"][axis] for row in rows], key=True)
-        for axis in varying
-    ]
+    parts = [Column(axis_words(axis), [row["axes"][axis] for row in rows], key=True) for axis in varying]
     for name in rows[0]["means"]:
         entity, _, key = name.rpartition(".")
         known = METRICS.get(name) or key_metric(key, "run")

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ackclock.base.axes import Point, axis_words, labels_of
 from ackclock.base.files import BadInput
 from ackclock.base.shipped import argument
-from ackclock.draw.table import Point
 from ackclock.study.plan import ON, VIRTUAL
 from ackclock.study.store import Store
 
@@ -54,11 +54,7 @@ class StudyFacts:
     @cached_property
     def axes(self) -> dict[str, list[str]]:
         """The labels of each axis that has several, without that of the substrates."""
-        labels: dict[str, dict[str, None]] = {}
-        for point in self.seeds:
-            for name, label in point:
-                labels.setdefault(name, {})[label] = None
-        return {name: list(each) for name, each in labels.items() if len(each) > 1 and name != ON}
+        return {axis: labels for axis, labels in labels_of(self.seeds).items() if axis != ON}
 
     @cached_property
     def substrates(self) -> list[str]:
@@ -108,7 +104,7 @@ def reason_of(error: str) -> str:
 
 
 def _labels(point: Point) -> str:
-    return ", ".join(f"{name.rpartition('.')[2].replace('_', ' ')} {label}" for name, label in point)
+    return ", ".join(f"{axis_words(axis)} {label}" for axis, label in point)
 
 
 def _command(store: Store, seeds: Mapping[Point, Sequence[int]]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ackclock.apps.report.document import Citation
 from ackclock.apps.report.facts import StudyFacts
+from ackclock.base.axes import axis_words
 from ackclock.base.models import models
 from ackclock.base.si import quantity
 from ackclock.study.plan import StudyPlan
@@ -156,10 +157,7 @@ def _flows(of_points: Networks, facts: StudyFacts) -> str:
 
 def _design(facts: StudyFacts, of_points: Networks | None) -> str:
     """The axes, the points, the seeds, the runs."""
-    counts = [
-        f"{count_of(len(labels))} labels of {name.rpartition('.')[2].replace('_', ' ')}"
-        for name, labels in facts.axes.items()
-    ]
+    counts = [f"{count_of(len(labels))} labels of {axis_words(axis)}" for axis, labels in facts.axes.items()]
     counts += [f"{count_of(len(facts.substrates))} substrates"] if len(facts.substrates) > 1 else []
     numbers = [len(seeds) for seeds in facts.seeds.values()]
     few, many = min(numbers), max(numbers)

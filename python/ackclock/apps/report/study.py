@@ -14,6 +14,7 @@ from ackclock.apps.report import methods
 from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink
 from ackclock.apps.report.facts import StudyFacts
 from ackclock.apps.report.facts import of_store as of_plan
+from ackclock.base.axes import axis_words
 from ackclock.base.files import BadInput
 from ackclock.base.tables import Column
 from ackclock.draw.kinds import Kind
@@ -74,7 +75,7 @@ def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code:
 
 
 def _plan(store: Store, *, allow_code: bool) -> tuple[StudyPlan | None, str]:
-    """The study of a store, or why it cannot be read again here. A link opens simulated TCP only."""
+    """The study of a store, or why it cannot be read again here."""
     try:
         return study_of(store, allow_code=allow_code), ""
     except (BadInput, ScenarioError, OSError) as error:
@@ -118,9 +119,8 @@ def _lead(table: StudyTable, axis: str) -> list[str]:
     if not axis:
         return []
     others = [name for name in table.labels if name != axis]
-    name = axis.rpartition(".")[2].replace("_", " ")
-    across = f" over {', '.join(o.rpartition('.')[2].replace('_', ' ') for o in others)}" if others else ""
-    return [f"For each {name}: the best and the worst mean{across}, with the place of the worst."]
+    across = f" over {', '.join(map(axis_words, others))}" if others else ""
+    return [f"For each {axis_words(axis)}: the best and the worst mean{across}, with the place of the worst."]
 
 
 def _sentences(judged: goals.Judgement, scenario: str) -> list[str]:
@@ -142,9 +142,7 @@ def _judged(judged: goals.Judgement) -> NamedTable:
 def _ranges(table: StudyTable, axis: str, metrics: Mapping[str, RunMetric]) -> NamedTable:
     """Rows are the labels of an axis; cells are the worst and the best value over the other axes."""
     by_label = goals.points_of(table, axis)
-    parts = [
-        Column(axis.rpartition(".")[2].replace("_", " ") or "study", [label or "all" for label in by_label], key=True)
-    ]
+    parts = [Column(axis_words(axis) or "study", [label or "all" for label in by_label], key=True)]
     several = len(table.labels) > 1
     for name, each in metrics.items():
         more = each.better >= 0
@@ -218,7 +216,7 @@ def _reduced(table: StudyTable, axis: str, measured: RunMetric, *, places: int) 
     where = {(name, label) for name, label in by_value[0] if name in fixed}
     points = {point: rows for point, rows in table.points.items() if where <= set(point)}
     seeds = {point: table.seeds_of[point] for point in points}
-    words = ", ".join(f"{name.rpartition('.')[2].replace('_', ' ')} {label}" for name, label in sorted(where))
+    words = ", ".join(f"{axis_words(name)} {label}" for name, label in sorted(where))
     return StudyTable(table.title, points, seeds), f"At {words}, where the worst value is."
 
 
