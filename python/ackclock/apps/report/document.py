@@ -6,10 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ackclock.apps import share
+from ackclock.base.files import BadInput
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ackclock.base.tables import Column
+    from ackclock.scenario import Scenario
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,15 @@ class RunLink:
     words: str
     href: str | None
     command: str
+
+
+def run_link(words: str, scenario: Scenario, seed: int, command: str) -> RunLink:
+    """The link of a run; without an address where its scenario is not text alone, or longer than a link can be."""
+    try:
+        href: str | None = share.link(scenario, seed=seed)
+    except BadInput:
+        href = None
+    return RunLink(words, href if href is not None and len(href) <= share.LONGEST else None, command)
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import shlex
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ackclock import _core
 from ackclock._core import ScenarioError
-from ackclock.apps import share
 from ackclock.apps.report import methods
-from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink
+from ackclock.apps.report.document import NamedFigure, NamedTable, Report, run_link
 from ackclock.apps.report.study import question
-from ackclock.apps.search.expect import check_entry
+from ackclock.apps.search import expect
 from ackclock.base.files import BadInput
 from ackclock.base.source import read_source
 from ackclock.base.tables import Column
@@ -50,7 +48,8 @@ def of_folder(folder: Path, *, allow_code: bool = False) -> Report:
         except (ScenarioError, BadInput) as error:
             notes.append(f"{entry['scenario']} was not run again: {error}")
             continue
-        runs.append(_link(folder, entry, scenario))
+        command = f"ackclock view {shlex.quote(str(folder / entry['scenario']))}"
+        runs.append(run_link(entry["scenario"], scenario, int(entry["seeds"][0]), command))
         if len(drawn) < 2 * MOST_FIGURES:
             drawn += _drawn(entry, scenario)
     count, tested = len(entries), entries[0].get("control") or "a controller"
@@ -98,25 +97,13 @@ def _drawn(entry: dict[str, Any], scenario: Scenario) -> list[NamedFigure]:
 
 def _entries(file: Path) -> list[dict[str, Any]]:
     """The failures of a regression file. Raises BadInput."""
-    try:
-        entries = tomllib.loads(file.read_text(encoding="utf-8")).get("expect", [])
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{file}: {error}") from None
-    if not isinstance(entries, list) or not entries:
+    entries = expect.entries_of(file)
+    if not entries:
         raise BadInput(f"{file}: the search has seen no failure, so there is nothing to report")
-    return [check_entry(entry, f"{file}: expect[{number}]") for number, entry in enumerate(entries)]
+    return [expect.check_entry(entry, f"{file}: expect[{number}]") for number, entry in enumerate(entries)]
 
 
 def _value(entry: dict[str, Any]) -> Estimate | None:
     """The value of a failure; None if its controller raises an exception."""
     value = entry.get("value")
     return None if value is None else Estimate(value, None, None, len(entry["seeds"]))
-
-
-def _link(folder: Path, entry: dict[str, Any], scenario: Scenario) -> RunLink:
-    try:
-        href: str | None = share.link(scenario, seed=int(entry["seeds"][0]))
-    except BadInput:
-        href = None
-    command = f"ackclock view {shlex.quote(str(folder / entry['scenario']))}"
-    return RunLink(entry["scenario"], href if href and len(href) <= share.LONGEST else None, command)

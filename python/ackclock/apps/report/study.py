@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock._core import ScenarioError
-from ackclock.apps import share
 from ackclock.apps.report import methods
-from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink
+from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink, run_link
 from ackclock.apps.report.facts import StudyFacts
 from ackclock.apps.report.facts import of_store as of_plan
 from ackclock.base.axes import axis_words
@@ -229,14 +228,9 @@ def _links(folder: Path, plan: StudyPlan) -> list[RunLink]:
     links = []
     for run in (run for run in runs if run.point not in refused):
         words = [f"{axis.rpartition('.')[2]} {label}" for axis, label in plan.labels(run.point).items()]
-        try:
-            href: str | None = share.link(plan.standalone(run.point), seed=run.seed)
-        except BadInput:
-            href = None
-        if href is not None and len(href) > share.LONGEST:
-            href = None
         command = f"ackclock view {shlex.quote(str(folder))} --run {run.run_id[:12]}"
-        links.append(RunLink(", ".join([*words, f"seed {run.seed}"]), href, command))
+        name = ", ".join([*words, f"seed {run.seed}"])
+        links.append(run_link(name, plan.standalone(run.point), run.seed, command))
     return links
 
 

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ackclock.apps import laboratory
 from ackclock.apps.report.document import NamedTable, Report
@@ -16,11 +15,6 @@ from ackclock.base import tables
 from ackclock.base.files import BadInput, check_folder, own_folder, save_figure, svg_text, write_text
 from ackclock.base.link import PAGE
 from ackclock.draw.page import environment
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ackclock.base.tables import Column
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 """Programs that print a page as PDF."""
@@ -35,16 +29,15 @@ def write(report: Report, out: Path) -> list[Path]:
     if len(set(names)) < len(names):
         raise ValueError(f"two files of a report have one name: {names}")
     files = [out / "report.html"]
+    folder = own_folder(out, "tables")
     for table in (report.table, *report.numbers):
         for suffix in tables.SUFFIXES:
-            target = own_folder(out, "tables") / f"{table.name}{suffix}"
-            target.parent.mkdir(parents=True, exist_ok=True)
+            target = folder / f"{table.name}{suffix}"
             tables.write(table.columns, target)
             files.append(target)
     for figure in report.figures:
         for suffix in (".pdf", ".svg"):
             target = own_folder(out, "figures") / f"{figure.name}{suffix}"
-            target.parent.mkdir(parents=True, exist_ok=True)
             save_figure(figure.figure, target)
             files.append(target)
     for name, text in (("methods.txt", report.methods + "\n"), ("ackclock.bib", bibtex(report.citations))):
@@ -80,12 +73,8 @@ def page(report: Report, *, linked: bool, beside: bool) -> str:
 
 def rows(table: NamedTable) -> list[list[tuple[str, str, bool]]]:
     """The cells of a table: text, interval, and whether it is a number."""
-    return _cells(table.columns)
-
-
-def _cells(columns: Sequence[Column]) -> list[list[tuple[str, str, bool]]]:
     printed = []
-    for column in columns:
+    for column in table.columns:
         if column.measured:
             printed.append([(value, interval, True) for value, interval in column.printed()])
         else:

@@ -55,21 +55,25 @@ def files(targets: Sequence[Path]) -> list[Path]:
     return every
 
 
-def check(file: Path, *, allow_code: bool = False) -> Iterator[State]:
-    """Run what a file expects. Raises BadInput with the place."""
+def entries_of(file: Path) -> list[Any]:
+    """The tables `[[expect]]` of a regression file, which `check_entry` has not checked. Raises BadInput."""
     try:
-        text = file.read_text(encoding="utf-8")
-        document = tomllib.loads(text)
-        entries = document.get("expect", [])
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{file}: {foreign(file, 'a list of expectations (TOML)') or error}") from None
     if document and "expect" not in document:
         raise BadInput(f"{file}: has no table [[expect]]; ackclock search writes such a file")
+    entries = document.get("expect", [])
     if not isinstance(entries, list):
         raise BadInput(f"{file}: expect: must be tables [[expect]]")
-    for number, one in enumerate(entries):
+    return entries
+
+
+def check(file: Path, *, allow_code: bool = False) -> Iterator[State]:
+    """Run what a file expects. Raises BadInput with the place."""
+    for number, table in enumerate(entries_of(file)):
         try:
-            yield _state(file, check_entry(one, f"{file}: expect[{number}]"), allow_code)
+            yield _state(file, check_entry(table, f"{file}: expect[{number}]"), allow_code)
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"{file}: expect[{number}]: is not as ackclock search writes it ({error})") from None
 
