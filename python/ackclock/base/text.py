@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -23,6 +24,11 @@ def fail(message: str, status: int) -> int:
     """Print one line on standard error; returns the exit status."""
     say(f"ackclock: {message}", error=True)
     return status
+
+
+def interrupted(folder: Path) -> int:
+    """Say that a command that keeps its finished runs in a folder was interrupted; returns the exit status."""
+    return fail(f"interrupted; finished runs are kept in {folder}; repeat the command to resume", 130)
 
 
 def advise(advice: Sequence[str]) -> None:

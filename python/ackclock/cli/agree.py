@@ -18,7 +18,7 @@ from ackclock.base.files import (
     save_figure,
     write_text,
 )
-from ackclock.base.text import advise, fail, say
+from ackclock.base.text import advise, fail, interrupted, say
 from ackclock.cli.console import named_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, File, Jobs, Overrides, TimeLimit
 
@@ -114,7 +114,7 @@ def command(
                 progress=advance,
             )
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
+        return interrupted(target)
     document = build(plan, samples, _repeat(file, on, control or [], seeds, repeats, set_ or [], target))
     _write(document, target, plot)
     forget(plan, target / "samples")

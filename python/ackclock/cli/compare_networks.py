@@ -12,7 +12,7 @@ from rich.table import Table
 from ackclock.base import tables
 from ackclock.base.files import check_folder, save_figure
 from ackclock.base.si import estimate, prefixed, value
-from ackclock.base.text import fail, say
+from ackclock.base.text import fail, interrupted, say
 from ackclock.cli.console import counted_progress, wide_console
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def compare_networks(
         with counted_progress("network", len(trials.files)) as progress:
             result = comparison.compare(trials, named, metrics=metrics, tolerance=tolerance, progress=progress)
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {trials.out}; repeat the command to resume", 130)
+        return interrupted(trials.out)
     if result.rows:
         comparison.save(result, trials)
     if outputs.export is not None:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ackclock.base import shipped
 from ackclock.base.files import BadInput
-from ackclock.base.text import fail, say
+from ackclock.base.text import fail, interrupted, say
 from ackclock.cli.console import named_progress, papers_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
 
@@ -82,7 +82,7 @@ def command(
                 one, out, ENGINES[engine](jobs, time_limit), quick=quick, progress=progress
             )
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {out / one.key}; repeat the command to resume", 130)
+        return interrupted(out / one.key)
     print_verdicts(reproduction_of_paper)
     if readme:
         write_readme(one, reproduction_of_paper)
@@ -115,7 +115,7 @@ def _all_papers(options: Options, *, readme: bool, allow_code: bool) -> int:
         with papers_progress(names) as progress:
             ended = reproduce_all(wanted, folder, options, progress)
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {options.out}; repeat the command to resume", 130)
+        return interrupted(options.out)
     if readme:
         for one_paper in ended.papers:
             write_readme(one_paper.paper, one_paper)

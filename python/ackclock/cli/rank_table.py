@@ -10,7 +10,7 @@ from rich.table import Table
 from ackclock.base import controllers, tables
 from ackclock.base.files import check_folder
 from ackclock.base.si import estimate
-from ackclock.base.text import fail, say
+from ackclock.base.text import fail, interrupted, say
 from ackclock.cli.console import counted_progress, wide_console
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def rank_hand_ins(
         with counted_progress("hand-in", len(entries)) as progress:
             result = ranking.rank(trials, entries, against, score, progress=progress, pseudonyms=pseudonyms)
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {trials.out}; repeat the command to resume", 130)
+        return interrupted(trials.out)
     except ranking.ReferenceFailed as error:
         return fail(str(error), 1)
     shown = result.anonymous() if pseudonyms else result

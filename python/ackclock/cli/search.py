@@ -14,7 +14,7 @@ from ackclock.apps.controls import check_controls
 from ackclock.base.files import BadInput, check_folder
 from ackclock.base.names import folder_name
 from ackclock.base.si import value
-from ackclock.base.text import fail, say
+from ackclock.base.text import interrupted, say
 from ackclock.base.units import interval
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Overrides, Seed, TimeLimit, at_most
@@ -129,7 +129,7 @@ def _search(
 
             search.run(target, jobs=threads, engine=engine, time_limit_s=time_limit_s, progress=progress)
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {target}; repeat the command to resume", 130)
+        return interrupted(target)
     if as_json:
         print(json.dumps(search.as_dict(), allow_nan=False))
     else:

@@ -13,7 +13,7 @@ from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.base.files import BadInput, write_text
 from ackclock.base.names import folder_name
 from ackclock.base.si import estimate, value
-from ackclock.base.text import fail
+from ackclock.base.text import fail, interrupted
 from ackclock.cli.compare_folders import changes_table
 from ackclock.cli.console import counted_progress, wide_console
 from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
@@ -96,7 +96,7 @@ def command(
             executor = ENGINES[engine](jobs, time_limit)
             result = run(suite, control, folder, executor, quick=quick, progress=progress, allow_code=allow_code)
     except KeyboardInterrupt:
-        return fail(f"interrupted; finished runs are kept in {folder}; repeat the command to resume", 130)
+        return interrupted(folder)
     console = wide_console()
     if every:
         _all_results(console, result)
