@@ -58,10 +58,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_first_controller_is_compared_with_each_other_one(folder: Path) -> None:
     files = [folder / "clean.toml", folder / "lossy.toml"]
-    found = compare(Trials(files, folder / "out", Local(2), seeds=6), ["westwood_plus", "reno", "cubic"])
-    assert (found.first, found.others, found.refused) == ("westwood_plus", ["reno", "cubic"], [])
-    assert len(found.rows) == 2 * 3 * 2
-    row = next(r for r in found.rows if (r.network, r.asked, r.other) == ("lossy", "goodput", "reno"))
+    comparison = compare(Trials(files, folder / "out", Local(2), seeds=6), ["westwood_plus", "reno", "cubic"])
+    assert (comparison.first, comparison.others, comparison.refused) == ("westwood_plus", ["reno", "cubic"], [])
+    assert len(comparison.rows) == 2 * 3 * 2
+    row = next(r for r in comparison.rows if (r.network, r.asked, r.other) == ("lossy", "goodput", "reno"))
     assert row.ratio.low is not None
     assert row.ratio.low > 1
     assert row.verdict == "better"
@@ -69,14 +69,14 @@ def test_the_first_controller_is_compared_with_each_other_one(folder: Path) -> N
     same = compare(Trials(files[:1], folder / "same", Local(2), seeds=3), ["reno", '{ kind = "reno" }  '])
     assert {r.verdict for r in same.rows} == {"no difference"}
     assert {r.ratio.value for r in same.rows} == {1.0}
-    assert len([panel for panel in draw(found).axes if panel.get_visible()]) == 3
+    assert len([panel for panel in draw(comparison).axes if panel.get_visible()]) == 3
 
 
 def test_a_controller_that_cannot_be_run_is_named(folder: Path) -> None:
     (folder / "old.toml").write_text(NETWORK.replace("LOSS", "0.01"))
-    found = compare(Trials([folder / "old.toml"], folder / "out", Local(2), seeds=2), ["reno", "rcp", "vegas"])
-    assert {row.other for row in found.rows} == {"vegas"}
-    assert any("rcp was not run" in reason for reason in found.refused)
+    comparison = compare(Trials([folder / "old.toml"], folder / "out", Local(2), seeds=2), ["reno", "rcp", "vegas"])
+    assert {row.other for row in comparison.rows} == {"vegas"}
+    assert any("rcp was not run" in reason for reason in comparison.refused)
 
 
 def test_the_command_prints_draws_and_keeps_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,8 +118,8 @@ def test_each_class_is_announced_once_for_all_networks_and_processes(
     (folder / "mine.py").write_text(f"{MINE}\n\nclass Other(Mine):\n    pass\n")
     command = ["compare", "clean.toml", "lossy.toml", "--control", "mine.py:Mine,mine.py:Other,reno", "--seeds", "6"]
     assert main([*command, "--jobs", "3", "--set", "duration=2s"]) == 0
-    said = [line for line in capsys.readouterr().err.splitlines() if " runs " in line]
-    assert sorted(line.partition(" (")[2] for line in said) == ["class Mine)", "class Other)"]
+    lines = [line for line in capsys.readouterr().err.splitlines() if " runs " in line]
+    assert sorted(line.partition(" (")[2] for line in lines) == ["class Mine)", "class Other)"]
 
 
 def test_a_figure_of_nothing_is_not_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,11 +163,11 @@ def test_networks_with_one_name_and_metrics_of_either_direction(folder: Path) ->
     (folder / "b" / "clean.toml").write_text(NETWORK.replace("LOSS", "0.03"))
     files = [folder / "clean.toml", folder / "b" / "clean.toml"]
     metrics = ["goodput_bps", "utilization", "cwnd"]
-    found = compare(Trials(files, folder / "out", Local(2), seeds=8), ["westwood_plus", "reno"], metrics=metrics)
-    assert {row.network for row in found.rows} == {"clean", "clean-2"}
-    lossy = {row.asked: row.verdict for row in found.rows if row.network == "clean-2"}
+    comparison = compare(Trials(files, folder / "out", Local(2), seeds=8), ["westwood_plus", "reno"], metrics=metrics)
+    assert {row.network for row in comparison.rows} == {"clean", "clean-2"}
+    lossy = {row.asked: row.verdict for row in comparison.rows if row.network == "clean-2"}
     assert lossy == {"goodput_bps": "better", "utilization": "better", "cwnd": "larger"}
-    titles = [panel.get_title(loc="left") for panel in draw(found).axes]
+    titles = [panel.get_title(loc="left") for panel in draw(comparison).axes]
     assert titles == ["goodput bps: more is better", "utilization: more is better", "cwnd"]
     with pytest.raises(BadInput, match="did you mean goodput"):
         compare(Trials(files, folder / "other", Local(2)), ["cubic", "reno"], metrics=["godput"])
@@ -203,26 +203,26 @@ def test_only_the_tested_flow_gets_the_controllers(folder: Path) -> None:
     rows = network.run(["reno", "westwood_plus"], trials, folder / "runs", None).rows
     used = {name: {flow["control"] for row in rows for flow in row["flows"] if flow["name"] == name} for name in "fg"}
     assert used == {"f": {"cubic"}, "g": {"reno", "westwood_plus"}}
-    found = compared(folder, "reno", "westwood_plus", flows=("g",))
-    words = {row.asked: row.metric.words for row in found.rows}
+    comparison = compared(folder, "reno", "westwood_plus", flows=("g",))
+    words = {row.asked: row.metric.words for row in comparison.rows}
     assert words["goodput"] == "goodput of g"
     assert words["rivals_goodput"] == "goodput of the other flows"
-    assert found.remarks == []
-    assert not any(map(found.kept_in, found.rows)), "nobody says which controller is theirs"
+    assert comparison.remarks == []
+    assert not any(map(comparison.kept_in, comparison.rows)), "nobody says which controller is theirs"
 
 
 def test_a_greedy_controller_hurts_the_flows_beside_it(folder: Path) -> None:
     (folder / "net.toml").write_text(TWO_FLOWS)
     (folder / "greedy.py").write_text(GREEDY)
-    found = compared(folder, "greedy.py:Mine", "reno", beside="reno")
-    assert found.remarks == ["net: the tested flow is f, the first one (--flow names another)"]
-    [row] = [row for row in found.rows if row.asked == "rivals_goodput"]
+    comparison = compared(folder, "greedy.py:Mine", "reno", beside="reno")
+    assert comparison.remarks == ["net: the tested flow is f, the first one (--flow names another)"]
+    [row] = [row for row in comparison.rows if row.asked == "rivals_goodput"]
     assert row.verdict == "worse"
-    kept = found.kept_in(row)
-    assert kept is not None
-    assert (kept.control, kept.part) == ("greedy.py:Mine", row.ratio)
-    assert kept.part.high is not None
-    assert kept.part.high < 0.8
+    share = comparison.kept_in(row)
+    assert share is not None
+    assert (share.control, share.part) == ("greedy.py:Mine", row.ratio)
+    assert share.part.high is not None
+    assert share.part.high < 0.8
     # The same from the other side: the standard controller is the first one.
     other = compared(folder, "reno", "greedy.py:Mine", beside="reno")
     [turned] = [row for row in other.rows if row.asked == "rivals_goodput"]
@@ -235,16 +235,16 @@ def test_a_greedy_controller_hurts_the_flows_beside_it(folder: Path) -> None:
 
 def test_a_flow_is_added_beside_the_only_one(folder: Path) -> None:
     (folder / "net.toml").write_text(NETWORK.replace("LOSS", "0.0"))
-    found = compared(folder, "reno", "westwood_plus", beside='{ kind = "reno" }')
-    assert "the flow beside is added" in found.remarks[0]
-    rows = {row.asked: row for row in found.rows}
+    comparison = compared(folder, "reno", "westwood_plus", beside='{ kind = "reno" }')
+    assert "the flow beside is added" in comparison.remarks[0]
+    rows = {row.asked: row for row in comparison.rows}
     both = rows["goodput"].of_first.value + rows["rivals_goodput"].of_first.value
     assert 4.3e6 < both < 5e6
-    assert found.standard == "reno"
+    assert comparison.standard == "reno"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "reason"),
     [
         ("--flow nosuch", "has no such TCP or QUIC flow; there are f0, f1"),
         ("--beside cubic --flow f", "has no other TCP flow than f0, f1; add one"),
@@ -258,12 +258,12 @@ def test_a_flow_is_added_beside_the_only_one(folder: Path) -> None:
     ],
 )
 def test_mistakes_about_flows_are_said_before_a_run(
-    folder: Path, capsys: pytest.CaptureFixture[str], arguments: str, said: str
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: str, reason: str
 ) -> None:
     (folder / "net.toml").write_text(NETWORK.replace("LOSS", "0.0").replace('name = "f"', 'name = "f"\ncount = 2'))
     assert main(["compare", "net.toml", "--control", "reno,cubic", "--seeds", "2", *arguments.split()]) == 2
     message = capsys.readouterr().err
-    assert said in message
+    assert reason in message
     assert message.count("\n") == 1
     assert not (folder / "out" / "compare" / "reno-cubic" / "net").exists()
 

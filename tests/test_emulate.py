@@ -82,7 +82,7 @@ def test_several_gates_are_corrected() -> None:
     assert 0.025 < alone.p < 0.05
     assert alone.verdict == "pass"
     both = gates.judge([test, test])
-    assert [one.verdict for one in both] == ["undecided", "undecided"]
+    assert [judged.verdict for judged in both] == ["undecided", "undecided"]
     assert both[0].p == pytest.approx(2 * alone.p)
 
 
@@ -122,11 +122,11 @@ def test_a_gate_is_an_inequality() -> None:
             gates.parse(text)
 
 
-def task(sides: int = 2, number: int = 4, wanted: Sequence[str] = (), networks: int = 1) -> repeats.Task:
+def task(sides: int = 2, number: int = 4, texts: Sequence[str] = (), networks: int = 1) -> repeats.Task:
     scenario = Scenario.parse(SCENARIO.format(duration=1, queue=DROPTAIL, ecn="false"))
     programs = [SimpleNamespace(first=[name]) for name in "ab"[:sides]]
     names = ["net", "other"][:networks]
-    return repeats.Task([scenario] * networks, names, programs, number, [gates.parse(text) for text in wanted], 7)  # type: ignore[arg-type]
+    return repeats.Task([scenario] * networks, names, programs, number, [gates.parse(text) for text in texts], 7)  # type: ignore[arg-type]
 
 
 def no_progress(_: str) -> None:
@@ -153,8 +153,8 @@ class Stub:
 def test_the_order_is_a_b_b_a_with_equal_seeds_in_a_pair() -> None:
     stub = Stub()
     results = repeats.run(task(number=3, networks=2), no_progress, stub)
-    one = [(0, 7), (1, 7), (1, 8), (0, 8), (0, 9), (1, 9)]
-    assert [(job.side, job.seed) for job in stub.jobs] == one * 2
+    in_turns = [(0, 7), (1, 7), (1, 8), (0, 8), (0, 9), (1, 9)]
+    assert [(job.side, job.seed) for job in stub.jobs] == in_turns * 2
     assert [len(network.trials) for network in results.networks] == [6, 6]
     assert results.complete
     assert results.invalid == []
@@ -196,7 +196,7 @@ def test_a_short_name_is_of_the_direction_with_most_bytes() -> None:
 def test_an_unknown_name_stops_after_the_first_pair() -> None:
     stub = Stub()
     with pytest.raises(BadInput, match="have no such value; did you mean goodput"):
-        repeats.run(task(wanted=["goodputt >= 1"]), no_progress, stub)
+        repeats.run(task(texts=["goodputt >= 1"]), no_progress, stub)
     assert len(stub.jobs) == 2
 
 
@@ -218,7 +218,7 @@ def test_what_was_run_before_a_failure_or_an_interrupt_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stub", "options", "status", "said"),
+    ("stub", "options", "status", "reason"),
     [
         (Stub(means=(1e7, 0.95e7)), ["--gate", "goodput >= 0.99"], 1, "--gate: net: goodput >= 0.99 fails"),
         (Stub(means=(1e7, 0.95e7)), ["--gate", "goodput >= 0.9"], 0, ""),
@@ -237,7 +237,7 @@ def test_the_exit_status_says_what_has_happened(
     stub: Stub,
     options: list[str],
     status: int,
-    said: str,
+    reason: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -249,7 +249,7 @@ def test_the_exit_status_says_what_has_happened(
     command = ["emulate", str(tmp_path / "net.toml"), "--a", "a", "--b", "b", "--repeats", "4", *options]
     assert main(command) == status
     printed = capsys.readouterr()
-    assert said in printed.err
+    assert reason in printed.err
     assert ("goodput (back)" in printed.out) == (status != 4)
 
 
@@ -283,7 +283,7 @@ def test_junit_is_xml(tmp_path: Path) -> None:
     failure = root.find("testsuite/testcase/failure")
     assert failure is not None
     assert failure.get("message") == "x < y\\x00"
-    results = repeats.run(task(wanted=["goodput >= 0.99", "goodput >= 0.9"]), no_progress, Stub(means=(1e7, 0.95e7)))
+    results = repeats.run(task(texts=["goodput >= 0.99", "goodput >= 0.9"]), no_progress, Stub(means=(1e7, 0.95e7)))
     for strict in (False, True):
         write_junit(tmp_path / "out.xml", results, results.judged(), strict=strict)
         names = [
@@ -447,15 +447,15 @@ def test_what_crossed_is_recorded(emulate: Command, folder: Path) -> None:
 def test_a_beside_b(emulate: Command, folder: Path) -> None:
     """B sends twice as much: the values of the programs are compared without any spread."""
     compared = ("--a", client(100_000), "--b", client(200_000), "--repeats", "2")
-    wanted = ("--gate", "sent >= 1.9", "--gate", "sent <= 1.5", "--junit", "out.xml", "--plot", "o.svg", "--json")
-    done = emulate(*compared, *wanted)
+    options = ("--gate", "sent >= 1.9", "--gate", "sent <= 1.5", "--junit", "out.xml", "--plot", "o.svg", "--json")
+    done = emulate(*compared, *options)
     if done.returncode == 4:
         pytest.skip(done.stderr)
     assert done.returncode == 1, done.stderr
     document = json.loads(done.stdout)
     assert [gate["verdict"] for gate in document["gates"]] == ["pass", "fail"]
     (network,) = document["networks"]
-    assert [(one["program"], one["seed"]) for one in network["runs"]] == [("a", 1), ("b", 1), ("b", 2), ("a", 2)]
+    assert [(run["program"], run["seed"]) for run in network["runs"]] == [("a", 1), ("b", 1), ("b", 2), ("a", 2)]
     values = {value["name"]: value for value in network["values"]}
     assert (values["sent"]["a"], values["sent"]["b"]) == ([100_000] * 2, [200_000] * 2)
     assert values["goodput"]["of"] == "goodput_forward"
@@ -515,7 +515,7 @@ def test_options_that_do_not_go_together(tmp_path: Path, ackclock: Command) -> N
     (tmp_path / "net.toml").write_text(SCENARIO.format(duration=1, queue=DROPTAIL, ecn="false"))
     if not hasattr(_core, "emulate"):
         pytest.skip("runs in real time need Linux")
-    for arguments, said in (
+    for arguments, reason in (
         (("--gate", "goodput >= 1", "--", "true"), "--gate: needs --b"),
         (("--strict", "--", "true"), "--strict: needs --b"),
         (("--b", "true"), "need program A"),
@@ -530,7 +530,7 @@ def test_options_that_do_not_go_together(tmp_path: Path, ackclock: Command) -> N
         (("--pcap", "nowhere=n.pcapng", "--", "true"), "nowhere"),
     ):
         done = ackclock("emulate", "net.toml", *arguments, cwd=tmp_path)
-        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+        assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
         assert len(done.stderr.splitlines()) <= 2
     done = ackclock("emulate", "net.toml,@starlink", "--", "true", cwd=tmp_path)
     assert (done.returncode, "several networks need --repeats or --b" in done.stderr) == (2, True)

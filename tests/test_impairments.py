@@ -72,10 +72,11 @@ def test_a_delay_from_a_file(tmp_path: Path) -> None:
     from_file = Scenario.load(tmp_path / "n.toml")
     steps = '{ kind = "delay", steps = [["0s", "0ms"], ["2s", "20ms"]] }'
     assert from_file.run().json.split('"engine"')[0] == outcome(f"link.l.impair={steps}")
-    one = Scenario.load(tmp_path / "n.toml", ['link.l.back={ delay = "4ms" }'])
-    described = [(link["delay_s"], link["loss"]) for link in one.resolved["links"]]
+    of_link = Scenario.load(tmp_path / "n.toml", ['link.l.back={ delay = "4ms" }'])
+    described = [(link["delay_s"], link["loss"]) for link in of_link.resolved["links"]]
     assert described == [(0.01, "2 steps of delay"), (0.004, "")]
-    assert not any(one.key[0] == "link" for one in perturb.overrides(from_file.resolved, 2))  # it stays a file
+    # It stays a file.
+    assert not any(change.key[0] == "link" for change in perturb.overrides(from_file.resolved, 2))
     (tmp_path / "delays.csv").write_text("time_s,rtt_ms\n0,10\n")
     with pytest.raises(
         ScenarioError, match=r"link\.l\.delay\.file: .*delays\.csv:1: the column rtt_ms is a round-trip time"

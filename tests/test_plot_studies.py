@@ -129,8 +129,8 @@ def test_panels_with_one_axis_show_all_values(kind: Kind, values: tuple[float, .
         for name in ("reno", "cubic")
     }
     table = StudyTable("Two panels", rows, dict.fromkeys(rows, 2))
-    wanted = RunMetric("v", "value", "", lambda row: [row["v"]], "one", (-float("inf"), float("inf")))
-    figure = study_figure(table, Choice("loss", [wanted], "control", kind))
+    metric = RunMetric("v", "value", "", lambda row: [row["v"]], "one", (-float("inf"), float("inf")))
+    figure = study_figure(table, Choice("loss", [metric], "control", kind))
     first, second = figure.axes
     assert first.get_ylim() == second.get_ylim()
     low, high = first.get_ylim()

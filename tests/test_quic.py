@@ -114,9 +114,9 @@ def test_qlogs_are_json_text_sequences(tmp_path: Path, ackclock: Command) -> Non
     assert ackclock("run", file, "--qlog", some, "--qlog-events", "recovery:metrics_updated, transport").returncode == 0
     text = (some / "q-sender.sqlog").read_text()
     selected = [json.loads(line) for line in text.split("\x1e") if line.strip()]
-    wanted = [r for r in records[1:] if r["name"] == "recovery:metrics_updated" or r["name"].startswith("transport:")]
-    assert selected == [records[0], *wanted]
-    assert len(wanted) < len(records) - 1
+    expected = [r for r in records[1:] if r["name"] == "recovery:metrics_updated" or r["name"].startswith("transport:")]
+    assert selected == [records[0], *expected]
+    assert len(expected) < len(records) - 1
     assert "must be a category or an event" in ackclock("run", file, "--qlog", some, "--qlog-events", "a b").stderr
     assert "add --qlog FOLDER" in ackclock("run", file, "--qlog-events", "recovery").stderr
     names = {record["name"] for record in records[1:]}

@@ -82,18 +82,18 @@ def check_ranking(printed: str, count: int) -> list[dict[str, Any]]:
     """Check the JSON of hand-ins that `write_all` has written; returns those that have a rank."""
     every = json.loads(printed)
     assert len(every) == count
-    reasons = {Path(one["name"].partition(":")[0]).stem: one["failed"] for one in every if one["failed"]}
+    reasons = {Path(entry["name"].partition(":")[0]).stem: entry["failed"] for entry in every if entry["failed"]}
     assert reasons.keys() == {*BAD, "syntax"}
     for name, (_, reason) in BAD.items():
         assert reason in reasons[name]
     assert "handins/syntax.py:16: SyntaxError" in reasons["syntax"]
-    ranked: list[dict[str, Any]] = [one for one in every if not one["failed"]]
-    assert [one["score"] for one in ranked] == sorted((one["score"] for one in ranked), reverse=True)
-    for position, one in enumerate(ranked, 1):
-        assert one["rank"][0] <= position <= one["rank"][1]
-        assert one["low"] <= one["score"] <= one["high"]
-        assert one["situations"].keys() == {"a", "b"}
-    rank = {Path(one["name"].partition(":")[0]).stem: one["rank"] for one in ranked}
+    ranked: list[dict[str, Any]] = [entry for entry in every if not entry["failed"]]
+    assert [entry["score"] for entry in ranked] == sorted((entry["score"] for entry in ranked), reverse=True)
+    for position, entry in enumerate(ranked, 1):
+        assert entry["rank"][0] <= position <= entry["rank"][1]
+        assert entry["low"] <= entry["score"] <= entry["high"]
+        assert entry["situations"].keys() == {"a", "b"}
+    rank = {Path(entry["name"].partition(":")[0]).stem: entry["rank"] for entry in ranked}
     assert rank["twin"] == rank["s00"]
     assert rank["twin"][1] > rank["twin"][0]
     return ranked
@@ -107,7 +107,7 @@ def test_bad_hand_ins_have_reasons_and_the_others_ranks(folder: Path, capsys: py
     ranked = check_ranking(output.out, 8)
     assert output.err.count("runs 7 classes") == 1
     lines = list(csv.DictReader((folder / "t.csv").open()))
-    assert [float(line["score"]) for line in lines if line["score"]] == [one["score"] for one in ranked]
+    assert [float(line["score"]) for line in lines if line["score"]] == [entry["score"] for entry in ranked]
     assert sum(bool(line["failed"]) for line in lines) == 5
     assert (folder / "t.svg").is_file()
     # With pseudonyms no name of a file is left, and the runs that are done are not repeated.
@@ -116,10 +116,10 @@ def test_bad_hand_ins_have_reasons_and_the_others_ranks(folder: Path, capsys: py
     assert main([*short, "--pseudonyms", "--json"]) == 0
     hidden = capsys.readouterr().out
     assert not any(word in hidden for word in ("handins", ".py", "Mine", "twin", "syntax"))
-    assert [one["score"] for one in json.loads(hidden) if one["score"]] == [one["score"] for one in ranked]
+    assert [entry["score"] for entry in json.loads(hidden) if entry["score"]] == [entry["score"] for entry in ranked]
     assert main([*short, "--json"]) == 0
-    mapped = {one["pseudonym"]: one["score"] for one in json.loads(capsys.readouterr().out)}
-    assert mapped == {one["name"]: one["score"] for one in json.loads(hidden)}
+    mapped = {entry["pseudonym"]: entry["score"] for entry in json.loads(capsys.readouterr().out)}
+    assert mapped == {hand_in["name"]: hand_in["score"] for hand_in in json.loads(hidden)}
 
 
 @pytest.mark.nightly
@@ -144,14 +144,14 @@ def test_a_score_of_the_teacher(folder: Path, capsys: pytest.CaptureFixture[str]
     # Also of the flows beside the tested one.
     (folder / "score.toml").write_text('[score]\nformula = "rivals_goodput / reference.rivals_goodput"\n')
     assert main([*command, "--rank", "score.toml", "--beside", "cubic"]) == 0
-    assert {one["name"]: one["score"] > 1 for one in json.loads(capsys.readouterr().out)}["vegas"]
+    assert {entry["name"]: entry["score"] > 1 for entry in json.loads(capsys.readouterr().out)}["vegas"]
 
 
 def test_the_reference_has_the_score_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "a.toml").write_text(NETWORK.replace("DURATION", "3s"))
     assert main(["compare", "a.toml", "--control", "reno", "--against", "reno", "--seeds", "2", "--json"]) == 0
-    [one] = json.loads(capsys.readouterr().out)
-    assert (one["score"], one["rank"]) == (1.0, [1, 1])
+    [entry] = json.loads(capsys.readouterr().out)
+    assert (entry["score"], entry["rank"]) == (1.0, [1, 1])
 
 
 def test_a_hand_in_that_a_network_cannot_have_has_failed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,7 +186,7 @@ def test_ranks_are_those_that_the_differences_permit() -> None:
     assert ranks(four) == [(1, 1), (2, 3), (2, 3), (4, 4)]
     # Neighbours do not differ, but the first and the last of a row do: not all of them share all ranks.
     noise = ([0, 0.9, -0.8, 0.1], [0.3, -0.7, 0.9, -0.2], [-0.8, 0.5, 0.1, 0.6], [0.7, -0.9, -0.4, 0.8])
-    row = [seeds(*(10 - step + one for one in noise[step % 4])) for step in range(8)]
+    row = [seeds(*(10 - step + offset for offset in noise[step % 4])) for step in range(8)]
     between = ranks(row)
     assert (between[0][0], between[-1][1]) == (1, 8)
     assert between[0][1] < 8
@@ -201,10 +201,10 @@ def test_patterns_name_each_controller_of_each_file(folder: Path) -> None:
     (folder / "h").mkdir()
     (folder / "h" / "two.py").write_text(f"{MINE}\n\nclass Other(Mine):\n    pass\n\n\nclass Helper:\n    pass\n")
     (folder / "h" / "none.py").write_text("x = 1\n")
-    found = {entry.name: entry.failed for entry in hand_ins(["h/*.py:*", "cubic", "h/two.py:Mine"])}
-    assert list(found) == ["h/none.py", "h/two.py:Mine", "h/two.py:Other", "cubic"]
-    assert found["h/none.py"].endswith("no class with the method on_ack")
-    assert not any(found[name] for name in ("h/two.py:Mine", "h/two.py:Other", "cubic"))
+    reasons = {entry.name: entry.failed for entry in hand_ins(["h/*.py:*", "cubic", "h/two.py:Mine"])}
+    assert list(reasons) == ["h/none.py", "h/two.py:Mine", "h/two.py:Other", "cubic"]
+    assert reasons["h/none.py"].endswith("no class with the method on_ack")
+    assert not any(reasons[name] for name in ("h/two.py:Mine", "h/two.py:Other", "cubic"))
     with pytest.raises(BadInput, match="no file matches"):
         hand_ins(["nosuch/*.py:*"])
 
@@ -228,9 +228,9 @@ def test_the_file_of_a_stranger_is_data(folder: Path, text: str | bytes) -> None
     ],
 )
 def test_formulas(formula: str, values: dict[str, float], score: float) -> None:
-    made = Score(formula)
-    assert set(made.metrics) == set(values)
-    assert made.value(values) == pytest.approx(score)
+    of_formula = Score(formula)
+    assert set(of_formula.metrics) == set(values)
+    assert of_formula.value(values) == pytest.approx(score)
 
 
 @pytest.mark.parametrize(
@@ -282,8 +282,8 @@ def test_a_formula_without_a_value(folder: Path, capsys: pytest.CaptureFixture[s
     assert line["failed"].startswith("a: seed 1: the score has no value")
     assert not (folder / "t.svg").exists()
     assert main([*command, "--json"]) == 1
-    [one] = json.loads(capsys.readouterr().out)
-    assert (one["score"], one["failed"]) == (None, line["failed"])
+    [entry] = json.loads(capsys.readouterr().out)
+    assert (entry["score"], entry["failed"]) == (None, line["failed"])
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ down = { rate = "10Mbps" }
 
 def test_terminals_without_a_path_have_a_warning() -> None:
     warnings = describe(Scenario.parse(NEVER))["warnings"]
-    assert [one["message"] for one in warnings] == ["there is no path from a to b for 30 of 30 s"]
+    assert [warning["message"] for warning in warnings] == ["there is no path from a to b for 30 of 30 s"]
     assert describe(Scenario.load("@iridium"))["warnings"] == []
 
 

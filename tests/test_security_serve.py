@@ -191,9 +191,9 @@ def test_the_number_of_lessons(root: Path) -> None:
     places = [root / "README.md", root / "CHANGELOG.md", *(root / "docs").glob("*.md")]
     places += [root / "python/ackclock/cli" / name for name in ("view.py", "serve.py")]
     count = re.compile(r"\b(\d+|[a-z]+teen|eleven|twelve) (?:lessons|texts with runs)|from 1 to (\d+)\.$", re.I | re.M)
-    said = [match for path in places for match in count.findall(path.read_text(encoding="utf-8"))]
-    assert len(said) > 6
-    assert {"".join(words).lower() for words in said} == {"16", "sixteen"}
+    counts = [match for path in places for match in count.findall(path.read_text(encoding="utf-8"))]
+    assert len(counts) > 6
+    assert {"".join(words).lower() for words in counts} == {"16", "sixteen"}
 
 
 @pytest.mark.usefixtures("blank")
@@ -211,26 +211,26 @@ def test_it_says_its_addresses_and_ends_with_ctrl_c(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "ackclock.cli", "serve", "--port", "0", *arguments]
         process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None
-        said: list[str] = []
+        lines: list[str] = []
         while "Ctrl-C" not in (text := process.stderr.readline()):
-            assert text, "".join(said)
-            said.append(text)
-        return process, said
+            assert text, "".join(lines)
+            lines.append(text)
+        return process, lines
 
-    process, said = start("--lesson", "3")
-    address = re.fullmatch(r"serving (http://127\.0\.0\.1:\d+/)\n", said[0])
-    assert address is not None, said
-    assert said[1] == f"a lesson: {address[1]}{PAGE}#lesson=3\n"
-    assert said[2].endswith("ackclock serve --host 0.0.0.0\n")
+    process, lines = start("--lesson", "3")
+    address = re.fullmatch(r"serving (http://127\.0\.0\.1:\d+/)\n", lines[0])
+    assert address is not None, lines
+    assert lines[1] == f"a lesson: {address[1]}{PAGE}#lesson=3\n"
+    assert lines[2].endswith("ackclock serve --host 0.0.0.0\n")
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=20)
     assert (process.returncode, error) == (0, "ended\n")
-    process, said = start("--host", EVERY)
+    process, lines = start("--host", EVERY)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
-    address = re.fullmatch(r"serving http://([\d.]+):(\d+)/\n", said[0])
-    assert address is not None, said
+    address = re.fullmatch(r"serving http://([\d.]+):(\d+)/\n", lines[0])
+    assert address is not None, lines
     own = classroom.network_address()
     assert address[1] == (own or LOOPBACK)
     words = "has no network" if own is None else f"firewall of this machine accept TCP port {address[2]}"
-    assert words in said[2]
+    assert words in lines[2]

@@ -120,8 +120,8 @@ def test_names_on_a_page_have_no_folder_unless_two_are_equal() -> None:
 def test_both_names_beside_the_differences_are_drawn_whole() -> None:
     rows: Values = {("one", "", "goodput"): [10, 10.1, 9.9, 10]}
     worse: Values = {("one", "", "goodput"): [5, 5, 5, 5.1]}
-    found = largest(changes_between(result("a", rows), result("b", worse)))
-    figure = differences(found, "students/s3.py:Mine", "students/s17.py:Mine")
+    changes = largest(changes_between(result("a", rows), result("b", worse)))
+    figure = differences(changes, "students/s3.py:Mine", "students/s17.py:Mine")
     figure.draw_without_rendering()
     [names] = [text for text in figure.axes[0].texts if "s17.py" in text.get_text()]
     assert names.get_window_extent().x1 <= figure.bbox.x1
@@ -133,8 +133,8 @@ def test_a_suite_without_omitted_situations_and_questions(tmp_path: Path) -> Non
     (tmp_path / "own" / "suite.toml").write_text(text)
     (tmp_path / "own" / "one.toml").write_text(ONE_FLOW.replace('name = "f"', 'name = "tested"'))
     suite = find(str(tmp_path / "own"))
-    made = run(suite, "reno", tmp_path / "out", Local(1))
-    page = render(suite, made)
+    results = run(suite, "reno", tmp_path / "out", Local(1))
+    page = render(suite, results)
     assert "mitted situations" not in page
     assert "<summary><strong>One</strong></summary>" in page
 
