@@ -104,10 +104,10 @@ def check_controls(named: Sequence[str], option: str = "--control") -> None:
 
 def is_pattern(text: str) -> bool:
     """Whether a text names all controllers of a file, or several files."""
-    files, colon, wanted = text.rpartition(":")
+    files, colon, name = text.rpartition(":")
     if not colon or text.startswith("{"):
         return False
-    return wanted == "*" or (re.search(r"[*?[]", files) is not None and not Path(files).exists())
+    return name == "*" or (re.search(r"[*?[]", files) is not None and not Path(files).exists())
 
 
 def _control(label: str, table: Mapping[str, Any], places: Sequence[tuple[str, ...]], *, of_text: bool) -> Control:

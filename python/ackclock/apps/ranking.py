@@ -72,7 +72,7 @@ def hand_ins(named: Sequence[str]) -> list[HandIn]:
     """
     entries: list[HandIn] = []
     for text in named:
-        files, _, wanted = text.rpartition(":")
+        files, _, class_name = text.rpartition(":")
         if text.endswith(".py") and not text.startswith("{"):
             raise BadInput(f"--control {text}: names no class; for every controller write '{text}:*'")
         if not is_pattern(text):
@@ -83,7 +83,7 @@ def hand_ins(named: Sequence[str]) -> list[HandIn]:
             raise BadInput(f"--control {text}: no file matches; a pattern is such as 'handins/*.py:*'")
         for path in paths:
             try:
-                classes = controllers.classes_in(path) if wanted == "*" else [wanted]
+                classes = controllers.classes_in(path) if class_name == "*" else [class_name]
                 entries += [_checked(f"{path}:{name}") for name in classes]
             except ValueError as error:
                 entries.append(HandIn(path, str(error)))

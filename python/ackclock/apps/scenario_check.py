@@ -207,9 +207,9 @@ def _most_in_flight(flow: dict[str, Any]) -> float:
 def _grouped(warnings: list[Warning]) -> list[Warning]:
     """One warning for all flows, or directions of links, that differ in their names alone."""
     groups: dict[tuple[str, str, bool, str], list[Warning]] = defaultdict(list)
-    for one in warnings:
-        table, _, key = one.key.partition(".")
-        groups[table, key.rpartition(".")[2], ".back." in key, one.message].append(one)
+    for warning in warnings:
+        table, _, key = warning.key.partition(".")
+        groups[table, key.rpartition(".")[2], ".back." in key, warning.message].append(warning)
     return [
         Warning(f"{group[0].key} (and {len(group) - 1} more {NAMES[table]})", group[0].message, group[0].remedy)
         if len(group) > 1

@@ -171,20 +171,20 @@ class Runs:
         flows = self.network.tested if short == name else self.rivals
         if not self.rows or (short != name and not flows):
             return None
-        wanted = metric(short, self.rows, flows=flows)
-        if "queueing" in wanted.name and not any(wanted.each(row) for row in self.rows):
-            wanted = metric("rtt", self.rows, flows=flows)
+        measured = metric(short, self.rows, flows=flows)
+        if "queueing" in measured.name and not any(measured.each(row) for row in self.rows):
+            measured = metric("rtt", self.rows, flows=flows)
         if short == name:
-            return wanted
+            return measured
         ending = f" of {', '.join(flows)}"
-        words = f"{wanted.words.removesuffix(ending)} of the other flows"
-        return replace(wanted, name=f"{RIVALS}{wanted.name}", words=words)
+        words = f"{measured.words.removesuffix(ending)} of the other flows"
+        return replace(measured, name=f"{RIVALS}{measured.name}", words=words)
 
-    def values(self, wanted: RunMetric) -> dict[str, dict[int, float]]:
+    def values(self, measured: RunMetric) -> dict[str, dict[int, float]]:
         """The values of a metric by controller and seed."""
         values: dict[str, dict[int, float]] = {}
         for row in self.rows:
-            if (value := wanted.value(row)) is not None:
+            if (value := measured.value(row)) is not None:
                 values.setdefault(_label(row), {})[row["seed"]] = value
         return values
 
@@ -221,8 +221,8 @@ def _with_rival(scenario: Scenario, tested: Sequence[str]) -> Scenario:
         twice = scenario.with_overrides([Assignment(("flow", name, "count"), 2)])
         before = {flow["name"] for flow in scenario.resolved["flows"]} - {name}
         copies = [flow["name"] for flow in twice.resolved["flows"] if flow["name"] not in before]
-        wanted = dict(zip(copies, (name, ADDED), strict=True))
-        renamed = [Assignment(("flow", old, "name"), new) for old, new in wanted.items() if old != new]
+        names = dict(zip(copies, (name, ADDED), strict=True))
+        renamed = [Assignment(("flow", old, "name"), new) for old, new in names.items() if old != new]
         return twice.with_overrides(renamed)
     except (ScenarioError, ValueError):
         raise refusal from None

@@ -198,8 +198,8 @@ def _blend(figure: Figure) -> None:
     from matplotlib.colors import to_rgba_array
     from matplotlib.text import Annotation, Text
 
-    arrows = [one.arrow_patch for one in figure.findobj(Annotation) if one.arrow_patch is not None]
-    boxes = [box for one in figure.findobj(Text) if (box := one.get_bbox_patch()) is not None]
+    arrows = [note.arrow_patch for note in figure.findobj(Annotation) if note.arrow_patch is not None]
+    boxes = [box for text in figure.findobj(Text) if (box := text.get_bbox_patch()) is not None]
     for artist in [*figure.findobj(), *arrows, *boxes]:
         own = artist.get_alpha()
         colours = {}

@@ -39,8 +39,8 @@ def document(suite: str, cases: Sequence[Case]) -> bytes:
         about = {"classname": shown(case.group), "name": shown(case.name), "time": f"{case.seconds:.3f}"}
         element = ElementTree.SubElement(parent, "testcase", about)
         if case.result != "pass":
-            said = ElementTree.SubElement(element, case.result, {"message": shown(case.text.partition("\n")[0])})
-            said.text = "\n".join(map(shown, case.text.split("\n")))
+            outcome = ElementTree.SubElement(element, case.result, {"message": shown(case.text.partition("\n")[0])})
+            outcome.text = "\n".join(map(shown, case.text.split("\n")))
         elif case.text:
             ElementTree.SubElement(element, "system-out").text = shown(case.text)
     ElementTree.indent(root)

@@ -58,8 +58,7 @@ def quantity(text: str, unit: str) -> float:
     for spelling in SPELLINGS.get(unit, (unit,) if unit else ()):
         factors |= {prefix + spelling: factor for prefix, factor in PREFIXES.items()}
     if written not in factors:
-        known = ", ".join(f"{p}{unit}" for p in ("", "k", "M") if unit != "s") if unit else "%"
-        known = "s, ms, us" if unit == "s" else known
+        units = "s, ms, us" if unit == "s" else f"{unit}, k{unit}, M{unit}" if unit else "%"
         what = f'"{written}" is no unit of this metric' if written else f'"{text.strip()}" has no unit'
-        raise ValueError(f"{what}; it is in {known}")
+        raise ValueError(f"{what}; it is in {units}")
     return number * factors[written]

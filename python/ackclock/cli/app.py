@@ -127,7 +127,7 @@ FILES = ("--trace", "--packets", "--plot", "--export")
 
 def _options(command: str) -> set[str]:
     """The names of a command's options."""
-    return {name for one in application([command])[command].assemble_argument_collection() for name in one.names}
+    return {name for option in application([command])[command].assemble_argument_collection() for name in option.names}
 
 
 def _hint(message: str, command: str) -> str:

@@ -83,9 +83,9 @@ def _print(result: Comparison, trials: Trials) -> None:
     ratio = f"ratio: {result.first} over the other, paired by seed, with 95 % interval (not corrected)"
     say(f"{trials.seeds} seeds; {ratio}.")
     say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons.")
-    for kept in filter(None, map(result.kept_in, result.rows)):
-        part = f"{estimate(kept.part)} of the goodput that they have beside {result.standard}"
-        say(f"{kept.network}: beside {kept.control} the other flows keep {part}.")
+    for share in filter(None, map(result.kept_in, result.rows)):
+        part = f"{estimate(share.part)} of the goodput that they have beside {result.standard}"
+        say(f"{share.network}: beside {share.control} the other flows keep {part}.")
     folders = ", ".join(str(trials.out / name) for name in dict.fromkeys(row.network for row in result.rows))
     say(f"The runs (ackclock results FOLDER): {folders}")
 
@@ -114,7 +114,7 @@ def _gate(result: Comparison) -> int:
     return 1 if wrong else 0
 
 
-def _plain(row: Row, kept: RivalsShare | None) -> dict[str, Any]:
+def _plain(row: Row, share: RivalsShare | None) -> dict[str, Any]:
     """A row as JSON data, in SI units."""
     plain: dict[str, Any] = {
         "network": row.network,
@@ -127,7 +127,7 @@ def _plain(row: Row, kept: RivalsShare | None) -> dict[str, Any]:
         "p": row.p,
         "verdict": row.verdict,
     }
-    return plain if kept is None else {**plain, "rivals_kept": {"control": kept.control, "part": _ends(kept.part)}}
+    return plain if share is None else {**plain, "rivals_kept": {"control": share.control, "part": _ends(share.part)}}
 
 
 def _ends(e: Estimate) -> list[float | None] | None:

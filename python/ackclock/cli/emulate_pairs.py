@@ -166,8 +166,8 @@ def _status(results: Results, judged: Sequence[gates.Judged], *, strict: bool) -
     undecided = [gate for gate in judged if gate.verdict == "undecided" and gate.test.network not in invalid]
     wrong = [*(gate for gate in judged if gate.verdict == "fail"), *(undecided if strict else ())]
     for gate in wrong:
-        said = "fails" if gate.verdict == "fail" else "is undecided (--strict)"
-        fail(f"--gate: {gate.test.network}: {gate.test.gate} {said}", 1)
+        outcome = "fails" if gate.verdict == "fail" else "is undecided (--strict)"
+        fail(f"--gate: {gate.test.network}: {gate.test.gate} {outcome}", 1)
     if wrong:
         return 1
     if invalid:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -156,8 +157,7 @@ def _print_runs(store: Store, where: Sequence[str]) -> None:
     from ackclock.study.results import matching
 
     rows = list(store.runs())
-    keep = matching(where, [run["axes"] for run in rows])
-    for run in (run for run, kept in zip(rows, keep, strict=True) if kept):
+    for run in compress(rows, matching(where, [run["axes"] for run in rows])):
         print(json.dumps(run))
 
 

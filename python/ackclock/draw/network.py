@@ -228,7 +228,7 @@ def _label_edges(
     from matplotlib.transforms import Bbox
 
     figure.draw_without_rendering()  # the layout
-    taken = [frame.get_window_extent() for node in nodes if (frame := node.get_bbox_patch()) is not None]
+    boxes = [frame.get_window_extent() for node in nodes if (frame := node.get_bbox_patch()) is not None]
     without = 0
     for edge, (start, end) in edges:
         forms = _forms(edge, _arrows(start, end))
@@ -237,8 +237,8 @@ def _label_edges(
             at = (start[0] + along * (end[0] - start[0]), start[1] + along * (end[1] - start[1]))
             texts = _edge_texts(axes, at, *form)
             box = Bbox.union([text.get_window_extent() for text in texts])
-            if not any(box.overlaps(other) for other in taken):
-                taken.append(box)
+            if not any(box.overlaps(other) for other in boxes):
+                boxes.append(box)
                 break
             for text in texts:
                 text.remove()

@@ -37,7 +37,7 @@ class WithCapacities(Protocol):
 
 def capacities(result: WithCapacities) -> dict[str, str]:
     """The metadata of the packet log of a run; empty without links whose rate varies."""
-    bits = {link: [round(one) for one in each] for link, each in result.capacities.items()}
+    bits = {link: [round(total) for total in totals] for link, totals in result.capacities.items()}
     return {CAPACITIES: json.dumps({"end_s": result.outcome["duration_s"], "bits": bits})} if bits else {}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,9 +61,8 @@ def points(store: Store, where: Sequence[str] = ()) -> StudyTable:
         raise BadInput(nothing(store))
     labels = [json.loads(row["axes"]) for row in rows]
     runs: dict[Point, list[dict[str, Any]]] = {}
-    for row, point, kept in zip(rows, labels, matching(where, labels), strict=True):
-        if kept:
-            runs.setdefault(tuple(point.items()), []).append(row)
+    for row, point in compress(zip(rows, labels, strict=True), matching(where, labels)):
+        runs.setdefault(tuple(point.items()), []).append(row)
     if not runs:
         raise BadInput("--where: no point has all of these labels")
     counted = {
@@ -71,7 +71,7 @@ def points(store: Store, where: Sequence[str] = ()) -> StudyTable:
     }
     seeds_of = {point: len(rows_of_point) for point, rows_of_point in runs.items()}
     every = [axes for _, _, axes in store.plan()]
-    planned = [tuple(axes.items()) for axes, kept in zip(every, matching(where, every), strict=True) if kept]
+    planned = [tuple(axes.items()) for axes in compress(every, matching(where, every))]
     return StudyTable(store.about("title") or str(store.folder), counted, seeds_of, list(dict.fromkeys(planned)))
 
 
@@ -86,8 +86,7 @@ def nothing(store: Store) -> str:
 def _chosen(store: Store, where: Sequence[str]) -> list[dict[str, Any]]:
     """Rows of outcomes at the points that `where` selects."""
     rows = store.outcomes().to_dicts()
-    keep = matching(where, [json.loads(row["axes"]) for row in rows])
-    return [row for row, kept in zip(rows, keep, strict=True) if kept]
+    return list(compress(rows, matching(where, [json.loads(row["axes"]) for row in rows])))
 
 
 def matching(where: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[bool]:
@@ -95,7 +94,7 @@ def matching(where: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[
 
     A part of the name of an axis suffices, as in `named`.
     """
-    keep = [True] * len(points)
+    matches = [True] * len(points)
     names = list(dict.fromkeys(name for point in points for name in point))
     for text in where:
         axis, label = assignment(text)
@@ -106,8 +105,8 @@ def matching(where: Sequence[str], points: Sequence[Mapping[str, str]]) -> list[
             raise BadInput(f"--where {text}: must be AXIS=LABEL")
         if points and label not in labels:
             raise BadInput(f"--where: {axis} is never {label}; it is {', '.join(list(labels)[:12])}")
-        keep = [kept and point.get(axis) == label for kept, point in zip(keep, points, strict=True)]
-    return keep
+        matches = [match and point.get(axis) == label for match, point in zip(matches, points, strict=True)]
+    return matches
 
 
 def export(store: Store, path: Path, where: Sequence[str] = ()) -> None:
@@ -161,18 +160,18 @@ def _usual(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Metrics shown by default: those that every point, given by the outcome of one run, has."""
     if not rows:
         return []
-    wanted = [f"{flow['name']}.{key}" for flow in rows[0]["flows"] if flow["kind"] != "udp" for key in DEFAULT_METRICS]
-    wanted = wanted[: MOST_FLOWS * len(DEFAULT_METRICS)]
+    names = [f"{flow['name']}.{key}" for flow in rows[0]["flows"] if flow["kind"] != "udp" for key in DEFAULT_METRICS]
+    names = names[: MOST_FLOWS * len(DEFAULT_METRICS)]
     used: dict[str, float] = {}
     for link in (link for row in rows for link in row["links"]):
         used[link["name"]] = used.get(link["name"], 0.0) + link["utilisation"]
     if used:
         narrow = max(used, key=lambda name: used[name])
-        wanted += [f"{narrow}.utilisation", f"{narrow}.mean_sojourn_s"]
-    wanted += ["radio.delivery_ratio", "radio.routing_load"] if rows[0].get("radio") else []
-    wanted += ["jain"] if len(rows[0]["flows"]) > 1 else []
-    values = [numbers(row) for row in rows]
-    return [name for name in wanted if all(name in one for one in values)]
+        names += [f"{narrow}.utilisation", f"{narrow}.mean_sojourn_s"]
+    names += ["radio.delivery_ratio", "radio.routing_load"] if rows[0].get("radio") else []
+    names += ["jain"] if len(rows[0]["flows"]) > 1 else []
+    outcomes = [numbers(row) for row in rows]
+    return [name for name in names if all(name in outcome for outcome in outcomes)]
 
 
 def columns(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
@@ -182,9 +181,9 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     parts = [Column(axis_words(axis), [row["axes"][axis] for row in rows], key=True) for axis in varying]
     for name in rows[0]["means"]:
         entity, _, key = name.rpartition(".")
-        known = METRICS.get(name) or key_metric(key, "run")
-        head = f"{entity} {known.words}".strip()
-        parts.append(Column(head, [row["means"].get(name) for row in rows], known.unit))
+        measured = METRICS.get(name) or key_metric(key, "run")
+        head = f"{entity} {measured.words}".strip()
+        parts.append(Column(head, [row["means"].get(name) for row in rows], measured.unit))
     return parts
 
 

@@ -49,8 +49,8 @@ def overview(crossing: Crossing, heading: str = "") -> Figure:
     axes[-1].set_xlim(crossing.begin_s, end_s)
     figure.align_ylabels(axes)
     title(figure, drawn(heading))
-    said = "Delay: each packet's time in the network, with the median of each interval."
-    note(figure, said if crossing.links else "No packet events: no packet was sent, or all went by radio.")
+    delays = "Delay: each packet's time in the network, with the median of each interval."
+    note(figure, delays if crossing.links else "No packet events: no packet was sent, or all went by radio.")
     label_ends(figure, ends)
     return figure
 
@@ -143,8 +143,8 @@ def values_figure(results: Results) -> Figure:
 
     Of A and B the ratio B/A, of one program the values over their mean.
     """
-    sides, wanted = len(results.task.sides), results.task.gates
-    shown = [runs.shown(sides, [gate.name for gate in wanted]) for runs in results.networks]
+    sides, gates = len(results.task.sides), results.task.gates
+    shown = [runs.shown(sides, [gate.name for gate in gates]) for runs in results.networks]
     scale = min(1.0, max(size().width / WIDTH, 0.6))
     height = 0.9 + 2.2 * pt(9) / 72 / scale * max(map(len, shown))
     figure, axes = panels(1, len(shown), height, share="x", width=7.4)
@@ -154,7 +154,7 @@ def values_figure(results: Results) -> Figure:
             ratios = _ratios(runs, name, sides)
             estimate = runs.ratio(name) if sides == 2 else stats.mean(ratios)
             ends += _row(panel, place, ratios, estimate)
-            for gate in (gate for gate in wanted if gate.name == name):
+            for gate in (gate for gate in gates if gate.name == name):
                 style: dict[str, Any] = {"markersize": 9, "color": COLOURS[1], "linestyle": "none"}
                 panel.plot([gate.bound], [place], "|", markeredgewidth=1.8, **style)
                 ends.append(gate.bound)
@@ -164,8 +164,8 @@ def values_figure(results: Results) -> Figure:
         panel.set_title(drawn(runs.network), fontsize=pt(9), loc="left")
     ratio_axis(axes[-1], ends)
     axes[-1].set_xlabel("ratio B/A" if sides == 2 else "value over the mean")
-    said = "Dots: pairs. Circles: geometric means, with" if sides == 2 else "Dots: runs. Circles: means, with"
-    note(figure, f"{said} 95 % intervals.{' Orange: bounds of gates.' if wanted else ''}")
+    marks = "Dots: pairs. Circles: geometric means, with" if sides == 2 else "Dots: runs. Circles: means, with"
+    note(figure, f"{marks} 95 % intervals.{' Orange: bounds of gates.' if gates else ''}")
     title(figure, "B beside A" if sides == 2 else f"{results.task.repeats} runs")
     return figure
 

@@ -100,5 +100,5 @@ def never_connected(scenario: Scenario) -> Iterator[tuple[str, str, int]]:
     for until_s in (0.0, min(scenario.duration_s, LONGEST_S)):  # the start alone is computed quickly
         if ends:
             every = SatelliteView(scenario.source, until_s, overrides=scenario.overrides)
-            ends = {pair for pair in ends if not any(one["path"] for one in every.between(*pair).samples(1.0))}
+            ends = {pair for pair in ends if not any(sample["path"] for sample in every.between(*pair).samples(1.0))}
     yield from ((start, end, int(until_s)) for start, end in sorted(ends))
