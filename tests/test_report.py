@@ -76,6 +76,22 @@ def test_one_seed_says_so_and_has_no_interval(tmp_path: Path) -> None:
         assert not re.search(r"\[\d", table.read_text())
 
 
+def test_the_note_on_runs_without_a_link_stands_only_where_there_are_some(
+    study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controllers = LOSSES.replace("reno", "rcp")  # it needs a queue of RCP: its points are not run
+    assert controllers != LOSSES
+    with pytest.raises(RuntimeError, match="6 of 12 runs failed"):
+        Study.parse(controllers).run(tmp_path / "s")
+    report = of_folder(tmp_path / "s")
+    assert (len(report.runs), report.runs_note) == (6, "")
+    assert (len(of_folder(study).runs), of_folder(study).runs_note) == (12, "")
+    monkeypatch.setattr("ackclock.apps.report.study.MOST_RUNS", 11)
+    report = of_folder(study)
+    assert len(report.runs) == 4
+    assert report.runs_note.startswith("The first seed of at most 11 points.")
+
+
 def test_a_search_shows_its_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["search", "@shrew", "--control", "reno", "--budget", "100", "--out", "s"]) == 0

@@ -52,7 +52,7 @@ def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code:
     of_points = None if plan is None else methods.networks(plan)
     controls = [] if of_points is None else [name for names in of_points.controls.values() for name in names]
     reason = reason or _no_links(facts)
-    links = _links(folder, plan) if plan is not None and not reason else []
+    links, not_listed = _links(folder, plan) if plan is not None and not reason else ([], "")
     if reason:
         notes.append(f"There are no links to runs: {reason}.")
     return Report(
@@ -66,7 +66,7 @@ def of_store(folder: Path, texts: Sequence[str], per: str | None, *, allow_code:
         methods=methods.of_study(facts, of_points),
         citations=methods.citations(facts.engine, controls, [] if of_points is None else of_points.queues),
         runs=links,
-        runs_note=_not_listed(folder) if plan is not None and 0 < len(links) < len(plan.runs()) else "",
+        runs_note=not_listed,
         notes=notes,
         command=facts.command,
         engines=[facts.engine],
@@ -219,19 +219,21 @@ def _reduced(table: StudyTable, axis: str, measured: RunMetric, *, places: int) 
     return StudyTable(table.title, points, seeds), f"At {words}, where the worst value is."
 
 
-def _links(folder: Path, plan: StudyPlan) -> list[RunLink]:
-    """Runs with their links: all, or of a large study the first seed of each of its first points."""
-    runs = plan.runs()
+def _links(folder: Path, plan: StudyPlan) -> tuple[list[RunLink], str]:
+    """Runs with their links: all, or of a large study the first seed of each of its first points, with a note."""
+    refused = {point for point, _ in plan.refused}
+    runs = [run for run in plan.runs() if run.point not in refused]
+    note = ""
     if len(runs) > MOST_RUNS:
         runs = [run for run in runs if run.seed == plan.seeds[0]][:MOST_RUNS]
-    refused = {point for point, _ in plan.refused}
+        note = _not_listed(folder)
     links = []
-    for run in (run for run in runs if run.point not in refused):
+    for run in runs:
         words = [f"{axis.rpartition('.')[2]} {label}" for axis, label in plan.labels(run.point).items()]
         command = f"ackclock view {shlex.quote(str(folder))} --run {run.run_id[:12]}"
         name = ", ".join([*words, f"seed {run.seed}"])
         links.append(run_link(name, plan.standalone(run.point), run.seed, command))
-    return links
+    return links, note
 
 
 def _not_listed(folder: Path) -> str:
