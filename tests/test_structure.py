@@ -28,7 +28,7 @@ ALLOWED = {
         *("ackclock-transport", "ackclock-quic"),
     },
     "ackclock-reach": {f"ackclock-{name}" for name in ("units", "cc", "net", "transport", "lab", "quic")},
-    "ackclock": {"ackclock-lab", "ackclock-units", "ackclock-params", "ackclock-cc"},
+    "ackclock": {f"ackclock-{name}" for name in ("lab", "units", "params", "cc", "net")},
     "ackclock-py": {"ackclock-lab", "ackclock-units", "ackclock-cc", "ackclock-policy", "ackclock-reach"},
     "ackclock-web": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
 }

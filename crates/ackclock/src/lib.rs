@@ -83,7 +83,11 @@
 //!
 //! [`Study`] and [`Pool`] run the points and seeds of a scenario with a `sweep` on several threads.
 //! [`controllers`] lists the congestion control algorithms of the laboratory.
+//!
+//! [`network`] is the network of a scenario for stacks of your own, in virtual time.
 #![forbid(unsafe_code)]
+
+pub mod network;
 
 pub use cc::{
     Ack, Algorithm, Congestion, Controller, Delivered, Descriptor, EcnResponse, Family, FlowInfo, Handshake,
@@ -93,10 +97,11 @@ pub use cc::{
 #[cfg(feature = "schema")]
 pub use lab::outcome_schema;
 pub use lab::{
-    CarriedFiles, Done, ErrorKind, FileAccess, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog, Pool,
-    Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, Study, TraceMode, Violation, WindowLog,
-    engine,
+    Assignment, CarriedFiles, Done, ErrorKind, FileAccess, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog,
+    Pool, Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, Study, TraceMode, Violation,
+    WindowLog, engine,
 };
+pub use net::{DropReason, Ecn};
 pub use params::{Form, Key};
 pub use units::{Limit, Rate, Segments, Span, Time};
 

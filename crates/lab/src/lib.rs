@@ -27,29 +27,39 @@ pub use layout::{NodePosition, layout};
 pub use replay::{ScriptedAck, ScriptedData, ScriptedReceiver, ScriptedSender, Transmitted};
 pub use scenario::{
     Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Document,
-    Duplex, ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Literal, Loss,
-    Mention, MentionPlace, Mobility, NetworkDescription, Queue, QuicFlow, RadioNetwork, Satellites, Scenario,
-    ScenarioText, Sizes, TcpFlow, Traffic, cbrgen, controller, controllers, dumbbell, key_parts, key_text,
-    set_external_loader, split_assignment,
+    Duplex, Ends, ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Literal,
+    Loss, Mention, MentionPlace, Mobility, NetworkDescription, Queue, QuicFlow, RadioNetwork, Satellites,
+    Scenario, ScenarioText, Sizes, TcpFlow, Traffic, cbrgen, controller, controllers, dumbbell, key_parts,
+    key_text, set_external_loader, split_assignment,
 };
 #[cfg(feature = "schema")]
 pub use simulation::outcome_schema;
 pub use simulation::{
-    AttachmentOptions, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd,
-    FlowOutcome, HandoffOutcome, LinkOutcome, Logs, NotForkable, Outcome, PacketLog, RadioLog, Recording,
-    ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run, RunAccount,
-    SatelliteOutcome, Settings, Shape, TraceMode, TransmissionLog, WindowLog, to_json,
+    Application, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,
+    HandoffOutcome, InjectError, LinkOutcome, Logs, NotForkable, Outcome, PacketLog, PortAccount, RadioLog,
+    Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run,
+    RunAccount, SatelliteOutcome, Settings, Shape, TraceMode, TransmissionLog, WindowLog, to_json,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use simulation::{PartFacts, Parts};
 pub use study::{Axis, AxisValue, Done, Job, Pool, Study};
 pub use view::{
-    Curves, Explanation, Flights, LinkFate, PathSample, Question, SatelliteSnapshot, SatelliteView, Series,
-    Unanswered, explain, reductions,
+    Curves, DatagramHistory, DatagramStep, Explanation, Flights, LinkFate, PathSample, Question,
+    SatelliteSnapshot, SatelliteView, Series, Unanswered, datagram_history, explain, reductions,
 };
 
 /// Names of the limits in [`FlowOutcome::limited_s`].
 pub const SEND_LIMITS: [&str; transport::SendLimit::NAMES.len()] = transport::SendLimit::NAMES;
+
+/// 32 bytes that a stack can use as the seed of its generator: the same for the same seed of a run and the same purpose, and
+/// independent of those of other purposes and of all that the network draws.
+pub fn seed_bytes(seed: u64, purpose: &str) -> [u8; 32] {
+    let mut stream = ::engine::Stream::new(seed, "stack", purpose);
+    let words: [u64; 4] = std::array::from_fn(|_| stream.bits());
+    let mut bytes = [0; 32];
+    bytes.chunks_exact_mut(8).zip(words).for_each(|(to, word)| to.copy_from_slice(&word.to_le_bytes()));
+    bytes
+}
 
 /// The version of engine and models: part of every result's identity.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

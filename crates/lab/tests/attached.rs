@@ -1,8 +1,6 @@
 //! Flows whose ends are outside the simulation: datagrams that enter and leave a network while it runs.
 
-use ackclock_lab::{
-    AttachmentOptions, DeliveredDatagram, FlowEnd, Outcome, Recording, Run, Scenario, Settings,
-};
+use ackclock_lab::{Ends, FlowEnd, InjectError, Outcome, Recording, Run, Scenario, Settings};
 use net::Ecn;
 use units::{Span, Time};
 
@@ -12,14 +10,45 @@ fn ms(time: u64) -> Time {
     Time::ZERO + Span::from_ms(time)
 }
 
-fn run(text: &str, attachment: AttachmentOptions) -> Run {
-    let scenario = Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+/// What an end has received, with its bytes.
+struct Arrived {
+    flow: u32,
+    end: FlowEnd,
+    bytes: Vec<u8>,
+    ecn: Ecn,
+    number: u64,
+    sent: Time,
+    at: Time,
+}
+
+fn received(run: &mut Run) -> Vec<Arrived> {
+    let mut all = Vec::new();
+    while let Some(d) = run.receive() {
+        let bytes = d.bytes.to_vec();
+        all.push(Arrived {
+            flow: d.flow,
+            end: d.end,
+            bytes,
+            ecn: d.ecn,
+            number: d.number,
+            sent: d.sent,
+            at: d.at,
+        });
+    }
+    all
+}
+
+fn parse(text: &str) -> Scenario {
+    Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn run(scenario: &Scenario) -> Run {
     let recording = Recording { audit: true, packets: true, ..Recording::default() };
-    Run::new(&scenario, Settings { recording, attachment: Some(attachment), ..Settings::default() }).unwrap()
+    Run::new(scenario, Settings { recording, ..Settings::default() }).unwrap()
 }
 
 fn attached(text: &str) -> Run {
-    run(text, AttachmentOptions { first_only: true, header: 28 })
+    run(&parse(text).attach("f", Ends::UDP).unwrap())
 }
 
 /// The bytes of the n-th datagram: 1,200 to 1,204 bytes that differ from those of the others.
@@ -37,23 +66,23 @@ fn end(run: &mut Run) -> Outcome {
 
 /// Sends a datagram from the source each `every` and answers each arrival at the destination. Returns what arrived at the
 /// source, the number of datagrams sent, and the outcome.
-fn exchange(run: &mut Run, every: Span, count: u32) -> (Vec<DeliveredDatagram>, u32, Outcome) {
+fn exchange(run: &mut Run, every: Span, count: u32) -> (Vec<Arrived>, u32, Outcome) {
     let flow = run.attached_flows()[0];
     let (mut back, mut sent, mut due) = (Vec::new(), 0, Time::ZERO + every);
     let last = run.end();
     while !run.catch_up(due.min(run.next_at()).min(last)) {
-        for arrived in run.outbox() {
+        for arrived in received(run) {
             assert_eq!(arrived.flow, flow);
             assert_eq!(arrived.at, run.now(), "the caller was told of the arrival too late");
             match arrived.end {
                 FlowEnd::Destination => {
-                    run.inject(flow, FlowEnd::Destination, &arrived.bytes, Ecn::NotEct);
+                    run.inject(flow, FlowEnd::Destination, &arrived.bytes, Ecn::NotEct).unwrap();
                 }
                 FlowEnd::Source => back.push(arrived),
             }
         }
         if run.now() == due && sent < count {
-            run.inject(flow, FlowEnd::Source, &contents(sent), Ecn::Ect0);
+            run.inject(flow, FlowEnd::Source, &contents(sent), Ecn::Ect0).unwrap();
             sent += 1;
             due += every;
         } else if sent == count {
@@ -64,7 +93,7 @@ fn exchange(run: &mut Run, every: Span, count: u32) -> (Vec<DeliveredDatagram>, 
     (back, sent, outcome)
 }
 
-fn number(datagram: &DeliveredDatagram) -> u32 {
+fn number(datagram: &Arrived) -> u32 {
     let number = u32::from_le_bytes(datagram.bytes[..4].try_into().unwrap());
     assert!(contents(number) == datagram.bytes, "other bytes arrive than were sent");
     number
@@ -82,24 +111,28 @@ fn datagrams_cross_wires_at_the_exact_time_with_their_bytes() {
     let mut run = attached(&wired(""));
     run.catch_up(ms(100));
     assert_eq!((run.now(), run.next_at()), (ms(100), Time::NEVER));
-    assert!(run.inject(0, FlowEnd::Source, &contents(0)[..972], Ecn::Ect1));
-    assert!(!run.inject(1, FlowEnd::Source, &[0], Ecn::NotEct), "there is no such flow");
+    run.inject(0, FlowEnd::Source, &contents(0)[..972], Ecn::Ect1).unwrap();
+    assert_eq!(run.inject(1, FlowEnd::Source, &[0], Ecn::NotEct), Err(InjectError::NotAttached));
+    assert_eq!(run.inject(0, FlowEnd::Source, &[0; 65_508], Ecn::NotEct), Err(InjectError::TooLong(65_507)));
+    run.inject(0, FlowEnd::Source, &[0; 1_473], Ecn::NotEct).unwrap(); // above the MTU
     // 1,000 bytes: 0.8 ms and 0.4 ms of transmission, 7 ms of propagation.
     let at = ms(100) + Span::from_seconds(0.0082);
     run.catch_up(ms(108));
-    assert!(run.outbox().is_empty());
+    assert!(received(&mut run).is_empty());
     run.catch_up(ms(109));
-    let [arrived] = &run.outbox()[..] else { panic!("one datagram arrives") };
+    let [arrived] = &received(&mut run)[..] else { panic!("one datagram arrives") };
     assert_eq!((arrived.at, arrived.end, arrived.ecn), (at, FlowEnd::Destination, Ecn::Ect1));
     assert_eq!((&arrived.bytes[..], arrived.sent), (&contents(0)[..972], ms(100)));
-    run.inject(0, FlowEnd::Destination, &[7; 10], Ecn::NotEct);
+    assert_eq!((arrived.number, run.port_account(0, FlowEnd::Source).unwrap().0.too_long), (0, 1));
+    run.inject(0, FlowEnd::Destination, &[7; 10], Ecn::NotEct).unwrap();
     assert!(run.catch_up(ms(4000)), "the run ends at its duration");
-    assert_eq!(run.outbox()[0].bytes, [7; 10]);
+    assert_eq!(received(&mut run)[0].bytes, [7; 10]);
+    assert_eq!(run.inject(0, FlowEnd::Source, &[0], Ecn::NotEct), Err(InjectError::Ended));
     let log = &run.logs().packets;
     assert_eq!((&log.kind[..2], log.kind.last()), (&[0u8, 0][..], Some(&1)));
     let outcome = end(&mut run);
     let flow = &outcome.flows[0];
-    assert_eq!((flow.kind, flow.sent_packets, flow.delivered_bytes), ("attached", 1, 972));
+    assert_eq!((flow.kind, flow.sent_packets, flow.delivered_bytes), ("attached", 2, 972));
     assert_eq!(outcome.links[0].delivered_packets, 1);
     assert_eq!(outcome.links[1].delivered_packets, 1);
 }
@@ -118,7 +151,8 @@ fn losses_copies_and_queues_free_the_bytes() {
         "queue = { kind = \"droptail\", limit = \"5p\" }\nloss = { kind = \"duplicate\", rate = 0.3 }",
     ] {
         // 13 Mb/s into 10 Mb/s.
-        let (back, sent, outcome) = exchange(&mut attached(&wired(more)), Span::from_seconds(0.00075), 2000);
+        let mut run = attached(&wired(more));
+        let (back, sent, outcome) = exchange(&mut run, Span::from_seconds(0.00075), 2000);
         assert_eq!(sent, 2000);
         assert!(back.len() > 1000, "{more}: {}", back.len());
         let numbers: Vec<u32> = back.iter().map(number).collect();
@@ -127,7 +161,23 @@ fn losses_copies_and_queues_free_the_bytes() {
             || outcome.links[0].marked_packets > 0
             || numbers.len() != 2000;
         assert!(changed, "{more}: nothing happened to the datagrams");
-        assert_eq!(outcome.flows[0].sent_packets, 2000);
+        let flow = &outcome.flows[0];
+        assert_eq!(flow.sent_packets, 2000);
+        // Every datagram has arrived or was dropped for a reason.
+        let lost: u64 =
+            net::DropReason::ALL.iter().map(|reason| flow.dropped_packets.unwrap()[*reason]).sum();
+        let (port, _) = run.port_account(0, FlowEnd::Source).unwrap();
+        // Copies that are dropped count too.
+        assert!(
+            if more.contains("duplicate") {
+                port.received + lost >= 2000
+            } else {
+                port.received + lost == 2000
+            },
+            "{more}"
+        );
+        assert!(port.duplicates > 0 || port.arrivals.packets == port.received, "{more}");
+        assert_eq!(flow.back.as_ref().unwrap().sent_packets, port.arrivals.packets);
     }
 }
 
@@ -137,13 +187,17 @@ fn marks_reach_the_end() {
         "queue = { kind = \"red\", min = \"1p\", max = \"30p\", limit = \"40p\", max_p = 1.0, mark_p = 1.0, weight = 0.5, ecn = true }",
     ));
     for _ in 0..20 {
-        run.inject(0, FlowEnd::Source, &[0; 1200], Ecn::Ect0);
+        run.inject(0, FlowEnd::Source, &[0; 1200], Ecn::Ect0).unwrap();
     }
     run.catch_up(ms(2000));
-    let arrived = run.outbox();
+    let arrived = received(&mut run);
     let marked = arrived.iter().filter(|datagram| datagram.ecn == Ecn::Ce).count();
     assert!((1..arrived.len()).contains(&marked), "{marked} of {}", arrived.len());
-    assert_eq!(end(&mut run).links[0].marked_packets, marked as u64);
+    let outcome = end(&mut run);
+    assert_eq!(
+        (outcome.links[0].marked_packets, outcome.flows[0].marked_packets),
+        (marked as u64, Some(marked as u64))
+    );
 }
 
 #[test]
@@ -158,8 +212,19 @@ fn other_flows_of_the_scenario_share_the_links() {
     assert!(delay > Span::ZERO);
     assert_eq!((outcome.flows[0].kind, outcome.flows[1].kind), ("attached", "tcp"));
     assert!(outcome.flows[1].goodput_bps > 5e6, "{}", outcome.flows[1].goodput_bps);
-    let all = run(&text, AttachmentOptions { first_only: false, header: 0 });
+    let whole_packets = Ends { header: 0, mtu: 1500 };
+    let all = run(&parse(&text).attach_prefix("", whole_packets).unwrap());
     assert_eq!(all.attached_flows(), [0, 1]);
+    let refused = |scenario: Scenario, name| scenario.attach(name, whole_packets).unwrap_err().to_string();
+    assert!(refused(parse(&text), "h").contains("there is no flow \"h\""));
+    let change = format!("{text}[[change]]\nat = \"1s\"\nset = {{ \"flow.f.stop\" = \"2s\" }}\n");
+    assert!(
+        refused(parse(&change), "f").contains("the change at 1s is about this flow"),
+        "{}",
+        refused(parse(&change), "f")
+    );
+    let not_copied = attached(&text).fork().err().unwrap().to_string();
+    assert_eq!(not_copied, "the ends of flow \"f\" are outside the simulation and cannot be copied");
 }
 
 #[test]

@@ -39,7 +39,7 @@ mod xcp;
 pub use grants::{GrantAccount, GrantOptions, Grants, REQUEST_GRANT};
 pub use ids::{LinkId, NodeId};
 pub use link::{LinkAccount, LinkSpec, ROUTERS, RouterConfig, RouterKind};
-pub use links::{Links, NotPrepared, PayloadChanges};
+pub use links::{DatagramDrop, Links, NotPrepared, PayloadChanges};
 pub use local::LocalQueues;
 pub use medium::{Medium, MediumKind};
 pub use network::{Arrival, EarlyArrivals, Network, cut};

@@ -48,6 +48,21 @@ pub enum Ecn {
 }
 
 impl Ecn {
+    /// The codepoint of the two bits of the IP header; higher bits have no effect.
+    #[inline]
+    pub const fn from_bits(bits: u8) -> Ecn {
+        match bits & 3 {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect1,
+            2 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+    /// The two bits of the IP header.
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        self as u8
+    }
     /// Whether a queue may mark the packet instead of dropping it.
     #[inline]
     pub const fn capable(self) -> bool {

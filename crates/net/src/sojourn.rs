@@ -1,5 +1,6 @@
 //! Quantiles of waiting times, in buckets whose width is 1/64 of their value.
 
+use crate::counters::Counter;
 use units::{Span, Time};
 
 /// Buckets for each doubling of the time.
@@ -45,12 +46,6 @@ impl SojournTimes {
         self.total += 1;
     }
 
-    /// The times of both.
-    pub(crate) fn with(&self, other: &SojournTimes) -> SojournTimes {
-        let counts = self.counts.iter().zip(&other.counts).map(|(a, b)| a + b).collect();
-        SojournTimes { counts, total: self.total + other.total }
-    }
-
     /// The quantile `q` by rank, within 0.8 %, seconds; none if nothing was counted.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let rank = ((q * self.total as f64).ceil() as u64).max(1);
@@ -60,6 +55,17 @@ impl SojournTimes {
             below >= rank
         })?;
         Some(middle(place) / units::PS_PER_S as f64)
+    }
+}
+
+impl Counter for SojournTimes {
+    fn subtract(&self, early: &SojournTimes) -> SojournTimes {
+        let counts = self.counts.iter().zip(&early.counts).map(|(all, early)| all - early).collect();
+        SojournTimes { counts, total: self.total - early.total }
+    }
+    fn add(&self, other: &SojournTimes) -> SojournTimes {
+        let counts = self.counts.iter().zip(&other.counts).map(|(one, other)| one + other).collect();
+        SojournTimes { counts, total: self.total + other.total }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One end of a connection: events and the time in, datagrams and deadlines out.
 
-use crate::clock::{Clock, Present, StackTime, duration};
+use crate::clock::{Present, StackTime, duration};
 use crate::config::{Config, ConfigError};
 use crate::control::{ControllerHandle, Factory};
 use crate::ecn::Ecn;
@@ -16,7 +16,7 @@ use quinn_proto::{
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
-use units::Time;
+use units::{Time, VirtualClock};
 
 /// The next events of an endpoint; `Time::NEVER` for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ struct Source {
 ///
 /// After each event its owner calls [`Endpoint::transmit`] and sets timers for the [`Deadlines`] that it returns.
 pub struct Endpoint {
-    clock: Clock,
+    clock: VirtualClock,
     present: Present,
     stack: quinn_proto::Endpoint,
     client: Option<ClientConfig>,
@@ -172,20 +172,20 @@ impl Endpoint {
     /// permitted.
     pub fn sender(
         config: &Config,
-        clock: Clock,
+        clock: VirtualClock,
         controller: ControllerHandle,
     ) -> Result<Endpoint, ConfigError> {
         Endpoint::new(config, clock, Some(controller))
     }
 
     /// The receiving end. Fails if a setting has a value that is not permitted.
-    pub fn receiver(config: &Config, clock: Clock) -> Result<Endpoint, ConfigError> {
+    pub fn receiver(config: &Config, clock: VirtualClock) -> Result<Endpoint, ConfigError> {
         Endpoint::new(config, clock, None)
     }
 
     fn new(
         config: &Config,
-        clock: Clock,
+        clock: VirtualClock,
         controller: Option<ControllerHandle>,
     ) -> Result<Endpoint, ConfigError> {
         config.check()?;

@@ -7,7 +7,7 @@
 //! # Use
 //!
 //! 1. [`Config`] has the settings of a connection, [`missing_signal`] says whether a controller can run on it.
-//! 2. [`Endpoint::sender`] and [`Endpoint::receiver`] make the ends, with one [`Clock`]; the sender takes a
+//! 2. [`Endpoint::sender`] and [`Endpoint::receiver`] make the ends, with one [`units::VirtualClock`]; the sender takes a
 //!    [`ControllerHandle`].
 //! 3. [`Endpoint::open`], [`Endpoint::on_datagram`], [`Endpoint::on_timeout`], [`Endpoint::on_wake_timer`],
 //!    [`Endpoint::write`], [`Endpoint::write_endlessly`] and [`Endpoint::stop`] are the events. After each of them [`Endpoint::transmit`] gives the
@@ -36,7 +36,6 @@ mod qlog;
 mod session;
 mod signals;
 
-pub use clock::Clock;
 pub use config::{Config, ConfigError, Pacing};
 pub use control::{ControllerChange, ControllerHandle, ControllerState, ControllerStats, InFlight};
 pub use ecn::Ecn;

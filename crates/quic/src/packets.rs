@@ -1,8 +1,7 @@
 //! The packets of the application data space that are neither acknowledged nor lost.
 
-use crate::clock::PS_PER_NS;
 use std::collections::VecDeque;
-use units::Time;
+use units::{PS_PER_NS, Time};
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -399,7 +399,7 @@ fn wrong_settings_are_refused() {
         let error = config.check().expect_err(field);
         assert_eq!(error.field, field);
         assert!(error.to_string().starts_with(field) && error.message.starts_with(['m', 'n']));
-        assert!(ackclock_quic::Endpoint::receiver(&config, ackclock_quic::Clock::new()).is_err());
+        assert!(ackclock_quic::Endpoint::receiver(&config, units::VirtualClock::new()).is_err());
     }
     Config::default().check().unwrap();
 }

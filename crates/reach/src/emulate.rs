@@ -12,6 +12,7 @@ use net::Ecn;
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::os::fd::AsFd;
 use units::{Span, Time};
 
@@ -279,9 +280,10 @@ impl<'a> LivePath<'a> {
     /// Passes what has crossed the network to the devices.
     fn write(&mut self) {
         let (tuns, counts) = (&self.namespaces.tuns, &mut self.counts);
-        self.network.deliver(|DeliveredDatagram { end, mut bytes, ecn, .. }| {
+        self.network.deliver(|DeliveredDatagram { end, bytes, ecn, .. }| {
+            let mut bytes = Cow::Borrowed(bytes);
             if ecn == Ecn::Ce && ipv4::ecn(&bytes) != Some(Ecn::Ce) {
-                ipv4::set_ce(&mut bytes);
+                ipv4::set_ce(bytes.to_mut());
             }
             let counts = &mut counts[end as usize];
             counts.received_packets += 1;

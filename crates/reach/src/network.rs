@@ -3,10 +3,7 @@
 use crate::error::Error;
 use crate::validity::{Demands, Lateness, Validity, stall_limit};
 use crate::wall::{WallClock, cpu_s};
-use lab::{
-    AttachmentOptions, DeliveredDatagram, FlowEnd, Outcome, PacketLog, Run, RunAccount, Scenario, Settings,
-    Shape,
-};
+use lab::{DeliveredDatagram, Ends, FlowEnd, Outcome, PacketLog, Run, RunAccount, Scenario, Settings, Shape};
 use net::Ecn;
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::io::Errno;
@@ -106,15 +103,13 @@ impl LiveNetwork {
         header: u32,
         settings: Settings,
     ) -> Result<LiveNetwork, Error> {
-        let attachment = Some(AttachmentOptions { first_only: true, header });
-        let settings = Settings { attachment, ..settings };
-        let run = Run::new(scenario, settings).map_err(|e| Error::Scenario(Box::new(e)))?;
-        let Some(&flow) = run.attached_flows().first() else {
-            return Err(Error::Input(
-                "flow[0]: cannot be run in real time; put a TCP or QUIC flow with `from` and `to` first"
-                    .into(),
-            ));
-        };
+        // The programs at the ends know their own largest packet.
+        let ends = Ends { header, mtu: u32::MAX };
+        let first = scenario.flows.first().map_or(String::new(), |flow| flow.name.clone());
+        let in_scenario = |error| Error::Scenario(Box::new(error));
+        let attached = scenario.clone().attach(&first, ends).map_err(in_scenario)?;
+        let run = Run::new(&attached, settings).map_err(in_scenario)?;
+        let flow = run.attached_flows()[0];
         let limit = stall_limit(facts.base_rtt.unwrap_or(SMALLEST_RTT));
         Ok(LiveNetwork {
             run,
@@ -159,12 +154,13 @@ impl LiveNetwork {
     /// A datagram enters the network at an end, at the time of the last [`LiveNetwork::catch_up`].
     pub fn inject(&mut self, end: FlowEnd, bytes: &[u8], ecn: Ecn) {
         self.lateness.record_late(self.wait);
-        self.run.inject(self.flow, end, bytes, ecn);
+        // What comes after the end of the run is lost with the network.
+        self.run.inject(self.flow, end, bytes, ecn).ok();
     }
 
     /// Gives each datagram that has crossed the network to `send`, which returns whether it could be sent.
-    pub fn deliver(&mut self, mut send: impl FnMut(DeliveredDatagram) -> bool) {
-        for datagram in self.run.outbox() {
+    pub fn deliver(&mut self, mut send: impl FnMut(DeliveredDatagram<'_>) -> bool) {
+        while let Some(datagram) = self.run.receive() {
             let (at, end) = (datagram.at, datagram.end as usize);
             let transit = at.since(datagram.sent);
             self.transit[end] = Some(self.transit[end].map_or(transit, |least| least.min(transit)));

@@ -12,12 +12,12 @@ use bytes::BytesMut;
 use cc::{AnyController, Controller, FlowInfo, Phase};
 use lab::{Flow, FlowEnd, FlowKind, QuicFlow, Scenario, Settings};
 use net::Ecn;
-use quic::{Clock, Config, ControllerHandle, ControllerStats, Deadlines, Endpoint};
+use quic::{Config, ControllerHandle, ControllerStats, Deadlines, Endpoint};
 use rustix::event::poll;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use transport::Options;
-use units::{Span, Time};
+use units::{Span, Time, VirtualClock};
 
 /// Largest UDP payload of an IPv4 packet: 65,535 bytes less 28 of headers.
 const LARGEST_DATAGRAM: u32 = 65_507;
@@ -50,7 +50,7 @@ pub fn run_udp(
         Settings { seed, ..Settings::default() },
     )?;
     let handle = ControllerHandle::new(&config, controller);
-    let clock = Clock::new();
+    let clock = VirtualClock::new();
     let invalid = |e: quic::ConfigError| Error::Input(format!("the first flow as a QUIC flow: {e}"));
     let sender = Endpoint::sender(&config, clock, handle.clone()).map_err(invalid)?;
     let receiver = Endpoint::receiver(&config, clock).map_err(invalid)?;
@@ -111,7 +111,7 @@ fn converted(scenario: &Scenario) -> Result<(Scenario, Vec<String>), Error> {
     };
     match &flow.kind {
         FlowKind::Quic(_) => Ok((scenario, Vec::new())),
-        FlowKind::Udp { .. } => {
+        FlowKind::Udp { .. } | FlowKind::Attached(_) => {
             Err(Error::Input("flow[0]: must be a QUIC or a TCP flow; put one first".into()))
         }
         FlowKind::Tcp(_) => {
@@ -166,7 +166,7 @@ fn carry(
         }
         network.deliver(|datagram| {
             let side = datagram.end as usize;
-            relays[side].send(ends[side], &datagram.bytes, datagram.ecn)
+            relays[side].send(ends[side], datagram.bytes, datagram.ecn)
         });
         network.sleep(&mut [relays[0].readable(), relays[1].readable()])?;
         if network.now() >= next_check {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod clock;
 mod digits;
 mod limit;
 mod parse;
@@ -13,12 +14,13 @@ mod space;
 mod time;
 
 pub use bytes::ByteCount;
+pub use clock::VirtualClock;
 pub use digits::significant;
 pub use limit::Limit;
 pub use parse::UnitError;
 pub use rate::Rate;
 pub use space::{Angle, Length, Speed};
-pub use time::{PS_PER_S, Span, Time};
+pub use time::{PS_PER_NS, PS_PER_S, Span, Time};
 
 /// A congestion window, segments; it may have a fraction.
 pub type Segments = f64;

@@ -8,6 +8,9 @@ use std::str::FromStr;
 /// Picoseconds in a second.
 pub const PS_PER_S: u64 = 1_000_000_000_000;
 
+/// Picoseconds in a nanosecond.
+pub const PS_PER_NS: u64 = 1000;
+
 /// A point in time: picoseconds since the start of the run. The range is 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
@@ -26,9 +29,17 @@ impl Time {
     pub const fn from_ps(ps: u64) -> Time {
         Time(ps)
     }
+    /// The instant `ns` nanoseconds after the start; [`Time::NEVER`] above the range.
+    pub const fn from_ns(ns: u64) -> Time {
+        Time(ns.saturating_mul(PS_PER_NS))
+    }
     /// Picoseconds since the start.
     pub const fn ps(self) -> u64 {
         self.0
+    }
+    /// Nanoseconds since the start, rounded up; `u64::MAX` for [`Time::NEVER`].
+    pub const fn ns(self) -> u64 {
+        if self.0 == u64::MAX { u64::MAX } else { self.0.div_ceil(PS_PER_NS) }
     }
     /// Seconds since the start, rounded to the nearest `f64`.
     pub fn seconds(self) -> f64 {
@@ -48,6 +59,10 @@ impl Span {
     pub const fn from_ps(ps: u64) -> Span {
         Span(ps)
     }
+    /// A span of whole nanoseconds.
+    pub const fn from_ns(ns: u64) -> Span {
+        Span(ns.saturating_mul(PS_PER_NS))
+    }
     /// A span of whole milliseconds.
     pub const fn from_ms(ms: u64) -> Span {
         Span(ms * (PS_PER_S / 1000))
@@ -65,6 +80,10 @@ impl Span {
     /// Picoseconds.
     pub const fn ps(self) -> u64 {
         self.0
+    }
+    /// Nanoseconds, rounded up.
+    pub const fn ns(self) -> u64 {
+        self.0.div_ceil(PS_PER_NS)
     }
     /// Seconds, rounded to the nearest `f64`.
     pub fn seconds(self) -> f64 {

@@ -452,7 +452,7 @@ impl FlowKind {
     fn needs(&self) -> Signals {
         match self {
             FlowKind::Tcp(tcp) => tcp.control.needs(&tcp.flow_info(0, 0)),
-            FlowKind::Quic(_) | FlowKind::Udp { .. } => Signals::NONE,
+            FlowKind::Quic(_) | FlowKind::Udp { .. } | FlowKind::Attached(_) => Signals::NONE,
         }
     }
 }

@@ -72,6 +72,7 @@ impl Scenario {
             let label = match &flow.kind {
                 FlowKind::Tcp(tcp) => format!("{}, {}", tcp.control.name(), tcp.options.recovery.name()),
                 FlowKind::Quic(quic) => quic.control.name().into(),
+                FlowKind::Attached(_) => "ends outside the simulation".into(),
                 FlowKind::Udp { schedule, period: Some(period), .. } => match schedule[..] {
                     [(_, peak), (burst, _)] => format!("{peak} for {burst} of every {period}"),
                     _ => String::new(),

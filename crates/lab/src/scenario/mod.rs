@@ -5,6 +5,7 @@
 
 pub(crate) mod assign;
 mod assignment;
+mod attach;
 mod cbrgen;
 mod cellular;
 mod change;
@@ -68,9 +69,9 @@ pub use dumbbell::dumbbell;
 pub use key::{key_parts, key_text};
 pub use mention::{Mention, MentionPlace};
 pub use model::{
-    Action, Change, CommonOptions, CongestionControl, Direction, Duplex, ExternalSource, Flow, FlowKind,
-    Mobility, PacketSelection, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation, Satellites,
-    Scenario, Sizes, TcpFlow, Traffic,
+    Action, Change, CommonOptions, CongestionControl, Direction, Duplex, Ends, ExternalSource, Flow,
+    FlowKind, Mobility, PacketSelection, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation,
+    Satellites, Scenario, Sizes, TcpFlow, Traffic,
 };
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;

@@ -215,7 +215,23 @@ impl FlowKind {
     }
 }
 
-/// TCP, QUIC or UDP.
+/// What the network needs to know of a flow whose two ends are outside the simulation ([`Scenario::attach`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Bytes that a datagram has on the wire besides those handed to the network: 0 for whole IP packets, 28 for UDP
+    /// payload over IPv4, 48 over IPv6.
+    pub header: u32,
+    /// Largest datagram on the wire, bytes, with the header. A larger one is dropped and counted, as by a router with DF
+    /// set and without ICMP.
+    pub mtu: u32,
+}
+
+impl Ends {
+    /// Datagrams of UDP over IPv4 on a path with an MTU of 1,500 bytes.
+    pub const UDP: Ends = Ends { header: 28, mtu: 1500 };
+}
+
+/// TCP, QUIC, UDP, or ends outside the simulation.
 #[derive(Clone, Debug)]
 pub enum FlowKind {
     /// TCP with its options and controller.
@@ -233,6 +249,8 @@ pub enum FlowKind {
         /// Each gap is longer or shorter by up to this part of it, at random.
         jitter: f64,
     },
+    /// Datagrams of a stack outside the simulation. No scenario file names it; [`Scenario::attach`] does.
+    Attached(Ends),
 }
 
 /// A TCP flow's controller and options.

@@ -233,7 +233,7 @@ impl<'a> Routers<'a> {
     pub fn missing<'f>(&self, flows: impl IntoIterator<Item = &'f Flow>) -> Option<(&'f Flow, String)> {
         let needs = |flow: &'f Flow| match &flow.kind {
             FlowKind::Tcp(tcp) => tcp.missing_router(std::iter::empty).map(|_| (flow, tcp)),
-            FlowKind::Quic(_) | FlowKind::Udp { .. } => None,
+            FlowKind::Quic(_) | FlowKind::Udp { .. } | FlowKind::Attached(_) => None,
         };
         let needy: Vec<_> = flows.into_iter().filter_map(needs).collect();
         if needy.is_empty() {

@@ -90,21 +90,22 @@ pub(super) fn read_transport(reader: &TableReader<'_>, defaults: Defaults<'_>) -
 }
 
 impl FlowKind {
-    /// The name of the transport: "tcp", "quic" or "udp".
+    /// The name of the transport: "tcp", "quic", "udp" or "attached".
     pub fn name(&self) -> &'static str {
         match self {
             FlowKind::Tcp(_) => "tcp",
             FlowKind::Quic(_) => "quic",
             FlowKind::Udp { .. } => "udp",
+            FlowKind::Attached(_) => "attached",
         }
     }
 
-    /// Its congestion controller; UDP has none.
+    /// Its congestion controller; UDP has none, and that of an attached flow is unknown.
     pub fn control(&self) -> Option<&CongestionControl> {
         match self {
             FlowKind::Tcp(tcp) => Some(&tcp.control),
             FlowKind::Quic(quic) => Some(&quic.control),
-            FlowKind::Udp { .. } => None,
+            FlowKind::Udp { .. } | FlowKind::Attached(_) => None,
         }
     }
 
@@ -147,6 +148,7 @@ impl FlowKind {
             #[cfg(not(feature = "quic"))]
             FlowKind::Quic(_) => 0,
             FlowKind::Udp { packet, .. } => *packet,
+            FlowKind::Attached(ends) => ends.mtu.saturating_sub(ends.header),
         }
     }
 
@@ -167,6 +169,7 @@ impl FlowKind {
                 FlowKind::Tcp(tcp) => tcp.options.header,
                 FlowKind::Quic(quic) => quic.common.header,
                 FlowKind::Udp { .. } => 0,
+                FlowKind::Attached(ends) => ends.header,
             }
     }
 }

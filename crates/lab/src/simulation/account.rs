@@ -3,6 +3,7 @@
 //! The difference of two accounts is what the run has counted between their times, and an outcome is made of an account: a
 //! warm-up is one subtraction. What cannot be subtracted, such as a window at the end, is not in an account.
 
+use super::attached::PortAccount;
 use net::cellular::{CellAccount, UserAccount};
 use net::counters::{Counter, counters};
 use net::radio::{PacketFate, Radio};
@@ -85,6 +86,8 @@ counters! {
         sender: Option<SenderAccount>,
         /// What only QUIC counts.
         quic: Option<QuicAccount>,
+        /// Of an attached flow, what its source and its destination have sent.
+        ports: Option<[PortAccount; 2]>,
     }
 }
 

@@ -15,6 +15,8 @@ struct Slot {
 pub(super) struct DatagramPool {
     slots: Vec<Slot>,
     free: Vec<u32>,
+    /// Bytes of the slots in use.
+    bytes: u64,
 }
 
 impl DatagramPool {
@@ -28,6 +30,7 @@ impl DatagramPool {
         slot.bytes.clear();
         slot.bytes.extend_from_slice(bytes);
         slot.packets = 1;
+        self.bytes += bytes.len() as u64;
         index
     }
 
@@ -47,8 +50,14 @@ impl DatagramPool {
         debug_assert!(slot.packets > 0, "the bytes of a datagram are freed twice");
         slot.packets -= 1;
         if slot.packets == 0 {
+            self.bytes -= slot.bytes.len() as u64;
             self.free.push(index);
         }
+    }
+
+    /// Bytes of the datagrams that are stored; copies share them.
+    pub fn stored_bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Packets with stored bytes.

@@ -1,7 +1,7 @@
 //! The event loop: packets arrive, timers expire.
 
 use super::account::RunAccount;
-use super::attached::{AttachedFlow, DeliveredDatagram};
+use super::attached::{AttachedFlow, Waiting};
 use super::border::PartBorder;
 use super::datagrams::DatagramPool;
 use super::endpoints::{Endpoints, FlowSchedule, PathFacts, SimulationContext, TimerOwner, flow_context};
@@ -13,6 +13,7 @@ use crate::scenario::{Change, Prepared};
 use engine::{EventQueue, Next};
 use net::radio::RadioOutput;
 use net::{Arrival, LinkId, Network, NodeId, Packet, PacketKind, Topology};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use transport::{AckOptionPool, AckOptions, FlowTimer, Receiver, ReceiverStats, Sender, UdpSource};
 use units::{Span, Time};
@@ -38,7 +39,12 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) udp: Vec<(UdpSource, ReceiverStats)>,
     pub(super) attached: Vec<AttachedFlow>,
     pub(super) datagrams: DatagramPool,
-    pub(super) outbox: Vec<DeliveredDatagram>,
+    /// Datagrams that have reached ends outside and wait to be received.
+    pub(super) outbox: VecDeque<Waiting>,
+    /// The place of the bytes of the datagram that was received last.
+    pub(super) lent: Option<u32>,
+    /// Calls of [`Simulation::catch_up`].
+    pub(super) steps: u64,
     pub(super) schedules: Vec<FlowSchedule>,
     pub(super) names: Vec<String>,
     pub(super) ends: Vec<[NodeId; 2]>,
@@ -282,7 +288,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// A datagram has reached the end of its path.
     #[inline(never)]
     fn datagram_arrived(&mut self, packet: &Packet) {
-        self.datagrams.apply(&mut self.network.links.payload_changes);
         match self.endpoints[packet.flow as usize] {
             Endpoints::Attached(index) => self.attached_arrived(index, packet),
             Endpoints::Quic(index) => self.quic_arrived(index, packet),

@@ -1,9 +1,10 @@
 //! The accounts and outcomes of flows.
 
 use super::account::{ArrivalAccount, FlowAccount, Mean, SenderAccount};
-use super::attached::AttachedFlow;
+use super::attached::{AttachedFlow, PortAccount};
+use super::drops::Drops;
 use super::endpoints::FlowSchedule;
-use super::outcome::FlowOutcome;
+use super::outcome::{BackOutcome, FlowOutcome};
 use transport::{Receiver, ReceiverStats, SendLimit, Sender, UdpSource};
 use units::{Span, Time};
 
@@ -110,6 +111,7 @@ impl FlowAccount {
                 limited_s: sender.limited_s(),
             }),
             quic: None,
+            ports: None,
         }
     }
 
@@ -127,20 +129,22 @@ impl FlowAccount {
             arrivals: ArrivalAccount::of(stats),
             sender: None,
             quic: None,
+            ports: None,
         }
     }
 
     /// Of an attached flow, in the first `span` of the run. The network does not know what the bytes mean: delivered bytes are
     /// those of the datagrams, without the header that the network adds.
     pub(super) fn of_attached(flow: &AttachedFlow, schedule: &FlowSchedule, span: Span) -> FlowAccount {
-        let stats = &flow.stats;
+        let ports = flow.ports.each_ref().map(|port| port.account(flow.ends.header));
         FlowAccount {
-            delivered_bytes: stats.distinct_bytes() - stats.distinct_packets() * flow.header as u64,
-            sent: flow.sent[0] as u64,
+            delivered_bytes: ports[0].received_bytes,
+            sent: ports[0].sent,
             active_s: schedule.active_s(span, None),
-            arrivals: ArrivalAccount::of(stats),
+            arrivals: ports[0].arrivals.clone(),
             sender: None,
             quic: None,
+            ports: Some(ports),
         }
     }
 }
@@ -194,7 +198,12 @@ impl FlowOutcome {
         let over_time = |mean: &Mean| mean.value().filter(|_| facts.as_ref().is_some_and(|s| s.started));
         let finite = |value: f64| value.is_finite().then_some(value);
         let late = delays.len().saturating_sub(arrivals.packets as usize);
-        let quantiles = quantiles(&delays[late..], [0.5, 0.95, 0.99]);
+        const PARTS: [f64; 3] = [0.5, 0.95, 0.99];
+        let ports = account.ports.as_ref();
+        let quantiles = match ports {
+            Some([port, _]) if delays.is_empty() => PARTS.map(|part| port.delays.quantile(part)),
+            _ => quantiles(&delays[late..], PARTS),
+        };
         FlowOutcome {
             name: name.into(),
             kind,
@@ -211,6 +220,9 @@ impl FlowOutcome {
             window_cuts: sender.map(|s| s.window_cuts),
             persistent_congestion: account.quic.as_ref().map(|quic| quic.persistent_congestion),
             ce_marks: account.quic.as_ref().map(|quic| quic.ce_marks),
+            dropped_packets: ports.map(|[port, _]| Drops(port.dropped)),
+            marked_packets: ports.map(|[port, _]| port.marked),
+            back: ports.map(|[_, port]| BackOutcome::new(port)),
             connection_lost: connection.as_ref().and_then(|c| c.lost).map(|_| true),
             connection_lost_s: connection.as_ref().and_then(|c| c.lost).map(Time::seconds),
             connection_error: connection.map(|c| c.error),
@@ -233,6 +245,23 @@ impl FlowOutcome {
             p95_delay_s: quantiles[1],
             p99_delay_s: quantiles[2],
             limited_s: sender.map_or([0.0; SendLimit::NAMES.len()], |s| s.limited_s),
+        }
+    }
+}
+
+impl BackOutcome {
+    fn new(port: &PortAccount) -> BackOutcome {
+        let arrived = port.received - port.arrivals.carried;
+        BackOutcome {
+            sent_packets: port.sent,
+            delivered_bytes: port.received_bytes,
+            delivery_ratio: (port.sent > 0).then(|| arrived as f64 / port.sent as f64),
+            dropped_packets: Drops(port.dropped),
+            marked_packets: port.marked,
+            mean_delay_s: port.arrivals.delay.value(),
+            p50_delay_s: port.delays.quantile(0.5),
+            p95_delay_s: port.delays.quantile(0.95),
+            p99_delay_s: port.delays.quantile(0.99),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::event_loop::Simulation;
 use super::{Inner, Run};
+use std::collections::VecDeque;
 use std::fmt;
 
 /// Why a run cannot be copied. The caller can start the same run again and advance it to the same time.
@@ -18,7 +19,7 @@ impl std::error::Error for NotForkable {}
 
 impl Run {
     /// A second run in the present state of this one, recordings included; both continue independently, with equal results.
-    /// Fails if the run has QUIC flows, whose stack cannot be copied, or an external controller that cannot be copied.
+    /// Fails if the run has QUIC flows, whose stack cannot be copied, or attached flows, whose ends are outside, or an external controller that cannot be copied.
     pub fn fork(&self) -> Result<Run, NotForkable> {
         let inner = match &self.inner {
             Inner::Plain(simulation) => Inner::Plain(Box::new(simulation.fork()?)),
@@ -35,6 +36,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if !self.quic.is_empty() {
             let name = &self.names[self.senders.len()]; // QUIC flows have the numbers after those of TCP flows
             return Err(NotForkable(format!("flow \"{name}\" is a QUIC flow, whose stack cannot be copied")));
+        }
+        if let Some(attached) = self.attached.first() {
+            let name = &self.names[attached.flow as usize];
+            return Err(NotForkable(format!(
+                "the ends of flow \"{name}\" are outside the simulation and cannot be copied"
+            )));
         }
         if self.border.is_some() {
             return Err(NotForkable("a run on several threads cannot be copied".into()));
@@ -54,7 +61,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             udp: self.udp.clone(),
             attached: self.attached.clone(),
             datagrams: self.datagrams.clone(),
-            outbox: self.outbox.clone(),
+            outbox: VecDeque::new(),
             schedules: self.schedules.clone(),
             names: self.names.clone(),
             ends: self.ends.clone(),

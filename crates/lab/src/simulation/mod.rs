@@ -43,13 +43,13 @@ mod shape;
 mod transmission_log;
 
 pub use account::RunAccount;
-pub use attached::{AttachmentOptions, DeliveredDatagram, FlowEnd};
+pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortAccount};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use fork::NotForkable;
 pub use outcome::{
-    EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkDelayOutcome, LinkOutcome, LowLatencyOutcome,
-    Outcome, SatelliteOutcome, to_json,
+    BackOutcome, EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkDelayOutcome, LinkOutcome,
+    LowLatencyOutcome, Outcome, SatelliteOutcome, to_json,
 };
 #[cfg(feature = "schema")]
 pub use outcome_schema::outcome_schema;
@@ -69,7 +69,7 @@ use event_loop::Simulation;
 use overview::Overview;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use units::Time;
+use units::{Span, Time};
 
 /// The settings of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,8 +80,6 @@ pub struct Settings {
     pub recording: Recording,
     /// Give every hop and every arrival at a receiver an event of its own, for tests. The results are the same.
     pub unfused: bool,
-    /// The flows whose ends are outside the simulation ([`Run::inject`]).
-    pub attachment: Option<AttachmentOptions>,
 }
 
 /// A run in progress.
@@ -199,10 +197,16 @@ impl Run {
         each!(&mut self.inner, simulation => simulation.catch_up(now))
     }
 
-    /// Sends a datagram from an end of an attached flow (see [`Settings::attachment`]), at the time of the last
-    /// [`Run::catch_up`]. Returns whether the network has accepted it: the flow is attached, and its first link has not
-    /// dropped it. It occupies `bytes.len()` bytes on the wire, and the header of the attachment.
-    pub fn inject(&mut self, flow: u32, end: FlowEnd, bytes: &[u8], ecn: net::Ecn) -> bool {
+    /// Sends a datagram from an end of an attached flow (see [`Scenario::attach`]), at the time of the last
+    /// [`Run::catch_up`]. It occupies `bytes.len()` bytes on the wire, and the header of the flow's [`crate::Ends`]. Does not
+    /// say whether a queue drops it: no socket does.
+    pub fn inject(
+        &mut self,
+        flow: u32,
+        end: FlowEnd,
+        bytes: &[u8],
+        ecn: net::Ecn,
+    ) -> Result<(), InjectError> {
         each!(&mut self.inner, simulation => simulation.inject(flow, end, bytes, ecn))
     }
 
@@ -212,9 +216,33 @@ impl Run {
         each!(&self.inner, simulation => simulation.event_queue.next_at())
     }
 
-    /// Removes and returns the datagrams that have reached the ends of attached flows, in the order of time.
-    pub fn outbox(&mut self) -> Vec<DeliveredDatagram> {
-        each!(&mut self.inner, simulation => std::mem::take(&mut simulation.outbox))
+    /// Removes and returns the next datagram that has reached an end of an attached flow, in the order of time.
+    pub fn receive(&mut self) -> Option<DeliveredDatagram<'_>> {
+        each!(&mut self.inner, simulation => simulation.take_received())
+    }
+
+    /// What the scenario says of the application of attached flow `flow`; `None` of another flow.
+    pub fn application(&self, flow: u32) -> Option<Application> {
+        each!(&self.inner, simulation => {
+            let attached = simulation.attached.iter().find(|attached| attached.flow == flow);
+            attached.map(|attached| attached.application.clone())
+        })
+    }
+
+    /// Number of datagrams that [`Run::receive`] will return now.
+    pub fn waiting(&self) -> usize {
+        each!(&self.inner, simulation => simulation.outbox.len())
+    }
+
+    /// Bytes of the datagrams in flight and of those that wait to be received.
+    pub fn datagram_bytes(&self) -> u64 {
+        each!(&self.inner, simulation => simulation.datagrams.stored_bytes())
+    }
+
+    /// What was counted of the datagrams that an end of an attached flow has sent, after the warm-up if there is one, and the
+    /// delay of the largest datagram on an empty path, if the path does not change. `None` of another flow.
+    pub fn port_account(&self, flow: u32, end: FlowEnd) -> Option<(PortAccount, Option<Span>)> {
+        each!(&self.inner, simulation => simulation.port_account(flow, end))
     }
 
     /// Numbers of the attached flows, in the order of the scenario.

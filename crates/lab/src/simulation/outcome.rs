@@ -43,6 +43,30 @@ pub struct Outcome {
     pub engine: EngineCost,
 }
 
+/// What the destination of an attached flow has sent.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BackOutcome {
+    /// Datagrams.
+    pub sent_packets: u64,
+    /// Bytes of the distinct datagrams that arrived, without the header that the network adds.
+    pub delivered_bytes: u64,
+    /// Distinct datagrams that arrived, over datagrams sent.
+    pub delivery_ratio: Option<f64>,
+    /// Datagrams that links dropped, by reason.
+    pub dropped_packets: Drops,
+    /// Datagrams that arrived with Congestion Experienced.
+    pub marked_packets: u64,
+    /// Mean one-way delay of those that arrived, seconds.
+    pub mean_delay_s: Option<f64>,
+    /// Quantiles of it, within 0.8 %, seconds.
+    pub p50_delay_s: Option<f64>,
+    /// The same at 95 %.
+    pub p95_delay_s: Option<f64>,
+    /// The same at 99 %.
+    pub p99_delay_s: Option<f64>,
+}
+
 /// A flow's result.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -80,6 +104,15 @@ pub struct FlowOutcome {
     /// CE marks that ACK frames reported; absent for flows without QUIC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_marks: Option<u64>,
+    /// Datagrams of the source that links dropped, by reason; absent unless the flow is `attached`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped_packets: Option<Drops>,
+    /// Datagrams of the source that arrived with Congestion Experienced; absent unless the flow is `attached`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked_packets: Option<u64>,
+    /// The datagrams of the destination; absent unless the flow is `attached`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub back: Option<BackOutcome>,
     /// How and when the connection was lost (RFC 9000 section 10), of the whole run also with a warm-up; null if it was not;
     /// absent for flows without QUIC.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]

@@ -4,10 +4,10 @@ use super::account::{ArrivalAccount, FlowAccount, Mean, QuicAccount, SenderAccou
 use super::bounds::FlowBounds;
 use super::endpoints::{FlowSchedule, QuicSetup};
 use super::flow_outcome::{ConnectionFacts, FlowFacts, SenderFacts, recorded_delays};
-use ::quic::{Clock, Config, ControllerHandle, Endpoint, Pacing};
+use ::quic::{Config, ControllerHandle, Endpoint, Pacing};
 use cc::{Controller, Failure};
 use transport::{ReceiverStats, SendLimit};
-use units::{Span, Time};
+use units::{Span, Time, VirtualClock};
 
 /// The endpoints of a QUIC flow: 0 is the sender, 1 the receiver.
 pub(super) struct QuicEndpoints {
@@ -35,7 +35,7 @@ impl QuicEndpoints {
     pub fn new(setup: QuicSetup, [seed, controller]: [u64; 2], hops: u32) -> QuicEndpoints {
         let controller = setup.options.control.make(&setup.options.flow_info(controller, hops));
         let config = Config { seed, qlog: setup.qlog.clone(), ..setup.options.config.clone() };
-        let (clock, handle) = (Clock::new(), ControllerHandle::new(&config, controller));
+        let (clock, handle) = (VirtualClock::new(), ControllerHandle::new(&config, controller));
         let ends = [Endpoint::sender(&config, clock, handle.clone()), Endpoint::receiver(&config, clock)];
         QuicEndpoints {
             ends: ends
@@ -143,6 +143,7 @@ impl QuicEndpoints {
                 ssthresh: Mean::new(self.areas[1] / seconds, seconds),
                 limited_s: [0.0; SendLimit::NAMES.len()],
             }),
+            ports: None,
             quic: Some(QuicAccount {
                 persistent_congestion: stats.persistent_congestion,
                 ce_marks: stats.ce_marks,

@@ -32,6 +32,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 "give its queue a limit",
             ));
         }
+        if self.datagrams.stored_bytes() >= memory::SMALL {
+            needs.push((
+                "datagrams in flight, and those that wait to be received, can take".into(),
+                self.datagrams.stored_bytes(), // a growing pool is copied
+                "send less, or receive what has arrived",
+            ));
+        }
         needs
     }
 
@@ -117,7 +124,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             .collect();
         let compared = compared_goodputs(&flows);
         let has = |kind: &str| flows.iter().any(|flow| flow.kind == kind);
-        let substrate = if has("quic") && !has("tcp") { "quic" } else { "tcp" };
+        let substrate = match () {
+            () if has("tcp") => "tcp",
+            () if has("quic") => "quic",
+            () if has("attached") => "attached",
+            () => "tcp",
+        };
         let facts = self.network.account(&self.event_queue, span);
         let links = self.topology.link_names().into_iter().zip(facts).zip(&account.links);
         let mut links: Vec<LinkOutcome> = links
@@ -174,7 +186,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             }
             Endpoints::Quic(index) => self.quic[index].facts(schedule),
             Endpoints::Udp(index) => FlowFacts::of_datagrams("udp", &self.udp[index].1),
-            Endpoints::Attached(index) => FlowFacts::of_datagrams("attached", &self.attached[index].stats),
+            Endpoints::Attached(index) => {
+                FlowFacts::of_datagrams("attached", &self.attached[index].ports[0].stats)
+            }
         }
     }
 

@@ -88,6 +88,7 @@ impl Links {
     ) {
         let ingress = self.states[id as usize].ingress as usize;
         self.ingress[ingress].drops[reason as usize] += 1;
+        self.payload_changes.note_reason(packet, reason);
         if T::PACKETS {
             report(tap, id, now, true, packet, || self.ingress[ingress].rule(now, packet, reason));
             let step = PacketStep::Drop(reason);
@@ -101,6 +102,7 @@ impl Links {
         let (ingress, depart) = (&mut self.ingress[link.ingress as usize], link.free_at);
         if depart <= self.horizon {
             ingress.drops[reason as usize] += 1;
+            self.payload_changes.note_reason(packet, reason);
             if let Some(beyond) = self.beyond.get_mut(id as usize)
                 && depart > self.border
             {

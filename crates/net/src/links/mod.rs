@@ -15,7 +15,7 @@ use crate::packet::Packet;
 use crate::rule::{Rule, RuleEvent};
 use crate::service::Unsent;
 use crate::sojourn::Sojourns;
-use crate::tap::Tap;
+use crate::tap::{DropReason, Tap};
 pub use change::NotPrepared;
 use engine::{LaneHint, large_vec, prefetch};
 pub(crate) use queue::TransmitterState;
@@ -33,6 +33,19 @@ pub struct PayloadChanges {
     pub copied_datagrams: Vec<u32>,
     /// Those of datagrams that were dropped after their queue had accepted them.
     pub dropped_datagrams: Vec<u32>,
+    /// Every datagram that a link has dropped, with the reason.
+    pub datagram_drops: Vec<DatagramDrop>,
+}
+
+/// A datagram that a link has dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct DatagramDrop {
+    /// Number of its flow.
+    pub flow: u32,
+    /// Whether it was on the way from the destination of the flow to the source.
+    pub reverse: bool,
+    /// Why.
+    pub reason: DropReason,
 }
 
 impl PayloadChanges {
@@ -40,6 +53,14 @@ impl PayloadChanges {
     pub(crate) fn note_copy(&mut self, packet: &Packet) {
         if packet.kind.is_datagram() {
             self.copied_datagrams.push(packet.options);
+        }
+    }
+
+    /// Notes why a packet is dropped.
+    pub(crate) fn note_reason(&mut self, packet: &Packet, reason: DropReason) {
+        if packet.kind.is_datagram() {
+            let reverse = packet.kind.is_reverse();
+            self.datagram_drops.push(DatagramDrop { flow: packet.flow, reverse, reason });
         }
     }
 

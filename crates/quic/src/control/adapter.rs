@@ -1,18 +1,19 @@
 //! The stack's interface for congestion controllers.
 
 use super::ControllerHandle;
-use crate::clock::{Clock, Present, StackTime};
+use crate::clock::{Present, StackTime};
 use crate::config::Pacing;
 use quinn_proto::{RttEstimator, congestion};
 use std::any::Any;
 use std::sync::Arc;
+use units::VirtualClock;
 
 /// A window above 2^32 stops the stack's pacer.
 const UNLIMITED: u64 = u64::MAX / 2;
 
 struct Adapter {
     handle: ControllerHandle,
-    clock: Clock,
+    clock: VirtualClock,
     /// The stack knows the time in whole nanoseconds only.
     present: Present,
 }
@@ -53,7 +54,7 @@ impl congestion::Controller for Adapter {
 /// Gives the stack the controller of a connection.
 pub(crate) struct Factory {
     pub handle: ControllerHandle,
-    pub clock: Clock,
+    pub clock: VirtualClock,
     pub present: Present,
 }
 

@@ -4,12 +4,12 @@
 
 pub mod recorder;
 
-use ackclock_quic::{Clock, Config, ControllerHandle, ControllerStats, Deadlines, Ecn, Endpoint};
+use ackclock_quic::{Config, ControllerHandle, ControllerStats, Deadlines, Ecn, Endpoint};
 use bytes::BytesMut;
 use cc::{AnyController, Arithmetic, FlowInfo, Growth, ParamValue, Params};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use units::{Rate, Span, Time};
+use units::{Rate, Span, Time, VirtualClock};
 
 /// What happens to a datagram.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,7 +103,7 @@ pub fn controller(name: &str, config: &Config, params: &[(&str, ParamValue)]) ->
 
 impl Pipe {
     pub fn new(config: &Config, controller: AnyController, path: Path) -> Pipe {
-        let clock = Clock::new();
+        let clock = VirtualClock::new();
         let handle = ControllerHandle::new(config, controller);
         let sender = Endpoint::sender(config, clock, handle.clone()).expect("a valid configuration");
         let receiver = Endpoint::receiver(config, clock).expect("a valid configuration");

@@ -4,7 +4,7 @@ use super::links::copies;
 use super::plan::{BuildPlan, Layout};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{CongestionControl, Direction, Flow, FlowKind, QuicFlow, TcpFlow};
-use crate::simulation::attached::AttachedFlow;
+use crate::simulation::attached::{Application, AttachedFlow, AttachedPort};
 use crate::simulation::endpoints::{Endpoints, FlowSchedule, PathFacts, QuicSetup};
 use crate::simulation::probes::HANDOFF;
 use crate::simulation::quic::QuicEndpoints;
@@ -66,7 +66,6 @@ pub(super) fn add_flows(
         flows.schedules.push(schedule(plan, flow));
         let copied = copies_arrive(path, directions);
         match &flow.kind {
-            _ if plan.attached(*index) => flows.add_attached(plan, number as u32, routes, copied),
             FlowKind::Tcp(tcp) => {
                 let answered = answers_quick_start(path, directions);
                 flows.add_tcp(plan, number as u32, flow, tcp, routes, answered);
@@ -79,6 +78,23 @@ pub(super) fn add_flows(
             }
             FlowKind::Quic(quic) => flows.add_quic(plan, number as u32, flow, quic, routes, copied),
             FlowKind::Udp { .. } => flows.add_udp(plan, number as u32, flow, routes[0], copied),
+            FlowKind::Attached(ends) => {
+                let paths = [path, &layout.paths[2 * number + 1]];
+                let ports = paths.map(|path| {
+                    let base_delay = path_facts(flow, path, directions).empty;
+                    AttachedPort::new(counters(plan, copies_arrive(path, directions)), base_delay)
+                });
+                flows.endpoints.push(Endpoints::Attached(flows.attached.len()));
+                let start = flows.schedules[number].start;
+                let application = Application {
+                    start,
+                    stop: flow.stop.map(|stop| Time::ZERO + stop),
+                    bytes: flow.bytes,
+                    writes: flow.writes.iter().map(|(at, bytes)| (start + *at, *bytes)).collect(),
+                };
+                let attached = AttachedFlow { flow: number as u32, routes, ends: *ends, application, ports };
+                flows.attached.push(attached);
+            }
         }
     }
     flows
@@ -225,13 +241,6 @@ impl Flows {
         self.endpoints.push(Endpoints::Quic(self.quic.len()));
         self.quic.push(QuicEndpoints::new(setup, seeds, self.paths[number as usize].links));
         self.add_probes(plan, &quic.control);
-    }
-
-    fn add_attached(&mut self, plan: &BuildPlan<'_>, flow: u32, routes: [u32; 2], copied: bool) {
-        let header = plan.settings.attachment.map_or(0, |attachment| attachment.header);
-        self.endpoints.push(Endpoints::Attached(self.attached.len()));
-        let stats = counters(plan, copied);
-        self.attached.push(AttachedFlow { flow, routes, header, sent: [0; 2], stats });
     }
 
     fn add_udp(&mut self, plan: &BuildPlan<'_>, number: u32, flow: &Flow, route: u32, copied: bool) {

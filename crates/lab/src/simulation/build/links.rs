@@ -260,7 +260,7 @@ pub(super) fn flow_of(plan: &BuildPlan<'_>, name: &str) -> Option<(u32, u32)> {
     let index = plan.scenario.flows.iter().position(|flow| flow.name == name)?;
     let syn = match &plan.scenario.flows[index].kind {
         FlowKind::Tcp(tcp) => tcp.options.syn as u32,
-        FlowKind::Quic(_) | FlowKind::Udp { .. } => 0,
+        FlowKind::Quic(_) | FlowKind::Udp { .. } | FlowKind::Attached(_) => 0,
     };
     Some((plan.order[index], syn))
 }

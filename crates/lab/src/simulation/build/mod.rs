@@ -26,6 +26,7 @@ use net::radio::Radio;
 use net::{LinkId, Network, Packet};
 use plan::{BuildPlan, Layout};
 pub use resolved::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use transport::{AckOptionPool, FlowTimer};
 use units::{Span, Time};
@@ -166,7 +167,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             udp: flows.udp,
             attached: flows.attached,
             datagrams: DatagramPool::default(),
-            outbox: Vec::new(),
+            outbox: VecDeque::new(),
+            lent: None,
+            steps: 0,
             schedules: flows.schedules,
             names: flows.names,
             ends: layout.ends,

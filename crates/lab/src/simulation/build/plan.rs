@@ -25,10 +25,10 @@ impl<'a> BuildPlan<'a> {
     pub fn new(scenario: &'a Scenario, settings: Settings) -> BuildPlan<'a> {
         let mut numbered: Vec<usize> = (0..scenario.flows.len()).collect();
         numbered.sort_by_key(|index| match scenario.flows[*index].kind {
-            _ if attached(settings, *index) => 3,
             FlowKind::Tcp(_) => 0,
             FlowKind::Quic(_) => 1,
             FlowKind::Udp { .. } => 2,
+            FlowKind::Attached(_) => 3,
         });
         let mut order = vec![0u32; numbered.len()];
         for (number, index) in numbered.iter().enumerate() {
@@ -38,20 +38,10 @@ impl<'a> BuildPlan<'a> {
         BuildPlan { scenario, settings, seed, end: Time::ZERO + scenario.duration, numbered, order }
     }
 
-    /// Number of the TCP and QUIC flows that are not attached; they have the first numbers.
+    /// Number of the TCP and QUIC flows; they have the first numbers.
     pub fn controlled_flows(&self) -> usize {
-        let flows = self.scenario.flows.iter().enumerate();
-        flows.filter(|(index, flow)| !self.attached(*index) && flow.kind.control().is_some()).count()
+        self.scenario.flows.iter().filter(|flow| flow.kind.control().is_some()).count()
     }
-
-    /// Whether the ends of the flow with this index in the scenario are outside the simulation.
-    pub fn attached(&self, index: usize) -> bool {
-        attached(self.settings, index)
-    }
-}
-
-fn attached(settings: Settings, index: usize) -> bool {
-    settings.attachment.is_some_and(|attachment| index == 0 || !attachment.first_only)
 }
 
 /// Nodes, and the paths of flows.

@@ -157,6 +157,7 @@ fn resolve_flow(flow: &Flow, paths: [Option<&FlowPath>; 2], links: &[&Direction]
     let (receive_window, ack_bytes, rate_bps) = match &flow.kind {
         FlowKind::Tcp(tcp) => (Some(tcp.options.window), tcp.options.ack_size, None),
         FlowKind::Quic(quic) => (flow.kind.receive_window(), quic.common.header + QUIC_ACK, None),
+        FlowKind::Attached(ends) => (None, ends.header, None),
         FlowKind::Udp { schedule, .. } => (None, 0, schedule.iter().map(|(_, rate)| rate.bps()).max()),
     };
     let (packet_bytes, control) = (flow.kind.full_packet(), flow.kind.control());

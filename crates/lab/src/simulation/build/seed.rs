@@ -41,7 +41,7 @@ impl Scenario {
 fn flow_draws(kind: &FlowKind) -> bool {
     match kind {
         FlowKind::Udp { jitter, .. } => *jitter > 0.0,
-        FlowKind::Quic(_) => true,
+        FlowKind::Quic(_) | FlowKind::Attached(_) => true,
         FlowKind::Tcp(tcp) => {
             let options = &tcp.options;
             let phase = options.clock_phase.is_none() && options.clock_tick > Span::ZERO;

@@ -2,6 +2,7 @@
 //! kinds have about the same rate.
 
 use super::{Point, Scheduled, Scheduler, TailDrop, Waiting};
+use crate::counters::Counter;
 use crate::qdisc::discipline::{Discipline, limit};
 use crate::qdisc::pie::first_after;
 use crate::rule::{self, Rule};
@@ -120,7 +121,7 @@ impl LowLatency {
             packets: self.packets + other.packets,
             marked: self.marked + other.marked,
             waited: self.waited + other.waited,
-            times: times.map(|((from, a), (_, b))| (*from, a.with(b))),
+            times: times.map(|((from, a), (_, b))| (*from, a.add(b))),
         }
     }
 
