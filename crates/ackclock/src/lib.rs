@@ -87,6 +87,8 @@
 //! [`network`] is the network of a scenario for stacks of your own, in virtual time.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "conform")]
+pub mod conform;
 pub mod network;
 
 pub use cc::{

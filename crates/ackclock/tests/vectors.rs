@@ -1,6 +1,6 @@
 //! The vectors that every language plays, `tests/vectors/network.toml`. A published crate has no such folder and skips them.
 
-use ackclock::network::{Network, NetworkError, Progress};
+use ackclock::network::{Network, NetworkError, Port, Progress};
 use ackclock::{Ecn, Scenario, Time};
 use std::path::Path;
 
@@ -42,7 +42,7 @@ fn play(network: &mut Network, send: &[Vec<u64>]) -> (Vec<Vec<u64>>, Vec<u64>) {
             return (received, arrived);
         }
         while let Some(row) = send.get(place).filter(|row| row[0] == seen) {
-            let port = network.port_numbered(row[1] as u32).unwrap();
+            let port = Port::numbered(row[1] as u32);
             let bytes = vec![contents(row[0], row[2] as usize); row[2] as usize];
             network.send(port, &bytes, Ecn::from_bits(row[3] as u8)).unwrap();
             place += 1;
@@ -74,7 +74,7 @@ fn datagrams_cross_the_network_as_the_vectors_say() {
             vector["arrived"].as_array().unwrap().iter().map(|n| n.as_integer().unwrap() as u64).collect();
         assert_eq!(arrived, expected, "{name}");
         for row in numbers(&vector["counts"]) {
-            let c = network.counts(network.port_numbered(row[0] as u32).unwrap()).unwrap();
+            let c = network.counts(Port::numbered(row[0] as u32)).unwrap();
             let dropped: u64 = c.dropped.iter().sum();
             let counted =
                 [row[0], c.sent, c.received, c.received_bytes, c.marked, dropped, c.duplicates, c.too_long];
@@ -100,7 +100,7 @@ fn errors_say_what_to_do() {
         "a datagram of 65508 bytes is longer than an IP packet; at most 65507 bytes"
     );
     let mut other = Network::open(&scenario).attach("x").start().unwrap();
-    assert!(other.port_numbered(2).is_none());
+    assert!(matches!(other.counts(Port::numbered(2)), Err(NetworkError::NotAttached(_))));
     assert_eq!(network.advance(Time::NEVER), Ok(Progress::Ended));
     assert_eq!(network.send(source, &[0], Ecn::NotEct), Err(NetworkError::Ended));
     let unknown = Network::open(&scenario).attach("y").start().err().unwrap().to_string();

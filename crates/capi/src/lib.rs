@@ -1,6 +1,6 @@
 //! The functions of `include/ackclock_network.h`, which describes them.
 
-use facade::network::{Network, NetworkError, Progress, Sample};
+use facade::network::{Network, NetworkError, Port, Progress, Sample};
 use facade::{CarriedFiles, DropReason, Ecn, FileAccess, Recording, Scenario, ScenarioText, Span, Time};
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -232,6 +232,11 @@ fn open(scenario: &str, options: &Options) -> Result<Network, (c_int, String)> {
     open.record(Recording { fingerprint, ..Recording::default() }).start().map_err(|error| refused(&error))
 }
 
+/// The port with this number, if the network has it.
+fn port_of(handle: &Handle, number: u32) -> Option<Port> {
+    Some(Port::numbered(number)).filter(|port| !handle.network.flow_of(*port).is_empty())
+}
+
 /// See the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn ackclock_network_version() -> u32 {
@@ -415,7 +420,7 @@ pub unsafe extern "C" fn ackclock_network_send(
                 Ok(bits @ 0..=3) => Ecn::from_bits(bits),
                 _ => return bad_input("the ECN field is 0, 1, 2 or 3"),
             };
-            let Some(port) = handle.network.port_numbered(port) else {
+            let Some(port) = port_of(handle, port) else {
                 return bad_input("there is no such port; ask ackclock_network_port");
             };
             let bytes = match (bytes.is_null(), length) {
@@ -475,7 +480,7 @@ pub unsafe extern "C" fn ackclock_network_record(
     // SAFETY: NULL or an open network; NULL or a sample whose size is set.
     unsafe {
         with(network, |handle| {
-            let Some(port) = handle.network.port_numbered(port) else {
+            let Some(port) = port_of(handle, port) else {
                 return bad_input("there is no such port; ask ackclock_network_port");
             };
             let Some(value) = (if sample.is_null() { None } else { read(sample) }) else {
@@ -513,7 +518,7 @@ pub unsafe extern "C" fn ackclock_network_counts(
     // SAFETY: NULL or an open network; NULL or counts whose size is set.
     unsafe {
         with(network.cast_mut(), |handle| {
-            let Some(port) = handle.network.port_numbered(port) else {
+            let Some(port) = port_of(handle, port) else {
                 return bad_input("there is no such port; ask ackclock_network_port");
             };
             let counted = handle.network.counts(port).map_err(|error| refused(&error))?;

@@ -108,6 +108,16 @@ impl Transmitter<'_> {
         Ok(self.network.send(port, bytes, ecn)?)
     }
 
+    /// The source (0) or the destination (1) of the endpoint's first flow.
+    pub fn port_of(&self, end: usize) -> Port {
+        if self.port.end() as usize == end { self.port } else { self.port.peer() }
+    }
+
+    /// Records what the stack says of itself at a port, for an endpoint with several.
+    pub fn record(&mut self, port: Port, sample: &Sample) -> Result<(), StackError> {
+        Ok(self.network.record(port, sample)?)
+    }
+
     /// Sends a datagram from the first port of the endpoint at `at`, for stacks that give each datagram a departure time; at
     /// once if it is in the past. At the end of the run a datagram that is still held is lost.
     pub fn send_at(&mut self, at: Time, bytes: &[u8], ecn: Ecn) -> Result<(), StackError> {

@@ -52,6 +52,10 @@ impl Port {
     pub const fn number(self) -> u32 {
         self.0
     }
+    /// The port with a number; of a network that has none with it, every call fails.
+    pub const fn numbered(number: u32) -> Port {
+        Port(number)
+    }
     /// The end of its flow.
     pub const fn end(self) -> FlowEnd {
         if self.0.is_multiple_of(2) { FlowEnd::Source } else { FlowEnd::Destination }
@@ -122,6 +126,8 @@ pub struct PortCounts {
     pub accepted: u64,
     /// Datagrams above the MTU, which are dropped before the first link.
     pub too_long: u64,
+    /// Bytes of the largest datagram so far that was not above the MTU, in the warm-up too.
+    pub largest: u32,
     /// Distinct datagrams that arrived.
     pub received: u64,
     /// Their bytes.
@@ -282,11 +288,6 @@ impl Network {
         self.ports_of(flow).map(|ports| ports[end as usize])
     }
 
-    /// The port with a number ([`Port::number`]).
-    pub fn port_numbered(&self, number: u32) -> Option<Port> {
-        (number < 2 * self.flows.len() as u32).then_some(Port(number))
-    }
-
     /// The name of a port's flow; empty for a port of another network.
     pub fn flow_of(&self, port: Port) -> &str {
         self.flows.get(port.flow()).map_or("", |(name, _)| name)
@@ -394,13 +395,14 @@ impl Network {
     /// What was counted of the datagrams that `port` has sent. Fails for a port of another network.
     pub fn counts(&self, port: Port) -> Result<PortCounts, NetworkError> {
         let account = self.run.port_account(self.number(port)?, port.end());
-        let (account, base) = account.ok_or(NetworkError::NotAttached(port))?;
+        let (account, facts) = account.ok_or(NetworkError::NotAttached(port))?;
         let quantile = |part| account.delays.quantile(part);
         Ok(PortCounts {
             sent: account.sent,
             sent_bytes: account.sent_bytes,
             accepted: account.accepted,
             too_long: account.too_long,
+            largest: facts.largest,
             received: account.received,
             received_bytes: account.received_bytes,
             received_wire_bytes: account.arrivals.wire_bytes,
@@ -408,7 +410,7 @@ impl Network {
             marked: account.marked,
             dropped: account.dropped,
             delay: Delays {
-                base_s: base.map(Span::seconds),
+                base_s: facts.base_delay.map(Span::seconds),
                 mean_s: account.arrivals.delay.value(),
                 p50_s: quantile(0.5),
                 p95_s: quantile(0.95),
@@ -428,6 +430,11 @@ impl Network {
     /// The samples that were recorded, in the order of time: every one, or with more than 2^19 an even part of them.
     pub fn samples(&self) -> &[SampleRow] {
         self.samples.rows()
+    }
+
+    /// The last sample of a port.
+    pub fn last_sample(&self, port: Port) -> Option<&Sample> {
+        self.samples.last(port)
     }
 
     /// The outcome of the whole run: advances to the end first.
@@ -464,9 +471,10 @@ impl Network {
         self.run.recording().fingerprint.then(|| self.run.fingerprint())
     }
 
-    /// The run, for what only the laboratory offers.
-    pub fn run(&mut self) -> &mut Run {
-        &mut self.run
+    /// What the links and flows have counted up to `at`, at which the network is.
+    #[cfg(feature = "conform")]
+    pub(crate) fn account(&mut self, at: Time) -> lab::RunAccount {
+        self.run.account(at)
     }
 
     fn number(&self, port: Port) -> Result<u32, NetworkError> {

@@ -87,6 +87,10 @@ impl SampleLog {
         self.rows.push(SampleRow { at, port, sample: sample.clone() });
     }
 
+    pub fn last(&self, port: Port) -> Option<&Sample> {
+        self.last.get(port.number() as usize)?.as_ref()
+    }
+
     pub fn rows(&self) -> &[SampleRow] {
         &self.rows
     }

@@ -120,6 +120,8 @@ pub(super) struct AttachedPort {
     pub sent_bytes: u64,
     pub accepted: u64,
     pub too_long: u64,
+    /// Bytes of the largest datagram that was not too long.
+    pub largest: u32,
     pub marked: u64,
     pub dropped: [u64; DropReason::ALL.len()],
     /// Those that have reached the other end.
@@ -136,6 +138,7 @@ impl AttachedPort {
             sent_bytes: 0,
             accepted: 0,
             too_long: 0,
+            largest: 0,
             marked: 0,
             dropped: [0; DropReason::ALL.len()],
             stats,
@@ -159,6 +162,15 @@ impl AttachedPort {
             delays: self.delays.clone(),
         }
     }
+}
+
+/// What is not counted, but known, of the datagrams that an end sends.
+#[derive(Clone, Copy, Debug)]
+pub struct PortFacts {
+    /// The delay of a datagram of the largest size on an empty path; `None` if the path changes.
+    pub base_delay: Option<Span>,
+    /// Bytes of the largest datagram so far that was not above the MTU.
+    pub largest: u32,
 }
 
 counters! {

@@ -1,11 +1,11 @@
 //! Datagrams that enter and leave the network, and the flows with ends outside the simulation.
 
-use super::attached::{DeliveredDatagram, FlowEnd, InjectError, MOST_BYTES, PortAccount, Waiting};
+use super::attached::{DeliveredDatagram, FlowEnd, InjectError, MOST_BYTES, PortAccount, PortFacts, Waiting};
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
 use crate::clock::{cpu_time, wall_time};
 use net::{Ecn, Packet, PacketKind};
-use units::{Span, Time};
+use units::Time;
 
 /// Of so many steps of an attached run one is measured: the measurement takes longer than a step.
 const STEPS_PER_MEASUREMENT: u64 = 1024;
@@ -105,6 +105,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             port.too_long += 1;
             return Ok(());
         }
+        port.largest = port.largest.max(bytes.len() as u32);
         self.network.links.timer_event();
         let accepted = self.send_datagram(packet, bytes);
         self.attached[index].ports[side].accepted += accepted as u64;
@@ -170,15 +171,16 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     /// What an end of an attached flow has sent, without the warm-up.
-    pub(super) fn port_account(&self, number: u32, end: FlowEnd) -> Option<(PortAccount, Option<Span>)> {
+    pub(super) fn port_account(&self, number: u32, end: FlowEnd) -> Option<(PortAccount, PortFacts)> {
         let Endpoints::Attached(index) = *self.endpoints.get(number as usize)? else { return None };
         let flow = &self.attached[index];
         let port = &flow.ports[end as usize];
+        let facts = PortFacts { base_delay: port.base_delay, largest: port.largest };
         let whole = port.account(flow.ends.header);
         let warmup = self.warmup.as_ref().and_then(|warmup| warmup.account.as_deref());
         let place = self.order.iter().position(|other| *other == number)?;
         let early = warmup.and_then(|account| account.flows[place].ports.as_ref());
-        Some((early.map_or_else(|| whole.clone(), |early| &whole - &early[end as usize]), port.base_delay))
+        Some((early.map_or_else(|| whole.clone(), |early| &whole - &early[end as usize]), facts))
     }
 
     /// Takes back the bytes of the datagram that was received last.

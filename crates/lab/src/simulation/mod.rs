@@ -43,7 +43,7 @@ mod shape;
 mod transmission_log;
 
 pub use account::RunAccount;
-pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortAccount};
+pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortAccount, PortFacts};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use fork::NotForkable;
@@ -69,7 +69,7 @@ use event_loop::Simulation;
 use overview::Overview;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use units::{Span, Time};
+use units::Time;
 
 /// The settings of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -239,9 +239,9 @@ impl Run {
         each!(&self.inner, simulation => simulation.datagrams.stored_bytes())
     }
 
-    /// What was counted of the datagrams that an end of an attached flow has sent, after the warm-up if there is one, and the
-    /// delay of the largest datagram on an empty path, if the path does not change. `None` of another flow.
-    pub fn port_account(&self, flow: u32, end: FlowEnd) -> Option<(PortAccount, Option<Span>)> {
+    /// What was counted of the datagrams that an end of an attached flow has sent, after the warm-up if there is one, and
+    /// what is known of it besides. `None` of another flow.
+    pub fn port_account(&self, flow: u32, end: FlowEnd) -> Option<(PortAccount, PortFacts)> {
         each!(&self.inner, simulation => simulation.port_account(flow, end))
     }
 
