@@ -21,7 +21,7 @@ USE_PGO = if [ -f $(PGO) ]; then export ACKCLOCK_PGO=1 CARGO_BUILD_TARGET=$(HOST
 USED_PGO = [ ! -f $(PGO) ] || echo $(PGO)
 $(shell [ "$$(cat $(VENV)/.built 2>/dev/null)" = "$$($(USED_PGO))" ] || rm -f $(VENV)/.built)
 
-.PHONY: build kernel pgo bpf web page run test test-times test-install test-rust-build test-rust test-wheel test-python \
+.PHONY: build capi kernel pgo bpf web page run test test-times test-install test-rust-build test-rust test-wheel test-python \
         test-page test-publish test-instructions nightly clippy lint format bench validate live fuzz docs site reference \
         interface baselines wheel locks clean
 
@@ -107,10 +107,11 @@ test-times:
 test-install: $(VENV)/.dev web/node_modules/.installed
 
 test-rust-build:
-	cargo test --locked --quiet --features ackclock-quic/tls --no-run
+	cargo test --locked --quiet --features ackclock-quic/tls,ackclock/conform --no-run
+	cargo build --locked --quiet -p ackclock-capi
 
 test-rust:
-	cargo test --locked --features ackclock-quic/tls
+	cargo test --locked --features ackclock-quic/tls,ackclock/conform
 
 # The wheel of this machine, in which tests/test_readme.py runs what the first pages say.
 test-wheel: build page
@@ -126,7 +127,7 @@ test-page: page
 
 # The crates that `ackclock` needs: documentation without a warning, packages, no features; `make nightly` builds a program
 # with the packages (tests/test_publish.py).
-PRIVATE = --exclude ackclock-py --exclude ackclock-web --exclude ackclock-reach
+PRIVATE = --exclude ackclock-capi --exclude ackclock-py --exclude ackclock-web --exclude ackclock-reach
 test-publish:
 	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --no-deps --workspace $(PRIVATE)
 	cargo check --locked --quiet --package ackclock --no-default-features
@@ -134,6 +135,23 @@ test-publish:
 
 test-instructions: build $(VENV)/.dev
 	$(BIN)/python benches/instructions.py
+
+# libackclock for programs in C, with its header and the files of pkg-config and CMake, in out/capi; the library without its
+# debug information. `CAPI_PROFILE=dev` is faster to build, and slow.
+CAPI = out/capi
+CAPI_PROFILE ?= release
+CAPI_BUILT = target/$(if $(filter dev,$(CAPI_PROFILE)),debug,$(CAPI_PROFILE))
+capi:
+	cargo build --locked --quiet --profile $(CAPI_PROFILE) -p ackclock-capi
+	@rm -rf $(CAPI) && mkdir -p $(CAPI)/include $(CAPI)/lib/pkgconfig $(CAPI)/lib/cmake/ackclock
+	@cp crates/capi/include/ackclock_network.h $(CAPI)/include
+	@cp $(CAPI_BUILT)/libackclock.a $(CAPI)/lib && strip --strip-debug $(CAPI)/lib/libackclock.a
+	@cp $(CAPI_BUILT)/libackclock.so $(CAPI)/lib/libackclock.so.1 && strip $(CAPI)/lib/libackclock.so.1
+	@ln -s libackclock.so.1 $(CAPI)/lib/libackclock.so
+	@sed 's/@VERSION@/1.0/' crates/capi/pkg/ackclock.pc.in > $(CAPI)/lib/pkgconfig/ackclock.pc
+	@cp crates/capi/pkg/*.cmake $(CAPI)/lib/cmake/ackclock
+	@cp LICENSE-APACHE LICENSE-MIT $(CAPI)
+	@echo "libackclock: $(abspath $(CAPI)); next: PKG_CONFIG_PATH=$(abspath $(CAPI))/lib/pkgconfig cc toy.c $$(echo '$$(pkg-config --cflags --libs ackclock)')"
 
 # What takes long and guards little: long forms of tests, mutants, fuzzers. Can be interrupted and repeated.
 nightly: build page test-wheel $(VENV)/.dev $(VENV)/.wheel

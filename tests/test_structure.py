@@ -29,7 +29,8 @@ ALLOWED = {
     },
     "ackclock-reach": {f"ackclock-{name}" for name in ("units", "cc", "net", "transport", "lab", "quic")},
     "ackclock": {f"ackclock-{name}" for name in ("lab", "units", "params", "cc", "net")},
-    "ackclock-py": {"ackclock-lab", "ackclock-units", "ackclock-cc", "ackclock-policy", "ackclock-reach"},
+    "ackclock-py": {"ackclock", *(f"ackclock-{name}" for name in ("lab", "units", "cc", "policy", "reach"))},
+    "ackclock-capi": {"ackclock"},
     "ackclock-web": {"ackclock-lab", "ackclock-units", "ackclock-cc"},
 }
 # No dependency may bring num-traits or another source of floating-point variation into the core.
@@ -82,6 +83,7 @@ PACKAGE = [
     "gym",
     "apps",
     "study",
+    "network",
     "scenario",
     "result",
     "explanation",
@@ -103,7 +105,7 @@ APPS = [
     "view catalog",
     "report",
     "comparison papers ranking search",
-    "suite trials why",
+    "conform suite trials why",
     "agree what_if",
     "controls laboratory policy reach scenario_check score share",
     "arima bench division radio replay satellites",

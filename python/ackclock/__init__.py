@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING
 from ackclock.base.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from ackclock._core import ControllerError, ScenarioError, __version__
+    from ackclock._core import ControllerError, ScenarioError, StackFailure, __version__
     from ackclock.base.files import BadInput
     from ackclock.controller import Controller
+    from ackclock.network import Endpoint, Network
     from ackclock.result import Result
     from ackclock.scenario import Scenario
     from ackclock.study import Study
 
-__all__ = ["BadInput", "Controller", "ControllerError", "Result", "Scenario", "ScenarioError", "Study", "__version__"]
+__all__ = [
+    "BadInput",
+    "Controller",
+    "ControllerError",
+    "Endpoint",
+    "Network",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "StackFailure",
+    "Study",
+    "__version__",
+]
 
 __getattr__ = on_first_use(
     __name__,
@@ -25,9 +38,12 @@ __getattr__ = on_first_use(
         "BadInput": "ackclock.base.files",
         "Controller": "ackclock.controller",
         "ControllerError": "ackclock._core",
+        "Endpoint": "ackclock.network",
+        "Network": "ackclock.network",
         "Result": "ackclock.result",
         "Scenario": "ackclock.scenario",
         "ScenarioError": "ackclock._core",
+        "StackFailure": "ackclock._core",
         "Study": "ackclock.study",
         "__version__": "ackclock._core",
     },

@@ -56,6 +56,11 @@ class Scenario:
         return self.source.file
 
     @property
+    def core(self) -> _core.Scenario:
+        """The scenario of the core, for other modules of the package."""
+        return self._parsed
+
+    @property
     def text(self) -> str:
         """The text, without the changes by `overrides`."""
         return self.source.text

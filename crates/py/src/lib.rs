@@ -8,6 +8,7 @@ mod events;
 mod external;
 #[cfg(target_os = "linux")]
 mod live;
+mod network;
 mod replay;
 mod run;
 mod satellites;
@@ -83,6 +84,8 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::{FinishedEmulation, FinishedLive, UnavailableError, emulate, run_kernel, run_udp};
+    #[pymodule_export]
+    use super::network::{PyNetwork, StackFailure, conform, conform_compare, conform_situations};
     #[pymodule_export]
     use super::replay::{PyScriptedReceiver, PyScriptedSender};
     #[pymodule_export]

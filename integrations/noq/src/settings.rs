@@ -61,8 +61,7 @@ pub fn endpoint(
             .with_protocol_versions(&[&rustls::version::TLS13])?
             .with_no_client_auth()
             .with_single_cert(vec![certificate], key)?;
-        let config = ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
-        let config = server.insert(config);
+        let config = server.insert(ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?)));
         config.transport_config(transport);
     }
     let mut config = EndpointConfig::default();

@@ -16,13 +16,14 @@
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 
+mod application;
 mod settings;
 
 use ackclock::network::{Datagram, Endpoint, FlowEnd, Sample, StackError, Transmitter, VirtualClock};
 use ackclock::{Ecn, Time};
 use quinn_proto::{
-    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Event,
-    RecvStream, SendStream, StreamEvent, StreamId,
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Event, StreamEvent,
+    StreamId,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -30,8 +31,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 const REMOTE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 4433);
 /// An endpoint has one connection.
 const HANDLE: ConnectionHandle = ConnectionHandle(0);
-/// What the source writes.
-static ZEROS: [u8; 65_536] = [0; 65_536];
 
 /// One end of a connection: the source is the client and writes, the destination is the server and reads.
 pub struct Peer {
@@ -65,7 +64,9 @@ impl Endpoint for Peer {
         let mut response = Vec::new();
         let event = self.endpoint.handle(now, REMOTE, None, ecn, datagram.bytes.into(), &mut response);
         match (event, &mut self.connection) {
-            (Some(DatagramEvent::ConnectionEvent(_, event)), Some(connection)) => connection.handle_event(event),
+            (Some(DatagramEvent::ConnectionEvent(_, event)), Some(connection)) => {
+                connection.handle_event(event)
+            }
             (Some(DatagramEvent::NewConnection(incoming)), None) => {
                 let accepted = self.endpoint.accept(incoming, now, &mut response, None);
                 self.connection = Some(accepted.map_err(|error| error.cause)?.1);
@@ -93,15 +94,19 @@ impl Endpoint for Peer {
             match (event, self.end) {
                 (Event::ConnectionLost { reason }, _) => return Err(reason.into()),
                 (Event::Connected, FlowEnd::Source) => self.stream = connection.streams().open(Dir::Uni),
-                (Event::Stream(StreamEvent::Opened { dir }), _) => self.stream = connection.streams().accept(dir),
+                (Event::Stream(StreamEvent::Opened { dir }), _) => {
+                    self.stream = connection.streams().accept(dir)
+                }
                 (Event::Stream(StreamEvent::Finished { .. }), _) => self.finished = true,
                 _ => {}
             }
         }
         match (self.stream, self.end) {
-            (Some(id), FlowEnd::Source) => write(&mut connection.send_stream(id), &mut self.unwritten),
+            (Some(id), FlowEnd::Source) => {
+                application::write(&mut connection.send_stream(id), &mut self.unwritten);
+            }
             (Some(id), FlowEnd::Destination) => {
-                self.finished |= read(&mut connection.recv_stream(id), &mut self.delivered);
+                self.finished |= application::read(&mut connection.recv_stream(id), &mut self.delivered);
             }
             (None, _) => {}
         }
@@ -119,47 +124,18 @@ impl Endpoint for Peer {
     }
 
     fn sample(&self) -> Sample {
-        if self.end == FlowEnd::Destination {
-            return Sample { delivered_bytes: Some(self.delivered), ..Sample::default() };
-        }
-        let metrics = self.connection.as_ref().map(|connection| connection.congestion_state());
-        metrics.map(|controller| controller.metrics()).map_or(Sample::default(), |metrics| Sample {
-            cwnd_bytes: Some(metrics.congestion_window),
+        let controller = self.connection.as_ref().map(|connection| connection.congestion_state());
+        let metrics = controller.map(|controller| controller.metrics()).unwrap_or_default();
+        Sample {
+            delivered_bytes: (self.end == FlowEnd::Destination).then_some(self.delivered),
+            cwnd_bytes: controller.map(|controller| controller.window()),
             ssthresh_bytes: metrics.ssthresh,
             pacing_bps: metrics.pacing_rate,
             ..Sample::default()
-        })
+        }
     }
 
     fn finished(&self) -> bool {
         self.finished
     }
-}
-
-/// Writes what the stack takes.
-fn write(stream: &mut SendStream<'_>, unwritten: &mut u64) {
-    while let size @ 1.. = ZEROS.len().min(*unwritten as usize)
-        && let Ok(bytes) = stream.write(&ZEROS[..size])
-    {
-        *unwritten -= bytes as u64;
-    }
-    if *unwritten == 0 {
-        // An error means that the stream has ended before.
-        let _ = stream.finish();
-    }
-}
-
-/// Reads what has arrived. Returns whether the stream ends there.
-fn read(stream: &mut RecvStream<'_>, delivered: &mut u64) -> bool {
-    let Ok(mut chunks) = stream.read(true) else { return false };
-    let ended = loop {
-        match chunks.next(usize::MAX) {
-            Ok(Some(chunk)) => *delivered += chunk.bytes.len() as u64,
-            Ok(None) => break true,
-            Err(_) => break false,
-        }
-    };
-    // The caller transmits in any case.
-    let _ = chunks.finalize();
-    ended
 }

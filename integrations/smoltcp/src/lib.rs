@@ -43,7 +43,7 @@ pub struct Peer {
     sockets: SocketSet<'static>,
     socket: SocketHandle,
     /// Bytes that the source has yet to write.
-    unwritten: u64,
+    unwritten: usize,
     /// Bytes that the destination has read.
     delivered: u64,
 }
@@ -56,8 +56,7 @@ impl Peer {
         let random = seed_bytes(seed, &format!("smoltcp {end:?}"));
         config.random_seed = u64::from_le_bytes(random[..8].try_into()?);
         let mut interface = Interface::new(config, &mut device, now);
-        let mut socket =
-            Socket::new(SocketBuffer::new(vec![0; BUFFER]), SocketBuffer::new(vec![0; BUFFER]));
+        let mut socket = Socket::new(SocketBuffer::new(vec![0; BUFFER]), SocketBuffer::new(vec![0; BUFFER]));
         socket.set_congestion_control(match controller {
             "reno" => CongestionControl::Reno,
             "cubic" => CongestionControl::Cubic,
@@ -71,22 +70,29 @@ impl Peer {
         }
         let mut sockets = SocketSet::new(Vec::new());
         let socket = sockets.add(socket);
-        let unwritten = bytes.unwrap_or(u64::MAX);
+        let unwritten = bytes.map_or(usize::MAX, |bytes| bytes as usize);
         Ok(Peer { end, now, device, interface, sockets, socket, unwritten, delivered: 0 })
     }
 
-    /// Writes what the socket takes and reads what it has; closes it at the end of the stream.
+    /// The source writes what the socket takes, the destination reads what it has; both close it at the end.
     fn run_application(&mut self) {
         let socket = self.sockets.get_mut::<Socket>(self.socket);
-        while let most @ 1.. = usize::try_from(self.unwritten).unwrap_or(usize::MAX)
-            && let Ok(bytes @ 1..) = socket.send(|buffer| [buffer.len().min(most); 2].into())
-        {
-            self.unwritten -= bytes as u64;
-        }
-        while let Ok(bytes @ 1..) = socket.recv(|buffer| [buffer.len(); 2].into()) {
-            self.delivered += bytes as u64;
-        }
-        if self.unwritten == 0 || socket.state() == State::CloseWait {
+        let ended = match self.end {
+            FlowEnd::Source => {
+                while let Ok(bytes @ 1..) = socket.send(|buffer| [buffer.len().min(self.unwritten); 2].into())
+                {
+                    self.unwritten -= bytes;
+                }
+                self.unwritten == 0
+            }
+            FlowEnd::Destination => {
+                while let Ok(bytes @ 1..) = socket.recv(|buffer| [buffer.len(); 2].into()) {
+                    self.delivered += bytes as u64;
+                }
+                socket.state() == State::CloseWait
+            }
+        };
+        if ended {
             socket.close();
         }
     }
@@ -100,7 +106,9 @@ impl Endpoint for Peer {
 
     fn poll(&mut self, now: Time, out: &mut Transmitter<'_>) -> Result<(), StackError> {
         self.now = Instant::from_micros((now.ns() / 1000) as i64);
-        while self.interface.poll(self.now, &mut self.device, &mut self.sockets) == PollResult::SocketStateChanged {
+        while self.interface.poll(self.now, &mut self.device, &mut self.sockets)
+            == PollResult::SocketStateChanged
+        {
             self.run_application();
         }
         self.device.sent.drain(..).try_for_each(|packet| out.send(&packet, Ecn::NotEct))

@@ -24,7 +24,11 @@ fn run(controller: &str, seed: u64, changes: &[&str]) -> Result<(f64, String), S
     let [from, to] = network.ports_of("bulk").ok_or("no flow `bulk`")?;
     let mut source = Peer::new(FlowEnd::Source, seed, controller, None)?;
     let mut destination = Peer::new(FlowEnd::Destination, seed, controller, None)?;
-    Driver::new(&mut network).granularity(Span::from_ns(1000)).endpoint([from], &mut source).endpoint([to], &mut destination).run()?;
+    Driver::new(&mut network)
+        .granularity(Span::from_ns(1000))
+        .endpoint([from], &mut source)
+        .endpoint([to], &mut destination)
+        .run()?;
     let delivered = destination.sample().delivered_bytes.ok_or("nothing is delivered")?;
     let goodput = delivered as f64 * 8e-6 / network.end().seconds();
     Ok((goodput, network.fingerprint().ok_or("no fingerprint")?))

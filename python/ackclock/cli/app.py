@@ -29,7 +29,7 @@ GROUPS = {
     "Run": ("new", "check", "run", "view", "serve", "plot"),
     "Compare": ("compare", "suite", "sweep", "results", "report", "paper", "expect"),
     "Understand": ("why", "what-if", "search", "agree"),
-    "Real programs": ("emulate",),
+    "Real programs": ("conform", "emulate"),
     "Tools": (
         *("list", "link", "schema", "completion", "bench", "gym", "policy"),
         *("orbit", "radio", "identify", "replay"),

@@ -160,7 +160,8 @@ impl<'a> Judge<'a> {
     /// Runs jobs on several threads; the records in the order of the jobs.
     fn play(&self, jobs: &[(&'static Situation, u64, Side<'_>)]) -> Result<Vec<RunRecord>, ConformError> {
         let results: Mutex<Vec<Option<RunRecord>>> = Mutex::new(vec![None; jobs.len()]);
-        let (failed, next) = (Mutex::new(None), AtomicUsize::new(0));
+        // Of several failures the first job's is reported, whichever thread is faster.
+        let (failed, next) = (Mutex::new(None::<(usize, ConformError)>), AtomicUsize::new(0));
         let work = || {
             loop {
                 let place = next.fetch_add(1, Ordering::Relaxed);
@@ -171,7 +172,10 @@ impl<'a> Judge<'a> {
                 match self.play_one(situation, seed, side) {
                     Ok(record) => lock(&results)[place] = Some(record),
                     Err(error) => {
-                        lock(&failed).get_or_insert(error);
+                        let mut failed = lock(&failed);
+                        if failed.as_ref().is_none_or(|(first, _)| place < *first) {
+                            *failed = Some((place, error));
+                        }
                     }
                 }
                 (self.progress)(&format!("{}: run {} of {}", situation.name, place + 1, jobs.len()));
@@ -186,7 +190,7 @@ impl<'a> Judge<'a> {
                 }
             });
         }
-        if let Some(error) = lock(&failed).take() {
+        if let Some((_, error)) = lock(&failed).take() {
             return Err(error);
         }
         let records: Option<Vec<RunRecord>> = lock(&results).drain(..).collect();
@@ -283,18 +287,18 @@ impl<'a> Judge<'a> {
                 let after = values(metric.metric, records, overheads.stack);
                 let (Some(before), Some(after)) = (mean(&before), mean(&after)) else { continue };
                 let changed = (after - before).abs() > (part * before).max(least);
-                checks.push(format!(
-                    "with writes of {bytes} bytes it is {:.3} times as large{}",
-                    after / before,
-                    if changed { ", more than the margin" } else { "" }
-                ));
+                checks.push(if changed {
+                    format!("with writes of {bytes} bytes it is {:.3} times as large", after / before)
+                } else {
+                    format!("with writes of {bytes} bytes it stays within the margin")
+                });
                 if changed {
-                    standing = worse(standing, Standing::Adapter);
+                    standing = worse(standing, Standing::ApplicationOrAdapter);
                 }
             }
             if let Some(limited) = &limited {
                 checks.push(limited.clone());
-                standing = worse(standing, Standing::Adapter);
+                standing = worse(standing, Standing::ApplicationOrAdapter);
             }
             metric.standing = standing;
         }
@@ -324,7 +328,7 @@ fn worse(a: Standing, b: Standing) -> Standing {
         Standing::Differs => 0,
         Standing::Suspect => 1,
         Standing::NotTheController => 2,
-        Standing::Adapter => 3,
+        Standing::ApplicationOrAdapter => 3,
         Standing::Undecided | Standing::Agrees | Standing::NotCompared => 4,
     };
     if rank(b) > rank(a) { b } else { a }

@@ -33,7 +33,7 @@ pub use report::{Curve, MetricReport, Report, SituationReport, Standing};
 pub use situations::{Metric, QUICK, SITUATIONS, Situation, VERSION};
 pub use statistics::{Comparison, LEVEL, Test, Verdict, compare, holm, judge as judge_all};
 
-use crate::network::{Application, Endpoint, StackError};
+use crate::network::{Application, Endpoint, Network, NetworkError, StackError};
 use record::StackOptions;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -62,6 +62,32 @@ pub struct Case {
     /// Length of the run.
     pub duration: Span,
 }
+
+impl Case {
+    /// The case of an attached flow in any network, for a stack that is run outside a comparison.
+    pub fn of_network(network: &Network, flow: &str, controller: &str) -> Result<Case, NetworkError> {
+        let application = network.application(flow).ok_or_else(|| NetworkError::NoFlow(flow.into()))?;
+        Ok(Case {
+            situation: "",
+            seed: network.seed(),
+            controller: controller.into(),
+            flow: flow.into(),
+            application,
+            write_bytes: WRITE_BYTES,
+            header: network.header(),
+            mtu: network.mtu(),
+            duration: network.end().since(Time::ZERO),
+        })
+    }
+
+    /// The case with another size of the application's writes.
+    pub fn writing(self, write_bytes: usize) -> Case {
+        Case { write_bytes, ..self }
+    }
+}
+
+/// Bytes that an application writes at a time if nothing else is said.
+const WRITE_BYTES: usize = 1 << 16;
 
 /// The ends of a flow that a stack plays.
 pub enum StackEnds {
@@ -147,7 +173,7 @@ impl Conformance {
             seeds: 20,
             first_seed: 1,
             threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            write_bytes: 1 << 16,
+            write_bytes: WRITE_BYTES,
             options: StackOptions {
                 header: 28,
                 mtu: 1500,

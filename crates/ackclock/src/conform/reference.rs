@@ -16,8 +16,11 @@ pub struct Reference {
     variants: Vec<Vec<(String, String)>>,
 }
 
+/// Name, variant, controller and parameters.
+type Named = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
+
 /// What a name of a variant stands for.
-const VARIANTS: [(&str, &str, &str, &[(&str, &str)]); 4] = [
+const VARIANTS: [Named; 4] = [
     ("cubic", "rfc9438", "cubic", &[("arithmetic", "rfc9438")]),
     ("cubic", "linux", "cubic", &[("arithmetic", "linux")]),
     ("bbr", "v1", "bbr", &[]),

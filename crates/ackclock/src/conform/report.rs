@@ -18,7 +18,7 @@ pub enum Standing {
     /// It differs in the same way with Reno: the cause lies in loss recovery, pacing, the application or the adapter.
     NotTheController,
     /// The size of the application's writes changes it, or the adapter limits the stack.
-    Adapter,
+    ApplicationOrAdapter,
     /// Neither agreement nor difference is shown.
     Undecided,
     /// There is no value on one side.
@@ -33,7 +33,7 @@ impl Standing {
             Standing::Differs => "differs",
             Standing::Suspect => "suspect",
             Standing::NotTheController => "not the controller",
-            Standing::Adapter => "application or adapter",
+            Standing::ApplicationOrAdapter => "application or adapter",
             Standing::Undecided => "undecided",
             Standing::NotCompared => "not compared",
         }

@@ -174,7 +174,8 @@ pub static SITUATIONS: [Situation; 14] = [
     situation!("outage", SECOND_TENTH, ONE, [Goodput, Recovery]),
     situation!("start", MILLISECOND, ONE, [Completion, LossRate]),
     Situation {
-        writes: Some((Span::from_ms(33), 16_000)),
+        // Eleven full segments of simulated TCP, which writes whole ones.
+        writes: Some((Span::from_ms(33), 11 * 1448)),
         ..situation!("frames", MILLISECOND, ONE, [Lateness, LossRate])
     },
     Situation { ecn: true, ..situation!("ecn", SECOND_TENTH, ONE, [Goodput, P95Queueing, MarkRate]) },
