@@ -1,5 +1,7 @@
 """Check for performance regressions: instructions per packet-hop, counted by callgrind.
 
+Of the network as a library (docs/stacks.md): instructions per datagram of a toy transport, and per step without an event.
+
 Instruction counts do not depend on the load of the machine; times do, so CI does not use them. A count more than 5 %
 above its bound fails. A count more than 5 % below its bound prints a hint to lower the bound. `--write` stores the
 current counts as bounds. Without losses recovery `rack` may cost at most 1.05 times `sack`, counted in the same run.
@@ -28,14 +30,18 @@ CASES: dict[str, tuple[int, float, *tuple[str, ...]]] = {
     "CoDel 10": (10, 2.0, "100Mbps", "codel"),
 }
 
+STACKS = {"stack datagram": ("toy", "2"), "stack step": ("idle", "200000")}
+EXAMPLES = {"dumbbell": "ackclock-lab", "network_cost": "ackclock"}
+"""The programs that are counted, and their crates."""
+
 RACK_MOST = 1.05
 
 
-def count(flows: int, seconds: float, *queue: str) -> float:
-    """Instructions per packet-hop of the whole process, including the set-up."""
-    binary = ROOT / "target" / "release" / "examples" / "dumbbell"
+def count(example: str, *arguments: object) -> float:
+    """Instructions per packet-hop, datagram or step of the whole process, including the set-up."""
+    binary = ROOT / "target" / "release" / "examples" / example
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary)]
-    command += [str(flows), str(seconds), *queue]
+    command += map(str, arguments)
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = re.search(r"Collected : (\d+)", done.stderr)
     if found is None:
@@ -48,9 +54,11 @@ def main() -> int:
     if shutil.which("valgrind") is None:
         print("not checked: instruction counts; install valgrind", file=sys.stderr)
         return 1 if "CI" in os.environ else 0
-    build = ["cargo", "build", "--locked", "--quiet", "--release", "-p", "ackclock-lab", "--example", "dumbbell"]
-    subprocess.run(build, cwd=ROOT, check=True)
-    counts = {name: round(count(*case), 1) for name, case in CASES.items()}
+    for example, crate in EXAMPLES.items():
+        build = ["cargo", "build", "--locked", "--quiet", "--release", "-p", crate, "--example", example]
+        subprocess.run(build, cwd=ROOT, check=True)
+    counts = {name: round(count("dumbbell", *case), 1) for name, case in CASES.items()}
+    counts |= {name: round(count("network_cost", *case), 1) for name, case in STACKS.items()}
     if "--write" in sys.argv:
         BOUNDS.write_text(json.dumps(counts, indent=2) + "\n")
         return 0
@@ -62,7 +70,7 @@ def main() -> int:
         broken += off > SLACK
         print(f"{name:14} {found:7.1f} instructions per packet-hop ({off * 100:+.1f} % of the bound): {verdict}")
     print(f"CoDel at the bottleneck: {counts['CoDel 10'] / counts['dumbbell 10']:.2f} times drop-tail")
-    sack, rack = (count(10, 2.0, "100Mbps", recovery) for recovery in ("sack", "rack"))
+    sack, rack = (count("dumbbell", 10, 2.0, "100Mbps", recovery) for recovery in ("sack", "rack"))
     print(f"recovery rack without losses: {rack / sack:.2f} times sack (at most {RACK_MOST})")
     return 1 if broken or rack / sack > RACK_MOST else 0
 

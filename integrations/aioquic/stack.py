@@ -1,11 +1,14 @@
-"""aioquic at both ends of a flow: `ackclock conform stack.py:Aioquic`, or `python stack.py SCENARIO [CONTROLLER] [SEED]`."""
+"""aioquic at both ends of a flow: `ackclock conform stack.py:Aioquic`, or `python stack.py SCENARIO CONTROLLER SEED KEY=VALUE...`."""
 
 import datetime
+import json
 import math
 import random
 import ssl
+import sys
 import types
 
+import ackclock
 import aioquic
 from aioquic import tls
 from aioquic.buffer import Buffer
@@ -144,19 +147,22 @@ def Aioquic(case):
 
 
 def run(scenario, controller="reno", seed=1, overrides=()):
-    """Goodput in Mb/s, drops of the data, steps and fingerprint of a run over the network of a scenario."""
-    import ackclock
-
+    """One run over the network of a scenario."""
     network = ackclock.Network(scenario, seed=seed, overrides=overrides, record=["fingerprint"])
     flow = vars(network.application(network.flows[0]))
-    source, destination = Aioquic(flow | dict(controller=controller, seed=seed, header=28, mtu=1500, write_bytes=65536))
+    rest = {"controller": controller, "seed": seed, "header": 28, "mtu": 1500, "write_bytes": 1 << 16}
+    source, destination = Aioquic(flow | rest)
     driven = network.drive({0: source, 1: destination})
-    dropped = sum(network.counts(0)["dropped"].values())
-    return destination.delivered * 8e3 / network.end_ns, dropped, driven.steps, network.fingerprint()
+    return {
+        "goodput_mbps": round(destination.delivered * 8e3 / network.end_ns, 3),
+        "delivered_bytes": destination.delivered,
+        "dropped": sum(network.counts(0)["dropped"].values()),
+        "steps": driven.steps,
+        "finished": driven.finished,
+        "fingerprint": network.fingerprint(),
+    }
 
 
 if __name__ == "__main__":
-    import sys
-
-    goodput, dropped, steps, fingerprint = run(sys.argv[1], *sys.argv[2:3], *map(int, sys.argv[3:4]))
-    print(f"{goodput:.3f} Mb/s, {dropped} drops, {steps} steps, {fingerprint}")
+    scenario, controller, seed, *overrides = [*sys.argv[1:], *("scenario.toml", "reno", "1")[len(sys.argv) - 1 :]]
+    print(json.dumps(run(scenario, controller, int(seed), overrides)))

@@ -123,6 +123,7 @@ class Network:
     ) -> None:
         loaded = scenario if isinstance(scenario, Scenario) else Scenario.load(str(scenario), list(overrides))
         names = attach if isinstance(attach, str) else ",".join(attach)
+        self.header, self.mtu = header, mtu
         self._core = _core.Network(loaded.core, names, seed, header, mtu, list(record))
         self.flows: list[str] = self._core.flows()
         """Names of the attached flows."""
@@ -236,7 +237,7 @@ class Network:
     def drive_programs(
         self,
         programs: Mapping[str, Sequence[str]],
-        controller: str = "",
+        controller: str | Mapping[str, str] = "",
         *,
         folder: str | Path | None = None,
         granularity_ns: int = 1,
@@ -244,10 +245,12 @@ class Network:
         """Run programs of the pipe protocol (docs/stacks.md) at the ends of every attached flow.
 
         `programs` has the command of `both` ends, or of `source` and `destination`, as a list; no shell reads it.
-        `folder` is where they run, `controller` their own name of the controller. Raises StackFailure if one fails.
+        `folder` is where they run, `controller` their own name of the controller, or one for each flow. Raises
+        StackFailure if one fails.
         """
         place = None if folder is None else str(folder)
         given = {role: {"command": list(command), "folder": place} for role, command in programs.items()}
-        options = {"controller": controller, "granularity_ns": granularity_ns}
+        named = dict.fromkeys(self.flows, controller) if isinstance(controller, str) else dict(controller)
+        options = {"controllers": named, "granularity_ns": granularity_ns}
         outcome, steps, finished = self._core.drive_programs(json.dumps(given | options))
         return Driven(json.loads(outcome), steps, finished)

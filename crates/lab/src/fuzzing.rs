@@ -1,7 +1,7 @@
 //! Entry points of the fuzz targets; ordinary tests replay their corpora.
 
 use crate::scenario::controllers;
-use crate::{Recording, Run, Scenario, Settings};
+use crate::{Ends, FlowEnd, Recording, Run, Scenario, Settings};
 use cc::{Controller, FlowInfo, Params};
 use net::{Packet, PacketKind};
 use std::sync::Arc;
@@ -167,4 +167,78 @@ impl FlowContext for Bench {
     fn sending(&mut self, in_flight: u32, window: u32) {
         assert!(in_flight <= window, "{in_flight} in flight with a window of {window}");
     }
+}
+
+/// Networks for [`network`]: a plain one, losses, copies, queues that drop or mark later, a change, a warm-up, a radio network.
+const NETWORKS: [&str; 8] = [
+    "link = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"5ms\", queue = { kind = \"droptail\", limit = \"4p\" } }]",
+    "link = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"5ms\", loss = { kind = \"bernoulli\", rate = 0.3 } }]",
+    "link = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"0ms\", loss = { kind = \"duplicate\", rate = 0.5 } }]",
+    "link = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"5ms\", queue = { kind = \"fq_codel\", limit = \"6p\", ecn = true } }]",
+    "link = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"5ms\", queue = { kind = \"dualpi2\", limit = \"6p\" } }]",
+    "link = [{ name = \"l\", ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"5ms\" }]\nchange = [{ at = \"300ms\", set = { \"link.l.rate\" = \"9kbps\" } }]",
+    "warmup = \"200ms\"\nlink = [{ ends = [\"a\", \"b\"], rate = \"1Mbps\", delay = \"5ms\", loss = { kind = \"reorder\", rate = 0.3, by = \"9ms\" } }]",
+    "[radio]\nnodes = 3\nmobility = { kind = \"static\", positions = [[0, 0], [200, 0], [400, 0]] }\nrouting = { kind = \"aodv\" }",
+];
+
+/// Calls a network with attached flows as the bytes say: what to send, when to advance, what to receive. Nothing panics, the
+/// auditor has nothing to say, and every datagram that arrives was sent.
+pub fn network(data: &[u8]) {
+    let Some((first, calls)) = data.split_first() else { return };
+    let which = *first as usize % NETWORKS.len();
+    let (from, to) = if which == 7 { ("n0", "n2") } else { ("a", "b") };
+    let flow = format!("[[flow]]\nname = \"x\"\nfrom = \"{from}\"\nto = \"{to}\"\n");
+    let text = format!("duration = \"1s\"\n{}\n{flow}{}", NETWORKS[which], flow.replace("\"x\"", "\"y\""));
+    let parsed = Scenario::parse("fuzz.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = parsed.attach_prefix("", Ends::UDP).unwrap_or_else(|error| panic!("{error}"));
+    let recording = Recording { audit: true, packets: true, ..Recording::default() };
+    let settings = Settings { recording, ..Settings::default() };
+    let mut run = Run::new(&scenario, settings).unwrap_or_else(|error| panic!("{error}"));
+    let (flows, mut sent) = (run.attached_flows(), [[0u64; 2]; 2]);
+    for call in calls.chunks_exact(3) {
+        let (place, end) = (call[0] as usize & 1, if call[0] & 2 == 0 { FlowEnd::Source } else { FlowEnd::Destination });
+        match call[0] % 5 {
+            0 | 1 => {
+                let length = (call[1] as usize) << (call[2] % 9);
+                let ecn = net::Ecn::from_bits(call[2]);
+                if run.inject(flows[place], end, &vec![call[2]; length], ecn).is_ok() {
+                    sent[place][end as usize] += 1;
+                }
+            }
+            2 => {
+                run.catch_up(run.now() + Span::from_ps(u64::from(call[1]) << (call[2] % 32)));
+            }
+            3 => {
+                let next = run.next_at().min(run.end());
+                run.catch_up(next.max(run.now()));
+            }
+            _ => {
+                while let Some(datagram) = run.receive() {
+                    let place = flows.iter().position(|flow| *flow == datagram.flow).unwrap_or(usize::MAX);
+                    assert!(datagram.number < sent[place][datagram.end.other() as usize]);
+                    assert!(datagram.sent <= datagram.at && datagram.at <= run_end(&scenario));
+                    assert!(datagram.bytes.iter().all(|byte| Some(byte) == datagram.bytes.first()));
+                }
+            }
+        }
+    }
+    run.finish();
+    let (violations, count) = run.audit();
+    assert_eq!(count, 0, "{violations:?}");
+    let outcome = run.outcome();
+    for (place, flow) in flows.iter().enumerate() {
+        for end in [FlowEnd::Source, FlowEnd::Destination] {
+            let (account, _) = run.port_account(*flow, end).unwrap_or_else(|| unreachable!("an attached flow"));
+            assert!(account.sent <= sent[place][end as usize]);
+            let dropped: u64 = account.dropped.iter().sum();
+            let counted = account.received + account.too_long + if which == 2 { 0 } else { dropped };
+            // In the warm-up sent and afterwards received is counted as received alone.
+            assert!(which == 6 || counted <= account.sent, "{account:?}");
+        }
+    }
+    assert_eq!(outcome.substrate, "attached");
+}
+
+fn run_end(scenario: &Scenario) -> Time {
+    Time::ZERO + scenario.duration
 }

@@ -254,3 +254,17 @@ fn datagrams_cross_a_radio_network() {
         assert_eq!(radio.offered_packets, 300, "only datagrams from the source count as data");
     }
 }
+
+#[test]
+fn random_calls_break_nothing() {
+    let mut state = 70u64;
+    let mut byte = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u8
+    };
+    for round in 0..160u8 {
+        let calls = (0..600).map(|_| byte());
+        let data: Vec<u8> = std::iter::once(round).chain(calls).collect();
+        ackclock_lab::fuzzing::network(&data);
+    }
+}

@@ -232,7 +232,7 @@ impl PyNetwork {
     }
 
     /// Runs programs of the pipe protocol at the ends of every attached flow to the end. `given` is JSON: `both`, or `source` and
-    /// `destination`, each a program, `controller`, `granularity_ns`, `write_bytes`. Returns as [`PyNetwork::drive`].
+    /// `destination`, each a program, `controllers` by flow, `granularity_ns`, `write_bytes`. Returns as [`PyNetwork::drive`].
     fn drive_programs(&self, py: Python<'_>, given: &str) -> PyResult<(String, u64, bool)> {
         let given: Value =
             serde_json::from_str(given).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -243,7 +243,7 @@ impl PyNetwork {
         let mut all = Vec::with_capacity(sources.len());
         for port in sources {
             let flow = network.flow_of(port).to_string();
-            let controller = given["controller"].as_str().unwrap_or_default();
+            let controller = given["controllers"][&flow].as_str().unwrap_or_default();
             let case = Case::of_network(&network, &flow, controller)
                 .map(|case| case.writing(given["write_bytes"].as_u64().unwrap_or(1 << 16) as usize));
             let case = case.map_err(|error| network_error(py, error))?;

@@ -30,7 +30,7 @@ fn run(controller: &str, seed: u64, changes: &[&str]) -> Result<(f64, String), S
     Ok((goodput, network.fingerprint().ok_or("no fingerprint")?))
 }
 
-/// Whether two runs have the same packets, and the goodput is within 0.5 % of `expected`.
+/// Checks that two runs have the same packets and a goodput within 0.5 % of `expected`, Mb/s.
 #[track_caller]
 fn check(controller: &str, expected: f64) {
     let (goodput, fingerprint) = run(controller, 1, &[]).unwrap();
@@ -39,18 +39,18 @@ fn check(controller: &str, expected: f64) {
 }
 
 #[test]
-fn reno_fills_the_link() {
+fn reno_goodput() {
     check("reno", 19.017);
 }
 
 #[test]
-fn cubic_fills_the_link() {
+fn cubic_goodput() {
     check("cubic", 19.08);
 }
 
 /// The controller draws from the generator of the system, so runs differ.
 #[test]
-fn bbr3_is_below_the_rate_of_the_link() {
+fn bbr3_goodput() {
     let (goodput, _) = run("bbr3", 1, &[]).unwrap();
     assert!((goodput / 16.8 - 1.0).abs() < 0.03, "{goodput:.3} Mb/s");
 }

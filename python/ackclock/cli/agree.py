@@ -62,7 +62,8 @@ def command(
         Scenario file, or @NAME.
     on
         Substrates, the reference first: tcp (simulated), quic (virtual time), udp (QUIC over sockets), linux (the
-        kernel's own algorithm), kernel (our controller inside the kernel's TCP).
+        kernel's own algorithm), kernel (our controller inside the kernel's TCP), stack:FILE (your own, see ackclock
+        conform).
     control
         Controller for every TCP flow: a name, FILE.py:CLASS or a table. May be repeated. Default: each controller of
         the scenario's flows.

@@ -16,6 +16,7 @@ from ackclock.base.text import advise, ascii_json, say
 from ackclock.cli import guard
 from ackclock.cli.console import progress
 from ackclock.cli.division import ONE_THREAD, Division, explain_threads
+from ackclock.cli.on_stack import on_stack
 from ackclock.cli.options import AllowCode, File, Overrides, Seed, TimeLimit
 from ackclock.cli.printed import NO_CHOICE, Print
 from ackclock.cli.real_time import real_time
@@ -72,10 +73,11 @@ def command(
         The controller of every TCP flow: a name, FILE.py:CLASS, or a table of TOML.
     on
         What carries the flows: tcp (simulated, as the scenario says), quic (simulated; every TCP flow becomes a QUIC
-        flow with its controller, and TCP options without counterpart are named and ignored), or in real time, for the
-        first flow: udp (QUIC over UDP sockets), linux (TCP of this kernel with its own algorithm of the controller's
-        name), linux:NAME (with another one), kernel (TCP of this kernel with the flow's controller). Real time: exit
-        status 4 if the run did not follow the wall clock.
+        flow with its controller, and TCP options without counterpart are named and ignored), stack:FILE (your own
+        stack at both ends, see ackclock conform), or in real time, for the first flow: udp (QUIC over UDP sockets),
+        linux (TCP of this kernel with its own algorithm of the controller's name), linux:NAME (with another one),
+        kernel (TCP of this kernel with the flow's controller). Real time: exit status 4 if the run did not follow
+        the wall clock.
     as_json
         Print the outcome as one JSON object and nothing else.
     files
@@ -102,7 +104,8 @@ def command(
     if on not in {"tcp", "quic"}:
         _check_real_time(on, files, audit=audit, fingerprint=fingerprint, threads=division != ONE_THREAD)
         scenario = _load(file, set_ or (), control, "tcp", allow_code=allow_code)
-        return real_time(on, scenario, seed, as_json, files.trace)
+        run_on = on_stack if on.startswith("stack:") else real_time
+        return run_on(on, scenario, seed, as_json, files.trace)
     files.check()
     size = None if files.plot is None else print_.size_of(files.plot)
     scenario = _load(file, set_ or (), control, on, allow_code=allow_code)
@@ -161,7 +164,8 @@ def _check_real_time(on: str, files: Files, *, audit: bool, fingerprint: bool, t
     options |= {"--threads": threads or None}
     for option, value in options.items():
         if value is not None:
-            raise BadInput(f"--on {on}: runs in real time, which has no {option}")
+            how = "runs a stack" if on.startswith("stack:") else "runs in real time"
+            raise BadInput(f"--on {on}: {how}, which has no {option}")
 
 
 def _check(scenario: Scenario, *, needs_quic: bool) -> None:

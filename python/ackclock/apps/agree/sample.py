@@ -20,7 +20,7 @@ FINEST_S = 0.01
 """Least interval between samples of a window, seconds."""
 CUTS = ("fast_retransmit", "rto", "ecn")
 """Causes (column `cause` of the trace) of the reductions that count as cuts."""
-TRANSPORTS = ("tcp", "quic")
+TRANSPORTS = ("tcp", "quic", "attached")
 """Kinds of flows that have a controller."""
 FLOW_KEYS = (
     "goodput_bps",

@@ -177,7 +177,9 @@ def chosen(stack: Stack, control: str | None, reference: str | None) -> list[tup
         theirs = next(iter([*same, *(names if len(names) == 1 else []), *([base] if not names else [])]), None)
         if theirs is None:
             listed = ", ".join(names)
-            raise BadInput(f"--as {reference}: which controller of {stack.name} is it? write --control, one of {listed}")
+            raise BadInput(
+                f"--as {reference}: which controller of {stack.name} is it? write --control, one of {listed}"
+            )
         return [(theirs, reference)]
     if not stack.controllers:
         raise BadInput("--as: is missing: the reference, named exactly, such as reno, cubic:rfc9438, bbr:v1, bbr3")

@@ -169,13 +169,17 @@ SUBSTRATES: dict[str, Substrate] = {
 
 
 def substrate(name: str) -> Substrate:
-    """The substrate of a name of `--on`: one of `SUBSTRATES`, or `linux:ALGORITHM`. Raises BadInput."""
+    """The substrate of a name of `--on`: one of `SUBSTRATES`, `linux:ALGORITHM`, or `stack:FILE`. Raises BadInput."""
     kind, colon, algorithm = name.partition(":")
     if kind == "linux" and algorithm:
         return RealTime(name, f"the kernel's own TCP with {algorithm}, in real time")
+    if kind == "stack" and algorithm:
+        of_stacks = importlib.import_module("ackclock.apps.conform.substrate")
+        carrier: Substrate = of_stacks.StackSubstrate.of(name)
+        return carrier
     if colon or name not in SUBSTRATES:
         near = difflib.get_close_matches(name, SUBSTRATES, 1)
-        every = f"there are {', '.join(SUBSTRATES)}, and linux:NAME such as linux:cubic"
+        every = f"there are {', '.join(SUBSTRATES)}, linux:NAME such as linux:cubic, and stack:FILE"
         raise BadInput(f"--on {name}: there is no such substrate; {f'did you mean {near[0]}?' if near else every}")
     return SUBSTRATES[name]
 

@@ -1,0 +1,114 @@
+"""A stack outside as a substrate: what carries the flows of a scenario, in virtual time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ackclock.apps.conform.stack import Stack, load
+from ackclock.apps.reach.substrates import FinishedRun, Refused
+from ackclock.network import Network
+
+if TYPE_CHECKING:
+    from ackclock.base.workers import Stop
+    from ackclock.scenario import Scenario
+
+PREFIX = "stack:"
+"""Names of stacks in `--on` begin so: stack:stack.toml, stack:FILE.py:CLASS."""
+
+
+@dataclass(frozen=True)
+class StackSubstrate:
+    """A stack at both ends of every TCP and QUIC flow of a scenario."""
+
+    name: str
+    title: str
+    stack: Stack
+    real_time: bool = False
+    least_packet: int = 1228
+    """A full datagram of QUIC (RFC 9000 section 14)."""
+
+    @classmethod
+    def of(cls, name: str) -> StackSubstrate:
+        """The substrate of a name in `--on`. Raises BadInput."""
+        stack = load(name.removeprefix(PREFIX))
+        version = f" {stack.version}" if stack.version else ""
+        return cls(name, f"the stack {stack.name}{version}, in virtual time", stack)
+
+    def available(self, scenario: Scenario) -> str | None:
+        """See Substrate."""
+        return None
+
+    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
+        """See Substrate. Raises Refused if the stack has no controller of a flow's kind."""
+        flows = [flow for flow in scenario.resolved["flows"] if flow["kind"] in ("tcp", "quic")]
+        theirs = {flow["name"]: self._theirs(flow["control"]) for flow in flows}
+        network = Network(
+            scenario, list(theirs), seed=seed, header=self.stack.header, mtu=self.stack.mtu, record=("fingerprint",)
+        )
+        if self.stack.make is not None:
+            outcome = _drive(network, self.stack, theirs)
+        else:
+            programs = {role: program["command"] for role, program in self.stack.programs.items()}
+            folder = next(iter(self.stack.programs.values()))["folder"]
+            step = self.stack.granularity_ns
+            outcome = network.drive_programs(programs, theirs, folder=folder, granularity_ns=step).outcome
+        return FinishedRun(*_with_samples(network, outcome, theirs), ["options of TCP have no effect on a stack"])
+
+    def _theirs(self, control: str) -> str:
+        """The stack's own name of a controller."""
+        for theirs, reference in self.stack.controllers.items():
+            if reference.split(",")[0].split(":")[0] == control:
+                return theirs
+        if control in self.stack.controllers or not self.stack.controllers:
+            return control
+        claimed = ", ".join(self.stack.controllers.values())
+        raise Refused(f"{self.stack.name} has no {control}; its controllers claim to be {claimed}")
+
+
+def _drive(network: Network, stack: Stack, theirs: dict[str, str]) -> dict[str, Any]:
+    """Run a class in Python at the ends of every flow."""
+    assert stack.make is not None
+    ends: list[tuple[list[int], Any]] = []
+    for place, (flow, controller) in enumerate(theirs.items()):
+        application = network.application(flow)
+        case = {
+            **{"situation": "", "seed": network.seed, "controller": controller, "flow": flow},
+            **{"start_ns": application.start_ns, "stop_ns": application.stop_ns, "bytes": application.bytes},
+            **{"writes": application.writes, "write_bytes": 1 << 16, "header": stack.header, "mtu": stack.mtu},
+            "duration_ns": network.end_ns,
+        }
+        source, destination = stack.make(case)
+        ends += [([2 * place], source), ([2 * place + 1], destination)]
+    return network.drive(ends, stack.granularity_ns).outcome
+
+
+def _with_samples(network: Network, outcome: dict[str, Any], theirs: dict[str, str]) -> tuple[dict[str, Any], Any]:
+    """The outcome with the payload that the stack counted, and its window trace from what it said of itself."""
+    import polars as pl
+
+    samples = network.trace()
+    flows = list(theirs)
+    for flow in outcome["flows"]:
+        if flow["name"] not in theirs:
+            continue
+        flow["control"] = theirs[flow["name"]]
+        place = flows.index(flow["name"])
+        delivered = samples.filter(pl.col("port") == 2 * place + 1)["delivered_bytes"].drop_nulls()
+        if len(delivered):
+            flow["delivered_bytes"] = int(delivered[-1])
+            flow["goodput_bps"] = 8 * flow["delivered_bytes"] / outcome["duration_s"]
+    segment = network.mtu - network.header
+    sources = samples.filter((pl.col("port") % 2 == 0) & pl.col("cwnd_bytes").is_not_null())
+    names = pl.Series([flows[port // 2] for port in sources["port"]], dtype=pl.String)
+    trace = sources.select(
+        pl.col("time_s"),
+        names.alias("flow"),
+        (pl.col("cwnd_bytes") / segment).alias("cwnd"),
+        (pl.col("ssthresh_bytes") / segment).alias("ssthresh"),
+        pl.col("srtt_s").alias("rtt_s"),
+        (pl.col("in_flight_bytes") / segment).alias("in_flight"),
+        (pl.col("pacing_bps")).alias("pacing_bps"),
+        pl.col("state"),
+    )
+    return outcome, trace
