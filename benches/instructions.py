@@ -1,6 +1,6 @@
 """Check for performance regressions: instructions per packet-hop, counted by callgrind.
 
-Of the network as a library (docs/stacks.md): instructions per datagram of a toy transport, and per step without an event.
+Of the network as a library (docs/stacks.md): per datagram of a toy transport, and per step without an event.
 
 Instruction counts do not depend on the load of the machine; times do, so CI does not use them. A count more than 5 %
 above its bound fails. A count more than 5 % below its bound prints a hint to lower the bound. `--write` stores the

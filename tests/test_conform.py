@@ -19,7 +19,7 @@ from ackclock.apps.agree.metrics import Metric
 from ackclock.apps.conform.compare import compare, count, metrics, situations
 from ackclock.apps.conform.stack import load
 from ackclock.base.files import BadInput
-from conftest import Command
+from conftest import ONE_FLOW, Command
 
 
 def metric(part: float, least: float) -> Metric:
@@ -178,3 +178,33 @@ def test_bad_input_and_failing_stacks(
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not (toy / "out").exists()
+
+
+def test_a_stack_is_a_substrate(ackclock: Command, toy: Path) -> None:
+    """`run`, `agree` and `search` with a stack: a program and a class, with the payload that they count."""
+    (toy / "s.toml").write_text(ONE_FLOW)
+    outcomes = []
+    for name in ("stack.toml", "toy.py:Toy"):
+        done = ackclock("run", "s.toml", "--on", f"stack:{name}", "--json", cwd=toy)
+        assert done.returncode == 0, done.stderr
+        outcomes.append(json.loads(done.stdout))
+        del outcomes[-1]["engine"]
+    assert outcomes[0] == outcomes[1]
+    flow = outcomes[0]["flows"][0]
+    assert (flow["kind"], flow["control"]) == ("attached", "toy")
+    assert flow["goodput_bps"] > 3e6
+    assert flow["delivered_bytes"] % 1200 == 0
+    refused = ackclock("run", "s.toml", "--on", "stack:stack.toml", "--control", "cubic", cwd=toy)
+    assert refused.returncode == 2
+    assert "toy has no cubic; its controllers claim to be reno" in refused.stderr
+    options = ["--on", "tcp,stack:stack.toml", "--seeds", "3", "--out", "agreed"]
+    agreed = ackclock("agree", "s.toml", *options, cwd=toy)
+    assert agreed.returncode == 0, agreed.stderr
+    document = json.loads((toy / "agreed/agree.json").read_text())
+    compared = document["controllers"][0]["comparisons"][0]
+    assert compared["substrate"] == "stack:stack.toml"
+    assert len(compared["rows"]) > 3
+    options = ["--objective", "goodput <= 3e6", "--budget", "4", "--out", "found"]
+    searched = ackclock("search", "s.toml", "--control", "stack:toy.py:Toy", *options, cwd=toy)
+    assert searched.returncode in (0, 1), searched.stderr
+    assert (toy / "found/report.html").is_file()

@@ -310,7 +310,9 @@ def test_a_controller_that_ends_its_process_fails(tmp_path: Path) -> None:
     runner = Processes(WORK, 1)
     source = Source("s", space(tmp_path, "").read_text(), "anywhere")
     control = f'flow.f.tcp.congestion_control={{ python = "{tmp_path}/ends.py:Ends" }}'
-    tasks = [Task(source, (one,), 1, False, "goodput", ("f",), "x->y", 0.0, "") for one in (control, "seed=2", control)]
+    tasks = [
+        Task(source, (one,), 1, False, "", "goodput", ("f",), "x->y", 0.0, "") for one in (control, "seed=2", control)
+    ]
     ended, other, again = results_of(runner, tasks)
     runner.close()
     assert ended.error == again.error == "the process of the run ended with exit status 3"

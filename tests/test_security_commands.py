@@ -27,6 +27,7 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "link": ("plain.toml", set(), False),
     "list": ("scenarios", set(), False),
     "schema": ("scenario", set(), False),
+    "conform": ("quinn:reno --as reno --situations start --seeds 3", {"out"}, False),
     "emulate": ("plain.toml -- bash -c echo>/dev/udp/10.77.0.2/9;sleep${IFS}1", set(), False),
     "sweep": ("s.toml --out study", {"study"}, True),
     "results": ("done --export e.csv --plot f.svg", {"e.csv", "f.svg"}, False),

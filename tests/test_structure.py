@@ -94,7 +94,7 @@ PACKAGE = [
 ]
 """The folders and files of the Python package in layers, the highest first: one imports only from lower layers."""
 CORE = {
-    "cli": {"ENGINE", "ControllerError", "ScenarioError"},
+    "cli": {"ENGINE", "ControllerError", "ScenarioError", "StackFailure"},
     "draw": {"layout"},
     "metrics": set(),
 }
@@ -197,7 +197,8 @@ LAYERS = {
         "impairment",
         "tap",
         "local next_hop quick_start radio rates rcp rule signal topology transmission xcp",
-        "counters ids normal packet sojourn transmitter",
+        "ids normal packet sojourn transmitter",
+        "counters",
     ],
     "transport": [
         "sender",

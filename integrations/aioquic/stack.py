@@ -1,58 +1,33 @@
-"""aioquic at both ends of a flow: `ackclock conform stack.py:Aioquic`, or `python stack.py SCENARIO CONTROLLER SEED KEY=VALUE...`."""
+"""aioquic at both ends of a flow.
 
-import datetime
+`ackclock conform stack.py:Aioquic`, or `python stack.py SCENARIO CONTROLLER SEED KEY=VALUE...` for one run.
+"""
+
 import json
 import math
 import random
-import ssl
 import sys
 import types
 
-import ackclock
 import aioquic
 from aioquic import tls
 from aioquic.buffer import Buffer
 from aioquic.quic import connection, events, packet
-from aioquic.quic.configuration import QuicConfiguration
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from aioquic_settings import configuration
+
+import ackclock
 
 NAME, VERSION, RENO = "aioquic", aioquic.__version__, "reno"
 CONTROLLERS = {"reno": "reno", "cubic": "cubic:rfc9438"}
 ADDRESSES = [("10.0.0.1", 4433), ("10.0.0.2", 4433)]
-LARGEST = 1452  # bytes of a datagram, as the other QUIC stacks use
-PLENTY = 1 << 40  # of flow control
-
-
-def certificate():
-    """A certificate with the same bytes in every run: signatures of Ed25519 all have 64 bytes and no random part."""
-    key = Ed25519PrivateKey.from_private_bytes(bytes(32))
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    year = [datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in (2020, 2120)]
-    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, *year)
-    return key, builder.sign(key, None)
-
-
-KEY, CERTIFICATE = certificate()
 
 
 class Peer:
     """One end of a connection: the source is the client and writes, the destination is the server and reads."""
 
     def __init__(self, end, case):
-        self.settings = QuicConfiguration(
-            is_client=end == 0,
-            alpn_protocols=["bytes"],
-            congestion_control_algorithm=case["controller"],
-            max_datagram_size=min(LARGEST, case["mtu"] - case["header"]),
-            max_data=PLENTY,
-            max_stream_data=PLENTY,
-            idle_timeout=1e6,
-            verify_mode=ssl.CERT_NONE,
-            server_name="localhost",
-            certificate=CERTIFICATE,
-            private_key=KEY,
-        )
+        self.is_client = end == 0
+        self.settings = configuration(case, self.is_client)
         self.other, self.case, self.quic = ADDRESSES[1 - end], case, None
         self.sender, self.stream, self.written, self.delivered, self.ended = None, None, 0, 0, False
         self.total = sum(size for _, size in case["writes"]) or case["bytes"] or math.inf
@@ -73,7 +48,7 @@ class Peer:
     def poll(self, now_ns):
         """What is due, then the application, then the datagrams that result."""
         self.now_ns, now = now_ns, now_ns / 1e9
-        if self.quic is None and self.settings.is_client:
+        if self.quic is None and self.is_client:
             self.open()
             self.quic.connect(self.other, now=now)
         if self.quic is None:
@@ -92,7 +67,7 @@ class Peer:
         if isinstance(event, events.StreamDataReceived):
             self.delivered += len(event.data)
             self.ended |= event.end_stream
-        elif isinstance(event, events.HandshakeCompleted) and self.settings.is_client:
+        elif isinstance(event, events.HandshakeCompleted) and self.is_client:
             self.stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
             self.quic.send_stream_data(self.stream, b"")
             self.sender = self.quic._streams[self.stream].sender
@@ -115,13 +90,13 @@ class Peer:
         """The connection's timer or the next write, ns; rounded up, so that it is due when it is polled."""
         timer = self.quic and self.quic.get_timer()
         times = [] if timer is None else [math.ceil(timer * 1e9)]
-        if self.settings.is_client:
+        if self.is_client:
             times += [at for at, _ in self.case["writes"] if at > self.now_ns][:1]
         return min(times, default=None)
 
     def sample(self):
         """What the connection says of itself."""
-        if not self.settings.is_client:
+        if not self.is_client:
             return {"delivered_bytes": self.delivered}
         if self.quic is None:
             return {}
@@ -140,7 +115,7 @@ class Peer:
 
 
 def Aioquic(case):
-    """The ends of a flow. Random bytes come from the seed: these modules draw them from `os.urandom` and nowhere else."""
+    """The ends of a flow. Random bytes come from the seed: these modules draw them from `os.urandom` alone."""
     generator = random.Random(case["seed"])
     connection.os = packet.os = tls.os = types.SimpleNamespace(urandom=generator.randbytes)
     return Peer(0, case), Peer(1, case)

@@ -109,6 +109,8 @@ int main(void) {
     use.stop = number_of("stop_ns", NEVER);
     use.bytes = number_of("bytes", NEVER);
     use.write_bytes = number_of("write_bytes", WRITE);
+    use.largest = number_of("mtu", 1500) - number_of("header", 28);
+    if (use.largest > LARGEST) use.largest = LARGEST;
     read_writes(&use);
     peer ends[2] = {{.end = 0, .use = &use}, {.end = 1, .use = &use}};
     write_text('R', "{\"name\": \"ngtcp2\", \"version\": \"%s\", \"deterministic\": true}", ngtcp2_version(0)->version_str, 0);

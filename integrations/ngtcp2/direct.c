@@ -44,7 +44,8 @@ int main(int argc, char **argv) {
     if (ackclock_network_open(text, length, &options, &network, message, sizeof message))
         return fprintf(stderr, "direct: %s\n", message), 2;
 
-    use use = {.seed = seed, .stop = NEVER, .bytes = NEVER, .write_bytes = WRITE, .algorithm = algorithm};
+    use use = {.seed = seed, .stop = NEVER, .bytes = NEVER, .write_bytes = WRITE, .largest = LARGEST};
+    use.algorithm = (ngtcp2_cc_algo)algorithm;
     peer ends[2] = {{.end = 0, .use = &use}, {.end = 1, .use = &use}};
     ackclock_datagram datagram = {.size = sizeof datagram};
     uint64_t now = 0, steps = 0;

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Record = Literal["packets", "rules", "audit", "fingerprint"]
 END = {"source": 0, "destination": 1}
+WRITE_BYTES = 1 << 16
+"""Bytes that a bulk application writes at a time."""
 
 
 class Datagram(NamedTuple):
@@ -64,7 +66,7 @@ class Application:
     stop_ns: int | None
     bytes: int | None
     writes: list[tuple[int, int]]
-    """When it writes, and how many bytes; empty: all data is there at the start."""
+    """When it writes, since the start of the run, and how many bytes; empty: all data is there at the start."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,16 @@ class Network:
         if values is None:
             raise ValueError(f"{flow}: not an attached flow; attached: {', '.join(self.flows)}")
         return Application(*values)
+
+    def case(self, flow: str, controller: str = "") -> dict[str, Any]:
+        """What a stack is told of an attached flow: the argument of the callable that makes its ends (docs/stacks.md)."""
+        application = self.application(flow)
+        return {
+            **{"situation": "", "seed": self.seed, "controller": controller, "flow": flow},
+            **{"start_ns": application.start_ns, "stop_ns": application.stop_ns, "bytes": application.bytes},
+            **{"writes": application.writes, "write_bytes": WRITE_BYTES, "header": self.header, "mtu": self.mtu},
+            "duration_ns": self.end_ns,
+        }
 
     def next_ns(self) -> int:
         """A time before which nothing arrives unless something is sent; at most the end."""

@@ -5,90 +5,6 @@ from __future__ import annotations
 from typing import NotRequired, TypedDict
 
 
-class FlowOutcome(TypedDict):
-    """A flow's result."""
-
-    name: str
-    """Name in the scenario."""
-    kind: str
-    """`tcp`, `quic` or `udp`; `attached` if its ends were outside the simulation."""
-    transport: NotRequired[str | None]
-    """`quic`; absent for other flows."""
-    control: str | None
-    """Controller."""
-    recovery: str | None
-    """Loss recovery."""
-    goodput_bps: float
-    """Payload delivered in order, without duplicates, over the whole duration, whenever the flow started, bit/s."""
-    throughput_bps: float
-    """Bytes on the wire that reached the sink, duplicates included, without the SYN, over the whole duration,
-    bit/s."""
-    delivered_bytes: int
-    """Payload delivered in order, without duplicates, bytes."""
-    sent_packets: int
-    """Data packets sent, retransmissions included, without the SYN; QUIC: datagrams sent, those of the handshake
-    included."""
-    acked_packets: int | None
-    """Highest cumulative ACK, in data segments; QUIC: packets acknowledged."""
-    retransmitted_packets: int | None
-    """Data packets sent again; QUIC: packets declared lost. Null for UDP, as the other values of TCP below."""
-    timeouts: int | None
-    """Retransmission timeouts with data outstanding; QUIC: probe timeouts, which reduce no window (RFC 9002)."""
-    window_cuts: int | None
-    """Reductions of the window, timeouts included."""
-    persistent_congestion: NotRequired[int | None]
-    """Times of persistent congestion (RFC 9002 section 7.6); absent for flows without QUIC."""
-    ce_marks: NotRequired[int | None]
-    """CE marks that ACK frames reported; absent for flows without QUIC."""
-    connection_error: NotRequired[str | None]
-    """How and when the connection was lost (RFC 9000 section 10), of the whole run also with a warm-up; null if it
-    was not; absent for flows without QUIC."""
-    connection_lost: NotRequired[bool | None]
-    """True if the connection was lost; absent otherwise."""
-    connection_lost_s: NotRequired[float | None]
-    """When the connection was lost, seconds since the start of the run; absent if it was not."""
-    mean_cwnd: float | None
-    """Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments:
-    small for a flow that starts late."""
-    mean_ssthresh: float | None
-    """The same of the slow-start threshold, segments; null if it was infinite at any time."""
-    final_cwnd: float | None
-    """Congestion window at the end, segments."""
-    final_ssthresh: float | None
-    """Slow-start threshold at the end, segments."""
-    mean_rtt_s: float | None
-    """Mean of the round-trip samples that the controller receives, seconds: of the newest segment that an ACK
-    covers, unless one of the covered segments was retransmitted; without the handshake."""
-    min_rtt_s: float | None
-    """Smallest of these samples, of the whole run also with a warm-up, seconds."""
-    mean_delay_s: float | None
-    """Mean one-way delay of data packets that arrived."""
-    mean_gap_s: float | None
-    """Mean time between arrivals of data packets."""
-    jitter1_s: float | None
-    """Sum of the signed delay differences over the number of arrivals, which equals (last - first) / arrivals."""
-    jitter2_s: float | None
-    """Sum of the absolute delay differences over the number of arrivals."""
-    delivery_ratio: float | None
-    """Distinct data packets that arrived, over data packets sent; after a warm-up, of the packets sent after it."""
-    completion_s: float | None
-    """Time from the flow's start to the ACK of its last byte, seconds; null without `bytes`, or if it did not
-    end."""
-    active_s: float
-    """Time from the flow's start to its completion, its stop or the end of the run, without the warm-up, seconds:
-    delivered bytes over it are the goodput while the flow was there."""
-    base_delay_s: float | None
-    """One-way delay of a full packet on an empty path; null if the path changes (satellites, radio)."""
-    min_delay_s: float | None
-    """Smallest one-way delay of the whole run, with the warm-up; only with `delays = true`, like the quantiles."""
-    p50_delay_s: float | None
-    """Median of the one-way delays: a value that was measured, by rank."""
-    p95_delay_s: float | None
-    """The delay that 95 % of the packets do not exceed."""
-    p99_delay_s: float | None
-    """The delay that 99 % of the packets do not exceed."""
-
-
 class Drops(TypedDict):
     """The outcome of a run."""
 
@@ -285,6 +201,119 @@ class EngineCost(TypedDict):
     """CPU time of the event loop."""
     wall_s: float
     """Elapsed time of the event loop."""
+
+
+class FlowOutcome(TypedDict):
+    """A flow's result."""
+
+    name: str
+    """Name in the scenario."""
+    kind: str
+    """`tcp`, `quic` or `udp`; `attached` if its ends were outside the simulation."""
+    transport: NotRequired[str | None]
+    """`quic`; absent for other flows."""
+    control: str | None
+    """Controller."""
+    recovery: str | None
+    """Loss recovery."""
+    goodput_bps: float
+    """Payload delivered in order, without duplicates, over the whole duration, whenever the flow started, bit/s."""
+    throughput_bps: float
+    """Bytes on the wire that reached the sink, duplicates included, without the SYN, over the whole duration,
+    bit/s."""
+    delivered_bytes: int
+    """Payload delivered in order, without duplicates, bytes."""
+    sent_packets: int
+    """Data packets sent, retransmissions included, without the SYN; QUIC: datagrams sent, those of the handshake
+    included."""
+    acked_packets: int | None
+    """Highest cumulative ACK, in data segments; QUIC: packets acknowledged."""
+    retransmitted_packets: int | None
+    """Data packets sent again; QUIC: packets declared lost. Null for UDP, as the other values of TCP below."""
+    timeouts: int | None
+    """Retransmission timeouts with data outstanding; QUIC: probe timeouts, which reduce no window (RFC 9002)."""
+    window_cuts: int | None
+    """Reductions of the window, timeouts included."""
+    persistent_congestion: NotRequired[int | None]
+    """Times of persistent congestion (RFC 9002 section 7.6); absent for flows without QUIC."""
+    ce_marks: NotRequired[int | None]
+    """CE marks that ACK frames reported; absent for flows without QUIC."""
+    dropped_packets: NotRequired[Drops | None]
+    """Datagrams of the source that links dropped, by reason; absent unless the flow is `attached`."""
+    marked_packets: NotRequired[int | None]
+    """Datagrams of the source that arrived with Congestion Experienced; absent unless the flow is `attached`."""
+    back: NotRequired[BackOutcome | None]
+    """The datagrams of the destination; absent unless the flow is `attached`."""
+    connection_error: NotRequired[str | None]
+    """How and when the connection was lost (RFC 9000 section 10), of the whole run also with a warm-up; null if it
+    was not; absent for flows without QUIC."""
+    connection_lost: NotRequired[bool | None]
+    """True if the connection was lost; absent otherwise."""
+    connection_lost_s: NotRequired[float | None]
+    """When the connection was lost, seconds since the start of the run; absent if it was not."""
+    mean_cwnd: float | None
+    """Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments:
+    small for a flow that starts late."""
+    mean_ssthresh: float | None
+    """The same of the slow-start threshold, segments; null if it was infinite at any time."""
+    final_cwnd: float | None
+    """Congestion window at the end, segments."""
+    final_ssthresh: float | None
+    """Slow-start threshold at the end, segments."""
+    mean_rtt_s: float | None
+    """Mean of the round-trip samples that the controller receives, seconds: of the newest segment that an ACK
+    covers, unless one of the covered segments was retransmitted; without the handshake."""
+    min_rtt_s: float | None
+    """Smallest of these samples, of the whole run also with a warm-up, seconds."""
+    mean_delay_s: float | None
+    """Mean one-way delay of data packets that arrived."""
+    mean_gap_s: float | None
+    """Mean time between arrivals of data packets."""
+    jitter1_s: float | None
+    """Sum of the signed delay differences over the number of arrivals, which equals (last - first) / arrivals."""
+    jitter2_s: float | None
+    """Sum of the absolute delay differences over the number of arrivals."""
+    delivery_ratio: float | None
+    """Distinct data packets that arrived, over data packets sent; after a warm-up, of the packets sent after it."""
+    completion_s: float | None
+    """Time from the flow's start to the ACK of its last byte, seconds; null without `bytes`, or if it did not
+    end."""
+    active_s: float
+    """Time from the flow's start to its completion, its stop or the end of the run, without the warm-up, seconds:
+    delivered bytes over it are the goodput while the flow was there."""
+    base_delay_s: float | None
+    """One-way delay of a full packet on an empty path; null if the path changes (satellites, radio)."""
+    min_delay_s: float | None
+    """Smallest one-way delay of the whole run, with the warm-up; only with `delays = true`, like the quantiles."""
+    p50_delay_s: float | None
+    """Median of the one-way delays: a value that was measured, by rank."""
+    p95_delay_s: float | None
+    """The delay that 95 % of the packets do not exceed."""
+    p99_delay_s: float | None
+    """The delay that 99 % of the packets do not exceed."""
+
+
+class BackOutcome(TypedDict):
+    """What the destination of an attached flow has sent."""
+
+    sent_packets: int
+    """Datagrams."""
+    delivered_bytes: int
+    """Bytes of the distinct datagrams that arrived, without the header that the network adds."""
+    delivery_ratio: float | None
+    """Distinct datagrams that arrived, over datagrams sent."""
+    dropped_packets: Drops
+    """Datagrams that links dropped, by reason."""
+    marked_packets: int
+    """Datagrams that arrived with Congestion Experienced."""
+    mean_delay_s: float | None
+    """Mean one-way delay of those that arrived, seconds."""
+    p50_delay_s: float | None
+    """Quantiles of it, within 0.8 %, seconds."""
+    p95_delay_s: float | None
+    """The same at 95 %."""
+    p99_delay_s: float | None
+    """The same at 99 %."""
 
 
 class LinkOutcome(TypedDict):

@@ -33,10 +33,11 @@ impl Endpoint for End {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, mode, amount] = &arguments[..] else { return Err("network_cost toy SECONDS, or idle STEPS".into()) };
+    let [_, mode, amount] = &arguments[..] else {
+        return Err("network_cost toy SECONDS, or idle STEPS".into());
+    };
     let seconds = if mode == "toy" { amount.as_str() } else { "1000" };
-    let scenario =
-        Scenario::parse("cost.toml", &format!("duration = \"{seconds}s\"\n{SCENARIO}"), &[])?;
+    let scenario = Scenario::parse("cost.toml", &format!("duration = \"{seconds}s\"\n{SCENARIO}"), &[])?;
     let mut network = Network::open(&scenario).start()?;
     let [from, to] = network.ports_of("x").ok_or("no flow")?;
     let count = if mode == "toy" {

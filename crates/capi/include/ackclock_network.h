@@ -80,12 +80,17 @@ typedef struct {
     uint8_t reserved[7];
 } ackclock_datagram;
 
-/* What a stack says of itself; ACKCLOCK_NEVER or NULL: not known. */
+/* What a stack says of itself; ACKCLOCK_NEVER or NULL: not known. Begin with
+ * ackclock_sample sample = ACKCLOCK_SAMPLE_UNKNOWN; */
 typedef struct {
     uint64_t size; /* sizeof(ackclock_sample) */
     uint64_t delivered_bytes, cwnd_bytes, ssthresh_bytes, in_flight_bytes, pacing_bps, srtt_ns, lost_packets;
     const char *state;
 } ackclock_sample;
+
+#define ACKCLOCK_SAMPLE_UNKNOWN                                                                                          \
+    {sizeof(ackclock_sample), ACKCLOCK_NEVER, ACKCLOCK_NEVER, ACKCLOCK_NEVER, ACKCLOCK_NEVER, ACKCLOCK_NEVER,            \
+     ACKCLOCK_NEVER, ACKCLOCK_NEVER, NULL}
 
 /* What was counted of the datagrams that a port has sent, after the warm-up if there is one. */
 typedef struct {

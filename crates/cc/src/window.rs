@@ -37,6 +37,8 @@ pub struct Window {
     /// Acknowledged segments that count towards the next step of a whole window.
     pub(crate) counter: f64,
     arithmetic: Arithmetic,
+    /// Reductions are not rounded to whole segments where the profile rounds them.
+    exact: bool,
     slow_start: Option<Box<SlowStart>>,
 }
 
@@ -104,6 +106,7 @@ impl Window {
             max: flow.max_window,
             counter: 0.0,
             arithmetic: flow.arithmetic,
+            exact: false,
             slow_start: None,
         }
     }
@@ -112,6 +115,13 @@ impl Window {
     pub fn with_slow_start(self, slow_start: SlowStart) -> Window {
         let slow_start = (!matches!(slow_start, SlowStart::Standard)).then(|| Box::new(slow_start));
         Window { slow_start, ..self }
+    }
+
+    /// The same window, whose reductions are real numbers: of an algorithm that is specified in bytes, on flows that count
+    /// acknowledged segments. With ns-2's arithmetic nothing changes.
+    pub fn with_exact_reduction(self) -> Window {
+        let exact = self.arithmetic.growth == Growth::Counted;
+        Window { exact, ..self }
     }
 
     /// Whether the window is below the threshold.
@@ -265,6 +275,12 @@ impl Window {
         if let Some(end) = &mut self.slow_start {
             end.on_congestion();
         }
+        self.counter = 0.0;
+        if self.exact {
+            self.ssthresh = (used * factor).max(2.0);
+            self.cwnd = self.ssthresh;
+            return;
+        }
         let whole = self.arithmetic.integer_windows || self.arithmetic.growth == Growth::Counted;
         let used = if whole { used.floor() } else { used };
         let reduced = used * factor;
@@ -274,7 +290,6 @@ impl Window {
             Growth::PerAck if whole => reduced.floor().max(1.0),
             Growth::PerAck => reduced.max(1.0),
         };
-        self.counter = 0.0;
     }
 
     /// Sets window and threshold to `reduced`, a whole number.

@@ -196,7 +196,8 @@ pub fn network(data: &[u8]) {
     let mut run = Run::new(&scenario, settings).unwrap_or_else(|error| panic!("{error}"));
     let (flows, mut sent) = (run.attached_flows(), [[0u64; 2]; 2]);
     for call in calls.chunks_exact(3) {
-        let (place, end) = (call[0] as usize & 1, if call[0] & 2 == 0 { FlowEnd::Source } else { FlowEnd::Destination });
+        let (place, end) =
+            (call[0] as usize & 1, if call[0] & 2 == 0 { FlowEnd::Source } else { FlowEnd::Destination });
         match call[0] % 5 {
             0 | 1 => {
                 let length = (call[1] as usize) << (call[2] % 9);
@@ -228,7 +229,8 @@ pub fn network(data: &[u8]) {
     let outcome = run.outcome();
     for (place, flow) in flows.iter().enumerate() {
         for end in [FlowEnd::Source, FlowEnd::Destination] {
-            let (account, _) = run.port_account(*flow, end).unwrap_or_else(|| unreachable!("an attached flow"));
+            let (account, _) =
+                run.port_account(*flow, end).unwrap_or_else(|| unreachable!("an attached flow"));
             assert!(account.sent <= sent[place][end as usize]);
             let dropped: u64 = account.dropped.iter().sum();
             let counted = account.received + account.too_long + if which == 2 { 0 } else { dropped };

@@ -345,7 +345,7 @@ impl Endpoint for Interruptible {
     fn timer(&mut self) -> Option<Time> {
         self.0.timer()
     }
-    fn sample(&self) -> Sample {
+    fn sample(&mut self) -> Sample {
         self.0.sample()
     }
     fn finished(&self) -> bool {
@@ -434,7 +434,7 @@ impl Endpoint for PyEndpoint {
         })
     }
 
-    fn sample(&self) -> Sample {
+    fn sample(&mut self) -> Sample {
         if !self.samples {
             return Sample::default();
         }

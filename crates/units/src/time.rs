@@ -63,6 +63,10 @@ impl Span {
     pub const fn from_ns(ns: u64) -> Span {
         Span(ns.saturating_mul(PS_PER_NS))
     }
+    /// A span of whole microseconds.
+    pub const fn from_us(us: u64) -> Span {
+        Span(us.saturating_mul(PS_PER_S / 1_000_000))
+    }
     /// A span of whole milliseconds.
     pub const fn from_ms(ms: u64) -> Span {
         Span(ms * (PS_PER_S / 1000))

@@ -124,7 +124,7 @@ impl Endpoint for Peer {
         Some(self.clock.time(timeout))
     }
 
-    fn sample(&self) -> Sample {
+    fn sample(&mut self) -> Sample {
         let connection = self.connection.as_ref();
         let controller = connection.and_then(|connection| connection.congestion_state(PathId::ZERO));
         let metrics = controller.map(|controller| controller.metrics()).unwrap_or_default();

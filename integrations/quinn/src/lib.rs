@@ -123,7 +123,7 @@ impl Endpoint for Peer {
         Some(self.clock.time(timeout))
     }
 
-    fn sample(&self) -> Sample {
+    fn sample(&mut self) -> Sample {
         let controller = self.connection.as_ref().map(|connection| connection.congestion_state());
         let metrics = controller.map(|controller| controller.metrics()).unwrap_or_default();
         Sample {

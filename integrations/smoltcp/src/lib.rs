@@ -119,7 +119,7 @@ impl Endpoint for Peer {
         Some(Time::from_ns(at.total_micros() as u64 * 1000))
     }
 
-    fn sample(&self) -> Sample {
+    fn sample(&mut self) -> Sample {
         let delivered = (self.end == FlowEnd::Destination).then_some(self.delivered);
         Sample { delivered_bytes: delivered, ..Sample::default() }
     }

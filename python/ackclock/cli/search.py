@@ -58,7 +58,8 @@ def command(
         A space file (docs/search.md), a scenario, or a built-in space: @shrew, @starvation, @scar, @hystart,
         @quic-tcp, @policer, @reordering.
     control
-        Tested controller: a name, FILE.py:CLASS, or a table of TOML. Default: that of the space.
+        Tested controller: a name, FILE.py:CLASS, or a table of TOML; or your own stack, stack:FILE (see ackclock
+        conform). Default: that of the space.
     against
         Reference of a regret, in the same forms. Default: that of the objective.
     objective
@@ -97,7 +98,7 @@ def command(
     options = Options(
         control, against, objective, most, limit, 1 if seed is None else seed, first, any_cause, tuple(set_ or ())
     )
-    check_controls([control] if control else [])
+    check_controls([control] if control and not control.startswith("stack:") else [])
     check_controls([against] if against else [], "--against")
     search, target = _begun(space, options, out, allow_code)
     return _search(search, target, threads, engine, time_limit, as_json=as_json)

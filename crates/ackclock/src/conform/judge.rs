@@ -218,92 +218,142 @@ impl<'a> Judge<'a> {
         report: &mut SituationReport,
     ) -> Result<(), ConformError> {
         (self.progress)(&format!("{}: checks of a difference", situation.name));
-        let controller = self.options.controller.as_str();
         let seeds: Vec<u64> = runs.stack.iter().map(|record| record.seed).collect();
-        let fresh_seeds: Vec<u64> = (FRESH.0..FRESH.0 + FRESH.1).collect();
-        let written = self.options.write_bytes;
-        let own = (&self.reference, controller);
-        let fresh = self.runs(&[situation], &fresh_seeds, own, written)?.remove(0);
-        let is_reno = self.reference.controller == "reno";
-        let control = match self.options.reno.as_deref().filter(|_| !is_reno) {
-            Some(theirs) => {
-                let reno = Reference::parse("reno").map_err(ConformError::BadInput)?;
-                let control = self.runs(&[situation], &seeds, (&reno, theirs), written)?.remove(0);
-                let own_overheads = Overheads::of(&[situation], std::slice::from_ref(&control));
-                Some((control, own_overheads))
-            }
-            None => None,
+        let further = FurtherRuns {
+            fresh: self.fresh(situation)?,
+            control: self.control(situation, &seeds)?,
+            other_writes: if report.audit.is_some() && runs.stack[0].writes.is_empty() {
+                self.other_writes(situation, &seeds)?
+            } else {
+                Vec::new()
+            },
         };
-        let bulk = report.audit.is_some() && runs.stack[0].writes.is_empty();
-        let mut other_writes = Vec::new();
-        if bulk {
-            for bytes in [written / 2, written * 2] {
-                let few = &seeds[..WRITE_SEEDS.min(seeds.len())];
-                let jobs: Vec<_> =
-                    few.iter().map(|seed| (situation, *seed, Side::Stack(controller, bytes))).collect();
-                other_writes.push((bytes, self.play(&jobs)?));
-            }
-        }
         let limited = report.limited.clone();
         for metric in report.metrics.iter_mut().filter(|metric| metric.standing == Standing::Differs) {
-            let rtt_s = base_rtt_s(runs);
-            let again = comparison(metric.metric, &fresh, overheads, rtt_s);
-            let mut again = vec![again];
-            judge(&mut again);
-            let mut standing = Standing::Differs;
-            let checks = &mut metric.checks;
-            let fresh_verdict = again[0].verdict;
-            checks.push(match fresh_verdict {
-                Verdict::Differs => format!("{} fresh seeds say the same", fresh_seeds.len()),
-                _ => format!("{} fresh seeds do not confirm it", fresh_seeds.len()),
-            });
-            if fresh_verdict != Verdict::Differs {
-                standing = Standing::Undecided;
-            }
-            checks.push(
-                "the references are two transports, simulated TCP and QUIC, and the stack is outside both"
-                    .into(),
+            let mut checks = Checks { standing: Standing::Differs, said: Vec::new() };
+            checks.fresh_seeds(metric.metric, &further.fresh, overheads);
+            checks.add(
+                "the references are two transports, simulated TCP and QUIC, and the stack is outside both",
+                None,
             );
-            match &control {
+            match &further.control {
+                Some(control) => checks.reno(metric.metric, runs, overheads, control),
+                None if self.reference.controller == "reno" => checks.add(
+                    "Reno is its own control: nothing tells the controller from loss recovery and pacing",
+                    Some(Standing::Suspect),
+                ),
                 None => {
-                    checks.push(match is_reno {
-                        true => "Reno is its own control: nothing tells the controller from loss recovery and pacing".into(),
-                        false => "the stack names no Reno of its own as a control".to_string(),
-                    });
-                    standing = worse(standing, Standing::Suspect);
-                }
-                Some((control, own_overheads)) => {
-                    let (words, excluded) =
-                        reno_check(metric.metric, runs, overheads, control, own_overheads);
-                    checks.push(words);
-                    if excluded {
-                        standing = worse(standing, Standing::NotTheController);
-                    }
+                    checks.add("the stack names no Reno of its own as a control", Some(Standing::Suspect))
                 }
             }
-            let (part, least) = metric.metric.margin(rtt_s);
-            for (bytes, records) in &other_writes {
-                let before = values(metric.metric, &runs.stack[..records.len()], overheads.stack);
-                let after = values(metric.metric, records, overheads.stack);
-                let (Some(before), Some(after)) = (mean(&before), mean(&after)) else { continue };
-                let changed = (after - before).abs() > (part * before).max(least);
-                checks.push(if changed {
-                    format!("with writes of {bytes} bytes it is {:.3} times as large", after / before)
-                } else {
-                    format!("with writes of {bytes} bytes it stays within the margin")
-                });
-                if changed {
-                    standing = worse(standing, Standing::ApplicationOrAdapter);
-                }
+            for (bytes, records) in &further.other_writes {
+                checks.writes(metric.metric, (runs, overheads), *bytes, records);
             }
             if let Some(limited) = &limited {
-                checks.push(limited.clone());
-                standing = worse(standing, Standing::ApplicationOrAdapter);
+                checks.add(limited, Some(Standing::ApplicationOrAdapter));
             }
-            metric.standing = standing;
+            (metric.standing, metric.checks) = (checks.standing, checks.said);
         }
         report.divergence = divergence(runs, overheads);
         Ok(())
+    }
+
+    /// Runs with seeds that played no part so far.
+    fn fresh(&self, situation: &'static Situation) -> Result<Runs, ConformError> {
+        let seeds: Vec<u64> = (FRESH.0..FRESH.0 + FRESH.1).collect();
+        let own = (&self.reference, self.options.controller.as_str());
+        Ok(self.runs(&[situation], &seeds, own, self.options.write_bytes)?.remove(0))
+    }
+
+    /// Runs of the stack's Reno and of ours, if the stack has one and is not compared as Reno itself.
+    fn control(&self, situation: &'static Situation, seeds: &[u64]) -> Result<Option<Control>, ConformError> {
+        let is_reno = self.reference.controller == "reno";
+        let Some(theirs) = self.options.reno.as_deref().filter(|_| !is_reno) else { return Ok(None) };
+        let reno = Reference::parse("reno").map_err(ConformError::BadInput)?;
+        let runs = self.runs(&[situation], seeds, (&reno, theirs), self.options.write_bytes)?.remove(0);
+        let overheads = Overheads::of(&[situation], std::slice::from_ref(&runs));
+        Ok(Some(Control { runs, overheads }))
+    }
+
+    /// Runs of the stack whose application writes half and twice as much at a time, with some of the seeds.
+    fn other_writes(
+        &self,
+        situation: &'static Situation,
+        seeds: &[u64],
+    ) -> Result<Vec<(usize, Vec<RunRecord>)>, ConformError> {
+        let controller = self.options.controller.as_str();
+        let written = self.options.write_bytes;
+        let sizes = [written / 2, written * 2];
+        let each = sizes.into_iter().map(|bytes| {
+            let few = seeds.iter().take(WRITE_SEEDS);
+            let jobs: Vec<_> = few.map(|seed| (situation, *seed, Side::Stack(controller, bytes))).collect();
+            Ok((bytes, self.play(&jobs)?))
+        });
+        each.collect()
+    }
+}
+
+/// The runs with which a difference is checked.
+struct FurtherRuns {
+    fresh: Runs,
+    control: Option<Control>,
+    /// With other sizes of the application's writes.
+    other_writes: Vec<(usize, Vec<RunRecord>)>,
+}
+
+/// The stack's Reno and ours.
+struct Control {
+    runs: Runs,
+    overheads: Overheads,
+}
+
+/// What the checks of a metric leave to say.
+struct Checks {
+    standing: Standing,
+    said: Vec<String>,
+}
+
+impl Checks {
+    /// Adds a sentence, and perhaps what it limits the standing to.
+    fn add(&mut self, sentence: &str, at_most: Option<Standing>) {
+        self.said.push(sentence.into());
+        if let Some(standing) = at_most {
+            self.standing = worse(self.standing, standing);
+        }
+    }
+
+    fn fresh_seeds(&mut self, metric: Metric, fresh: &Runs, overheads: &Overheads) {
+        let mut again = vec![comparison(metric, fresh, overheads, base_rtt_s(fresh))];
+        judge(&mut again);
+        let count = fresh.stack.len();
+        match again[0].verdict {
+            Verdict::Differs => self.add(&format!("{count} fresh seeds say the same"), None),
+            _ => self.add(&format!("{count} fresh seeds do not confirm it"), Some(Standing::Undecided)),
+        }
+    }
+
+    fn reno(&mut self, metric: Metric, runs: &Runs, overheads: &Overheads, control: &Control) {
+        let (words, excluded) = reno_check(metric, runs, overheads, &control.runs, &control.overheads);
+        self.add(&words, excluded.then_some(Standing::NotTheController));
+    }
+
+    fn writes(
+        &mut self,
+        metric: Metric,
+        (runs, overheads): (&Runs, &Overheads),
+        bytes: usize,
+        records: &[RunRecord],
+    ) {
+        let (part, least) = metric.margin(base_rtt_s(runs));
+        let before = values(metric, &runs.stack[..records.len()], overheads.stack);
+        let after = values(metric, records, overheads.stack);
+        let (Some(before), Some(after)) = (mean(&before), mean(&after)) else { return };
+        if (after - before).abs() > (part * before).max(least) {
+            let sentence = format!("with writes of {bytes} bytes it is {:.3} times as large", after / before);
+            self.add(&sentence, Some(Standing::ApplicationOrAdapter));
+        } else {
+            self.add(&format!("with writes of {bytes} bytes it stays within the margin"), None);
+        }
     }
 }
 
@@ -472,7 +522,7 @@ fn limited(audit: &AdapterAudit, runs: &Runs) -> Option<String> {
     let filled = audit.mean_datagram / audit.largest_datagram.max(1.0);
     (filled < LEAST_DATAGRAM).then(|| {
         format!(
-            "the mean datagram has {:.0} bytes, the largest {:.0}: the adapter does not fill datagrams",
+            "the mean datagram has {:.0} bytes, the largest {:.0}: the stack or its adapter does not fill datagrams",
             audit.mean_datagram, audit.largest_datagram
         )
     })

@@ -1,6 +1,6 @@
 //! Stacks in any language: a program that answers over its standard input and output (docs/stacks.md has the frames).
 
-use super::{Case, StackEnds};
+use super::case::{Case, StackEnds};
 use crate::network::{Datagram, Endpoint, Sample, StackError, Transmitter};
 use net::Ecn;
 use serde::Serialize;
@@ -84,6 +84,7 @@ pub struct PipeEndpoint {
     full: Vec<Vec<u8>>,
     timer: Option<Time>,
     samples: [Sample; 2],
+    finished: bool,
     states: Vec<String>,
 }
 
@@ -149,6 +150,7 @@ impl PipeEndpoint {
             full: Vec::new(),
             timer: None,
             samples: Default::default(),
+            finished: false,
             states,
         })
     }
@@ -202,6 +204,10 @@ impl PipeEndpoint {
                 8 => sample.state = self.states.get(value as usize).map(|state| Cow::Owned(state.clone())),
                 _ => return Err(Done::Frame("its frame D has a sample with a field above 8")),
             }
+        }
+        if let [ended] = reader.0 {
+            self.finished = *ended != 0;
+            reader.0 = &[];
         }
         if !reader.0.is_empty() {
             return Err(Done::Frame("its frame D is longer than what it says"));
@@ -259,6 +265,10 @@ impl Endpoint for PipeEndpoint {
 
     fn timer(&mut self) -> Option<Time> {
         self.timer
+    }
+
+    fn finished(&self) -> bool {
+        self.finished
     }
 }
 

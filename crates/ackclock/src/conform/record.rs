@@ -1,8 +1,8 @@
 //! What is seen of one run, of a stack or of the reference, and the numbers that are compared.
 
+use super::case::{Case, StackEnds, StackOptions};
 use super::situations::{Metric, Situation};
-use super::{Case, StackEnds};
-use crate::network::{Driver, Limits, Network};
+use crate::network::{Driver, Limits, Network, PortCounts};
 use crate::{Recording, Run, Scenario, Settings};
 use lab::RunAccount;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ pub struct RunRecord {
 pub struct AdapterAudit {
     /// Part of the time in which the stack said that the application limits it; `None` if it does not say.
     pub app_limited: Option<f64>,
-    /// Mean datagram of the source, bytes.
+    /// Mean datagram of the source with at least 100 bytes, bytes.
     pub mean_datagram: f64,
     /// Largest datagram of the source that was not above the MTU, bytes.
     pub largest_datagram: f64,
@@ -213,7 +213,7 @@ impl RunRecord {
         }
         record.audit = Some(AdapterAudit {
             app_limited: app_limited(&network, end),
-            mean_datagram: counts.sent_bytes as f64 / counts.sent as f64,
+            mean_datagram: mean_datagram(&counts),
             largest_datagram: counts.largest.into(),
             too_long: counts.too_long,
             sent: counts.sent,
@@ -315,13 +315,13 @@ impl RunRecord {
     }
 }
 
-/// How a stack is run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StackOptions {
-    pub header: u32,
-    pub mtu: u32,
-    pub granularity: Span,
-    pub fingerprint: bool,
+/// Mean of the datagrams that carry data, bytes.
+fn mean_datagram(counts: &PortCounts) -> f64 {
+    let [small, small_bytes] = counts.small;
+    match counts.sent - small {
+        0 => counts.sent_bytes as f64 / counts.sent.max(1) as f64,
+        large => (counts.sent_bytes - small_bytes) as f64 / large as f64,
+    }
 }
 
 /// Payload of each attached flow, and whether the stack counted it. Otherwise the bytes of its datagrams stand for it.

@@ -4,6 +4,7 @@ use super::record::AdapterAudit;
 use super::situations::Metric;
 use super::statistics::Comparison;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What may be said of a metric in a situation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,6 +122,22 @@ pub struct Report {
     pub wire_over_payload: Vec<f64>,
     /// The situations.
     pub situations: Vec<SituationReport>,
+}
+
+impl fmt::Display for Report {
+    /// A line for each metric, with the checks of what does not agree below it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} {} {} beside {}", self.stack, self.version, self.controller, self.reference)?;
+        for situation in &self.situations {
+            for metric in &situation.metrics {
+                writeln!(f, "{}", self.sentence(situation, metric))?;
+                for check in &metric.checks {
+                    writeln!(f, "    {check}")?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Report {

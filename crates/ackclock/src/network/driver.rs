@@ -77,7 +77,7 @@ pub trait Endpoint {
     /// When to poll next if nothing arrives; a time in the past means at once.
     fn timer(&mut self) -> Option<Time>;
     /// What the stack says of itself; recorded for the endpoint's first port after each poll.
-    fn sample(&self) -> Sample {
+    fn sample(&mut self) -> Sample {
         Sample::default()
     }
     /// Whether it has nothing left to do. The run ends early if all endpoints say so.

@@ -1,6 +1,6 @@
 //! What can go wrong with a network.
 
-use super::Port;
+use super::port::Port;
 use lab::ScenarioError;
 use std::fmt;
 use units::Time;

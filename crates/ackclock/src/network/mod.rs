@@ -28,11 +28,13 @@
 
 mod driver;
 mod error;
+mod port;
 mod sample;
 
 pub use driver::{DriveError, Driven, Driver, Endpoint, Limits, StackError, Transmitter};
 pub use error::NetworkError;
 pub use lab::{Application, DatagramHistory, DatagramStep, FlowEnd, seed_bytes};
+pub use port::Port;
 pub use sample::{Sample, SampleRow};
 pub use units::VirtualClock;
 
@@ -42,32 +44,6 @@ use net::{DropReason, Ecn};
 use sample::SampleLog;
 use std::collections::BTreeMap;
 use units::{Span, Time};
-
-/// One end of an attached flow: the source or the destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Port(u32);
-
-impl Port {
-    /// Its number: 2 k for the source and 2 k + 1 for the destination of the k-th attached flow.
-    pub const fn number(self) -> u32 {
-        self.0
-    }
-    /// The port with a number; of a network that has none with it, every call fails.
-    pub const fn numbered(number: u32) -> Port {
-        Port(number)
-    }
-    /// The end of its flow.
-    pub const fn end(self) -> FlowEnd {
-        if self.0.is_multiple_of(2) { FlowEnd::Source } else { FlowEnd::Destination }
-    }
-    /// The other end of its flow.
-    pub const fn peer(self) -> Port {
-        Port(self.0 ^ 1)
-    }
-    fn flow(self) -> usize {
-        (self.0 / 2) as usize
-    }
-}
 
 /// Whether the network has reached its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +104,8 @@ pub struct PortCounts {
     pub too_long: u64,
     /// Bytes of the largest datagram so far that was not above the MTU, in the warm-up too.
     pub largest: u32,
+    /// Datagrams of less than 100 bytes so far, such as acknowledgements alone, and their bytes, in the warm-up too.
+    pub small: [u64; 2],
     /// Distinct datagrams that arrived.
     pub received: u64,
     /// Their bytes.
@@ -403,6 +381,7 @@ impl Network {
             accepted: account.accepted,
             too_long: account.too_long,
             largest: facts.largest,
+            small: facts.small,
             received: account.received,
             received_bytes: account.received_bytes,
             received_wire_bytes: account.arrivals.wire_bytes,
@@ -451,6 +430,14 @@ impl Network {
     /// What is recorded ([`Open::record`]).
     pub fn logs(&self) -> &Logs {
         self.run.logs()
+    }
+
+    /// Payload rate of the datagrams that `port` has sent and that arrived, bit/s up to the present: with the headers of the stack,
+    /// unless the other end reports [`Sample::delivered_bytes`]. Fails for a port of another network.
+    pub fn goodput(&self, port: Port) -> Result<f64, NetworkError> {
+        let said = self.last_sample(port.peer()).and_then(|sample| sample.delivered_bytes);
+        let bytes = said.map_or_else(|| self.counts(port).map(|counts| counts.received_bytes), Ok)?;
+        Ok(8.0 * bytes as f64 / self.now.seconds())
     }
 
     /// What happened to the datagram that `port` has sent with `number`: links, waits, and the queue and rule that dropped or

@@ -1,6 +1,6 @@
 //! What a stack says of itself.
 
-use super::Port;
+use super::port::Port;
 use std::borrow::Cow;
 use units::{Span, Time};
 

@@ -1,7 +1,7 @@
 //! CUBIC. RFC 9438, and in the integer arithmetic of Linux (`arithmetic`).
 //!
 //! Difference of `arithmetic = "rfc9438"` from the RFC: the round-trip time in the target is a mean with gain 1/8 over
-//! the samples that the controller receives. In the `ns2` profile one ACK counts as one segment and the threshold is
+//! the samples that the controller receives. Reductions are real numbers, as there. In the `ns2` profile one ACK counts as one segment and the threshold is
 //! truncated, as for every algorithm of that profile. Status: checked: `arithmetic = "linux"` with HyStart agrees with
 //! recordings of Linux 6.18 (docs/validation-linux.md); the curve of RFC 9438 is compared with hand-computed numbers (below).
 
@@ -129,7 +129,8 @@ impl Algorithm for Cubic {
             beta: params.number("beta"),
             fast_convergence: params.switch("fast_convergence"),
             reno_friendly: params.switch("reno_friendly"),
-            window: Window::new(flow).with_slow_start(SlowStart::new(slow_start)),
+            // The RFC has real numbers; whole segments would cost a tenth of the rate at small windows.
+            window: Window::new(flow).with_slow_start(SlowStart::new(slow_start)).with_exact_reduction(),
             abe: flow.abe,
             srtt: Smoothed::new(0.125),
             w_max: 0.0,
@@ -304,7 +305,8 @@ impl Controller for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{ack, congestion, ns2_flow, timeout};
+    use crate::parameters::ParamValue;
+    use crate::testing::{ack, congestion, linux_flow, ns2_flow, timeout};
 
     fn cubic(cwnd: f64, ssthresh: f64) -> Cubic {
         Cubic::new(&Params::new(Cubic::DESCRIPTOR.params, []).unwrap(), &ns2_flow(cwnd, ssthresh))
@@ -322,6 +324,18 @@ mod tests {
         for (t, w) in [(0.0, 70.0), (1.0, 86.6808), (2.0, 95.6403), (epoch.k, 100.0), (6.0, 102.2667)] {
             assert!((epoch.curve(0.4, t) - w).abs() < 1e-4, "W({t})");
         }
+    }
+
+    #[test]
+    fn a_reduction_is_no_whole_number() {
+        let params =
+            Params::new(Cubic::DESCRIPTOR.params, [("arithmetic", ParamValue::Word("rfc9438".into()))])
+                .unwrap();
+        let mut algorithm = Cubic::new(&params, &linux_flow(12.9, 5.0));
+        algorithm.on_congestion(&congestion(12.9));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (12.9 * 0.7, 12.9 * 0.7));
+        algorithm.on_rto(&timeout(12.9, false));
+        assert_eq!((algorithm.cwnd(), algorithm.ssthresh()), (1.0, 12.9 * 0.7));
     }
 
     #[test]

@@ -3,12 +3,11 @@
 //! The difference of two accounts is what the run has counted between their times, and an outcome is made of an account: a
 //! warm-up is one subtraction. What cannot be subtracted, such as a window at the end, is not in an account.
 
-use super::attached::PortAccount;
 use net::cellular::{CellAccount, UserAccount};
 use net::counters::{Counter, counters};
 use net::radio::{PacketFate, Radio};
 use net::wifi::{ChannelAccount, DirectionAccount};
-use net::{DropReason, GrantAccount, LinkAccount};
+use net::{DropReason, GrantAccount, LinkAccount, SojournTimes};
 use transport::SendLimit;
 
 /// A mean and its weight: the number of the samples, or the time in seconds. The difference of two is the mean over what
@@ -111,6 +110,35 @@ counters! {
         jitter1: Mean,
         /// Absolute delay differences, seconds.
         jitter2: Mean,
+    }
+}
+
+counters! {
+    /// What was counted of the datagrams that an end has sent. Bytes are those handed to the network, without the header.
+    #[derive(Clone, Debug)]
+    pub struct PortAccount {
+        /// Datagrams sent, those that were too long included.
+        sent: u64,
+        /// Their bytes.
+        sent_bytes: u64,
+        /// Datagrams that the first queue has accepted, or that wait on a medium for it.
+        accepted: u64,
+        /// Datagrams above the MTU, which are dropped before the first queue.
+        too_long: u64,
+        /// Arrivals with Congestion Experienced.
+        marked: u64,
+        /// Datagrams dropped by links, by reason.
+        dropped: [u64; DropReason::ALL.len()],
+        /// Distinct datagrams that arrived.
+        received: u64,
+        /// Their bytes.
+        received_bytes: u64,
+        /// Arrivals of datagrams that had arrived before; counted if a link of the path makes copies.
+        duplicates: u64,
+        /// Arrivals, duplicates included.
+        arrivals: ArrivalAccount,
+        /// One-way delays.
+        delays: SojournTimes,
     }
 }
 

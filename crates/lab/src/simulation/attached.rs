@@ -1,9 +1,8 @@
 //! Flows whose ends are outside the simulation: their datagrams enter and leave the network while it runs, from a stack in
 //! virtual time, or in real time between two network namespaces or UDP sockets.
 
-use super::account::ArrivalAccount;
+use super::account::{ArrivalAccount, PortAccount};
 use crate::scenario::Ends;
-use net::counters::counters;
 use net::{DropReason, Ecn, SojournTimes};
 use std::fmt;
 use transport::ReceiverStats;
@@ -85,6 +84,9 @@ pub struct Application {
     pub writes: Vec<(Time, u64)>,
 }
 
+/// A datagram with fewer bytes carries no data of a bulk transfer.
+pub const SMALL: usize = 100;
+
 /// Most bytes of an IP packet.
 pub(super) const MOST_BYTES: usize = 65_535;
 
@@ -122,6 +124,8 @@ pub(super) struct AttachedPort {
     pub too_long: u64,
     /// Bytes of the largest datagram that was not too long.
     pub largest: u32,
+    /// Datagrams of less than [`SMALL`] bytes, and their bytes.
+    pub small: [u64; 2],
     pub marked: u64,
     pub dropped: [u64; DropReason::ALL.len()],
     /// Those that have reached the other end.
@@ -139,6 +143,7 @@ impl AttachedPort {
             accepted: 0,
             too_long: 0,
             largest: 0,
+            small: [0; 2],
             marked: 0,
             dropped: [0; DropReason::ALL.len()],
             stats,
@@ -171,33 +176,6 @@ pub struct PortFacts {
     pub base_delay: Option<Span>,
     /// Bytes of the largest datagram so far that was not above the MTU.
     pub largest: u32,
-}
-
-counters! {
-    /// What was counted of the datagrams that an end has sent. Bytes are those handed to the network, without the header.
-    #[derive(Clone, Debug)]
-    pub struct PortAccount {
-        /// Datagrams sent, those that were too long included.
-        sent: u64,
-        /// Their bytes.
-        sent_bytes: u64,
-        /// Datagrams that the first queue has accepted, or that wait on a medium for it.
-        accepted: u64,
-        /// Datagrams above the MTU, which are dropped before the first queue.
-        too_long: u64,
-        /// Arrivals with Congestion Experienced.
-        marked: u64,
-        /// Datagrams dropped by links, by reason.
-        dropped: [u64; DropReason::ALL.len()],
-        /// Distinct datagrams that arrived.
-        received: u64,
-        /// Their bytes.
-        received_bytes: u64,
-        /// Arrivals of datagrams that had arrived before; counted if a link of the path makes copies.
-        duplicates: u64,
-        /// Arrivals, duplicates included.
-        arrivals: ArrivalAccount,
-        /// One-way delays.
-        delays: SojournTimes,
-    }
+    /// Datagrams of less than [`SMALL`] bytes so far, and their bytes: acknowledgements alone.
+    pub small: [u64; 2],
 }

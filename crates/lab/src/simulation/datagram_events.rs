@@ -1,6 +1,7 @@
 //! Datagrams that enter and leave the network, and the flows with ends outside the simulation.
 
-use super::attached::{DeliveredDatagram, FlowEnd, InjectError, MOST_BYTES, PortAccount, PortFacts, Waiting};
+use super::account::PortAccount;
+use super::attached::{DeliveredDatagram, FlowEnd, InjectError, MOST_BYTES, PortFacts, SMALL, Waiting};
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
 use crate::clock::{cpu_time, wall_time};
@@ -106,6 +107,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             return Ok(());
         }
         port.largest = port.largest.max(bytes.len() as u32);
+        if bytes.len() < SMALL {
+            port.small[0] += 1;
+            port.small[1] += bytes.len() as u64;
+        }
         self.network.links.timer_event();
         let accepted = self.send_datagram(packet, bytes);
         self.attached[index].ports[side].accepted += accepted as u64;
@@ -117,6 +122,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     pub(super) fn catch_up(&mut self, now: Time) -> bool {
         self.return_lent();
         if self.is_idle_until(now) {
+            if PACKETS {
+                self.recorder.finish(now);
+            }
             self.reached = self.reached.max(now);
             self.event_queue.wait_until(now);
             return false;
@@ -175,7 +183,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let Endpoints::Attached(index) = *self.endpoints.get(number as usize)? else { return None };
         let flow = &self.attached[index];
         let port = &flow.ports[end as usize];
-        let facts = PortFacts { base_delay: port.base_delay, largest: port.largest };
+        let facts = PortFacts { base_delay: port.base_delay, largest: port.largest, small: port.small };
         let whole = port.account(flow.ends.header);
         let warmup = self.warmup.as_ref().and_then(|warmup| warmup.account.as_deref());
         let place = self.order.iter().position(|other| *other == number)?;

@@ -1,7 +1,7 @@
 //! The accounts and outcomes of flows.
 
-use super::account::{ArrivalAccount, FlowAccount, Mean, SenderAccount};
-use super::attached::{AttachedFlow, PortAccount};
+use super::account::{ArrivalAccount, FlowAccount, Mean, PortAccount, SenderAccount};
+use super::attached::AttachedFlow;
 use super::drops::Drops;
 use super::endpoints::FlowSchedule;
 use super::outcome::{BackOutcome, FlowOutcome};

@@ -42,8 +42,8 @@ mod satellites;
 mod shape;
 mod transmission_log;
 
-pub use account::RunAccount;
-pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortAccount, PortFacts};
+pub use account::{PortAccount, RunAccount};
+pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortFacts};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use fork::NotForkable;

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ackclock.apps.conform.stack import Stack, load
 from ackclock.apps.reach.substrates import FinishedRun, Refused
+from ackclock.base.files import BadInput
 from ackclock.network import Network
 
 if TYPE_CHECKING:
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from ackclock.scenario import Scenario
 
 PREFIX = "stack:"
-"""Names of stacks in `--on` begin so: stack:stack.toml, stack:FILE.py:CLASS."""
+"""Names of stacks in `--on` begin so: stack:stack.toml, stack:FILE.py:CLASS; a controller may follow, `:bbr`."""
 
 
 @dataclass(frozen=True)
@@ -27,21 +30,34 @@ class StackSubstrate:
     real_time: bool = False
     least_packet: int = 1228
     """A full datagram of QUIC (RFC 9000 section 14)."""
+    controller: str | None = None
+    """The stack's own name of the controller that all flows have; None: that which claims to be the flow's."""
 
     @classmethod
     def of(cls, name: str) -> StackSubstrate:
         """The substrate of a name in `--on`. Raises BadInput."""
-        stack = load(name.removeprefix(PREFIX))
+        text = name.removeprefix(PREFIX)
+        named = re.fullmatch(r"(.+\.toml|.+\.py:\w+):([\w-]+)", text)
+        stack = load(named[1] if named else text)
+        if stack.make is None and not stack.programs:
+            raise BadInput(f"--on {name}: is a controller of the laboratory; use --on quic")
         version = f" {stack.version}" if stack.version else ""
-        return cls(name, f"the stack {stack.name}{version}, in virtual time", stack)
+        title = f"the stack {stack.name}{version}, in virtual time"
+        return cls(name, title, stack, controller=named[2] if named else None)
 
     def available(self, scenario: Scenario) -> str | None:
         """See Substrate."""
         return None
 
-    def run(self, scenario: Scenario, seed: int, stop: Stop | None = None) -> FinishedRun:
-        """See Substrate. Raises Refused if the stack has no controller of a flow's kind."""
+    def run(
+        self, scenario: Scenario, seed: int, stop: Stop | None = None, *, tested: Sequence[str] = ()
+    ) -> FinishedRun:
+        """See Substrate. Raises Refused if the stack has no controller of a flow's kind.
+
+        With `tested` the stack plays these flows alone, and the others are simulated.
+        """
         flows = [flow for flow in scenario.resolved["flows"] if flow["kind"] in ("tcp", "quic")]
+        flows = [flow for flow in flows if not tested or flow["name"] in tested]
         theirs = {flow["name"]: self._theirs(flow["control"]) for flow in flows}
         network = Network(
             scenario, list(theirs), seed=seed, header=self.stack.header, mtu=self.stack.mtu, record=("fingerprint",)
@@ -57,6 +73,8 @@ class StackSubstrate:
 
     def _theirs(self, control: str) -> str:
         """The stack's own name of a controller."""
+        if self.controller is not None:
+            return self.controller
         for theirs, reference in self.stack.controllers.items():
             if reference.split(",")[0].split(":")[0] == control:
                 return theirs
@@ -71,13 +89,7 @@ def _drive(network: Network, stack: Stack, theirs: dict[str, str]) -> dict[str, 
     assert stack.make is not None
     ends: list[tuple[list[int], Any]] = []
     for place, (flow, controller) in enumerate(theirs.items()):
-        application = network.application(flow)
-        case = {
-            **{"situation": "", "seed": network.seed, "controller": controller, "flow": flow},
-            **{"start_ns": application.start_ns, "stop_ns": application.stop_ns, "bytes": application.bytes},
-            **{"writes": application.writes, "write_bytes": 1 << 16, "header": stack.header, "mtu": stack.mtu},
-            "duration_ns": network.end_ns,
-        }
+        case = network.case(flow, controller)
         source, destination = stack.make(case)
         ends += [([2 * place], source), ([2 * place + 1], destination)]
     return network.drive(ends, stack.granularity_ns).outcome

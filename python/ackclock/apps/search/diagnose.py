@@ -124,6 +124,8 @@ def _signature(evaluator: Evaluator, genome: Genome, value: Value) -> Explained:
     if value.error:
         return Signature("error", value.error.partition(":")[0], None), None, None
     role = evaluator.objective.tested
+    if role.stack:  # its window is its own
+        return Signature("stack", role.label, _reference_fails(evaluator, value)), None, None
     scenario = evaluator.scenario(genome, role)
     try:
         result = scenario.run(seed=evaluator.seeds[0], trace="changes")
@@ -196,7 +198,7 @@ def _ablations(evaluator: Evaluator, genome: Genome, value: Value) -> list[Ablat
 def _roles(evaluator: Evaluator, genome: Genome) -> list[tuple[str, Role]]:
     """The tested role with one option of TCP, one parameter of its controller, or another controller."""
     tested = evaluator.objective.tested
-    roles = [(f"{name} = {inline(value)}", Role("", (*tested.set_, (name, value)), tested.quic, tested.of_text))
+    roles = [(f"{name} = {inline(value)}", Role("", (*tested.set_, (name, value)), tested.quic, "", tested.of_text))
             for name, values in TCP_OPTIONS.items() for value in values]  # fmt: skip
     flows = evaluator.scenario(genome, tested).resolved["flows"]
     name = next(one["control"] for one in flows if one["name"] in evaluator.space.flows_of(genome))
@@ -209,7 +211,7 @@ def _roles(evaluator: Evaluator, genome: Genome) -> list[tuple[str, Role]]:
     changes += [(f"controller {other}", {"kind": other}) for other in NEIGHBOURS if other != name]
     for words, changed in changes:
         set_ = options | {"congestion_control": changed}
-        roles.append((words, Role("", tuple(set_.items()), tested.quic, tested.of_text)))
+        roles.append((words, Role("", tuple(set_.items()), tested.quic, "", tested.of_text)))
     return roles
 
 

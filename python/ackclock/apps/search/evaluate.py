@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import ControllerError, ScenarioError
+from ackclock.apps.conform.substrate import StackSubstrate
+from ackclock.apps.reach.substrates import Refused
 from ackclock.apps.search.objective import NEEDS_RATE, Objective, Role, measure
 from ackclock.apps.search.space import Genome, Space
 from ackclock.base.assignment import Assignment, Override, last_name
@@ -32,6 +35,7 @@ class Task:
     overrides: tuple[Override, ...]
     seed: int
     quic: bool
+    stack: str
     metric: str
     tested: tuple[str, ...]
     link: str
@@ -48,6 +52,7 @@ class Task:
             *map(str, self.overrides),
             str(self.seed),
             str(self.quic),
+            self.stack,
             self.metric,
         ]
         parts += [*self.tested, self.link, str(self.rate_bps), ENGINE, self.code]
@@ -88,16 +93,26 @@ class Measured:
     """Why the network cannot be run."""
 
 
-def run_once(source: Source, overrides: Sequence[Override], seed: int, *, quic: bool) -> dict[str, Any]:
-    """The outcome of a run over TCP or QUIC."""
+stack_substrate = functools.cache(StackSubstrate.of)
+"""The stack of a name; its file is read once."""
+
+
+def run_once(
+    source: Source, overrides: Sequence[Override], seed: int, *, quic: bool, stack: str = "", tested: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The outcome of a run over TCP or QUIC, or with a stack at both ends of the tested flows."""
     scenario = Scenario.read(source, list(overrides))
+    if stack:
+        return stack_substrate(stack).run(scenario, seed, tested=tested).outcome
     return (scenario.over("quic") if quic else scenario).run(seed=seed).outcome
 
 
 def run_task(task: Task) -> Measured:
     """Run one task."""
     try:
-        outcome = run_once(task.source, task.overrides, task.seed, quic=task.quic)
+        outcome = run_once(task.source, task.overrides, task.seed, quic=task.quic, stack=task.stack, tested=task.tested)
+    except Refused as error:
+        return Measured(None, refused=str(error))
     except ControllerError as error:
         cause = error.__cause__
         return Measured(None, _line(f"{type(cause).__name__}: {cause}" if cause else str(error)))
@@ -211,7 +226,9 @@ class Evaluator(AbstractContextManager["Evaluator"]):
         for seed in seeds:
             for role, overrides in assigned:
                 metric = self.objective.metric
-                yield Task(source, overrides, seed, role.quic, metric, flows, self.link, rate_bps, self._code)
+                yield Task(
+                    source, overrides, seed, role.quic, role.stack, metric, flows, self.link, rate_bps, self._code
+                )
 
     def measure(self, tasks: Sequence[Task]) -> list[Measured]:
         """The results of tasks; those that are not kept are run, and then kept."""

@@ -41,6 +41,8 @@ class Role:
     set_: tuple[tuple[str, Any], ...] = ()
     """Keys of a flow's transport with values: ("congestion_control", {"kind": "reno"})."""
     quic: bool = False
+    stack: str = ""
+    """The name of the substrate whose stack plays both ends of the tested flows (`run --on stack:FILE`)."""
     of_text: bool = True
     """Whether it is written in a file, so that it may name what the file may; a role of the user may name any code."""
 
@@ -103,6 +105,10 @@ def role(text: str, *, of_text: bool = True) -> Role:
     """A role from a controller (name, FILE.py:CLASS, table), a profile or a substrate."""
     if text in SUBSTRATES:
         return Role(text, quic=text == "quic", of_text=of_text)
+    if text.startswith("stack:"):
+        if of_text:
+            raise BadInput(f"{text}: a file names no stack; give it with --control")
+        return Role(text, stack=text, of_text=False)
     if text in PROFILES:
         return Role(text, (("profile", text),), of_text=of_text)
     return Role(text, (("congestion_control", control_table(text)),), of_text=of_text)
@@ -153,7 +159,9 @@ def _pair(tested: Role, named: Callable[[str], Role], a: str, b: str) -> tuple[R
     """Two roles; profiles and substrates keep the tested controller."""
     first, second = named(a), named(b)
     if {a, b} & {*SUBSTRATES, *PROFILES}:
-        return tuple(Role(one.label, (*tested.set_, *one.set_), one.quic, one.of_text) for one in (first, second))
+        return tuple(
+            Role(one.label, (*tested.set_, *one.set_), one.quic, one.stack, one.of_text) for one in (first, second)
+        )
     return first, second
 
 

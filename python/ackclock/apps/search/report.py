@@ -50,6 +50,8 @@ def _expectation(search: Findings, evaluator: Evaluator, one: Failure, number: i
 def _comments(search: Findings, one: Failure) -> list[str]:
     """What a reader of the scenario wants to know first."""
     how = ["The tested flows run over QUIC: ackclock run FILE --on quic"] if search.objective.tested.quic else []
+    if stack := search.objective.tested.stack:
+        how = [f"A stack plays the tested flows: ackclock run FILE --on {stack}"]
     place = f"network {one.first_seen.number} of {search.evaluations}"
     return [one.why, *how, f"ackclock search {search.source.file}, {place}"]
 
@@ -141,6 +143,8 @@ def _series(search: Findings, evaluator: Evaluator, one: Failure) -> Figure:
     above, below = figure.subplots(2, 1, sharex=True)
     flows = search.space.flows_of(one.genome)
     for number, role in enumerate(roles):
+        if role.stack:  # what it says of itself is in `ackclock run --on stack:FILE --trace`
+            continue
         result = evaluator.scenario(one.genome, role).run(seed=evaluator.seeds[0], trace="ack")
         for k, flow in enumerate(flows):
             trace = result.trace.filter(result.trace["flow"] == flow)
