@@ -155,7 +155,8 @@ def test_a_class_and_a_program_have_one_report(ackclock: Command, toy: Path) -> 
         (["two.toml", "--as", "cubic:rfc9438"], 2, "which controller of two is it? write --control, one of a, b"),
         (["stack.toml", "--control", "x"], 2, "--control x: name its reference with --as"),
         (["wrong.toml"], 2, "comand: unknown key; did you mean command?"),
-        (["gone.toml"], 3, "cannot be started"),
+        (["header.toml"], 2, "header.toml: header: must be from 0 to 65535 bytes"),
+        (["gone.toml"], 3, "./no-such-program cannot be started: it is not there"),
         (["dies.toml", "--situations", "bdp", "--seeds", "3"], 4, "stack failed in bdp, seed 1"),
         (["silent.py:Silent", "--as", "reno", "--situations", "bdp", "--seeds", "3"], 4, "no datagram in 30 s"),
     ],
@@ -164,7 +165,8 @@ def test_bad_input_and_failing_stacks(
     ackclock: Command, toy: Path, words: list[str], status: int, message: str
 ) -> None:
     (toy / "wrong.toml").write_text('comand = ["x"]\n')
-    (toy / "two.toml").write_text('command = ["x"]\ncontrollers = { a = "reno", b = "bbr3" }\n')
+    (toy / "two.toml").write_text('command = ["true"]\ncontrollers = { a = "reno", b = "bbr3" }\n')
+    (toy / "header.toml").write_text('command = ["true"]\nheader = -5\n')
     (toy / "gone.toml").write_text('command = ["./no-such-program"]\ncontrollers = { reno = "reno" }\n')
     dies = json.dumps([sys.executable, "-c", "raise SystemExit(7)"])
     (toy / "dies.toml").write_text(f'command = {dies}\ncontrollers = {{ reno = "reno" }}\n')
@@ -208,3 +210,65 @@ def test_a_stack_is_a_substrate(ackclock: Command, toy: Path) -> None:
     searched = ackclock("search", "s.toml", "--control", "stack:toy.py:Toy", *options, cwd=toy)
     assert searched.returncode in (0, 1), searched.stderr
     assert (toy / "found/report.html").is_file()
+
+
+FINISHING = """
+NAME = "../<b>&"
+
+from toy import Destination, Source
+
+
+class Finishing(Source):
+    def __init__(self, most):
+        super().__init__()
+        self.most = most
+
+    def poll(self, now_ns):
+        for data in super().poll(now_ns):
+            if int.from_bytes(data[:8], "little") < self.most:
+                yield data
+        self.sent_ns = {number: at for number, at in self.sent_ns.items() if number < self.most}
+
+    def finished(self):
+        return not self.sent_ns
+
+
+class Last(Destination):
+    def finished(self):
+        return True
+
+
+def Stack(case):
+    return Finishing((case["bytes"] or 10**9) // 1200 + 1), Last()
+"""
+
+
+def test_a_stack_that_finishes_early_has_its_completion_time(ackclock: Command, toy: Path) -> None:
+    """And its name, which is a stranger's text, names no other folder and is no part of the page."""
+    (toy / "finishing.py").write_text(FINISHING)
+    done = ackclock("conform", "finishing.py:Stack", "--as", "reno", "--situations", "start", "--seeds", "3", cwd=toy)
+    assert done.returncode == 0, done.stderr
+    folder = toy / "out/conform/_<b>&".replace("<", "_").replace(">", "_").replace("&", "_")
+    assert folder.is_dir(), list((toy / "out/conform").iterdir())
+    [made] = json.loads((folder / "conform.json").read_text())
+    completion = made["situations"][0]["metrics"][0]
+    assert completion["metric"] == "completion"
+    # 2 MB in windows of 24,000 bytes, a round trip of 100 ms each.
+    assert completion["comparison"]["stack"] == pytest.approx(8.4, abs=0.4)
+    assert "<b>" not in (folder / "index.html").read_text()
+    assert "ackclock run start.toml --on stack:STACK --seed" in (folder / "cases/start.toml").read_text()
+
+
+def test_a_stack_plays_no_udp_flow(ackclock: Command, toy: Path) -> None:
+    udp = ONE_FLOW.replace('tcp = { congestion_control = "reno" }', 'udp = { rate = "1Mbps" }')
+    (toy / "udp.toml").write_text(udp)
+    done = ackclock("run", "udp.toml", "--on", "stack:stack.toml", cwd=toy)
+    assert done.returncode == 2
+    assert "has no TCP or QUIC flow in a [[flow]] table, which a stack could play" in done.stderr
+
+
+def test_the_payload_of_a_warm_up_is_not_counted(ackclock: Command, toy: Path) -> None:
+    (toy / "s.toml").write_text('warmup = "2s"\n' + ONE_FLOW)
+    done = ackclock("run", "s.toml", "--on", "stack:toy.py:Toy", "--json", cwd=toy)
+    flow = json.loads(done.stdout)["flows"][0]
+    assert flow["goodput_bps"] == pytest.approx(flow["throughput_bps"] * 1200 / 1228, rel=0.02)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -244,6 +246,7 @@ def _raise() -> None:
     [
         (Ends(lambda _: [bytes(100)] * 20_000), r"floods the network at 0.000000 s: more than 10000 datagrams"),
         (Ends(lambda _: [], lambda: 0), r"endpoint 0 is polled for ever at 0.000010 s"),
+        (Ends(lambda _: [bytes(9)], lambda: 0), r"endpoint 0 is polled for ever at 0.000010 s"),
         (Ends(lambda _: _raise()), r"endpoint 0 failed at 0.000000 s in `poll`: ArithmeticError: no such window"),
         (Ends(lambda _: [], _raise), r"endpoint 0 failed at .* in `poll`: ArithmeticError"),
         (Ends(lambda _: ["text"]), r"poll gives bytes, or pairs of bytes"),
@@ -290,6 +293,20 @@ def test_a_program_that_does_not_answer_is_ended_with_what_it_started(tmp_path: 
     assert not status.exists() or status.read_text(encoding="utf-8").split()[2] == "Z"
 
 
+def test_a_process_that_a_program_leaves_holds_nothing_up(tmp_path: Path) -> None:
+    """It is in a session of its own, and has the pipes of the program that has ended."""
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(TOY.format(more=""))
+    program = (
+        "import subprocess, sys\n"
+        "subprocess.Popen(['sleep', '20'], start_new_session=True)\nprint('no key', file=sys.stderr)\nsys.exit(3)"
+    )
+    began = time.monotonic()
+    with pytest.raises(ackclock.StackFailure, match="the program ended with status 3\n    no key"):
+        ackclock.Network(scenario).drive_programs({"both": [sys.executable, "-c", program]})
+    assert time.monotonic() - began < 15
+
+
 def test_wrong_input_is_refused_with_a_remedy(tmp_path: Path) -> None:
     scenario = tmp_path / "s.toml"
     scenario.write_text(TOY.format(more=""))
@@ -318,3 +335,27 @@ def test_wrong_input_is_refused_with_a_remedy(tmp_path: Path) -> None:
         network.why(0, 1)
     with pytest.raises(ValueError, match="object has no method receive"):
         ackclock.Network(scenario).drive({0: object()})  # type: ignore[dict-item]
+
+
+def test_the_guide_is_true_of_python(root: Path) -> None:
+    """The program of docs/stacks.md; the one in Rust is a documentation test of the crate."""
+    [program] = re.findall(r"```python\n(.*?)```", (root / "docs/stacks.md").read_text(), re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
+    answered, delay_s = done.stdout.split()
+    assert int(answered) > 1000
+    assert float(delay_s) > 0.01
+
+
+def test_the_guide_is_true_of_c(root: Path, tmp_path: Path) -> None:
+    """Its commands, with the faster build of the library: no Rust is needed after `make capi`."""
+    [commands] = re.findall(r"```sh\n(make capi\n.*?)```", (root / "docs/stacks.md").read_text(), re.DOTALL)
+    place = tmp_path / "capi"
+    first, *rest = commands.replace("$PWD/out/capi", str(place)).replace("-o toy", f"-o {tmp_path}/toy").splitlines()
+    make = [*first.split(), "CAPI_PROFILE=dev", f"CAPI={place}"]
+    subprocess.run(make, cwd=root, check=True, capture_output=True)
+    script = "\n".join(rest).replace("./toy", f"{tmp_path}/toy")
+    bare = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run(["sh", "-ec", script], cwd=root, env=bare, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["delivered_bytes"] > 1_000_000
+    assert (place / "lib/libackclock.so").resolve().name == "libackclock.so.1"

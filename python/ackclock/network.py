@@ -159,7 +159,7 @@ class Network:
         return Application(*values)
 
     def case(self, flow: str, controller: str = "") -> dict[str, Any]:
-        """What a stack is told of an attached flow: the argument of the callable that makes its ends (docs/stacks.md)."""
+        """What a stack is told of an attached flow: the argument of what makes its ends (docs/stacks.md)."""
         application = self.application(flow)
         return {
             **{"situation": "", "seed": self.seed, "controller": controller, "flow": flow},
@@ -261,8 +261,8 @@ class Network:
         StackFailure if one fails.
         """
         place = None if folder is None else str(folder)
-        given = {role: {"command": list(command), "folder": place} for role, command in programs.items()}
+        commands = {role: {"command": list(command), "folder": place} for role, command in programs.items()}
         named = dict.fromkeys(self.flows, controller) if isinstance(controller, str) else dict(controller)
         options = {"controllers": named, "granularity_ns": granularity_ns}
-        outcome, steps, finished = self._core.drive_programs(json.dumps(given | options))
+        outcome, steps, finished = self._core.drive_programs(json.dumps(commands | options))
         return Driven(json.loads(outcome), steps, finished)

@@ -87,6 +87,11 @@
 //! [`network`] is the network of a scenario for stacks of your own, in virtual time.
 #![forbid(unsafe_code)]
 
+/// The examples of the guide for stacks.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/stacks.md")]
+struct StacksPage;
+
 #[cfg(feature = "conform")]
 pub mod conform;
 pub mod network;

@@ -96,10 +96,11 @@ impl Structure for Datagram {}
 impl Structure for StackSample {}
 impl Structure for Counts {}
 
-/// The least size of a structure that a caller may have: that of version 1.0, in which `size` comes first.
-fn known<T: Structure>(size: u64) -> Option<usize> {
+/// The bytes of a structure of the caller that this library uses, if it has at least those of version 1.0. A later version
+/// compares with the sizes of 1.0, which are then less than those of its own structures.
+fn usable<T: Structure>(size: u64) -> Option<usize> {
     let size = usize::try_from(size).ok()?;
-    (size >= size_of::<u64>()).then(|| size.min(size_of::<T>()))
+    (size >= size_of::<T>()).then_some(size_of::<T>())
 }
 
 /// Reads the part of a structure that the caller has; the rest is zero.
@@ -108,7 +109,7 @@ fn known<T: Structure>(size: u64) -> Option<usize> {
 /// `from` is not null, and points to as many readable bytes as its first member says.
 unsafe fn read<T: Structure>(from: *const T) -> Option<T> {
     // SAFETY: the caller has set `size`, the first member.
-    let size = known::<T>(unsafe { from.cast::<u64>().read_unaligned() })?;
+    let size = usable::<T>(unsafe { from.cast::<u64>().read_unaligned() })?;
     let mut value = std::mem::MaybeUninit::<T>::zeroed();
     // SAFETY: `size` bytes can be read, and `value` has at least as many; zero is a value of every member.
     unsafe {
@@ -124,7 +125,7 @@ unsafe fn read<T: Structure>(from: *const T) -> Option<T> {
 unsafe fn write<T: Structure>(to: *mut T, value: &T) -> Option<()> {
     const FIRST: usize = size_of::<u64>();
     // SAFETY: the caller has set `size`, the first member.
-    let size = known::<T>(unsafe { to.cast::<u64>().read_unaligned() })?;
+    let size = usable::<T>(unsafe { to.cast::<u64>().read_unaligned() })?;
     // SAFETY: both have at least `size` bytes, and do not overlap.
     unsafe {
         let (from, to) = (std::ptr::from_ref(value).cast::<u8>().add(FIRST), to.cast::<u8>().add(FIRST));
@@ -132,6 +133,11 @@ unsafe fn write<T: Structure>(to: *mut T, value: &T) -> Option<()> {
     }
     Some(())
 }
+
+/// The longest scenario, bytes.
+const LONGEST_SCENARIO: usize = 64 << 20;
+/// No datagram has more bytes.
+const LONGEST_DATAGRAM: usize = 65_535;
 
 /// A string of the caller; `None` for NULL and for what is not UTF-8.
 ///
@@ -204,6 +210,11 @@ fn open(scenario: &str, options: &Options) -> Result<Network, (c_int, String)> {
     // SAFETY: the members are NULL or strings, as the header demands.
     let [flows, set, folder] =
         [options.flows, options.set, options.folder].map(|text| unsafe { string(text) });
+    for (text, pointer) in [(flows, options.flows), (set, options.set), (folder, options.folder)] {
+        if text.is_none() && !pointer.is_null() {
+            return bad_input("a string of the options is not UTF-8");
+        }
+    }
     let set: Vec<String> =
         set.unwrap_or_default().lines().filter(|line| !line.is_empty()).map(String::from).collect();
     let file = folder.map_or_else(|| "scenario.toml".into(), |folder| format!("{folder}/scenario.toml"));
@@ -265,6 +276,9 @@ pub unsafe extern "C" fn ackclock_network_open(
     let opened = catch_unwind(|| {
         if scenario.is_null() {
             return bad_input("the scenario is NULL");
+        }
+        if length > LONGEST_SCENARIO {
+            return bad_input("the scenario has more than 64 MiB");
         }
         // SAFETY: the caller has given `length` bytes.
         let bytes = unsafe { std::slice::from_raw_parts(scenario.cast::<u8>(), length) };
@@ -426,6 +440,10 @@ pub unsafe extern "C" fn ackclock_network_send(
             let bytes = match (bytes.is_null(), length) {
                 (_, 0) => &[][..],
                 (true, _) => return bad_input("the datagram is NULL"),
+                (false, length) if length > LONGEST_DATAGRAM => {
+                    let error = NetworkError::TooLong { bytes: length, most: LONGEST_DATAGRAM };
+                    return Err(refused(&error));
+                }
                 (false, length) => std::slice::from_raw_parts(bytes, length),
             };
             handle.network.send(port, bytes, ecn).map_err(|error| refused(&error))?;
@@ -446,7 +464,7 @@ pub unsafe extern "C" fn ackclock_network_receive(network: *mut Handle, datagram
             if datagram.is_null() {
                 return bad_input("the datagram is NULL");
             }
-            if known::<Datagram>(datagram.cast::<u64>().read_unaligned()).is_none() {
+            if usable::<Datagram>(datagram.cast::<u64>().read_unaligned()).is_none() {
                 return bad_input("datagram.size is not sizeof(ackclock_datagram)");
             }
             let Some(next) = handle.network.receive() else { return Ok(NOTHING) };
@@ -559,8 +577,10 @@ pub unsafe extern "C" fn ackclock_network_outcome(
             if json.is_null() {
                 return bad_input("the place for the outcome is NULL");
             }
-            let outcome = handle.network.outcome().map_err(|error| refused(&error))?;
-            handle.json = c_string(&outcome.to_json());
+            if handle.json.is_empty() {
+                let outcome = handle.network.outcome().map_err(|error| refused(&error))?;
+                handle.json = c_string(&outcome.to_json());
+            }
             json.write(handle.json.as_ptr());
             if !length.is_null() {
                 length.write(handle.json.as_bytes().len());
@@ -615,7 +635,7 @@ pub unsafe extern "C" fn ackclock_network_close(network: *mut Handle) {
     }
 }
 
-// The header has the same layout: tests/test_capi.py compares these with the C compiler's.
+// The header has the same layout: tests/test_network.py compares these with the C compiler's.
 const _: () = {
     assert!(size_of::<Options>() == 56 || size_of::<usize>() != 8);
     assert!(size_of::<Datagram>() == 56 || size_of::<usize>() != 8);

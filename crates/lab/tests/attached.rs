@@ -256,6 +256,30 @@ fn datagrams_cross_a_radio_network() {
 }
 
 #[test]
+fn drops_of_waiting_datagrams_are_those_of_the_flow() {
+    for (warmup, most) in [("0s", 600), ("2s", 500)] {
+        let text =
+            wired("queue = { kind = \"codel\", limit = \"1000p\", target = \"1ms\", interval = \"10ms\" }");
+        let mut run = attached(&format!("warmup = \"{warmup}\"\n{text}").replace("3s", "4s"));
+        for step in 0..1200u64 {
+            run.catch_up(ms(3 * step));
+            for _ in 0..5 {
+                run.inject(0, FlowEnd::Source, &[0; 1200], Ecn::NotEct).unwrap();
+            }
+        }
+        run.catch_up(ms(3999));
+        let (port, _) = run.port_account(0, FlowEnd::Source).unwrap();
+        run.finish();
+        let outcome = run.outcome();
+        let [of_flow, of_link] =
+            [outcome.flows[0].dropped_packets.unwrap(), outcome.links[0].dropped_packets];
+        assert!(of_link[net::DropReason::Aqm] > most, "{}", of_link[net::DropReason::Aqm]);
+        assert_eq!(of_flow[net::DropReason::Aqm], of_link[net::DropReason::Aqm]);
+        assert!(of_flow[net::DropReason::Aqm] - port.dropped[net::DropReason::Aqm as usize] <= 1);
+    }
+}
+
+#[test]
 fn random_calls_break_nothing() {
     let mut state = 70u64;
     let mut byte = || {

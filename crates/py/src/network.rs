@@ -13,8 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 pyo3::create_exception!(
     ackclock._core,
@@ -231,21 +230,22 @@ impl PyNetwork {
         rows.collect()
     }
 
-    /// Runs programs of the pipe protocol at the ends of every attached flow to the end. `given` is JSON: `both`, or `source` and
+    /// Runs programs of the pipe protocol at the ends of every attached flow to the end. `programs` is JSON: `both`, or `source` and
     /// `destination`, each a program, `controllers` by flow, `granularity_ns`, `write_bytes`. Returns as [`PyNetwork::drive`].
-    fn drive_programs(&self, py: Python<'_>, given: &str) -> PyResult<(String, u64, bool)> {
-        let given: Value =
-            serde_json::from_str(given).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let [both, source, destination] = ["both", "source", "destination"].map(|key| program(&given[key]));
+    fn drive_programs(&self, py: Python<'_>, programs: &str) -> PyResult<(String, u64, bool)> {
+        let programs: Value =
+            serde_json::from_str(programs).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let [both, source, destination] =
+            ["both", "source", "destination"].map(|key| program(&programs[key]));
         let mut network = self.open()?;
         let sources: Vec<Port> = network.ports().filter(|port| port.end() == FlowEnd::Source).collect();
         let failed = |error: StackError| StackFailure::new_err(error.to_string());
         let mut all = Vec::with_capacity(sources.len());
         for port in sources {
             let flow = network.flow_of(port).to_string();
-            let controller = given["controllers"][&flow].as_str().unwrap_or_default();
+            let controller = programs["controllers"][&flow].as_str().unwrap_or_default();
             let case = Case::of_network(&network, &flow, controller)
-                .map(|case| case.writing(given["write_bytes"].as_u64().unwrap_or(1 << 16) as usize));
+                .map(|case| case.writing(programs["write_bytes"].as_u64().unwrap_or(1 << 16) as usize));
             let case = case.map_err(|error| network_error(py, error))?;
             let ends = match (&both, source.as_ref().zip(destination.as_ref())) {
                 (Some(both), _) => both.both(&case).map_err(failed)?,
@@ -262,7 +262,7 @@ impl PyNetwork {
                 }
             }
         }
-        let granularity = Span::from_ns(given["granularity_ns"].as_u64().unwrap_or(1));
+        let granularity = Span::from_ns(programs["granularity_ns"].as_u64().unwrap_or(1));
         let mut driver = Driver::new(&mut network).granularity(granularity);
         for (ports, endpoint) in &mut all {
             driver = driver.endpoint(ports.iter().copied(), endpoint);
@@ -280,10 +280,7 @@ impl PyNetwork {
     ) -> PyResult<(String, u64, bool)> {
         let mut all: Vec<(Vec<Port>, PyEndpoint)> = Vec::with_capacity(endpoints.len());
         for (ports, object) in endpoints {
-            all.push((
-                ports.into_iter().map(Port::numbered).collect(),
-                PyEndpoint::new(py, object, &Arc::default())?,
-            ));
+            all.push((ports.into_iter().map(Port::numbered).collect(), PyEndpoint::new(py, object)?));
         }
         let mut network = self.open()?;
         let mut driver = Driver::new(&mut network).granularity(Span::from_ns(granularity_ns));
@@ -358,13 +355,12 @@ struct PyEndpoint {
     object: Py<PyAny>,
     samples: bool,
     finishes: bool,
-    failed: Option<PyErr>,
-    /// Set by Ctrl-C.
-    interrupted: Arc<AtomicBool>,
+    /// An error of a method that cannot report one; the next poll does.
+    failed: Mutex<Option<PyErr>>,
 }
 
 impl PyEndpoint {
-    fn new(py: Python<'_>, object: Py<PyAny>, interrupted: &Arc<AtomicBool>) -> PyResult<PyEndpoint> {
+    fn new(py: Python<'_>, object: Py<PyAny>) -> PyResult<PyEndpoint> {
         for method in ["receive", "poll", "timer"] {
             if !object.bind(py).hasattr(method)? {
                 let name = object.bind(py).get_type().name()?;
@@ -375,7 +371,11 @@ impl PyEndpoint {
         }
         let has = |method| object.bind(py).hasattr(method);
         let (samples, finishes) = (has("sample")?, has("finished")?);
-        Ok(PyEndpoint { object, samples, finishes, failed: None, interrupted: interrupted.clone() })
+        Ok(PyEndpoint { object, samples, finishes, failed: Mutex::new(None) })
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<PyErr>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sends what `poll` gives.
@@ -396,6 +396,9 @@ impl PyEndpoint {
                     "poll gives bytes, or pairs of bytes and the ECN field, for each datagram",
                 )
             })?;
+            if ecn > 3 {
+                return Err(Box::new(PyValueError::new_err(format!("ecn is 0, 1, 2 or 3, not {ecn}"))));
+            }
             out.send(bytes.as_bytes(), Ecn::from_bits(ecn))?;
         }
         Ok(())
@@ -412,12 +415,12 @@ impl Endpoint for PyEndpoint {
     }
 
     fn poll(&mut self, now: Time, out: &mut Transmitter<'_>) -> Result<(), StackError> {
-        if let Some(error) = self.failed.take() {
+        if let Some(error) = self.failed().take() {
             return Err(Box::new(error));
         }
         Python::attach(|py| {
             self.send(py, now, out)?;
-            py.check_signals().inspect_err(|_| self.interrupted.store(true, Ordering::Relaxed))?;
+            py.check_signals()?;
             Ok(())
         })
     }
@@ -427,7 +430,7 @@ impl Endpoint for PyEndpoint {
             let at = self.object.call_method0(py, "timer");
             let at: PyResult<Option<u64>> = at.and_then(|at| at.bind(py).extract());
             at.unwrap_or_else(|error| {
-                self.failed.get_or_insert(error);
+                self.failed().get_or_insert(error);
                 Some(0)
             })
             .map(Time::from_ns)
@@ -442,7 +445,7 @@ impl Endpoint for PyEndpoint {
             let said = self.object.call_method0(py, "sample");
             let said = said.and_then(|said| sample_of(said.bind(py).cast::<PyDict>()?));
             said.unwrap_or_else(|error| {
-                error.write_unraisable(py, Some(self.object.bind(py)));
+                self.failed().get_or_insert(error);
                 Sample::default()
             })
         })
@@ -451,8 +454,11 @@ impl Endpoint for PyEndpoint {
     fn finished(&self) -> bool {
         self.finishes
             && Python::attach(|py| {
-                let done = self.object.call_method0(py, "finished").and_then(|done| done.extract(py));
-                done.unwrap_or(false)
+                let done = self.object.call_method0(py, "finished");
+                done.and_then(|done| done.bind(py).extract()).unwrap_or_else(|error| {
+                    self.failed().get_or_insert(error);
+                    false
+                })
             })
     }
 }
@@ -463,6 +469,7 @@ fn drive_error(py: Python<'_>, error: DriveError) -> PyErr {
     match error {
         DriveError::Network(error) => network_error(py, error),
         DriveError::Ports(message) => PyValueError::new_err(message),
+        DriveError::Stopped => PyKeyboardInterrupt::new_err(()),
         DriveError::Stack { error, .. } => match error.downcast::<PyErr>() {
             Ok(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => *error,
             Ok(error) => {
@@ -477,17 +484,17 @@ fn drive_error(py: Python<'_>, error: DriveError) -> PyErr {
 }
 
 /// The options of a comparison, from JSON.
-fn options(given: &Value) -> Conformance {
-    let text = |key: &str| given[key].as_str().unwrap_or_default();
-    let number = |key: &str| given[key].as_u64();
+fn options(values: &Value) -> Conformance {
+    let text = |key: &str| values[key].as_str().unwrap_or_default();
+    let number = |key: &str| values[key].as_u64();
     let mut conformance = Conformance::new(text("name"))
         .version(text("version"))
         .controller(text("controller"), text("reference"))
-        .ecn(given["ecn"].as_bool().unwrap_or(false));
-    if let Some(theirs) = given["reno"].as_str() {
+        .ecn(values["ecn"].as_bool().unwrap_or(false));
+    if let Some(theirs) = values["reno"].as_str() {
         conformance = conformance.reno(theirs);
     }
-    if let Some(names) = given["situations"].as_array() {
+    if let Some(names) = values["situations"].as_array() {
         conformance = conformance.situations(names.iter().filter_map(Value::as_str));
     }
     if let Some(seeds) = number("seeds") {
@@ -508,11 +515,10 @@ fn options(given: &Value) -> Conformance {
     }
 }
 
-fn program(given: &Value) -> Option<Program> {
-    let command = given["command"].as_array()?.iter().filter_map(Value::as_str);
+fn program(values: &Value) -> Option<Program> {
+    let command = values["command"].as_array()?.iter().filter_map(Value::as_str);
     let mut program = Program::new(command);
-    program.folder = given["folder"].as_str().map(Into::into);
-    program.memory = given["memory"].as_u64();
+    program.folder = values["folder"].as_str().map(Into::into);
     Some(program)
 }
 
@@ -520,16 +526,16 @@ fn program(given: &Value) -> Option<Program> {
 /// program; or with `simulated`; or a callable in Python that gives the endpoints of a case. Raises ValueError, or
 /// StackFailure if the stack fails.
 #[pyfunction]
-#[pyo3(signature = (given, stack=None, progress=None))]
+#[pyo3(signature = (options_json, stack=None, progress=None))]
 pub(crate) fn conform(
     py: Python<'_>,
-    given: &str,
+    options_json: &str,
     stack: Option<Py<PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let given: Value =
-        serde_json::from_str(given).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let conformance = options(&given);
+    let values: Value =
+        serde_json::from_str(options_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let conformance = options(&values);
     let says = |words: &str| {
         if let Some(call) = &progress {
             Python::attach(|py| {
@@ -537,14 +543,13 @@ pub(crate) fn conform(
             });
         }
     };
-    let [both, source, destination] = ["both", "source", "destination"].map(|key| program(&given[key]));
+    let [both, source, destination] = ["both", "source", "destination"].map(|key| program(&values[key]));
     let report = match (stack, both, source.zip(destination)) {
         (Some(class), _, _) => {
-            // The interpreter runs one thread at a time.
-            let interrupted = Arc::default();
-            let make = |case: &Case| Python::attach(|py| python_ends(py, &class, case, &interrupted));
-            let report = guarded(|| conformance.clone().threads(1).run_watched(make, &says, &interrupted))?;
-            if interrupted.load(Ordering::Relaxed) { Err(ConformError::Stopped) } else { report }
+            // A module has global state: one run of it at a time, beside those of the references.
+            let make = |case: &Case| Python::attach(|py| python_ends(py, &class, case));
+            let alone = conformance.exclusive(true);
+            interruptible(py, |stop| alone.run_watched(make, &says, stop))?
         }
         (None, Some(both), _) => {
             interruptible(py, |stop| conformance.run_watched(|case| both.both(case), &says, stop))?
@@ -562,12 +567,7 @@ pub(crate) fn conform(
 }
 
 /// The endpoints that a class in Python makes for a case: a pair, or one for both ends.
-fn python_ends(
-    py: Python<'_>,
-    class: &Py<PyAny>,
-    case: &Case,
-    interrupted: &Arc<AtomicBool>,
-) -> Result<StackEnds, StackError> {
+fn python_ends(py: Python<'_>, class: &Py<PyAny>, case: &Case) -> Result<StackEnds, StackError> {
     let described = PyDict::new(py);
     described.set_item("situation", case.situation)?;
     described.set_item("seed", case.seed)?;
@@ -588,7 +588,7 @@ fn python_ends(
     let [source, destination] = pair.map_err(|_| {
         PyValueError::new_err("the stack gives a pair for a case: the endpoints of source and destination")
     })?;
-    let ends = [PyEndpoint::new(py, source, interrupted)?, PyEndpoint::new(py, destination, interrupted)?];
+    let ends = [PyEndpoint::new(py, source)?, PyEndpoint::new(py, destination)?];
     Ok(StackEnds::Each(ends.map(|end| Box::new(end) as Box<dyn Endpoint>)))
 }
 

@@ -1,15 +1,14 @@
 //! sctp-proto over a network of Ackclock: one association, one ordered and reliable stream.
 
-use ackclock::Ecn;
-use ackclock::Time;
 use ackclock::conform::Case;
 use ackclock::network::{
     Application, Datagram, Endpoint, FlowEnd, Sample, StackError, Transmitter, VirtualClock, seed_bytes,
 };
+use ackclock::{Ecn, Time};
 use bytes::Bytes;
 use sctp_proto::{
-    Association, AssociationHandle, ClientConfig, DatagramEvent, EndpointConfig, Event, Payload,
-    PayloadProtocolIdentifier, TransportConfig, generate_snap_token,
+    Association, ClientConfig, DatagramEvent, EndpointConfig, Event, Payload, PayloadProtocolIdentifier,
+    TransportConfig, generate_snap_token,
 };
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,7 +22,6 @@ pub struct Sctp {
     clock: VirtualClock,
     endpoint: sctp_proto::Endpoint,
     association: Association,
-    handle: AssociationHandle,
     peer: SocketAddr,
     end: FlowEnd,
     application: Application,
@@ -58,33 +56,40 @@ impl Sctp {
         let mut endpoint = sctp_proto::Endpoint::new(Arc::new(config), None);
         let mut client = ClientConfig::new().with_snap(token(end)?, token(other)?);
         client.transport = Arc::new(transport());
-        let (handle, mut association) = endpoint.connect(client, peer)?;
+        let (_, mut association) = endpoint.connect(client, peer)?;
         association.open_stream(STREAM, PayloadProtocolIdentifier::Binary)?;
         let (application, write_bytes) = (case.application.clone(), case.write_bytes);
         let (written, writes, delivered, clock) = (0, 0, 0, VirtualClock::new());
-        Ok(Sctp { clock, endpoint, association, handle, peer, end, application, write_bytes, written, writes, delivered })
+        Ok(Sctp {
+            clock,
+            endpoint,
+            association,
+            peer,
+            end,
+            application,
+            write_bytes,
+            written,
+            writes,
+            delivered,
+        })
     }
 
     /// Writes what the application has to write, one message for each write.
     fn write(&mut self, now: Time) -> Result<(), StackError> {
         let mut stream = self.association.stream(STREAM)?;
-        while let Some((at, bytes)) = self.application.writes.get(self.writes) {
-            if *at > now {
-                break;
-            }
-            stream.write(&vec![0; *bytes as usize])?;
+        let due =
+            |writes: &[(Time, u64)], next: usize| writes.get(next).filter(|(at, _)| *at <= now).copied();
+        while let Some((_, bytes)) = due(&self.application.writes, self.writes) {
+            stream.write(&vec![0; bytes as usize])?;
             self.writes += 1;
         }
         let stopped = self.application.stop.is_some_and(|stop| now >= stop);
         if !self.application.writes.is_empty() || now < self.application.start || stopped {
             return Ok(());
         }
-        while stream.buffered_amount()? < BUFFER {
-            let left = self.application.bytes.map_or(u64::MAX, |bytes| bytes - self.written);
-            let size = left.min(self.write_bytes as u64);
-            if size == 0 {
-                break;
-            }
+        let most = self.application.bytes.unwrap_or(u64::MAX);
+        while stream.buffered_amount()? < BUFFER && self.written < most {
+            let size = (most - self.written).min(self.write_bytes as u64);
             stream.write(&vec![0; size as usize])?;
             self.written += size;
         }
@@ -95,13 +100,12 @@ impl Sctp {
 impl Endpoint for Sctp {
     fn receive(&mut self, now: Time, datagram: &Datagram<'_>) -> Result<(), StackError> {
         let bytes = Bytes::copy_from_slice(datagram.bytes);
-        match self.endpoint.handle(self.clock.instant(now), self.peer, None, None, bytes) {
-            Some((handle, DatagramEvent::AssociationEvent(event))) if handle == self.handle => {
-                self.association.handle_event(event);
-                Ok(())
-            }
-            _ => Err("a datagram of no association".into()),
-        }
+        let handled = self.endpoint.handle(self.clock.instant(now), self.peer, None, None, bytes);
+        let Some((_, DatagramEvent::AssociationEvent(event))) = handled else {
+            return Err("a datagram of no association".into());
+        };
+        self.association.handle_event(event);
+        Ok(())
     }
 
     fn poll(&mut self, now: Time, out: &mut Transmitter<'_>) -> Result<(), StackError> {
@@ -136,10 +140,8 @@ impl Endpoint for Sctp {
     }
 
     fn sample(&mut self) -> Sample {
-        match self.end {
-            FlowEnd::Source => Sample::default(),
-            FlowEnd::Destination => Sample { delivered_bytes: Some(self.delivered), ..Sample::default() },
-        }
+        let delivered_bytes = (self.end == FlowEnd::Destination).then_some(self.delivered);
+        Sample { delivered_bytes, ..Sample::default() }
     }
 }
 

@@ -15,7 +15,6 @@ fn bulk() -> Result<(f64, u64, String), Box<dyn std::error::Error>> {
     let [mut source, mut destination] = ends(&case).map_err(|error| error.to_string())?;
     Driver::new(&mut network).endpoint([from], &mut *source).endpoint([to], &mut *destination).run()?;
     let counts = network.counts(from)?;
-    println!("{counts:?}");
     let fingerprint = network.fingerprint().expect("it is recorded");
     Ok((network.goodput(from)?, counts.dropped.iter().sum(), fingerprint))
 }

@@ -98,8 +98,7 @@ def command(
                     compare.compare(tested, theirs, reference, chosen=named, seeds=number, jobs=jobs, progress=advance)
                 )
     except _core.StackFailure as error:
-        missing = "cannot be started" in str(error)
-        return fail(f"{tested.name}: {error}", 3 if missing else 4)
+        return fail(f"{tested.name}: {error}", 4)
     line = _repeat(stack, control, as_, situations, seeds, quick=quick)
     files = _write(reports, target, line)
     if junit is not None:
@@ -118,7 +117,9 @@ def command(
 
 
 def _folder_name(name: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name) or "stack"
+    """The name of a folder in `out/conform`."""
+    letters = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name[:64])
+    return letters.lstrip(".") or "stack"
 
 
 def _named(text: str | None, *, quick: bool) -> list[str] | None:
@@ -129,14 +130,14 @@ def _named(text: str | None, *, quick: bool) -> list[str] | None:
 
     listed = situations()
     if text is None:
-        return [one["name"] for one in listed if one["quick"]] if quick else None
+        return [entry["name"] for entry in listed if entry["quick"]] if quick else None
     names = [name.strip() for name in text.split(",") if name.strip()]
-    known = [one["name"] for one in listed]
+    every = [entry["name"] for entry in listed]
     for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+        if name not in every:
+            near = difflib.get_close_matches(name, every, 1)
             remark = f"; did you mean {near[0]}?" if near else ""
-            raise BadInput(f"--situations {name}: is not one of {', '.join(known)}{remark}")
+            raise BadInput(f"--situations {name}: is not one of {', '.join(every)}{remark}")
     return names
 
 
@@ -146,8 +147,9 @@ def _list() -> int:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for head in ("situation", "network", "compared", "--quick"):
         table.add_column(head, no_wrap=head == "situation")
-    for one in situations():
-        table.add_row(one["name"], one["title"], ", ".join(one["metrics"]), "yes" if one["quick"] else "")
+    for entry in situations():
+        compared = ", ".join(entry["metrics"])
+        table.add_row(entry["name"], entry["title"], compared, "yes" if entry["quick"] else "")
     wide_console().print(table)
     return 0
 
@@ -172,7 +174,7 @@ def _write(reports: Sequence[Report], target: Path, line: str) -> list[Path]:
     write_text(target / "conform.json", json.dumps(reports, indent=1) + "\n")
     write_text(target / "index.html", page)
     cases = {
-        situation["name"]: situation["scenario"]
+        situation["name"]: _case(situation)
         for report in reports
         for situation in report["situations"]
         if any(metric["standing"] not in ("agrees", "not_compared") for metric in situation["metrics"])
@@ -180,6 +182,14 @@ def _write(reports: Sequence[Report], target: Path, line: str) -> list[Path]:
     for name, text in cases.items():
         write_text(own_folder(target, "cases") / f"{name}.toml", text)
     return [target / "index.html", target / "conform.json"]
+
+
+def _case(situation: dict[str, Any]) -> str:
+    """The scenario of a situation, with the command that runs the network of the median seed."""
+    assigned = " ".join(f"--set {text}" for text in situation["assignments"])
+    seed = situation["curve"]["seed"]
+    command = f"ackclock run {situation['name']}.toml --on stack:STACK --seed {seed} {assigned}"
+    return f"# The stack with its median goodput: {command}\n{situation['scenario']}"
 
 
 def _junit(path: Path, stack: Stack, reports: Sequence[Report]) -> None:

@@ -1,6 +1,7 @@
 //! One run of a stack: what it is told, and the ends that it plays.
 
 use crate::network::{Application, Endpoint, Network, NetworkError};
+use std::sync::atomic::AtomicBool;
 use units::{Span, Time};
 
 /// One run of a stack.
@@ -79,5 +80,11 @@ pub(super) struct StackOptions {
     pub header: u32,
     pub mtu: u32,
     pub granularity: Span,
-    pub fingerprint: bool,
+}
+
+/// What a run of a stack is made with.
+pub(super) struct RunOptions<'a> {
+    pub stack: &'a StackOptions,
+    /// Ends the run soon after it is set.
+    pub stop: &'a AtomicBool,
 }

@@ -31,6 +31,8 @@ pub(super) struct Judge<'a> {
     situations: Vec<&'static Situation>,
     progress: &'a (dyn Fn(&str) + Sync),
     stop: &'a AtomicBool,
+    /// Held by a run of a stack that runs alone.
+    exclusive: Mutex<()>,
 }
 
 /// The runs of a situation with some seeds.
@@ -77,7 +79,21 @@ impl<'a> Judge<'a> {
         if options.seeds < 3 {
             return Err(bad(format!("{} seeds are too few; use at least 3", options.seeds)));
         }
-        Ok(Judge { options, stack, reference, situations, progress: &|_| (), stop: &NEVER })
+        if options.first_seed + options.seeds > FRESH.0 {
+            return Err(bad(format!(
+                "seeds from {} on are for the confirmation of differences; use smaller ones",
+                FRESH.0
+            )));
+        }
+        Ok(Judge {
+            options,
+            stack,
+            reference,
+            situations,
+            progress: &|_| (),
+            stop: &NEVER,
+            exclusive: Mutex::new(()),
+        })
     }
 
     /// Reports steps to `progress`, and ends soon after `stop` is set.
@@ -205,7 +221,10 @@ impl<'a> Judge<'a> {
     ) -> Result<RunRecord, ConformError> {
         match side {
             Side::Reference(reference, variant) => simulated(situation, seed, reference.variants()[variant]),
-            Side::Stack(controller, write_bytes) => (self.stack)(situation, seed, controller, write_bytes),
+            Side::Stack(controller, write_bytes) => {
+                let _one_at_a_time = self.options.exclusive.then(|| lock(&self.exclusive));
+                (self.stack)(situation, seed, controller, write_bytes)
+            }
         }
     }
 
@@ -502,12 +521,19 @@ fn situation_report(situation: &Situation, runs: &Runs, overheads: &Overheads) -
         name: situation.name.into(),
         title: situation.title().into(),
         scenario: situation.text().into(),
+        assignments: assignments(situation, runs.stack[median(runs)].seed),
         metrics,
         divergence: None,
         curve: curve(runs, overheads),
         limited: audit.as_ref().and_then(|audit| limited(audit, runs)),
         audit,
     }
+}
+
+/// The assignments of a seed, as on a command line.
+fn assignments(situation: &Situation, seed: u64) -> Vec<String> {
+    let values = situation.of_seed(seed).unwrap_or_default();
+    values.into_iter().map(|(key, ns)| format!("{}={ns}ns", key.join("."))).collect()
 }
 
 /// Whether adapter or application limits a bulk flow.
@@ -604,8 +630,9 @@ fn divergence(runs: &Runs, overheads: &Overheads) -> Option<String> {
     let own = payload(stack, stop, overheads.stack) - payload(stack, begin, overheads.stack);
     let [low, high] = span(begin, stop);
     let [delivered_low, delivered_high] = span(0.0, at(first)).map(|bytes| bytes / 1e6);
-    let place = ((begin / stack.step_s) as usize).min(stack.drops.len().saturating_sub(1));
-    let drops = if begin > 0.0 { stack.drops.get(place).copied().unwrap_or(0) } else { 0 };
+    // Point n of a curve is at n + 1 steps.
+    let points = (begin / stack.step_s).round() as usize;
+    let drops = points.checked_sub(1).and_then(|place| stack.drops.get(place)).copied().unwrap_or(0);
     let mut sentence = format!(
         "at {:.2} s the stack had delivered {:.2} MB, the references {delivered_low:.2} to {delivered_high:.2}; from {begin:.2} s on it \
          delivered {:.1} Mb/s (references {:.1} to {:.1}); until then the bottleneck had dropped {drops} packets",

@@ -36,9 +36,9 @@ pub use situations::{Metric, QUICK, SITUATIONS, Situation, VERSION};
 pub use statistics::{Comparison, LEVEL, Test, Verdict, compare, holm, judge as judge_all};
 
 use crate::network::{Application, StackError};
-use case::{StackOptions, WRITE_BYTES};
+use case::{RunOptions, StackOptions, WRITE_BYTES};
 use std::fmt;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Span, Time};
 
 /// Why there is no report.
@@ -88,6 +88,7 @@ pub struct Conformance {
     first_seed: u64,
     threads: usize,
     write_bytes: usize,
+    exclusive: bool,
     options: StackOptions,
 }
 
@@ -106,12 +107,8 @@ impl Conformance {
             first_seed: 1,
             threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             write_bytes: WRITE_BYTES,
-            options: StackOptions {
-                header: 28,
-                mtu: 1500,
-                granularity: Span::from_ns(1),
-                fingerprint: false,
-            },
+            exclusive: false,
+            options: StackOptions { header: 28, mtu: 1500, granularity: Span::from_ns(1) },
         }
     }
 
@@ -164,6 +161,12 @@ impl Conformance {
         self
     }
 
+    /// At most one run of the stack at a time, for a stack with global state. References run beside it.
+    pub fn exclusive(mut self, exclusive: bool) -> Self {
+        self.exclusive = exclusive;
+        self
+    }
+
     /// The stack marks its packets as ECN-capable and reacts to marks.
     pub fn ecn(mut self, ecn: bool) -> Self {
         self.ecn = ecn;
@@ -213,8 +216,13 @@ impl Conformance {
                 mtu: self.options.mtu,
                 duration: scenario.duration,
             };
-            RunRecord::of_stack(situation, &scenario, &self.options, &case, &make)
-                .map_err(|message| ConformError::Stack { situation: situation.name, seed, message })
+            let options = RunOptions { stack: &self.options, stop };
+            RunRecord::of_stack(situation, &scenario, &options, &case, &make).map_err(|message| {
+                match stop.load(Ordering::Relaxed) {
+                    true => ConformError::Stopped,
+                    false => ConformError::Stack { situation: situation.name, seed, message },
+                }
+            })
         };
         judge::Judge::new(self, &run)?.watched(progress, stop).report()
     }

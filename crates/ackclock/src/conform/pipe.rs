@@ -34,14 +34,12 @@ pub struct Program {
     pub command: Vec<String>,
     /// The folder in which it runs.
     pub folder: Option<PathBuf>,
-    /// Most bytes of its address space, where the system can limit it.
-    pub memory: Option<u64>,
 }
 
 impl Program {
     /// A command with its arguments.
     pub fn new(command: impl IntoIterator<Item = impl Into<String>>) -> Program {
-        Program { command: command.into_iter().map(Into::into).collect(), folder: None, memory: None }
+        Program { command: command.into_iter().map(Into::into).collect(), folder: None }
     }
 
     /// One process that plays both ends of a case's flow.
@@ -94,7 +92,9 @@ struct Process {
     to: BufWriter<ChildStdin>,
     from: BufReader<ChildStdout>,
     watch: Arc<Watch>,
-    threads: Vec<JoinHandle<()>>,
+    /// Reads standard error, which a process that the program has left can hold open.
+    errors: Option<JoinHandle<()>>,
+    guard: Option<JoinHandle<()>>,
     /// Body of the last frame.
     body: Vec<u8>,
 }
@@ -106,6 +106,8 @@ struct Watch {
     turn: AtomicU64,
     ended: AtomicBool,
     timed_out: AtomicBool,
+    /// Standard error has ended.
+    read: AtomicBool,
     errors: Mutex<VecDeque<String>>,
 }
 
@@ -172,12 +174,12 @@ impl PipeEndpoint {
         let done = self.done(&body, out);
         self.process.body = body;
         done.map_err(|message| match message {
-            Done::Frame(message) => self.process.failure(message),
-            Done::Stack(error) => error,
+            Unusable::Frame(message) => self.process.failure(message),
+            Unusable::Stack(error) => error,
         })
     }
 
-    fn done(&mut self, body: &[u8], out: &mut Transmitter<'_>) -> Result<(), Done> {
+    fn done(&mut self, body: &[u8], out: &mut Transmitter<'_>) -> Result<(), Unusable> {
         let mut reader = FrameReader(body);
         let timer = reader.u64()?;
         self.timer = (timer != u64::MAX).then(|| Time::from_ns(timer));
@@ -185,7 +187,7 @@ impl PipeEndpoint {
             let (end, ecn, length) = (reader.u8()?, reader.u8()?, reader.u32()?);
             let bytes = reader.bytes(length as usize)?;
             let port = out.port_of(self.end(end)?);
-            out.send_from(port, bytes, Ecn::from_bits(ecn)).map_err(Done::Stack)?;
+            out.send_from(port, bytes, Ecn::from_bits(ecn)).map_err(Unusable::Stack)?;
         }
         for _ in 0..reader.u8()? {
             let (end, field, value) = (reader.u8()?, reader.u8()?, f64::from_le_bytes(reader.array()?));
@@ -202,7 +204,7 @@ impl PipeEndpoint {
                 6 => sample.lost_packets = whole,
                 7 => sample.app_limited = Some(value != 0.0),
                 8 => sample.state = self.states.get(value as usize).map(|state| Cow::Owned(state.clone())),
-                _ => return Err(Done::Frame("its frame D has a sample with a field above 8")),
+                _ => return Err(Unusable::Frame("its frame D has a sample with a field above 8")),
             }
         }
         if let [ended] = reader.0 {
@@ -210,28 +212,28 @@ impl PipeEndpoint {
             reader.0 = &[];
         }
         if !reader.0.is_empty() {
-            return Err(Done::Frame("its frame D is longer than what it says"));
+            return Err(Unusable::Frame("its frame D is longer than what it says"));
         }
         for place in 0..2 {
             if !self.samples[place].is_empty() {
                 let port = out.port_of(place);
-                out.record(port, &self.samples[place]).map_err(Done::Stack)?;
+                out.record(port, &self.samples[place]).map_err(Unusable::Stack)?;
             }
         }
         Ok(())
     }
 
     /// The place of an end that the program names, which is one that it plays.
-    fn end(&self, end: u8) -> Result<usize, Done> {
+    fn end(&self, end: u8) -> Result<usize, Unusable> {
         match (self.role, end) {
             ("both", 0 | 1) | ("source", 0) | ("destination", 1) => Ok(end as usize),
-            _ => Err(Done::Frame("its frame D names an end that it does not play")),
+            _ => Err(Unusable::Frame("its frame D names an end that it does not play")),
         }
     }
 }
 
 /// Why an answer is not usable.
-enum Done {
+enum Unusable {
     /// It is not a frame as it should be.
     Frame(&'static str),
     /// The network refuses it.
@@ -292,12 +294,6 @@ impl Process {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(|error| format!("{name} cannot be started: {error}"))?;
-        #[cfg(target_os = "linux")]
-        if let Some(bytes) = program.memory {
-            let pid = rustix::process::Pid::from_child(&child);
-            let limit = rustix::process::Rlimit { current: Some(bytes), maximum: Some(bytes) };
-            rustix::process::prlimit(Some(pid), rustix::process::Resource::As, limit)?;
-        }
         let (Some(to), Some(from), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -307,14 +303,8 @@ impl Process {
         let reader = {
             let watch = watch.clone();
             std::thread::spawn(move || {
-                for line in BufReader::new(errors).split(b'\n').map_while(Result::ok) {
-                    let line = String::from_utf8_lossy(&line[..line.len().min(LINE)]).into_owned();
-                    let mut lines = watch.errors.lock().unwrap_or_else(PoisonError::into_inner);
-                    if lines.len() == LINES {
-                        lines.pop_front();
-                    }
-                    lines.push_back(line);
-                }
+                keep_last_lines(errors, &watch.errors);
+                watch.read.store(true, Ordering::Relaxed);
             })
         };
         let guard = {
@@ -326,7 +316,8 @@ impl Process {
             to: BufWriter::with_capacity(1 << 16, to),
             from: BufReader::with_capacity(1 << 16, from),
             watch,
-            threads: vec![reader, guard],
+            errors: Some(reader),
+            guard: Some(guard),
             body: Vec::new(),
         })
     }
@@ -340,7 +331,7 @@ impl Process {
             self.to.write_all(body)?;
             self.to.flush()
         };
-        write().map_err(|_| self.failure("it does not read what it is sent"))
+        write().map_err(|_| self.failure(""))
     }
 
     /// Reads the answer into `body`.
@@ -365,7 +356,40 @@ impl Process {
     }
 
     fn read(&mut self, into: &mut [u8]) -> Result<(), StackError> {
-        self.from.read_exact(into).map_err(|_| self.failure(""))
+        let mut filled = 0;
+        while filled < into.len() {
+            if self.from.buffer().is_empty() && !self.is_readable() {
+                return Err(self.failure(""));
+            }
+            match self.from.read(&mut into[filled..]) {
+                Ok(0) | Err(_) => return Err(self.failure("")),
+                Ok(count) => filled += count,
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for standard output; false if the program has ended, or has not answered in time. A process that it has left can
+    /// hold the pipe open.
+    #[cfg(unix)]
+    fn is_readable(&mut self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        loop {
+            let mut watched = [PollFd::new(self.from.get_ref(), PollFlags::IN)];
+            match poll(&mut watched, Some(&LOOK)) {
+                Ok(1..) => return true,
+                Ok(0) if self.watch.timed_out.load(Ordering::Relaxed) => return false,
+                Ok(0) if self.child.try_wait().ok().flatten().is_some() => return false,
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn is_readable(&mut self) -> bool {
+        true
     }
 
     /// The program has failed: how it ended, and the last lines that it wrote.
@@ -396,8 +420,9 @@ impl Process {
         if self.watch.ended.swap(true, Ordering::Relaxed) {
             return;
         }
-        // A program that has ended by itself keeps its status.
-        for _ in 0..20 {
+        // A program that ends by itself keeps its status, and what it does at its end.
+        let patience = if self.watch.timed_out.load(Ordering::Relaxed) { 0 } else { 200 };
+        for _ in 0..patience {
             if self.child.try_wait().ok().flatten().is_some() {
                 break;
             }
@@ -406,16 +431,54 @@ impl Process {
         kill(self.child.id());
         self.child.kill().ok();
         self.child.wait().ok();
-        self.threads.drain(..).for_each(|thread| {
-            thread.thread().unpark();
-            thread.join().ok();
-        });
+        if let Some(guard) = self.guard.take() {
+            guard.thread().unpark();
+            guard.join().ok();
+        }
+        // Standard error ends with the program, unless a process that it has left holds it open.
+        for _ in 0..40 {
+            if self.watch.read.load(Ordering::Relaxed) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if self.watch.read.load(Ordering::Relaxed) {
+            self.errors.take().map(JoinHandle::join);
+        }
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Reads to the end, and keeps the last lines, of each the beginning.
+fn keep_last_lines(errors: impl Read, lines: &Mutex<VecDeque<String>>) {
+    let mut reader = BufReader::new(errors);
+    let mut line: Vec<u8> = Vec::new();
+    let keep = |line: &mut Vec<u8>| {
+        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == LINES {
+            lines.pop_front();
+        }
+        lines.push_back(String::from_utf8_lossy(line).into_owned());
+        line.clear();
+    };
+    while let Ok(bytes @ [_, ..]) = reader.fill_buf() {
+        for byte in bytes {
+            match byte {
+                b'\n' => keep(&mut line),
+                byte if line.len() < LINE => line.push(*byte),
+                _ => {}
+            }
+        }
+        let count = bytes.len();
+        reader.consume(count);
+    }
+    if !line.is_empty() {
+        keep(&mut line);
     }
 }
 
@@ -450,25 +513,26 @@ fn guard(watch: &Watch, group: u32) {
 struct FrameReader<'a>(&'a [u8]);
 
 impl<'a> FrameReader<'a> {
-    fn bytes(&mut self, length: usize) -> Result<&'a [u8], Done> {
-        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Done::Frame("its frame D is cut off"))?;
+    fn bytes(&mut self, length: usize) -> Result<&'a [u8], Unusable> {
+        let (bytes, rest) =
+            self.0.split_at_checked(length).ok_or(Unusable::Frame("its frame D is cut off"))?;
         self.0 = rest;
         Ok(bytes)
     }
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Done> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Unusable> {
         let bytes = self.bytes(N)?;
         Ok(std::array::from_fn(|place| bytes[place]))
     }
-    fn u8(&mut self) -> Result<u8, Done> {
+    fn u8(&mut self) -> Result<u8, Unusable> {
         self.array().map(u8::from_le_bytes)
     }
-    fn u16(&mut self) -> Result<u16, Done> {
+    fn u16(&mut self) -> Result<u16, Unusable> {
         self.array().map(u16::from_le_bytes)
     }
-    fn u32(&mut self) -> Result<u32, Done> {
+    fn u32(&mut self) -> Result<u32, Unusable> {
         self.array().map(u32::from_le_bytes)
     }
-    fn u64(&mut self) -> Result<u64, Done> {
+    fn u64(&mut self) -> Result<u64, Unusable> {
         self.array().map(u64::from_le_bytes)
     }
 }

@@ -1,11 +1,12 @@
 //! What is seen of one run, of a stack or of the reference, and the numbers that are compared.
 
-use super::case::{Case, StackEnds, StackOptions};
+use super::case::{Case, RunOptions, StackEnds};
 use super::situations::{Metric, Situation};
 use crate::network::{Driver, Limits, Network, PortCounts};
-use crate::{Recording, Run, Scenario, Settings};
+use crate::{Run, Scenario, Settings};
 use lab::RunAccount;
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use units::{Span, Time};
 
@@ -39,8 +40,6 @@ pub struct RunRecord {
     pub said: Vec<(f64, String)>,
     /// Of a stack: what tells whether its adapter or its application limits it.
     pub audit: Option<AdapterAudit>,
-    /// Hash of all packet events, if it was recorded.
-    pub fingerprint: Option<String>,
 }
 
 /// What tells whether an adapter or its application limits a stack.
@@ -137,29 +136,30 @@ impl RunRecord {
     pub(super) fn of_stack(
         situation: &Situation,
         scenario: &Scenario,
-        options: &StackOptions,
+        options: &RunOptions<'_>,
         case: &Case,
         make: &(dyn Fn(&Case) -> Result<StackEnds, String> + Sync),
     ) -> Result<RunRecord, String> {
-        let recording = Recording { fingerprint: options.fingerprint, ..Recording::default() };
-        let mut open = Network::open(scenario).header(options.header).mtu(options.mtu).seed(case.seed);
+        let mut open =
+            Network::open(scenario).header(options.stack.header).mtu(options.stack.mtu).seed(case.seed);
         for flow in situation.flows {
             open = open.attach(flow);
         }
-        let mut network = open.record(recording).start().map_err(|error| error.to_string())?;
+        let mut network = open.start().map_err(|error| error.to_string())?;
         let mut record = RunRecord::begin(situation, scenario, case.seed);
         let mut stacks = Vec::new();
         for flow in situation.flows {
             let application = network.application(flow).unwrap_or_else(|| unreachable!("an attached flow"));
             let case = Case { flow: flow.to_string(), application, ..case.clone() };
-            stacks.push(make(&case)?);
+            let made = catch_unwind(AssertUnwindSafe(|| make(&case)));
+            stacks.push(made.map_err(|panic| format!("panicked when it was made: {}", words_of(&*panic)))??);
         }
         let end = network.end();
         let mut place = 0;
         let times: Vec<Time> = points(situation.step, end).collect();
         let driven = catch_unwind(AssertUnwindSafe(|| {
             let mut driver =
-                Driver::new(&mut network).granularity(options.granularity).limits(Limits::default());
+                Driver::new(&mut network).granularity(options.stack.granularity).limits(Limits::default());
             for (number, ends) in stacks.iter_mut().enumerate() {
                 let ports = [2 * number as u32, 2 * number as u32 + 1].map(crate::network::Port::numbered);
                 driver = match ends {
@@ -179,34 +179,26 @@ impl RunRecord {
                     place += 1;
                 }
             };
-            driver.observe(situation.step, look).run()
+            driver.observe(situation.step, look).stop(options.stop).run()
         }));
         let now_s = network.now().seconds();
         let driven = match driven {
             Ok(Ok(driven)) => driven,
             Ok(Err(error)) => return Err(error.to_string()),
-            Err(panic) => {
-                let words = panic
-                    .downcast_ref::<String>()
-                    .cloned()
-                    .or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string))
-                    .unwrap_or_default();
-                return Err(format!("panicked at {now_s:.6} s: {words}"));
-            }
+            Err(panic) => return Err(format!("panicked at {now_s:.6} s: {}", words_of(&*panic))),
         };
-        // A stack that finished early leaves the curves flat.
-        for curve in record.delivered.iter_mut().chain([&mut record.drops]) {
-            let last = curve.last().copied().unwrap_or(0);
-            curve.resize(times.len(), last);
-        }
+        // A stack that finished early leaves the curves flat from that time on.
         let last = delivered(&network, situation.flows.len());
         for (curve, (bytes, _)) in record.delivered.iter_mut().zip(&last) {
+            curve.resize(times.len(), *bytes);
             if let Some(point) = curve.last_mut() {
                 *point = (*point).max(*bytes);
             }
         }
+        let drops = driven.outcome.links[0].dropped_packets;
+        let dropped = net::DropReason::ALL.iter().map(|reason| drops[*reason]).sum();
+        record.drops.resize(times.len(), dropped);
         record.finish(situation, &driven.outcome);
-        record.fingerprint = network.fingerprint();
         let counts = network.counts(crate::network::Port::numbered(0)).map_err(|error| error.to_string())?;
         if counts.sent == 0 {
             return Err(format!("no datagram in {} s", end.seconds()));
@@ -315,10 +307,16 @@ impl RunRecord {
     }
 }
 
+/// The message of a panic.
+fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
+}
+
 /// Mean of the datagrams that carry data, bytes.
 fn mean_datagram(counts: &PortCounts) -> f64 {
     let [small, small_bytes] = counts.small;
-    match counts.sent - small {
+    match counts.sent.saturating_sub(small) {
         0 => counts.sent_bytes as f64 / counts.sent.max(1) as f64,
         large => (counts.sent_bytes - small_bytes) as f64 / large as f64,
     }

@@ -58,7 +58,7 @@ pub struct MetricReport {
     pub checks: Vec<String>,
 }
 
-/// Payload over time, in steps: of the stack, and the smallest and largest of the references with the margin of the goodput.
+/// Payload over time, in steps, in bytes on the wire: of the stack, and the smallest and largest of the references.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Curve {
     /// Width of a step, s.
@@ -82,6 +82,8 @@ pub struct SituationReport {
     pub title: String,
     /// Its scenario, without the assignments of a seed.
     pub scenario: String,
+    /// The assignments of the seed of the curve: with them the scenario is what the stack met.
+    pub assignments: Vec<String>,
     /// The metrics.
     pub metrics: Vec<MetricReport>,
     /// The first time at which the stack parts from the references, in a sentence; of a difference.

@@ -22,8 +22,6 @@ pub struct Situation {
     pub flows: &'static [&'static str],
     /// It needs a stack with ECN.
     pub ecn: bool,
-    /// The application writes so many bytes every so often in place of all data at the start.
-    writes: Option<(Span, u64)>,
 }
 
 /// What is compared: one number of each run.
@@ -154,7 +152,6 @@ macro_rules! situation {
             step: $step,
             flows: $flows,
             ecn: false,
-            writes: None,
         }
     };
 }
@@ -173,11 +170,7 @@ pub static SITUATIONS: [Situation; 14] = [
     situation!("drop-rate", SECOND_TENTH, ONE, [GoodputFirst, GoodputSecond, GoodputThird, TimeTo90]),
     situation!("outage", SECOND_TENTH, ONE, [Goodput, Recovery]),
     situation!("start", MILLISECOND, ONE, [Completion, LossRate]),
-    Situation {
-        // Eleven full segments of simulated TCP, which writes whole ones.
-        writes: Some((Span::from_ms(33), 11 * 1448)),
-        ..situation!("frames", MILLISECOND, ONE, [Lateness, LossRate])
-    },
+    situation!("frames", MILLISECOND, ONE, [Lateness, LossRate]),
     Situation { ecn: true, ..situation!("ecn", SECOND_TENTH, ONE, [Goodput, P95Queueing, MarkRate]) },
     situation!("against-cubic", SECOND_TENTH, ONE, [Share]),
     situation!("two", SECOND_TENTH, &["stack", "second"], [Jain, TimeToFair]),
@@ -192,7 +185,7 @@ impl Situation {
         SITUATIONS.iter().find(|situation| situation.name == name)
     }
 
-    /// Its scenario as the text of a file, with the assignments of a seed as comments.
+    /// Its scenario as the text of a file, without the assignments of a seed.
     pub fn text(&self) -> &'static str {
         self.text
     }
@@ -207,31 +200,33 @@ impl Situation {
     /// situation without random elements are a sample. `more` comes after them.
     pub(super) fn scenario(&self, seed: u64, more: Vec<Assignment>) -> Result<Scenario, ScenarioError> {
         let text = ScenarioText { file: self.name, text: self.text, ..ScenarioText::default() };
-        let mut assignments = Vec::new();
-        if let Some((every, bytes)) = self.writes {
-            let write = |n: u64| {
-                let at = Literal::Text(format!("{}ns", every.ns() * n));
-                Literal::List(vec![at, Literal::Text(format!("{bytes}B"))])
-            };
-            let writes = (0..300).map(write).collect();
-            assignments.push(assign(&["flow", "stack", "writes"], Literal::List(writes)));
-        }
-        let plain = Scenario::from_text(&text, &assignments)?.resolve();
+        let of_seed = self.of_seed(seed)?.into_iter().map(|(key, ns)| {
+            let key: Vec<&str> = key.iter().map(String::as_str).collect();
+            assign(&key, Literal::Text(format!("{ns}ns")))
+        });
+        let assignments: Vec<Assignment> = of_seed.chain(more).collect();
+        Scenario::from_text(&text, &assignments)
+    }
+
+    /// The delays and starts of a seed: keys and nanoseconds.
+    pub(super) fn of_seed(&self, seed: u64) -> Result<Vec<(Vec<String>, u64)>, ScenarioError> {
+        let text = ScenarioText { file: self.name, text: self.text, ..ScenarioText::default() };
+        let plain = Scenario::from_text(&text, &[])?.resolve();
         let delay_s = plain.links[0].round_trip_s / 2.0;
         let factor = 1.0 + 0.01 * (2.0 * uniform(seed, "delay") - 1.0);
-        assignments.push(assign(&["link", "bottleneck", "delay"], nanoseconds(factor * delay_s)));
+        let mut values =
+            vec![(["link", "bottleneck", "delay"].map(String::from).to_vec(), nanoseconds(factor * delay_s))];
         for flow in &plain.flows {
             let later = flow.base_rtt_s.unwrap_or(0.1) * uniform(seed, &format!("start {}", flow.name));
-            let start = flow.start_s + later;
-            assignments.push(assign(&["flow", &flow.name, "start"], nanoseconds(start)));
+            let key = ["flow", &flow.name, "start"].map(String::from).to_vec();
+            values.push((key, nanoseconds(flow.start_s + later)));
         }
-        assignments.extend(more);
-        Scenario::from_text(&text, &assignments)
+        Ok(values)
     }
 }
 
-fn nanoseconds(seconds: f64) -> Literal {
-    Literal::Text(format!("{}ns", (seconds * 1e9).round() as u64))
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
 }
 
 /// An assignment of the program.

@@ -107,8 +107,7 @@ pub fn compare(stack: &[f64], references: &[Vec<f64>], part: f64, least: f64) ->
     let (of, width): (fn(f64, f64) -> f64, [f64; 2]) = if ratio {
         (|a, b| libm::log(a) - libm::log(b), [libm::log(1.0 - wide), libm::log(1.0 + wide)])
     } else {
-        let width = least.max(part * means[high]);
-        (|a, b| a - b, [-width, width])
+        (|a, b| a - b, [-least.max(part * means[low]), least.max(part * means[high])])
     };
     comparison.test = if ratio { Test::Ratio } else { Test::Difference };
     comparison.margin = if ratio { wide } else { width[1] };

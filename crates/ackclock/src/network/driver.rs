@@ -5,6 +5,7 @@ use crate::Outcome;
 use net::Ecn;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use units::{Span, Time};
 
 /// What a stack reports if it cannot go on.
@@ -80,7 +81,7 @@ pub trait Endpoint {
     fn sample(&mut self) -> Sample {
         Sample::default()
     }
-    /// Whether it has nothing left to do. The run ends early if all endpoints say so.
+    /// Whether it has nothing left to do. The run ends early if all endpoints say so, each after its first poll.
     fn finished(&self) -> bool {
         false
     }
@@ -165,13 +166,15 @@ pub struct Limits {
     pub datagrams_per_instant: usize,
     /// Bytes of the datagrams in flight, of those that wait to be received and of those that wait for their departure; 256 MiB.
     pub stored_bytes: u64,
-    /// Steps in a row, each one granule after the last, in which no datagram is sent or received; 10,000.
+    /// Steps in a row, each one granule after the last and all of them within 100 ms, in which no datagram arrives; 10,000.
     pub idle_steps: u64,
+    /// Datagrams that wait to be received; 65,536.
+    pub waiting: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { datagrams_per_instant: 10_000, stored_bytes: 256 << 20, idle_steps: 10_000 }
+        Limits { datagrams_per_instant: 10_000, stored_bytes: 256 << 20, idle_steps: 10_000, waiting: 65_536 }
     }
 }
 
@@ -208,8 +211,10 @@ pub enum DriveError {
         /// Number of the endpoint.
         endpoint: usize,
     },
-    /// Two endpoints are given the same port, or an endpoint none.
+    /// Two endpoints have the same port, or an endpoint none.
     Ports(String),
+    /// The flag of [`Driver::stop`] was set.
+    Stopped,
 }
 
 impl fmt::Display for DriveError {
@@ -230,6 +235,7 @@ impl fmt::Display for DriveError {
                 at.seconds()
             ),
             DriveError::Ports(message) => f.write_str(message),
+            DriveError::Stopped => f.write_str("stopped"),
         }
     }
 }
@@ -261,6 +267,7 @@ pub struct Driver<'a> {
     granularity: Span,
     limits: Limits,
     observer: Option<(Span, Observer<'a>)>,
+    stop: Option<&'a AtomicBool>,
 }
 
 /// Looks at a network from time to time.
@@ -272,7 +279,15 @@ struct Driving<'a> {
     /// When to poll it.
     due: Time,
     touched: bool,
+    /// It was polled at least once: before that it cannot have finished.
+    begun: bool,
 }
+
+/// A clock with a coarser tick may be polled at each tick for longer.
+const SHORT: Span = Span::from_ms(100);
+
+/// Steps between two looks at the flag that ends a run.
+const STOP_CHECK: u64 = 256;
 
 /// Rounds at one time, over a path without delay.
 const MOST_ROUNDS: u32 = 1000;
@@ -281,7 +296,14 @@ impl<'a> Driver<'a> {
     /// A driver of a network without endpoints.
     pub fn new(network: &'a mut Network) -> Driver<'a> {
         let granularity = Span::from_ns(1);
-        Driver { network, endpoints: Vec::new(), granularity, limits: Limits::default(), observer: None }
+        Driver {
+            network,
+            endpoints: Vec::new(),
+            granularity,
+            limits: Limits::default(),
+            observer: None,
+            stop: None,
+        }
     }
 
     /// Adds the endpoint at some ports: one, or several for a server with several clients or a multipath connection. Order
@@ -292,7 +314,7 @@ impl<'a> Driver<'a> {
         endpoint: &'a mut dyn Endpoint,
     ) -> Driver<'a> {
         let ports = ports.into_iter().collect();
-        self.endpoints.push(Driving { ports, endpoint, due: Time::NEVER, touched: false });
+        self.endpoints.push(Driving { ports, endpoint, due: Time::NEVER, touched: false, begun: false });
         self
     }
 
@@ -315,6 +337,12 @@ impl<'a> Driver<'a> {
         self
     }
 
+    /// Ends the run with [`DriveError::Stopped`] soon after `stop` is set.
+    pub fn stop(mut self, stop: &'a AtomicBool) -> Driver<'a> {
+        self.stop = Some(stop);
+        self
+    }
+
     /// Runs to the end of the scenario, or until all endpoints have finished.
     ///
     /// What is processed at one time, in this order: the network up to that time; every datagram that has arrived, each handed to its
@@ -331,42 +359,51 @@ impl<'a> Driver<'a> {
             });
             driving.due = starts.min().unwrap_or(Time::ZERO);
         }
-        let mut state = Running { held: Held::default(), steps: 0, idle: 0 };
+        let mut state = Running { held: Held::default(), steps: 0, idle: 0, idle_since: Time::ZERO };
         let mut now = self.network.now();
         let mut look = Time::ZERO;
         loop {
             let mut progress = self.network.advance(now)?;
             state.steps += 1;
+            let look_up = state.steps.is_multiple_of(STOP_CHECK);
+            if look_up && self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(DriveError::Stopped);
+            }
             if let Some((step, observer)) = &mut self.observer
                 && (now >= look || progress == Progress::Ended)
             {
                 observer(self.network);
                 look = Time::from_ns(now.ns() / step.ns() * step.ns()) + *step;
             }
-            let mut active = false;
+            let mut received = false;
             for round in 0.. {
-                active |= self.deliver(now, &mut owner)?;
+                received |= self.deliver(now, &mut owner)?;
                 if progress == Progress::Ended {
                     break;
                 }
-                active |= self.poll(now, &mut state)?;
+                self.poll(now, &mut state)?;
                 if self.network.next() > now {
                     break;
                 }
                 if round == MOST_ROUNDS {
-                    return Err(DriveError::Stuck { at: now, endpoint: 0 });
+                    let endpoint = self.endpoints.iter().position(|driving| driving.touched).unwrap_or(0);
+                    return Err(DriveError::Stuck { at: now, endpoint });
                 }
                 progress = self.network.advance(now)?;
             }
-            let finished = self.endpoints.iter().all(|driving| driving.endpoint.finished());
+            let finished = self.endpoints.iter().all(|driving| driving.begun && driving.endpoint.finished());
             if progress == Progress::Ended || finished {
                 let ended = progress == Progress::Ended;
                 let outcome = if ended { self.network.outcome()? } else { self.network.outcome_so_far() };
                 return Ok(Driven { outcome, steps: state.steps, finished: finished && !ended });
             }
             let next = self.next(now, look, &state.held);
-            state.idle = if active || next > now + self.granularity { 0 } else { state.idle + 1 };
-            if state.idle > self.limits.idle_steps {
+            if received || next > now + self.granularity {
+                (state.idle, state.idle_since) = (0, next);
+            } else {
+                state.idle += 1;
+            }
+            if state.idle > self.limits.idle_steps && now.since(state.idle_since) < SHORT {
                 let endpoint = self.endpoints.iter().position(|driving| driving.due <= next).unwrap_or(0);
                 return Err(DriveError::Stuck { at: now, endpoint });
             }
@@ -410,22 +447,20 @@ impl<'a> Driver<'a> {
         Ok(any)
     }
 
-    /// Polls the endpoints that have something to do. Returns whether one has sent.
-    fn poll(&mut self, now: Time, state: &mut Running) -> Result<bool, DriveError> {
-        let mut any = false;
+    /// Polls the endpoints that have something to do.
+    fn poll(&mut self, now: Time, state: &mut Running) -> Result<(), DriveError> {
         while let Some(entry) = state.held.datagrams.first_entry()
             && entry.key().0 <= now
         {
             let (port, bytes, ecn) = entry.remove();
             state.held.bytes -= bytes.len() as u64;
             self.network.send(port, &bytes, ecn)?;
-            any = true;
         }
         for (number, driving) in self.endpoints.iter_mut().enumerate() {
             if !driving.touched && driving.due > now {
                 continue;
             }
-            driving.touched = false;
+            (driving.touched, driving.begun) = (false, true);
             let port = driving.ports[0];
             let mut sent = 0;
             let mut out = Transmitter {
@@ -437,7 +472,6 @@ impl<'a> Driver<'a> {
             };
             driving.endpoint.poll(now, &mut out).map_err(|error| failed(error, now, number, "poll"))?;
             driving.due = driving.endpoint.timer().unwrap_or(Time::NEVER);
-            any |= sent > 0;
             let sample = driving.endpoint.sample();
             if !sample.is_empty() {
                 self.network.record(port, &sample)?;
@@ -447,8 +481,12 @@ impl<'a> Driver<'a> {
                 let what = format!("{stored} bytes are in flight or held, and {most} are permitted");
                 return Err(DriveError::Flood { at: now, endpoint: number, what });
             }
+            if self.network.waiting() > self.limits.waiting {
+                let what = format!("more than {} datagrams wait to be received", self.limits.waiting);
+                return Err(DriveError::Flood { at: now, endpoint: number, what });
+            }
         }
-        Ok(any)
+        Ok(())
     }
 
     /// The next time at which something happens, at least a granule after `now`.
@@ -470,8 +508,9 @@ impl<'a> Driver<'a> {
 struct Running {
     held: Held,
     steps: u64,
-    /// Steps in a row, each a granule after the last, without a datagram.
+    /// Steps in a row, each a granule after the last, without an arrival, and when they began.
     idle: u64,
+    idle_since: Time,
 }
 
 fn failed(error: StackError, at: Time, endpoint: usize, call: &'static str) -> DriveError {

@@ -1,7 +1,7 @@
 //! CUBIC. RFC 9438, and in the integer arithmetic of Linux (`arithmetic`).
 //!
 //! Difference of `arithmetic = "rfc9438"` from the RFC: the round-trip time in the target is a mean with gain 1/8 over
-//! the samples that the controller receives. Reductions are real numbers, as there. In the `ns2` profile one ACK counts as one segment and the threshold is
+//! the samples that the controller receives. Reductions are real numbers, as in the RFC. In the `ns2` profile one ACK counts as one segment and the threshold is
 //! truncated, as for every algorithm of that profile. Status: checked: `arithmetic = "linux"` with HyStart agrees with
 //! recordings of Linux 6.18 (docs/validation-linux.md); the curve of RFC 9438 is compared with hand-computed numbers (below).
 

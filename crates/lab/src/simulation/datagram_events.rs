@@ -14,7 +14,7 @@ const STEPS_PER_MEASUREMENT: u64 = 1024;
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// Processes what the links have done with datagrams. To be called before the pool changes.
     #[inline]
-    fn apply_payload_changes(&mut self) {
+    pub(super) fn apply_payload_changes(&mut self) {
         let changes = &mut self.network.links.payload_changes;
         self.datagrams.apply(changes);
         if !changes.datagram_drops.is_empty() {
@@ -113,6 +113,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
         self.network.links.timer_event();
         let accepted = self.send_datagram(packet, bytes);
+        self.apply_payload_changes(); // it may have displaced others
         self.attached[index].ports[side].accepted += accepted as u64;
         Ok(())
     }
@@ -139,6 +140,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             self.wall += (wall_time() - wall) * steps;
         }
         self.event_queue.wait_until(now.min(self.end));
+        self.apply_payload_changes();
         ended
     }
 

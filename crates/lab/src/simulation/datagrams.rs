@@ -10,12 +10,17 @@ struct Slot {
     packets: u32,
 }
 
+/// Bytes that a datagram takes, an empty one too.
+fn slot_bytes(bytes: &[u8]) -> u64 {
+    (bytes.len() + size_of::<Slot>()) as u64
+}
+
 /// The bytes of the datagrams in flight, by index.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DatagramPool {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    /// Bytes of the slots in use.
+    /// Bytes of the slots in use, with the slots.
     bytes: u64,
 }
 
@@ -30,7 +35,7 @@ impl DatagramPool {
         slot.bytes.clear();
         slot.bytes.extend_from_slice(bytes);
         slot.packets = 1;
-        self.bytes += bytes.len() as u64;
+        self.bytes += slot_bytes(bytes);
         index
     }
 
@@ -50,7 +55,7 @@ impl DatagramPool {
         debug_assert!(slot.packets > 0, "the bytes of a datagram are freed twice");
         slot.packets -= 1;
         if slot.packets == 0 {
-            self.bytes -= slot.bytes.len() as u64;
+            self.bytes -= slot_bytes(&slot.bytes);
             self.free.push(index);
         }
     }

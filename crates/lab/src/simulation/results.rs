@@ -77,6 +77,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// What the first `span` of the run has counted.
     pub(super) fn account(&mut self, span: Span) -> RunAccount {
+        self.apply_payload_changes();
         let seconds = span.seconds();
         let flows =
             self.order.clone().iter().map(|number| self.flow_account(*number as usize, span)).collect();

@@ -43,9 +43,9 @@ def compare(
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Compare one controller of a stack. Raises BadInput, and StackFailure if the stack fails."""
-    given = options(stack, control, reference, chosen) | {"seeds": seeds, "first_seed": first_seed}
+    values = options(stack, control, reference, chosen) | {"seeds": seeds, "first_seed": first_seed}
     if jobs is not None:
-        given["threads"] = jobs
+        values["threads"] = jobs
 
     def advance(words: str) -> None:
         place = re.search(r"run (\d+) of (\d+)", words)
@@ -53,7 +53,7 @@ def compare(
             progress(int(place[1]), int(place[2]))
 
     try:
-        report: Report = json.loads(_core.conform(json.dumps(given), stack.make, advance))
+        report: Report = json.loads(_core.conform(json.dumps(values), stack.make, advance))
     except ValueError as error:
         raise BadInput(str(error)) from None
     report |= {"deterministic": stack.deterministic, "transport": stack.transport, "reply": stack.reply}
@@ -102,5 +102,7 @@ def needed(metric: dict[str, Any]) -> str:
     """What would decide an undecided metric."""
     if metric["standing"] != "undecided":
         return ""
+    if metric["comparison"]["verdict"] == "differs":
+        return "fresh seeds do not confirm the difference"
     seeds = metric["comparison"]["seeds_needed"]
     return f"about {seeds} seeds would decide" if seeds else "borderline: no number of seeds decides"

@@ -26,10 +26,8 @@ def render(reports: Sequence[Report], command: str) -> str:
         counts=[count(report) for report in reports],
         figures=[svg_text(_clear(curves(report)), f"curves{place}") for place, report in enumerate(reports)],
         words=words,
-        worst=worst,
         sentence=sentence,
         needed=needed,
-        number=number,
         ratio=ratio,
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 import importlib.util
+import os
+import shutil
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
@@ -11,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ackclock.apps.reach.results import Unavailable
 from ackclock.base.controllers import announce
 from ackclock.base.files import BadInput
 from ackclock.base.units import interval, size
@@ -112,6 +115,10 @@ def _of_file(path: Path) -> Stack:
             "or source and destination"
         )
     for program in programs.values():
+        first = program["command"][0]
+        place = Path(folder) / first
+        if not (os.access(place, os.X_OK) if "/" in first else shutil.which(first)):
+            raise Unavailable(f"{path}: {first} cannot be started: it is not there, or not executable")
         announce(f"runs {' '.join(program['command'])}")
     return _stack(table, str(path), programs, None)
 
@@ -139,6 +146,11 @@ def _stack(
         raise BadInput(f'{where}: controllers: each has its reference, such as {{ cubic = "cubic:rfc9438" }}')
     reno = next((theirs for theirs, ours in controllers.items() if ours.split(",")[0] == "reno"), None)
     granularity = typed("granularity", str, "1ns")
+    if not isinstance(table.get("reno", ""), str):
+        raise BadInput(f"{where}: reno: must be the stack's name of its Reno, as text")
+    header, mtu = _bytes(table.get("header", 28), f"{where}: header"), _bytes(table.get("mtu", 1500), f"{where}: mtu")
+    if mtu < header:
+        raise BadInput(f"{where}: mtu: {mtu} bytes include the header of {header} bytes; use more")
     return Stack(
         name=typed("name", str, Path(where).stem),
         version=typed("version", str, ""),
@@ -149,18 +161,22 @@ def _stack(
         deterministic=typed("deterministic", bool, True),
         ecn=typed("ecn", bool, False),
         granularity_ns=max(1, round(interval(granularity, f"{where}: granularity") * 1e9)),
-        header=_bytes(table.get("header", 28), f"{where}: header"),
-        mtu=_bytes(table.get("mtu", 1500), f"{where}: mtu"),
+        header=header,
+        mtu=mtu,
         transport=typed("transport", str, "quic"),
         reply=typed("reply", str, ""),
     )
 
 
+MOST_BYTES = 65_535
+
+
 def _bytes(value: object, where: str) -> int:
-    """A number of bytes, as a number or as text with a unit. Raises BadInput."""
-    if isinstance(value, int):
-        return value
-    return int(size(str(value), where))
+    """A number of bytes of an IP packet, as a number or as text with a unit. Raises BadInput."""
+    number = int(size(value, where)) if isinstance(value, str) else value
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= MOST_BYTES:
+        raise BadInput(f'{where}: must be from 0 to {MOST_BYTES} bytes, such as "28B", not {value!r}')
+    return number
 
 
 def chosen(stack: Stack, control: str | None, reference: str | None) -> list[tuple[str, str]]:

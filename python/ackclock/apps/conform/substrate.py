@@ -59,6 +59,8 @@ class StackSubstrate:
         flows = [flow for flow in scenario.resolved["flows"] if flow["kind"] in ("tcp", "quic")]
         flows = [flow for flow in flows if not tested or flow["name"] in tested]
         theirs = {flow["name"]: self._theirs(flow["control"]) for flow in flows}
+        if not theirs:
+            raise BadInput(f"{scenario.file}: has no TCP or QUIC flow in a [[flow]] table, which a stack could play")
         network = Network(
             scenario, list(theirs), seed=seed, header=self.stack.header, mtu=self.stack.mtu, record=("fingerprint",)
         )
@@ -88,10 +90,10 @@ def _drive(network: Network, stack: Stack, theirs: dict[str, str]) -> dict[str, 
     """Run a class in Python at the ends of every flow."""
     assert stack.make is not None
     ends: list[tuple[list[int], Any]] = []
-    for place, (flow, controller) in enumerate(theirs.items()):
+    for flow, controller in theirs.items():
         case = network.case(flow, controller)
         source, destination = stack.make(case)
-        ends += [([2 * place], source), ([2 * place + 1], destination)]
+        ends += [([network.port(flow, "source")], source), ([network.port(flow, "destination")], destination)]
     return network.drive(ends, stack.granularity_ns).outcome
 
 
@@ -100,19 +102,21 @@ def _with_samples(network: Network, outcome: dict[str, Any], theirs: dict[str, s
     import polars as pl
 
     samples = network.trace()
-    flows = list(theirs)
+    warmup_s = outcome.get("warmup_s") or 0.0
     for flow in outcome["flows"]:
         if flow["name"] not in theirs:
             continue
         flow["control"] = theirs[flow["name"]]
-        place = flows.index(flow["name"])
-        delivered = samples.filter(pl.col("port") == 2 * place + 1)["delivered_bytes"].drop_nulls()
-        if len(delivered):
-            flow["delivered_bytes"] = int(delivered[-1])
-            flow["goodput_bps"] = 8 * flow["delivered_bytes"] / outcome["duration_s"]
+        port = network.port(flow["name"], "destination")
+        rows = samples.filter((pl.col("port") == port) & pl.col("delivered_bytes").is_not_null())
+        if rows.height:
+            early = rows.filter(pl.col("time_s") <= warmup_s)["delivered_bytes"]
+            before = int(early[-1]) if len(early) else 0
+            flow["delivered_bytes"] = int(rows["delivered_bytes"][-1]) - before
+            flow["goodput_bps"] = 8 * flow["delivered_bytes"] / (outcome["duration_s"] - warmup_s)
     segment = network.mtu - network.header
     sources = samples.filter((pl.col("port") % 2 == 0) & pl.col("cwnd_bytes").is_not_null())
-    names = pl.Series([flows[port // 2] for port in sources["port"]], dtype=pl.String)
+    names = pl.Series([network.flows[port // 2] for port in sources["port"]], dtype=pl.String)
     trace = sources.select(
         pl.col("time_s"),
         names.alias("flow"),
