@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-LINES = {"noq": 110, "quinn": 110, "smoltcp": 90, "sctp-proto": 140}
+LINES = {"noq": 110, "quinn": 110, "smoltcp": 95, "sctp-proto": 140}
 """Most lines of code of an adapter, without comments; those of TLS and of the device are in files of their own."""
 
 

@@ -612,10 +612,12 @@ fn divergence(runs: &Runs, overheads: &Overheads) -> Option<String> {
         }
         ends
     };
+    // What the first round trips differ by is no divergence: a hundredth of the whole transfer is.
+    let least = 0.01 * span(0.0, end)[1];
     let outside = |n: usize| {
         let own = payload(stack, at(n), overheads.stack);
         let [low, high] = span(0.0, at(n));
-        own < (1.0 - margin) * low || own > (1.0 + margin) * high
+        own < (1.0 - margin) * low - least || own > (1.0 + margin) * high + least
     };
     let first = (1..count.saturating_sub(2)).find(|n| outside(*n) && outside(n + 1) && outside(n + 2))?;
     // The bin in which its rate left the band.

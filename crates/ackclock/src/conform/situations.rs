@@ -196,6 +196,12 @@ impl Situation {
         first.trim_start_matches("title = \"").trim_end_matches('"')
     }
 
+    /// The network of a seed, to follow up a report: with `why`, an observer or a packet log. Its flows `stack` (and `second`) are
+    /// those to attach.
+    pub fn network_of(&self, seed: u64) -> Result<Scenario, ScenarioError> {
+        self.scenario(seed, Vec::new())
+    }
+
     /// Its scenario with a seed's delays and starts: delays within 1 %, starts up to one round trip later, so that the runs of a
     /// situation without random elements are a sample. `more` comes after them.
     pub(super) fn scenario(&self, seed: u64, more: Vec<Assignment>) -> Result<Scenario, ScenarioError> {
