@@ -130,6 +130,7 @@ test-page: page
 PRIVATE = --exclude ackclock-capi --exclude ackclock-py --exclude ackclock-web --exclude ackclock-reach
 test-publish:
 	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --no-deps --workspace $(PRIVATE)
+	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --no-deps --package ackclock --features conform
 	cargo check --locked --quiet --package ackclock --no-default-features
 	cargo package --locked --offline --quiet --no-verify --allow-dirty --workspace $(PRIVATE)
 

@@ -182,7 +182,7 @@ impl Report {
             metric.name,
             metric.standing.words()
         );
-        if let Some(divergence) = &situation.divergence {
+        if let Some(divergence) = situation.divergence.as_ref().filter(|_| !metric.checks.is_empty()) {
             line += &format!("; {divergence}");
         }
         line

@@ -176,6 +176,6 @@ pub struct PortFacts {
     pub base_delay: Option<Span>,
     /// Bytes of the largest datagram so far that was not above the MTU.
     pub largest: u32,
-    /// Datagrams of less than [`SMALL`] bytes so far, and their bytes: acknowledgements alone.
+    /// Datagrams of less than 100 bytes so far, and their bytes: acknowledgements alone.
     pub small: [u64; 2],
 }
