@@ -56,7 +56,7 @@ pub enum ConformError {
         /// The time and the call.
         message: String,
     },
-    /// [`Conformance::stop`] was set.
+    /// The flag of [`Conformance::run_watched`] was set.
     Stopped,
 }
 
