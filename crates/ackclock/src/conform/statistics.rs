@@ -2,7 +2,7 @@
 //! `ackclock agree`, which tests/test_conform.py compares.
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use special::Beta;
 
 /// Level of every test, after Holm's correction over the tests of a comparison.
 pub const LEVEL: f64 = 0.05;
@@ -192,8 +192,31 @@ fn moments(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0) / n).sqrt())
 }
 
-fn student(n: usize) -> Option<StudentsT> {
-    StudentsT::new(0.0, 1.0, n as f64 - 1.0).ok()
+/// Student's distribution, of the mean of `n` values.
+struct Student {
+    freedom: f64,
+    ln_beta: f64,
+}
+
+impl Student {
+    /// `None` below two values.
+    fn of(n: usize) -> Option<Self> {
+        let freedom = n.checked_sub(1).filter(|freedom| *freedom > 0)? as f64;
+        Some(Self { freedom, ln_beta: (0.5 * freedom).ln_beta(0.5) })
+    }
+
+    /// The probabilities below and above `t`.
+    fn sides(&self, t: f64) -> (f64, f64) {
+        let beyond =
+            0.5 * (self.freedom / (self.freedom + t * t)).inc_beta(0.5 * self.freedom, 0.5, self.ln_beta);
+        if t < 0.0 { (beyond, 1.0 - beyond) } else { (1.0 - beyond, beyond) }
+    }
+
+    /// The value that is exceeded with the probability `beyond`, from 0 to 0.5.
+    fn quantile(&self, beyond: f64) -> f64 {
+        let x = (2.0 * beyond).inv_inc_beta(0.5 * self.freedom, 0.5, self.ln_beta);
+        (self.freedom * (1.0 - x) / x).sqrt()
+    }
 }
 
 /// The p-values of the t tests that the mean is below `edge`, and that it is above.
@@ -207,13 +230,13 @@ fn one_sided(values: &[f64], edge: f64) -> (f64, f64) {
         };
     }
     let t = (mean - edge) / error;
-    student(values.len()).map_or((1.0, 1.0), |student| (student.cdf(t), student.sf(t)))
+    Student::of(values.len()).map_or((1.0, 1.0), |student| student.sides(t))
 }
 
 /// The 95 % interval of the mean.
 fn interval(values: &[f64]) -> Option<[f64; 2]> {
     let (mean, error) = moments(values);
-    let wide = student(values.len())?.inverse_cdf(0.975) * error;
+    let wide = Student::of(values.len())?.quantile(0.025) * error;
     Some([mean - wide, mean + wide])
 }
 
@@ -226,8 +249,8 @@ fn seeds_for(values: &[f64], edge: f64, margin: f64) -> Option<usize> {
         return None;
     }
     (3..=MOST_SEEDS).find(|n| {
-        student(*n).is_some_and(|student| {
-            student.inverse_cdf(0.95) + student.inverse_cdf(0.8) <= distance * (*n as f64).sqrt() / deviation
+        Student::of(*n).is_some_and(|student| {
+            student.quantile(0.05) + student.quantile(0.2) <= distance * (*n as f64).sqrt() / deviation
         })
     })
 }
@@ -268,6 +291,25 @@ mod tests {
         assert_eq!(verdict(&[0.0, 1e-4, 0.0], &[&[1e-4, 0.0, 0.0]], 0.1, 5e-4), Verdict::Agrees);
         assert_eq!(verdict(&[1.0], &[&[1.0]], 0.1, 0.0), Verdict::Undecided);
         assert_eq!(verdict(&[], &[&[]], 0.1, 0.0), Verdict::NotCompared);
+    }
+
+    #[test]
+    fn quantiles_of_student() {
+        // From tables of the distribution.
+        for (freedom, expected) in
+            [(1, 12.706204736), (4, 2.776445105), (30, 2.042272456), (199, 1.971956544)]
+        {
+            let student = Student::of(freedom + 1).unwrap();
+            let t = student.quantile(0.025);
+            assert!((t / expected - 1.0).abs() < 1e-9, "{freedom}: {t}");
+            let (below, above) = student.sides(t);
+            assert!(
+                (above - 0.025).abs() < 1e-12 && (below + above - 1.0).abs() < 1e-12,
+                "{freedom}: {above}"
+            );
+            assert_eq!(student.sides(-t), (above, below));
+        }
+        assert!(Student::of(1).is_none());
     }
 
     #[test]
