@@ -101,7 +101,7 @@ def test_the_controller_of_the_guide_is_an_example(root: Path) -> None:
 @pytest.mark.nightly
 def test_a_program_outside_the_repository(root: Path, tmp_path: Path) -> None:
     """The packaged files build without the workspace around them, and run a controller of the program."""
-    private = [word for name in ("py", "web", "reach") for word in ("--exclude", f"ackclock-{name}")]
+    private = [word for name in ("capi", "py", "web", "reach") for word in ("--exclude", f"ackclock-{name}")]
     package = ["cargo", "package", "--locked", "--quiet", "--no-verify", "--allow-dirty", "--workspace", *private]
     subprocess.run([*package, "--target-dir", str(tmp_path / "packages")], cwd=root, check=True)
     patches = ""

@@ -103,9 +103,11 @@ proptest! {
         prop_assert_eq!(stats.unmatched_acks, 0);
         prop_assert!(stack.is_some_and(|lost| lost >= stats.lost_packets), "{:?} {:?}", stack, stats);
         prop_assert!(stats.ce_marks <= pipe.marked);
-        prop_assert!(stats.cwnd_reductions <= stats.loss_events + stats.ce_marks);
+        // CDG asks for reductions by itself (`Controller::reduce_now`), and no other controller does.
+        let asks = CONTROLLERS[case.name].descriptor.name == "cdg";
+        prop_assert!(asks || stats.cwnd_reductions <= stats.loss_events + stats.ce_marks);
         prop_assert!(stats.rtt_count == 0 || stats.rtt_min >= Span::from_ms(20));
-        prop_assert!(state.phase() != Phase::Cwr || case.ecn);
+        prop_assert!(state.phase() != Phase::Cwr || case.ecn || asks);
         drop(state);
         let again = run(&case).expect("it ran before");
         prop_assert_eq!(&again.log, &pipe.log);
