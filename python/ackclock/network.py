@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from ackclock import _core
 from ackclock.scenario import Scenario
@@ -21,10 +21,9 @@ from ackclock.scenario import Scenario
 if TYPE_CHECKING:
     import polars as pl
 
+T = TypeVar("T")
 Record = Literal["packets", "rules", "audit", "fingerprint"]
 END = {"source": 0, "destination": 1}
-WRITE_BYTES = 1 << 16
-"""Bytes that a bulk application writes at a time."""
 
 
 class Datagram(NamedTuple):
@@ -153,20 +152,16 @@ class Network:
 
     def application(self, flow: str) -> Application:
         """What the scenario says of the application of an attached flow. Raises ValueError if there is none."""
-        values = self._core.application(flow)
-        if values is None:
-            raise ValueError(f"{flow}: not an attached flow; attached: {', '.join(self.flows)}")
-        return Application(*values)
+        return Application(*self._attached(flow, self._core.application(flow)))
 
     def case(self, flow: str, controller: str = "") -> dict[str, Any]:
         """What a stack is told of an attached flow: the argument of what makes its ends (docs/stacks.md)."""
-        application = self.application(flow)
-        return {
-            **{"situation": "", "seed": self.seed, "controller": controller, "flow": flow},
-            **{"start_ns": application.start_ns, "stop_ns": application.stop_ns, "bytes": application.bytes},
-            **{"writes": application.writes, "write_bytes": WRITE_BYTES, "header": self.header, "mtu": self.mtu},
-            "duration_ns": self.end_ns,
-        }
+        return self._attached(flow, self._core.case(flow, controller))
+
+    def _attached(self, flow: str, value: T | None) -> T:
+        if value is None:
+            raise ValueError(f"{flow}: not an attached flow; attached: {', '.join(self.flows)}")
+        return value
 
     def next_ns(self) -> int:
         """A time before which nothing arrives unless something is sent; at most the end."""

@@ -118,6 +118,12 @@ impl PyNetwork {
         }))
     }
 
+    /// What a stack is told of an attached flow; `None` if there is no such flow.
+    fn case(&self, py: Python<'_>, flow: &str, controller: &str) -> PyResult<Option<Py<PyDict>>> {
+        let case = Case::of_network(&*self.open()?, flow, controller).ok();
+        case.map(|case| described(py, &case).map(Bound::unbind)).transpose()
+    }
+
     fn next_ns(&self) -> PyResult<u64> {
         Ok(self.open()?.next().ns())
     }
@@ -231,7 +237,7 @@ impl PyNetwork {
     }
 
     /// Runs programs of the pipe protocol at the ends of every attached flow to the end. `programs` is JSON: `both`, or `source` and
-    /// `destination`, each a program, `controllers` by flow, `granularity_ns`, `write_bytes`. Returns as [`PyNetwork::drive`].
+    /// `destination`, each a program, `controllers` by flow, `granularity_ns`. Returns as [`PyNetwork::drive`].
     fn drive_programs(&self, py: Python<'_>, programs: &str) -> PyResult<(String, u64, bool)> {
         let programs: Value =
             serde_json::from_str(programs).map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -244,9 +250,8 @@ impl PyNetwork {
         for port in sources {
             let flow = network.flow_of(port).to_string();
             let controller = programs["controllers"][&flow].as_str().unwrap_or_default();
-            let case = Case::of_network(&network, &flow, controller)
-                .map(|case| case.writing(programs["write_bytes"].as_u64().unwrap_or(1 << 16) as usize));
-            let case = case.map_err(|error| network_error(py, error))?;
+            let case =
+                Case::of_network(&network, &flow, controller).map_err(|error| network_error(py, error))?;
             let ends = match (&both, source.as_ref().zip(destination.as_ref())) {
                 (Some(both), _) => both.both(&case).map_err(failed)?,
                 (None, Some((source, destination))) => source.each(destination, &case).map_err(failed)?,
@@ -536,10 +541,10 @@ pub(crate) fn conform(
     let values: Value =
         serde_json::from_str(options_json).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let conformance = options(&values);
-    let says = |words: &str| {
+    let says = |run: usize, planned: usize| {
         if let Some(call) = &progress {
             Python::attach(|py| {
-                call.call1(py, (words,)).map_err(|error| error.write_unraisable(py, None)).ok()
+                call.call1(py, (run, planned)).map_err(|error| error.write_unraisable(py, None)).ok()
             });
         }
     };
@@ -568,6 +573,17 @@ pub(crate) fn conform(
 
 /// The endpoints that a class in Python makes for a case: a pair, or one for both ends.
 fn python_ends(py: Python<'_>, class: &Py<PyAny>, case: &Case) -> Result<StackEnds, StackError> {
+    let ends = class.call1(py, (described(py, case)?,))?;
+    let pair: PyResult<[Py<PyAny>; 2]> = ends.bind(py).extract();
+    let [source, destination] = pair.map_err(|_| {
+        PyValueError::new_err("the stack gives a pair for a case: the endpoints of source and destination")
+    })?;
+    let ends = [PyEndpoint::new(py, source)?, PyEndpoint::new(py, destination)?];
+    Ok(StackEnds::Each(ends.map(|end| Box::new(end) as Box<dyn Endpoint>)))
+}
+
+/// A case as the argument of what makes the ends.
+fn described<'py>(py: Python<'py>, case: &Case) -> PyResult<Bound<'py, PyDict>> {
     let described = PyDict::new(py);
     described.set_item("situation", case.situation)?;
     described.set_item("seed", case.seed)?;
@@ -583,13 +599,7 @@ fn python_ends(py: Python<'_>, class: &Py<PyAny>, case: &Case) -> Result<StackEn
     described.set_item("header", case.header)?;
     described.set_item("mtu", case.mtu)?;
     described.set_item("duration_ns", case.duration.ns())?;
-    let ends = class.call1(py, (described,))?;
-    let pair: PyResult<[Py<PyAny>; 2]> = ends.bind(py).extract();
-    let [source, destination] = pair.map_err(|_| {
-        PyValueError::new_err("the stack gives a pair for a case: the endpoints of source and destination")
-    })?;
-    let ends = [PyEndpoint::new(py, source)?, PyEndpoint::new(py, destination)?];
-    Ok(StackEnds::Each(ends.map(|end| Box::new(end) as Box<dyn Endpoint>)))
+    Ok(described)
 }
 
 /// The situations of a comparison: name, title and scenario, as JSON.

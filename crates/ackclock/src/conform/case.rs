@@ -44,11 +44,6 @@ impl Case {
             duration: network.end().since(Time::ZERO),
         })
     }
-
-    /// The case with another size of the application's writes.
-    pub fn writing(self, write_bytes: usize) -> Case {
-        Case { write_bytes, ..self }
-    }
 }
 
 /// Bytes that an application writes at a time if nothing else is said.

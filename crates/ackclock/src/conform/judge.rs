@@ -29,7 +29,7 @@ pub(super) struct Judge<'a> {
     stack: &'a RunStack<'a>,
     reference: Reference,
     situations: Vec<&'static Situation>,
-    progress: &'a (dyn Fn(&str) + Sync),
+    progress: &'a (dyn Fn(usize, usize) + Sync),
     stop: &'a AtomicBool,
     /// Held by a run of a stack that runs alone.
     exclusive: Mutex<()>,
@@ -90,14 +90,14 @@ impl<'a> Judge<'a> {
             stack,
             reference,
             situations,
-            progress: &|_| (),
+            progress: &|_, _| (),
             stop: &NEVER,
             exclusive: Mutex::new(()),
         })
     }
 
-    /// Reports steps to `progress`, and ends soon after `stop` is set.
-    pub fn watched(mut self, progress: &'a (dyn Fn(&str) + Sync), stop: &'a AtomicBool) -> Self {
+    /// Reports to `progress` the runs that are done and all that are planned, and ends soon after `stop` is set.
+    pub fn watched(mut self, progress: &'a (dyn Fn(usize, usize) + Sync), stop: &'a AtomicBool) -> Self {
         (self.progress, self.stop) = (progress, stop);
         self
     }
@@ -194,7 +194,7 @@ impl<'a> Judge<'a> {
                         }
                     }
                 }
-                (self.progress)(&format!("{}: run {} of {}", situation.name, place + 1, jobs.len()));
+                (self.progress)(place + 1, jobs.len());
             }
         };
         if self.options.threads == 1 {
@@ -236,7 +236,6 @@ impl<'a> Judge<'a> {
         overheads: &Overheads,
         report: &mut SituationReport,
     ) -> Result<(), ConformError> {
-        (self.progress)(&format!("{}: checks of a difference", situation.name));
         let seeds: Vec<u64> = runs.stack.iter().map(|record| record.seed).collect();
         let further = FurtherRuns {
             fresh: self.fresh(situation)?,

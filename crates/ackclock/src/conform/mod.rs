@@ -191,14 +191,15 @@ impl Conformance {
         &self,
         stack: impl Fn(&Case) -> Result<E, StackError> + Sync,
     ) -> Result<Report, ConformError> {
-        self.run_watched(stack, &|_| (), &AtomicBool::new(false))
+        self.run_watched(stack, &|_, _| (), &AtomicBool::new(false))
     }
 
-    /// As [`Conformance::run`], with a message at each step, and a flag that ends it soon after it is set.
+    /// As [`Conformance::run`]. `progress` is told after each run its number and how many are planned; the checks of a
+    /// difference count anew. The comparison ends soon after `stop` is set.
     pub fn run_watched<E: Into<StackEnds>>(
         &self,
         stack: impl Fn(&Case) -> Result<E, StackError> + Sync,
-        progress: &(dyn Fn(&str) + Sync),
+        progress: &(dyn Fn(usize, usize) + Sync),
         stop: &AtomicBool,
     ) -> Result<Report, ConformError> {
         let make = |case: &Case| stack(case).map(Into::into).map_err(|error| error.to_string());
@@ -231,7 +232,7 @@ impl Conformance {
     /// controllers are those of references.
     pub fn run_simulated(
         &self,
-        progress: &(dyn Fn(&str) + Sync),
+        progress: &(dyn Fn(usize, usize) + Sync),
         stop: &AtomicBool,
     ) -> Result<Report, ConformError> {
         let run = |situation: &'static Situation, seed: u64, controller: &str, _: usize| {

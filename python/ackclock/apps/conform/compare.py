@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,14 +45,8 @@ def compare(
     values = options(stack, control, reference, chosen) | {"seeds": seeds, "first_seed": first_seed}
     if jobs is not None:
         values["threads"] = jobs
-
-    def advance(words: str) -> None:
-        place = re.search(r"run (\d+) of (\d+)", words)
-        if progress is not None and place is not None:
-            progress(int(place[1]), int(place[2]))
-
     try:
-        report: Report = json.loads(_core.conform(json.dumps(values), stack.make, advance))
+        report: Report = json.loads(_core.conform(json.dumps(values), stack.make, progress))
     except ValueError as error:
         raise BadInput(str(error)) from None
     report |= {"deterministic": stack.deterministic, "transport": stack.transport, "reply": stack.reply}

@@ -50,11 +50,21 @@ class Stack:
     """What its maintainers say to a verdict; printed beside it."""
 
 
+def without_parameters(reference: str) -> str:
+    """The exact name of a reference: `cubic:rfc9438` of `cubic:rfc9438,beta=0.8`."""
+    return reference.partition(",")[0]
+
+
+def kind(reference: str) -> str:
+    """The controller of a reference: `cubic` of `cubic:rfc9438,beta=0.8`."""
+    return without_parameters(reference).partition(":")[0]
+
+
 def load(text: str) -> Stack:
     """The stack that an argument names: `stack.toml`, `FILE.py:CLASS`, or `quinn:CONTROLLER`. Raises BadInput."""
     if text.startswith(SIMULATED):
         controller = text.removeprefix(SIMULATED)
-        return Stack("quinn", controllers={controller: controller.split(",")[0]}, reno="reno")
+        return Stack("quinn", controllers={controller: without_parameters(controller)}, reno="reno")
     path, colon, name = text.rpartition(":")
     if colon and path.endswith(".py"):
         return _of_class(Path(path), name)
@@ -144,7 +154,7 @@ def _stack(
     controllers = typed("controllers", dict, {})
     if not all(isinstance(reference, str) for reference in controllers.values()):
         raise BadInput(f'{where}: controllers: each has its reference, such as {{ cubic = "cubic:rfc9438" }}')
-    reno = next((theirs for theirs, ours in controllers.items() if ours.split(",")[0] == "reno"), None)
+    reno = next((theirs for theirs, ours in controllers.items() if without_parameters(ours) == "reno"), None)
     granularity = typed("granularity", str, "1ns")
     if not isinstance(table.get("reno", ""), str):
         raise BadInput(f"{where}: reno: must be the stack's name of its Reno, as text")
@@ -188,8 +198,9 @@ def chosen(stack: Stack, control: str | None, reference: str | None) -> list[tup
         return [(control, claimed)]
     if reference is not None:
         names = list(stack.controllers)
-        same = [theirs for theirs, ours in stack.controllers.items() if ours.split(",")[0] == reference.split(",")[0]]
-        base = reference.split(",")[0].split(":")[0]
+        exact = without_parameters(reference)
+        same = [theirs for theirs, ours in stack.controllers.items() if without_parameters(ours) == exact]
+        base = kind(reference)
         theirs = next(iter([*same, *(names if len(names) == 1 else []), *([base] if not names else [])]), None)
         if theirs is None:
             listed = ", ".join(names)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ackclock.apps.conform.stack import Stack, load
+from ackclock.apps.conform.stack import Stack, kind, load
 from ackclock.apps.reach.substrates import FinishedRun, Refused
 from ackclock.base.files import BadInput
 from ackclock.network import Network
@@ -78,7 +78,7 @@ class StackSubstrate:
         if self.controller is not None:
             return self.controller
         for theirs, reference in self.stack.controllers.items():
-            if reference.split(",")[0].split(":")[0] == control:
+            if kind(reference) == control:
                 return theirs
         if control in self.stack.controllers or not self.stack.controllers:
             return control
