@@ -17,16 +17,22 @@ const core = (): Plugin => {
   return {
     name: 'ackclock-core',
     configResolved(config) { serves = config.command === 'serve'; },
-    resolveId: (id) => (id === 'virtual:core' || id === 'virtual:scenarios' || id === 'virtual:notices' ? `\0${id}` : undefined),
+    resolveId: (id) => (id === 'virtual:core' || id === 'virtual:scenarios' || id === 'virtual:notices' || id === 'virtual:example' ? `\0${id}` : undefined),
     load(id) {
       if (id === '\0virtual:core') return serves ? `export default Uint8Array.from(atob(${JSON.stringify(readFileSync(wasm).toString('base64'))}), (c) => c.charCodeAt(0)).buffer` : 'export default globalThis.ackclockCore';
       if (id === '\0virtual:scenarios') return `export default ${JSON.stringify(scenarios())}`;
+      if (id === '\0virtual:example') return `export default ${JSON.stringify(example())}`;
       if (id === '\0virtual:notices') return `export default ${JSON.stringify(notices())}`;
       return undefined;
     },
   };
 };
 
+/** A controller in C: its source, which `ackclock new mine.c` writes, and the module that its first lines build. */
+function example(): { source: string; module: string } {
+  const source = readFileSync(join(root, '../python/ackclock/cli/templates/controller.c.txt'), 'utf8');
+  return { source, module: readFileSync(join(root, 'src/core/mine.wasm')).toString('base64') };
+}
 /** The licences of what the page contains. */
 const BUNDLED = ['svelte', 'uplot', 'fflate', 'd3-geo', 'd3-array', 'internmap', 'topojson-client', 'style-mod', 'w3c-keyname', 'crelt', '@marijn/find-cluster-break', '@lezer/common', '@lezer/highlight',
   ...['autocomplete', 'commands', 'language', 'legacy-modes', 'lint', 'state', 'view'].map((name) => `@codemirror/${name}`)];

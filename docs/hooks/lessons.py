@@ -46,11 +46,16 @@ def lessons() -> list[Lesson]:
     return [_read(number, path) for number, path in enumerate(sorted(FOLDER.glob("*.md")), 1)]
 
 
+def _shown(fence: re.Match[str]) -> str:
+    """What the text keeps of a fenced block: a program."""
+    return fence[0] if fence[1] == "c" else ""
+
+
 def _read(number: int, path: Path) -> Lesson:
     source = path.read_text(encoding="utf-8")
     fences = dict(FENCE.findall(source))
     values = dict(MEASURE.findall(fences.get("measures", "")))
-    prose = re.sub(r"\{(\w+)\}", lambda name: values[name[1]], FENCE.sub("", source)).strip()
+    prose = re.sub(r"\{(\w+)\}", lambda name: values[name[1]], FENCE.sub(_shown, source)).strip()
     title, _, text = prose.removeprefix("# ").partition("\n")
     question = re.search(r"^> (?!Answer: )(.*)$", text, re.M)
     answer = re.search(r"^> Answer: (.*)$", text, re.M)

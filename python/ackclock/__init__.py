@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ackclock._core import ControllerError, ScenarioError, StackFailure, __version__
     from ackclock.base.files import BadInput
     from ackclock.controller import Controller
+    from ackclock.foreign import ForeignController, include, native, wasm
     from ackclock.network import Endpoint, Network
     from ackclock.result import Result
     from ackclock.scenario import Scenario
@@ -23,6 +24,7 @@ __all__ = [
     "Controller",
     "ControllerError",
     "Endpoint",
+    "ForeignController",
     "Network",
     "Result",
     "Scenario",
@@ -30,6 +32,9 @@ __all__ = [
     "StackFailure",
     "Study",
     "__version__",
+    "include",
+    "native",
+    "wasm",
 ]
 
 __getattr__ = on_first_use(
@@ -39,6 +44,7 @@ __getattr__ = on_first_use(
         "Controller": "ackclock.controller",
         "ControllerError": "ackclock._core",
         "Endpoint": "ackclock.network",
+        "ForeignController": "ackclock.foreign",
         "Network": "ackclock.network",
         "Result": "ackclock.result",
         "Scenario": "ackclock.scenario",
@@ -46,5 +52,8 @@ __getattr__ = on_first_use(
         "StackFailure": "ackclock._core",
         "Study": "ackclock.study",
         "__version__": "ackclock._core",
+        "include": "ackclock.foreign",
+        "native": "ackclock.foreign",
+        "wasm": "ackclock.foreign",
     },
 )

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -251,7 +251,7 @@ class Study:
     @property
     def seeds(self) -> list[int]: ...
     @property
-    def has_external(self) -> bool: ...
+    def needs_processes(self) -> bool: ...
     @property
     def refused(self) -> list[tuple[int, str]]: ...
     @property
@@ -345,3 +345,17 @@ def run_kernel(
 def run_udp(
     scenario: Scenario, *, seed: int | None = None, progress: Callable[[], object] | None = None
 ) -> FinishedLive: ...
+
+@final
+class ForeignController:
+    """A controller of a WebAssembly module or a native library, loaded, with its parameters."""
+
+    def __init__(
+        self, file: str, content: bytes | None, name: str | None, parameters: Sequence[tuple[str, bool | float | str]]
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    def describe(self) -> dict[str, Any]: ...
+    def check(self) -> list[tuple[str, str | None]]: ...
+
+def module_facts(content: bytes, file: str) -> tuple[list[str], int, bool]: ...

@@ -28,6 +28,9 @@ class FlowInfo:
     """Reductions truncate the window."""
     reduce_on_every_timeout: bool
     """A repeated timeout of one segment reduces the threshold again (ns2)."""
+    rfc_variants: bool
+    """Where a controller has a variant of Linux and one of an RFC, the one that follows the profile is that of the
+    RFC (QUIC)."""
 
 class Handshake:
     """The end of the handshake."""

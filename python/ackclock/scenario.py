@@ -14,14 +14,16 @@ from ackclock.base.assignment import Override, Overrides, listed
 from ackclock.base.controllers import check, one_process, refuse_while_loading
 from ackclock.base.refusal import refused, utf8
 from ackclock.base.source import Source, read_source
+from ackclock.foreign import ForeignController
 from ackclock.result import Result, Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-Controllers = Mapping[str, type]
-"""Controllers written in Python, by flow name: classes with the interface of ackclock.Controller."""
+Controllers = Mapping[str, type | ForeignController]
+"""Controllers by flow name: classes with the interface of ackclock.Controller, or those of `ackclock.native` and
+`ackclock.wasm`."""
 
 MOST_CAUSES = 100_000
 """Maximum number of reductions of windows that a run explains."""
@@ -38,7 +40,7 @@ class Scenario:
         parsed: _core.Scenario,
         source: Source,
         overrides: Sequence[Override] = (),
-        controllers: Controllers | None = None,
+        controllers: Mapping[str, Any] | None = None,
     ) -> None:
         self._parsed = parsed
         self.source = source
@@ -79,7 +81,8 @@ class Scenario:
         `overrides` are assignments such as `["link.bottleneck.rate=5Mbps"]`, or data,
         `{"link.bottleneck.rate": "5Mbps"}`.
 
-        `controllers` maps flow names to controllers written in Python, which replace those of the file.
+        `controllers` maps flow names to controllers that replace those of the file: classes in Python, or those of
+        `ackclock.native` and `ackclock.wasm`.
         `path` may also be a link (`lab.html#s=...`), which names no controller in Python and no file outside it.
         `allow_code` permits a file to name code and base files outside its own folder (docs/security.md).
         Raises ScenarioError (with file, line, key) if it cannot be run, OSError if it cannot be read, BadInput if no
@@ -98,7 +101,7 @@ class Scenario:
         allow_code: bool = False,
     ) -> Scenario:
         """Create a scenario from TOML text."""
-        source = Source(file, text, "anywhere" if allow_code else "folder")
+        source = Source(file, text, "anywhere" if allow_code else "folder", libraries=allow_code)
         return cls.read(source, overrides, controllers=controllers)
 
     @classmethod
@@ -106,8 +109,12 @@ class Scenario:
         """Create a scenario from its source, such as that of another scenario with other assignments."""
         entries = listed(overrides)
         utf8(*map(str, entries))
-        classes = dict(controllers or {})
-        for flow, controller in classes.items():
+        classes: dict[str, Any] = {}
+        for flow, controller in (controllers or {}).items():
+            if isinstance(controller, ForeignController):
+                classes[flow] = controller.core
+                continue
+            classes[flow] = controller
             try:
                 check(controller)
             except ValueError as error:

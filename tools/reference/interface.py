@@ -190,7 +190,5 @@ def page_table() -> str:
         {"name": method["name"], "required": method["required"], "fields": plain(method["fields"])}
         for method in table["methods"]
     ]
-    return (
-        json.dumps({"flow": plain(table["flow"]["fields"]), "methods": methods, "answers": plain(table["answers"])})
-        + "\n"
-    )
+    answers = [plain([answer])[0] | {"needs": answer["needs"]} for answer in table["answers"]]
+    return json.dumps({"flow": plain(table["flow"]["fields"]), "methods": methods, "answers": answers}) + "\n"

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import catalog_page
+import header
 import interface
 import keys
 import metrics_page
@@ -36,6 +37,8 @@ FILES: dict[str, Callable[[], str]] = {
     "python/ackclock/outcome.py": keys.types,
     "python/ackclock/controller.py": interface.base_class,
     "python/ackclock/_events.pyi": interface.event_types,
+    "python/ackclock/include/ackclock.h": header.header,
+    "python/ackclock/include/ackclock.rs": header.rust,
     "docs/controller-interface.md": interface.page,
     "web/src/core/interface.json": interface.page_table,
     "docs/policies.md": _page_of_policies,

@@ -1,20 +1,18 @@
-"""The congestion control modules of Linux as a library: the sources of the Debian package, compiled as they are.
+"""The congestion control modules of Linux: the sources of the Debian package, compiled as they are (`ackclock module`).
 
-Nothing of the kernel is in the repository. `kshim.h` declares the names of the kernel that the modules use, and
-`driver.c` calls them in the order of `tcp_ack()`.
+Nothing of the kernel is in the repository.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).parent
+from ackclock import BadInput
+from ackclock.apps import kernel_module
+
 PACKAGE = "linux-source-6.12"
 INSTALLED = Path("/usr/src") / f"{PACKAGE}.tar.xz"
 """Where the package puts its archive."""
@@ -48,37 +46,6 @@ SOURCES = (
 )
 OWN_HEADERS = ("net/ipv4/tcp_dctcp.h", "net/ipv4/tcp_vegas.h")
 """Headers that modules have beside them."""
-HEADERS = (
-    *(
-        f"linux/{name}.h"
-        for name in [
-            "bitops",
-            "btf",
-            "btf_ids",
-            "export",
-            "gfp",
-            "inet",
-            "inet_diag",
-            "jhash",
-            "kernel",
-            "limits",
-            "list",
-            "math",
-            "math64",
-            "mm",
-            "module",
-            "random",
-            "sched/clock",
-            "skbuff",
-            "types",
-            "win_minmax",
-        ]
-    ),
-    "asm/div64.h",
-    "net/tcp.h",
-    "trace/events/tcp.h",
-)
-"""The headers that the sources include: each becomes one that includes `kshim.h`."""
 
 
 class KernelError(Exception):
@@ -147,31 +114,10 @@ def checked(folder: Path) -> Path:
 
 
 def build(folder: Path, to: Path) -> Path:
-    """Compiles the modules with the driver. Returns the library. Raises `KernelError`."""
-    compiler = shlex.split(os.environ.get("CC", "cc"))
-    library = to / "modules.so"
-    with tempfile.TemporaryDirectory() as temporary:
-        for header in HEADERS:
-            path = Path(temporary) / "include" / header
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text('#include "kshim.h"\n')
-        options = ["-O2", "-fPIC", f"-DHZ={HZ}", "-I", str(HERE), "-I", f"{temporary}/include"]
-        objects = []
-        for source in (*(folder / name for name in SOURCES), HERE / "driver.c"):
-            objects.append(f"{temporary}/{source.stem}.o")
-            # The kernel is compiled with wrapping arithmetic and without aliasing rules; its warnings are not ours.
-            flags = ["-Wall"] if source.parent == HERE else ["-w", "-fwrapv", "-fno-strict-aliasing"]
-            compile_(compiler, [*options, *flags, "-c", str(source), "-o", objects[-1]], source)
-        compile_(compiler, ["-shared", "-Wl,--no-undefined", "-o", str(library), *objects], library)
-    return library
-
-
-def compile_(compiler: list[str], arguments: list[str], what: Path) -> None:
-    """Runs the compiler. Raises `KernelError` with its first error."""
+    """Compiles the modules to one WebAssembly module. Returns it. Raises `KernelError`."""
+    out = to / "modules.wasm"
     try:
-        done = subprocess.run([*compiler, *arguments], capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise KernelError(f"no C compiler: {' '.join(compiler)}: {error.strerror} (set CC)") from None
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
-        raise KernelError(f"{what.name} does not compile: {(lines or done.stderr.splitlines())[0]} (see kshim.h)")
+        kernel_module.build([folder / source for source in SOURCES[: len(MODULES) + 1]], folder, out, HZ)
+    except BadInput as error:
+        raise KernelError(str(error)) from None
+    return out

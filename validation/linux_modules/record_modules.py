@@ -19,7 +19,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from adapter import load, module
 from kernel import HZ, MODULES, KernelError, build, unpack, version
 from module_networks import Run, document, networks_of, play, seeds
 
@@ -32,8 +31,8 @@ def runs(names: tuple[str, ...]) -> Iterator[tuple[str, str, int]]:
 
 
 def run_module(library: Path, name: str, network: str, seed: int) -> Run:
-    """One run of a module."""
-    return play(document(name, network), seed, controller=module(load(library), name))
+    """One run of a module of the WebAssembly module `library`."""
+    return play(document(name, network), seed, control=f'{{ wasm = "{library}:{name}" }}')
 
 
 def recorded() -> dict[str, Any]:

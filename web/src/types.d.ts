@@ -13,3 +13,8 @@ declare module 'virtual:notices' {
   const notices: { name: string; version: string; text: string }[];
   export default notices;
 }
+declare module 'virtual:example' {
+  /** A controller in C: its source, and the module in base64. */
+  const example: { source: string; module: string };
+  export default example;
+}

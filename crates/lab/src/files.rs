@@ -30,12 +30,12 @@ impl FileAccess {
     pub(crate) fn code_refusal(&self) -> Option<&'static str> {
         match self {
             FileAccess::Folder | FileAccess::Anywhere => None,
-            FileAccess::NoCode => {
-                Some("names a controller in Python; give --allow-code if you trust where it comes from")
-            }
-            FileAccess::Carried(_) => {
-                Some("a link or a page has no controller in Python; run the scenario from a file")
-            }
+            FileAccess::NoCode => Some(
+                "names a controller in Python or a library; give --allow-code if you trust where it comes from",
+            ),
+            FileAccess::Carried(_) => Some(
+                "a link or a page has no controller in Python and no library; run the scenario from a file",
+            ),
         }
     }
 
@@ -60,11 +60,23 @@ impl FileAccess {
         ))
     }
 
+    /// Reads a file as it is.
+    pub(crate) fn read_bytes(&self, path: &Path, largest: u64) -> Result<Vec<u8>, String> {
+        let bytes = match self {
+            FileAccess::Carried(files) => files.read(path)?,
+            _ => read_from_disk(path, largest)?,
+        };
+        if bytes.len() as u64 > largest {
+            return Err(format!("{}: more than {largest} bytes", path.display()));
+        }
+        Ok(bytes)
+    }
+
     /// Reads a text file, and decompresses it if it is compressed with gzip.
     pub(crate) fn read_text(&self, path: &Path) -> Result<String, String> {
         let mut bytes = match self {
             FileAccess::Carried(files) => files.read(path)?,
-            _ => read_from_disk(path)?,
+            _ => read_from_disk(path, LARGEST)?,
         };
         if bytes.starts_with(&[0x1f, 0x8b]) {
             bytes = read_limited(flate2::read::MultiGzDecoder::new(&bytes[..]), path, LARGEST)?;
@@ -140,13 +152,13 @@ fn normal_name(path: &Path) -> Option<String> {
 }
 
 /// Reads a regular file. Fails with a message.
-fn read_from_disk(path: &Path) -> Result<Vec<u8>, String> {
+fn read_from_disk(path: &Path, largest: u64) -> Result<Vec<u8>, String> {
     let failed = |e: std::io::Error| format!("{}: {e}", path.display());
     let file = open(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
         return Err(format!("{}: not a regular file", path.display()));
     }
-    read_limited(file, path, LARGEST)
+    read_limited(file, path, largest)
 }
 
 /// Opens a file for reading. Opening a named pipe returns at once, also if nothing writes to it.
@@ -192,11 +204,11 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn only_regular_files_are_read() {
         for path in ["/dev/zero", "/", "/proc/self/fd"] {
-            let error = read_from_disk(Path::new(path)).unwrap_err();
+            let error = read_from_disk(Path::new(path), LARGEST).unwrap_err();
             assert!(error.ends_with("not a regular file"), "{error}");
         }
         // A file of /proc has the size 0 and content all the same.
-        assert!(!read_from_disk(Path::new("/proc/self/status")).unwrap().is_empty());
+        assert!(!read_from_disk(Path::new("/proc/self/status"), LARGEST).unwrap().is_empty());
     }
 
     #[test]

@@ -27,10 +27,10 @@ pub use layout::{NodePosition, layout};
 pub use replay::{ScriptedAck, ScriptedData, ScriptedReceiver, ScriptedSender, Transmitted};
 pub use scenario::{
     Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Document,
-    Duplex, Ends, ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, LinkDescription, Literal,
-    Loss, Mention, MentionPlace, Mobility, NetworkDescription, Queue, QuicFlow, RadioNetwork, Satellites,
-    Scenario, ScenarioText, Sizes, TcpFlow, Traffic, cbrgen, controller, controllers, dumbbell, key_parts,
-    key_text, set_external_loader, split_assignment,
+    Duplex, Ends, ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, Language, LinkDescription,
+    Literal, Loss, Mention, MentionPlace, Mobility, NetworkDescription, Queue, QuicFlow, RadioNetwork,
+    Satellites, Scenario, ScenarioText, Sizes, TcpFlow, Traffic, cbrgen, controller, controllers, dumbbell,
+    key_parts, key_text, set_external_loader, split_assignment,
 };
 #[cfg(feature = "schema")]
 pub use simulation::outcome_schema;

@@ -1,6 +1,6 @@
 //! The JSON Schema (draft 2020-12) of scenarios, from the descriptions of their tables.
 
-use crate::scenario::{controllers, keys_of, rates, tables};
+use crate::scenario::{Language, controllers, keys_of, rates, tables};
 use params::{Form, Key, PERCENT, Table, Unit};
 use serde_json::{Map, Value, json};
 
@@ -178,17 +178,32 @@ fn inner_requirements(form: &Form) -> Option<Value> {
     }
 }
 
-/// A controller: its name, or a table with its parameters, or one in Python.
+/// A controller: its name, or a table with its parameters, or one of a file.
 fn controller() -> Value {
     let descriptors = controllers().map(|registration| &registration.descriptor);
     let names: Vec<&str> = descriptors.clone().map(|descriptor| descriptor.name).collect();
-    let python = json!({
-        "type": "object",
-        "description": "A controller written in Python, and its arguments.",
-        "properties": { "python": { "type": "string", "examples": ["mine.py:Mine"] } },
-        "required": ["python"],
+    let outside = Language::ALL.map(|language| {
+        let (key, about) = match language {
+            Language::Python => (language.key(), "A controller written in Python, and its arguments."),
+            Language::Library => (
+                language.key(),
+                "A controller of a native library, and its parameters; it runs only with --allow-code.",
+            ),
+            Language::Wasm => (language.key(), "A controller of a WebAssembly module, and its parameters."),
+            Language::JavaScript => (
+                language.key(),
+                "A controller in JavaScript, or of a page that was saved from the laboratory.",
+            ),
+        };
+        json!({
+            "type": "object",
+            "description": about,
+            "properties": { (key): { "type": "string", "examples": [language.example()] } },
+            "required": [key],
+        })
     });
-    let mut forms = vec![json!({ "enum": names }), python];
+    let mut forms = vec![json!({ "enum": names })];
+    forms.extend(outside);
     forms.extend(descriptors.map(|descriptor| {
         let mut properties: Map<String, Value> = descriptor.params.iter().map(parameter).collect();
         properties.insert("kind".into(), json!({ "const": descriptor.name }));

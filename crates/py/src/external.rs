@@ -86,9 +86,10 @@ impl PyFactory {
             let load = || -> PyResult<PyFactory> {
                 let loader = py.import("ackclock.base.controllers")?.getattr("load")?;
                 let names: Vec<&str> = source.arguments.iter().map(|(name, _)| name.as_str()).collect();
-                let (class, identity): (Bound<'_, PyAny>, String) =
-                    loader.call1((source.path.to_string_lossy(), &source.class, names))?.extract()?;
-                PyFactory::new(&class, source.arguments.clone(), source.class.clone(), identity)
+                let class = source.label();
+                let (loaded, identity): (Bound<'_, PyAny>, String) =
+                    loader.call1((source.path.to_string_lossy(), class, names))?.extract()?;
+                PyFactory::new(&loaded, source.arguments.clone(), class.to_string(), identity)
             };
             match load() {
                 Ok(factory) => Ok(Arc::new(factory) as Arc<dyn ExternalFactory>),
@@ -103,6 +104,37 @@ impl PyFactory {
                 }
             }
         })
+    }
+
+    /// Loads a class in JavaScript that a scenario names, into the sandbox.
+    pub fn load_javascript(source: &ExternalSource) -> Result<Arc<dyn ExternalFactory>, String> {
+        static SANDBOX: PyOnceLock<foreign::javascript::Sandbox> = PyOnceLock::new();
+        let sandbox = Python::attach(|py| {
+            SANDBOX
+                .get_or_try_init(py, || {
+                    let parts = || -> PyResult<(Vec<u8>, String)> {
+                        py.import("ackclock.base.controllers")?.getattr("sandbox")?.call0()?.extract()
+                    };
+                    let (interpreter, bridge) = parts().map_err(|error| error.value(py).to_string())?;
+                    foreign::javascript::Sandbox::new(&interpreter, &bridge)
+                })
+                .cloned()
+        })?;
+        let file = foreign::file_of(source);
+        let text = std::str::from_utf8(source.content.as_deref().unwrap_or_default());
+        let text = text.map_err(|_| format!("{file}: not UTF-8 text"))?;
+        let name = source.name.as_deref();
+        foreign::javascript::load_class(&sandbox, text, &file, name, &source.arguments)
+    }
+
+    /// Loads a native library that a scenario names, after the program has said so.
+    pub fn load_library(source: &ExternalSource) -> Result<Arc<dyn ExternalFactory>, String> {
+        Python::attach(|py| {
+            let announce = || py.import("ackclock.base.controllers")?.getattr("loads_library");
+            let said = announce().and_then(|announce| announce.call1((source.path.to_string_lossy(),)));
+            said.map(drop).map_err(|error| error.value(py).to_string())
+        })?;
+        foreign::load_native(source)
     }
 
     fn instance(&self, py: Python<'_>, flow: &FlowInfo) -> PyResult<Py<PyAny>> {

@@ -6,6 +6,7 @@ mod environments;
 mod errors;
 mod events;
 mod external;
+mod foreign_controller;
 #[cfg(target_os = "linux")]
 mod live;
 mod network;
@@ -81,6 +82,8 @@ mod _core {
     use super::environments::{Environments, check_policy, evaluate_policy, policy_features};
     #[pymodule_export]
     use super::errors::{ControllerError, ScenarioError};
+    #[pymodule_export]
+    use super::foreign_controller::{ForeignController, module_facts};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::{FinishedEmulation, FinishedLive, UnavailableError, emulate, run_kernel, run_udp};
@@ -105,10 +108,13 @@ mod _core {
     use super::{catalog, codes, interface, schema, seconds};
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
-        lab::set_external_loader(lab::ExternalLoader {
-            identify: PyFactory::identify,
-            load: PyFactory::load,
-        });
+        let python = lab::ExternalLoader { identify: Some(PyFactory::identify), load: PyFactory::load };
+        lab::set_external_loader(lab::Language::Python, python);
+        let library = lab::ExternalLoader { identify: None, load: PyFactory::load_library };
+        lab::set_external_loader(lab::Language::Library, library);
+        let javascript = lab::ExternalLoader { identify: None, load: PyFactory::load_javascript };
+        lab::set_external_loader(lab::Language::JavaScript, javascript);
+        foreign::set_loaders();
         events::add_classes(m)?;
         m.add("__version__", lab::VERSION)?;
         m.add("ENGINE", lab::engine())?;

@@ -3,6 +3,7 @@
 use crate::assignment::PyAssignment;
 use crate::errors::{guarded, scenario_error};
 use crate::external::PyFactory;
+use crate::foreign_controller::ForeignController;
 use lab::{Document, FileAccess, MentionPlace, Scenario, ScenarioText};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,6 +20,7 @@ pub(crate) struct PySource {
     assignments: Vec<String>,
     code: String,
     files: Option<BTreeMap<String, Vec<u8>>>,
+    libraries: bool,
 }
 
 impl PySource {
@@ -30,7 +32,8 @@ impl PySource {
             (None, "anywhere") => FileAccess::Anywhere,
             (None, other) => return Err(PyValueError::new_err(format!("code is \"{other}\""))),
         };
-        Ok(ScenarioText { file: &self.file, text: &self.text, set: &self.assignments, access })
+        let libraries = self.libraries;
+        Ok(ScenarioText { file: &self.file, text: &self.text, set: &self.assignments, access, libraries })
     }
 }
 
@@ -51,14 +54,19 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Reads the scenario, with controllers written in Python (classes) for flows by name.
+    /// Reads the scenario, with controllers for flows by name: classes in Python, or those of [`ForeignController`].
     fn scenario(self, py: Python<'_>, controllers: Option<Bound<'_, PyDict>>) -> PyResult<PyScenario> {
         let read = guarded(|| self.document.scenario())?;
         let mut scenario = read.map_err(|error| scenario_error(py, error))?;
         for (flow, class) in controllers.iter().flatten() {
-            let name: String = class.getattr("__name__")?.extract()?;
-            let factory = PyFactory::new(&class, Vec::new(), name.clone(), name)?;
-            let control = lab::CongestionControl::ExternalController(Arc::new(factory));
+            let factory: Arc<dyn cc::ExternalFactory> = match class.cast::<ForeignController>() {
+                Ok(foreign) => foreign.get().factory.clone(),
+                Err(_) => {
+                    let name: String = class.getattr("__name__")?.extract()?;
+                    Arc::new(PyFactory::new(&class, Vec::new(), name.clone(), name)?)
+                }
+            };
+            let control = lab::CongestionControl::ExternalController(factory);
             let set = scenario.set_control(&flow.extract::<String>()?, control);
             set.map_err(|error| scenario_error(py, error))?;
         }
@@ -218,8 +226,8 @@ pub(crate) fn foreign_kind(content: &[u8]) -> Option<&'static str> {
     lab::foreign_kind(content)
 }
 
-/// A scenario from its source, with assignments of the user; `controllers` gives flows (by name) controllers written in
-/// Python (classes).
+/// A scenario from its source, with assignments of the user; `controllers` gives flows (by name) controllers: classes in Python,
+/// or `ForeignController`.
 #[pyfunction]
 #[pyo3(signature = (source, assignments, controllers=None))]
 pub(crate) fn parse(

@@ -42,8 +42,8 @@ impl PyStudy {
     }
     /// Whether any point has a controller written in Python.
     #[getter]
-    fn has_external(&self) -> bool {
-        self.study.has_external
+    fn needs_processes(&self) -> bool {
+        self.study.needs_processes
     }
     /// Points that cannot run, with the error message.
     #[getter]

@@ -1,31 +1,15 @@
 //! Controllers of the page, in JavaScript: an event is a list of numbers in memory; the page writes the answers of the
-//! controller ([`decision`]) into its first places, then the internal values. Times are in picoseconds. The page knows the
+//! controller into its first places, then the internal values ([`NumberLayout`]). The page knows the
 //! fields and answers from a file that `make reference` writes from the same tables.
 
 use cc::{
-    Answer, AnyController, Argument, CachedExternal, Decision, Event, ExternalController, ExternalFactory,
-    Failure, FlowInfo, Signals,
+    AnyController, CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure, FlowInfo,
+    NumberLayout, NumberRecord, Signals,
 };
 use serde_json::Value;
 use std::cell::Cell;
 use std::sync::Arc;
 use units::Segments;
-
-/// The place of the first internal value.
-const FIRST_PROBE: usize = Answer::ALL.len();
-/// Numbers of an event, and most internal values after the answers.
-const NUMBERS: usize = FIRST_PROBE + 32;
-/// Every record has room for its fields, that of a flow for the halves of its seed too.
-const _: () = {
-    assert!(FlowInfo::FIELDS.len() + 2 <= NUMBERS);
-    let mut at = 0;
-    while at < Event::METHODS.len() {
-        assert!(Event::METHODS[at].fields.len() <= NUMBERS);
-        at += 1;
-    }
-};
-/// The kind of the call that creates a controller. That of an event is one more than [`Event::index`].
-const NEW: usize = 0;
 
 #[cfg(target_arch = "wasm32")]
 #[link(wasm_import_module = "page")]
@@ -65,8 +49,8 @@ impl PageFactory {
     pub fn new(request: &Value) -> Result<PageFactory, String> {
         let texts = |key: &str| request[key].as_array().into_iter().flatten().filter_map(Value::as_str);
         let probes: Vec<String> = texts("probes").map(str::to_string).collect();
-        if probes.len() > NUMBERS - FIRST_PROBE {
-            let (limit, count) = (NUMBERS - FIRST_PROBE, probes.len());
+        if probes.len() > NumberLayout::MOST_PROBES {
+            let (limit, count) = (NumberLayout::MOST_PROBES, probes.len());
             return Err(format!("probes: {count} names; at most {limit} are possible"));
         }
         let mut needs = Signals::NONE;
@@ -102,34 +86,9 @@ impl ExternalFactory for PageFactory {
             needs: self.needs,
             probes: vec![f64::NAN; self.probes.len()],
         };
-        let mut event = [0.0; NUMBERS];
-        flow.numbers(&mut event);
-        event[FlowInfo::FIELDS.len()] = (flow.seed >> 32) as f64;
-        event[FlowInfo::FIELDS.len() + 1] = (flow.seed & 0xffff_ffff) as f64;
-        let first = controller.pass(NEW, event);
+        let first = controller.pass(NumberLayout::NEW, NumberLayout::of_flow(flow));
         CachedExternal::new(Box::new(controller), first).into()
     }
-}
-
-/// The answers in the first places of an event; NaN stands for none. Fails with a message.
-fn decision(event: &[f64; NUMBERS], needs: Signals) -> Result<Decision, String> {
-    Decision::read(
-        needs,
-        |place| Ok(Some(event[place]).filter(|number| !number.is_nan())),
-        |place, expected| {
-            format!("{} is {}, not {expected}", camel_case(Answer::ALL[place].field.name), event[place])
-        },
-    )
-}
-
-/// A name as it is in JavaScript.
-fn camel_case(name: &str) -> String {
-    let mut parts = name.split('_');
-    let first = parts.next().unwrap_or_default().to_string();
-    parts.fold(first, |text, part| {
-        text + &part.chars().take(1).flat_map(char::to_uppercase).collect::<String>()
-            + part.get(1..).unwrap_or_default()
-    })
 }
 
 /// One controller object of the page.
@@ -143,12 +102,12 @@ struct PageController {
 
 impl PageController {
     /// Passes an event to the object and reads its answers and internal values.
-    fn pass(&mut self, kind: usize, mut event: [f64; NUMBERS]) -> Result<Decision, Failure> {
+    fn pass(&mut self, kind: usize, mut event: NumberRecord) -> Result<Decision, Failure> {
         let read = match pass(self.number, kind, &mut event) {
-            true => decision(&event, self.needs),
+            true => NumberLayout::decision(&event, self.needs),
             false => Err("the controller raised an error".into()),
         };
-        let probes = self.probes.iter_mut().zip(&event[FIRST_PROBE..]);
+        let probes = self.probes.iter_mut().zip(&event[NumberLayout::FIRST_PROBE..]);
         probes.for_each(|(probe, value)| *probe = *value);
         read.map_err(|message| Failure::new(message, Arc::new(())))
     }
@@ -162,9 +121,8 @@ impl ExternalController for PageController {
         self.needs
     }
     fn on_event(&mut self, event: Event<'_>, decision: &mut Decision) -> Result<(), Failure> {
-        let mut record = [0.0; NUMBERS];
-        event.numbers(&mut record);
-        *decision = self.pass(event.index() + 1, record)?;
+        let (kind, record) = NumberLayout::of_event(&event);
+        *decision = self.pass(kind, record)?;
         Ok(())
     }
     fn probe(&self, out: &mut [f64]) {

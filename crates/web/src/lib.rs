@@ -3,9 +3,10 @@
 //! The page writes a request (UTF-8 JSON) where [`buffer`] says, calls a function, and reads the answer (UTF-8 JSON unless
 //! stated otherwise) at [`answer`] and numbers (f64) at [`data`]. Both are valid until the next call. One instance holds
 //! one run. A panic traps; [`failed`] then gives its message.
-#![allow(unsafe_code, reason = "exported names and one import; no pointer is read here")]
+#![allow(unsafe_code, reason = "exported names and imports; no pointer is read here")]
 
 mod controller;
+mod modules;
 mod places;
 mod session;
 
@@ -26,6 +27,7 @@ static FAILED: Mutex<String> = Mutex::new(String::new());
 /// Prepares the instance: a panic keeps its message. Call it once.
 #[unsafe(no_mangle)]
 pub extern "C" fn begin() {
+    modules::set_loader();
     std::panic::set_hook(Box::new(|info| {
         if let Ok(mut message) = FAILED.lock() {
             *message = info.to_string();

@@ -108,7 +108,7 @@ impl Session {
     pub(crate) fn text<'a>(&self, request: &'a Value, set: &'a [String]) -> ScenarioText<'a> {
         let text = |key: &str| request[key].as_str().unwrap_or_default();
         let access = FileAccess::Carried(self.files.clone());
-        ScenarioText { file: text("file"), text: text("text"), set, access }
+        ScenarioText { file: text("file"), text: text("text"), set, access, libraries: false }
     }
 
     /// The scenario of a request, with the advice on it.

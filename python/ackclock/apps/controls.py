@@ -12,7 +12,9 @@ from typing import Any
 from ackclock import ScenarioError
 from ackclock.base.assignment import Assignment, control_table
 from ackclock.base.files import BadInput
+from ackclock.base.languages import moved, name_of, named_in
 from ackclock.base.shipped import argument
+from ackclock.base.source import Source
 from ackclock.base.toml_text import inline
 from ackclock.scenario import Scenario
 
@@ -96,7 +98,8 @@ def check_controls(named: Sequence[str], option: str = "--control") -> None:
         place = f"{option} {text}"
         of_user = Assignment(("tcp", "congestion_control"), control_table(text, option=option), place, of_text=False)
         try:
-            Scenario.parse(ANY_NETWORK, [of_user])
+            # Nothing runs, so a library needs no permission yet.
+            Scenario.read(Source("scenario", ANY_NETWORK, libraries=True), [of_user])
         except ScenarioError as error:
             if not error.unmet_need:
                 raise
@@ -112,7 +115,8 @@ def is_pattern(text: str) -> bool:
 
 def _control(label: str, table: Mapping[str, Any], places: Sequence[tuple[str, ...]], *, of_text: bool) -> Control:
     """A controller that every flow gets; that of a user may be any code."""
-    name = table.get("kind") or str(table.get("python", "")).rpartition(":")[2]
+    code = named_in(table)
+    name = table.get("kind") or (name_of(*code) if code else "")
     assigned = (Assignment(place, dict(table), f"--control {label}", of_text) for place in places)
     return Control(label, str(name or inline(table)), tuple(assigned))
 
@@ -134,6 +138,6 @@ def _of(tcp: Any, folder: Path) -> dict[str, Any] | None:
     """The controller of a table of TCP options. Code and policies get their whole paths."""
     value = tcp.get("congestion_control", tcp.get("control")) if isinstance(tcp, Mapping) else None
     if isinstance(value, Mapping):
-        paths = {name: str((folder / value[name]).resolve()) for name in ("python", "file") if name in value}
-        return {**value, **paths}
+        paths = {name: str((folder / value[name]).resolve()) for name in ("file",) if name in value}
+        return moved({**value, **paths}, lambda file: (folder / file).resolve())
     return None if value is None else {"kind": str(value)}

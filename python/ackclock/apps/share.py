@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from ackclock import _core
 from ackclock.base.files import BadInput
+from ackclock.base.languages import LANGUAGES, UNGUARDED, parted
 from ackclock.base.link import PAGE, Shared, pack
 from ackclock.base.source import Source
 from ackclock.scenario import Scenario
@@ -62,7 +63,7 @@ def _files(scenario: Scenario) -> dict[str, dict[str, str]]:
     files: dict[str, Path] = {}
     for mention in mentions:
         if mention.file is not None:
-            name = folders[Path(mention.file)] / mention.value
+            name = folders[Path(mention.file)] / _file_of(mention)
             files[
                 _inside(f"{mention.file}: {mention.key} = {mention.value!r}", mention.key, name, "the scenario's")
             ] = mention.path
@@ -72,16 +73,22 @@ def _files(scenario: Scenario) -> dict[str, dict[str, str]]:
     for mention in mentions:
         if mention.assignment is not None:
             entry = f"--set {scenario.overrides[mention.assignment]}"
-            value = _inside(entry, mention.key, PurePosixPath(mention.value), "the current")
+            value = _inside(entry, mention.key, PurePosixPath(_file_of(mention)), "the current")
             if contents.setdefault(value, content := _packed(mention.path)) != content:
                 raise BadInput(f"--set names another {value} than the scenario; a link holds one file of a name")
     return contents
 
 
+def _file_of(mention: _core.Mention) -> str:
+    """The file that an entry of a scenario names, as it is written."""
+    return parted(mention.value, mention.key)[0] if mention.key in LANGUAGES else mention.value
+
+
 def _inside(entry: str, key: str, name: PurePosixPath, folder: str) -> str:
     """The name of a file that a link can hold. Raises BadInput if it cannot."""
-    if key == "python":
-        raise BadInput(f"{entry}: a link cannot hold a controller written in Python")
+    if key in UNGUARDED:
+        what = "a controller written in Python" if key == "python" else "a native library"
+        raise BadInput(f"{entry}: a link cannot hold {what}")
     if name.is_absolute() or ".." in name.parts:
         raise BadInput(f"{entry} is outside {folder} folder; a link holds files inside it")
     return str(name)

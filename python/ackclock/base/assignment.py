@@ -10,6 +10,7 @@ from typing import Any
 
 from ackclock import _core
 from ackclock.base.files import BadInput
+from ackclock.base.languages import joined, language_of
 from ackclock.base.refusal import utf8
 from ackclock.base.toml_text import inline, read_value
 
@@ -97,21 +98,21 @@ def assigned_value(text: str) -> Any:
 def control_table(
     control: str, parameters: Mapping[str, Mapping[str, Any]] | None = None, option: str = "--control"
 ) -> dict[str, Any]:
-    """A controller as a table: from a name, `FILE.py:CLASS`, `FILE.policy`, or a table such as `{ kind = "vegas" }`.
+    """A controller as a table: from a name, `FILE.py:CLASS`, `FILE.wasm:NAME`, `FILE.policy`, or a table of TOML.
 
     `parameters` of a named controller are added. Raises BadInput, which names the option, for a table that is no TOML,
-    a file without a class, and a missing policy.
+    a file in Python without a class, and a missing policy.
     """
     control = control.strip()
     if control.startswith("{"):
         try:
             table = read_value(control)
         except tomllib.TOMLDecodeError as error:
-            wanted = 'a name, FILE.py:CLASS, or a table such as { kind = "vegas" }'
+            wanted = 'a name, FILE.py:CLASS, FILE.wasm, or a table such as { kind = "vegas" }'
             raise BadInput(f"{option} {control}: must be {wanted} ({error})") from None
         return dict(table)
-    file, colon, name = (part.strip() for part in control.rpartition(":"))
-    if control.endswith(".py"):
+    named = language_of(control)
+    if named is not None and named[0] == "python" and named[2] is None:
         raise BadInput(f"{option} {control}: names no class; write {control}:CLASS")
     if control.endswith(".policy"):
         policy = Path(control).resolve()
@@ -119,10 +120,12 @@ def control_table(
             raise BadInput(f"{option} {control}: there is no such file")
         utf8(str(policy))
         return {"kind": "policy", "file": str(policy)}
-    if colon:
+    file, colon, name = (part.strip() for part in control.rpartition(":"))
+    if named is not None or colon:
+        language, file, name_or_none = named or ("python", file, name)
         path = str(Path(file).resolve())
         utf8(path)
-        table = {"python": f"{path}:{name}"}
+        table = {language: joined(path, name_or_none)}
     else:
         table = {"kind": control}
     return table | dict((parameters or {}).get(name or control, {}))

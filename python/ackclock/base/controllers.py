@@ -67,10 +67,7 @@ def identify(path: str, name: str) -> str:
 
     text = _read(path)
     if Path(path).suffix in {".js", ".mjs", ".ts", ".html"}:
-        raise ValueError(
-            f"{path} is no Python: commands take controllers in Python; those in JavaScript run in the page "
-            "(ackclock view)"
-        )
+        raise ValueError(f"{path} is no Python: a table names a controller in JavaScript with the key javascript")
     tree = _parsed(text, path)
     classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     if name in classes:
@@ -197,6 +194,25 @@ def load(path: str, name: str, parameters: Sequence[str]) -> tuple[type, str]:
         )
     check(cls, parameters)
     return cls, identity
+
+
+def sandbox() -> tuple[bytes, str]:
+    """The interpreter of JavaScript (WebAssembly), and the program in it that calls a class. Raises ValueError."""
+    folder = Path(__file__).parent.parent / "web"
+    try:
+        return (folder / "quickjs.wasm").read_bytes(), (folder / "sandbox.js").read_text(encoding="utf-8")
+    except OSError:
+        raise ValueError("this installation has no interpreter of JavaScript: build it with make page") from None
+
+
+def loads_library(path: str) -> None:
+    """Say that a native library is loaded, before it is: code of it runs, and a crash of it ends the process."""
+    import faulthandler
+
+    if on_load is not None:
+        on_load(f"runs {path} (native code)")
+    if sys.__stderr__ is not None and not faulthandler.is_enabled():
+        faulthandler.enable()
 
 
 def file_of(controller: type) -> tuple[Path, str]:

@@ -33,6 +33,8 @@ class Source:
     of the disk."""
     link: Shared | None = None
     """The content of the link that holds it."""
+    libraries: bool = False
+    """Whether native libraries that the text or the user's assignments name may run."""
 
     @classmethod
     def of_link(cls, shared: Shared) -> Source:
@@ -56,7 +58,7 @@ def read_source(path: str | Path, *, allow_code: bool = False) -> Source:
         return Source.of_link(unpack(str(path)))
     file = locate(str(path))
     is_shipped = str(path).startswith("@")  # it came with the program, and so did what it extends
-    return Source(file, read_text(file), "anywhere" if allow_code or is_shipped else "folder")
+    return Source(file, read_text(file), "anywhere" if allow_code or is_shipped else "folder", libraries=allow_code)
 
 
 def read_text(path: str | Path) -> str:

@@ -65,8 +65,8 @@ def command(
         kernel's own algorithm), kernel (our controller inside the kernel's TCP), stack:FILE (your own, see ackclock
         conform).
     control
-        Controller for every TCP flow: a name, FILE.py:CLASS or a table. May be repeated. Default: each controller of
-        the scenario's flows.
+        Controller for every TCP flow: a name, FILE.py:CLASS, FILE.wasm or a table. May be repeated. Default: each
+        controller of the scenario's flows.
     seeds
         Seeds of the substrates in virtual time.
     repeats

@@ -31,7 +31,7 @@ GROUPS = {
     "Understand": ("why", "what-if", "search", "agree"),
     "Real programs": ("conform", "emulate"),
     "Tools": (
-        *("list", "link", "schema", "completion", "bench", "gym", "policy"),
+        *("list", "link", "module", "schema", "completion", "bench", "gym", "policy"),
         *("orbit", "radio", "identify", "replay"),
     ),
 }

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from ackclock._core import ScenarioError
 from ackclock.base.files import BadInput, check_picture, save_figure
+from ackclock.base.languages import language_of
 from ackclock.base.si import quantity
 from ackclock.base.source import read_source
 from ackclock.base.text import advise, say
@@ -44,17 +45,18 @@ def command(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Validate scenarios, and show derived values.
+    """Validate scenarios, and show derived values; or check a controller in a .wasm or .so file.
 
-    Probable mistakes have warnings. Nothing is simulated, and the code of Python controllers is not executed. Of one
-    file the paths, fair shares and queue limits are shown.
+    Probable mistakes have warnings. Nothing is simulated, and the code of controllers is not executed. Of one
+    scenario the paths, fair shares and queue limits are shown. A controller, FILE.wasm or FILE.wasm:NAME, is loaded
+    and gets sequences of events: what it is, and whether it reduces, restarts, and answers equally to equal events.
 
     Parameters
     ----------
     file
-        Scenario file (TOML), or @NAME for a shipped scenario.
+        Scenario file (TOML), @NAME for a shipped scenario, or a controller such as mine.wasm.
     files
-        More scenario files.
+        More files.
     plot
         Draw the network to this file (.svg, .pdf, .png or .eps): nodes, links with rate, delay, queue and loss, flows.
         Only for a single scenario file.
@@ -66,7 +68,7 @@ def command(
         Print one JSON object for each file and nothing else: file, valid, errors, title, duration_s, runs, links,
         flows, traffic, warnings.
     allow_code
-        Allow scenario files to name code and base files (`extends`) outside their own folder.
+        Allow scenario files to name code and base files (`extends`) outside their own folder, and native code.
 
     """
     if plot is not None:
@@ -75,6 +77,11 @@ def command(
             raise BadInput("--plot: needs exactly one scenario file")
     failed = False
     for name in (file, *files):
+        if (code := language_of(str(name))) and code[0] != "python":
+            from ackclock.cli.check_controller import check
+
+            failed |= not check(str(name), as_json=as_json, allow_code=allow_code)
+            continue
         about, study = _check(name, set_ or (), allow_code=allow_code)
         if as_json:
             print(json.dumps(about, allow_nan=False))

@@ -61,8 +61,9 @@ def command(
         With --control: scenario files (or @NAME). Otherwise two folders: the earlier results, or those of the reference
         controller, and the later ones.
     control
-        Controllers, separated by commas or the option repeated: names, FILE.py:CLASS, or tables of TOML; with --against
-        also patterns such as 'handins/*.py:*', every controller of every file. Every TCP flow gets the controller.
+        Controllers, separated by commas or the option repeated: names, FILE.py:CLASS, FILE.wasm, or tables of TOML;
+        with --against also patterns such as 'handins/*.py:*', every controller of every file. Every TCP flow gets the
+        controller.
     on
         With --control: more scenario files (or @NAME), separated by commas or the option repeated.
     seeds

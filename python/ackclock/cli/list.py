@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ackclock.base.plain_console import PlainConsole
 from ackclock.base.text import say, shown
+from ackclock.foreign import include
 
 EXAMPLE = "ackclock list controllers"
 KINDS = {
@@ -23,9 +24,12 @@ KINDS = {
     "examples": "shipped programs in Python",
     "papers": "reproductions of papers",
     "suites": "sets of test situations for a controller",
+    "include": "the folder of ackclock.h, for controllers in C",
 }
 """Kinds of entries, with descriptions."""
-Kind = Literal["controllers", "recoveries", "queues", "losses", "keys", "scenarios", "examples", "papers", "suites"]
+Kind = Literal[
+    "controllers", "recoveries", "queues", "losses", "keys", "scenarios", "examples", "papers", "suites", "include"
+]
 
 
 def command(kind: Kind | None = None, /, *, as_json: Annotated[bool, Parameter(name="--json")] = False) -> None:
@@ -46,6 +50,9 @@ def command(kind: Kind | None = None, /, *, as_json: Annotated[bool, Parameter(n
             print(json.dumps([{"name": name, "summary": text} for name, text in KINDS.items()]))
         else:
             say("\n".join(f"ackclock list {name:12} {text}" for name, text in KINDS.items()))
+        return
+    if kind == "include":
+        print(json.dumps([str(include())]) if as_json else include())
         return
     from ackclock.apps.catalog import entries
 

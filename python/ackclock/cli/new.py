@@ -13,6 +13,8 @@ from ackclock.base.files import BadInput, check_targets, write_text
 from ackclock.base.text import say
 
 EXAMPLE = "ackclock new mine --python"
+LANGUAGES = {".c": "controller.c.txt", ".rs": "controller.rs.txt", ".go": "controller.go.txt"}
+"""The templates of controllers that are built before they run, by the suffix of their file."""
 BUILT_IN = 'tcp   = { congestion_control = "reno" }                # { python = "mine.py:Mine", gain = 2 }'
 """Line of the template that names the controller of the tested flow."""
 
@@ -24,24 +26,32 @@ def command(
     python: bool = False,
     force: bool = False,
 ) -> None:
-    """Write a scenario to start from, and a controller.
+    """Write a scenario to start from, or a controller.
 
-    Two flows share one link; every table of the file has a comment.
+    Two flows share one link; every table of the file has a comment. A name that ends in .c, .rs or .go writes a
+    controller in that language instead: the comment at its beginning has the commands that build and run it.
 
     Parameters
     ----------
     name
-        Name or path of the file, with or without .toml.
+        Name or path of the file: a scenario with or without .toml, or a controller such as mine.c.
     python
         Also write a controller in Python, NAME.py, and use it in the scenario.
     force
         Replace existing files.
 
     """
+    if Path(name).suffix in LANGUAGES:
+        if python:
+            raise BadInput(f"new {name}: --python writes a controller beside a scenario; give one of both")
+        _controller(Path(name), force=force)
+        return
     path = Path(name if Path(name).suffix else f"{name}.toml")
     code = path.with_suffix(".py")
     if not re.fullmatch(r"\w[\w-]*\.toml", path.name):
-        raise BadInput(f"new {name}: a name has letters, digits, '_' and '-' and ends in .toml, such as mine.toml")
+        raise BadInput(
+            f"new {name}: a name has letters, digits, '_' and '-' and ends in .toml, .c, .rs or .go, such as mine.toml"
+        )
     targets = [path, code] if python else [path]
     check_targets(targets)
     for target in targets:
@@ -57,3 +67,19 @@ def command(
     for target in targets[::-1]:
         say(f"written: {target}")
     say(f"next: ackclock check {path}; ackclock run {path} --plot run.svg")
+
+
+def _controller(path: Path, *, force: bool) -> None:
+    """Write a controller in C, Rust or Go. Raises BadInput."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem) or path.stem == "ackclock":
+        raise BadInput(
+            f"new {path}: the functions begin with the name: small letters, digits and '_', such as mine{path.suffix}"
+        )
+    check_targets([path])
+    if path.exists() and not force:
+        raise BadInput(f"{path}: the file exists; choose another name, or give --force to replace it")
+    text = (files("ackclock.cli") / "templates" / LANGUAGES[path.suffix]).read_text(encoding="utf-8")
+    named = re.sub(r"\bmine\b|(?<![A-Za-z])mine(?=_)", path.stem, text).replace("libmine", f"lib{path.stem}")
+    write_text(path, named.replace("Mine", path.stem.title().replace("_", "")))
+    say(f"written: {path}")
+    say("next: its first lines have the commands that build and run it")

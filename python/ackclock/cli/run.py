@@ -70,7 +70,7 @@ def command(
     set_
         Replace one value first: KEY=VALUE, such as link.bottleneck.rate=5Mbps. May be repeated.
     control
-        The controller of every TCP flow: a name, FILE.py:CLASS, or a table of TOML.
+        The controller of every TCP flow: a name, FILE.py:CLASS, FILE.wasm, or a table of TOML.
     on
         What carries the flows: tcp (simulated, as the scenario says), quic (simulated; every TCP flow becomes a QUIC
         flow with its controller, and TCP options without counterpart are named and ignored), stack:FILE (your own

@@ -58,8 +58,8 @@ def command(
         A space file (docs/search.md), a scenario, or a built-in space: @shrew, @starvation, @scar, @hystart,
         @quic-tcp, @policer, @reordering.
     control
-        Tested controller: a name, FILE.py:CLASS, or a table of TOML; or your own stack, stack:FILE (see ackclock
-        conform). Default: that of the space.
+        Tested controller: a name, FILE.py:CLASS, FILE.wasm, or a table of TOML; or your own stack, stack:FILE (see
+        ackclock conform). Default: that of the space.
     against
         Reference of a regret, in the same forms. Default: that of the objective.
     objective

@@ -51,7 +51,7 @@ def command(
     name
         Name of the suite (tcpeval; comparison: the networks of the papers), or a folder with a suite.toml.
     control
-        A controller's name, FILE.py:CLASS, or a table such as '{ kind = "vegas", alpha = 1 }'.
+        A controller's name, FILE.py:CLASS, FILE.wasm, or a table such as '{ kind = "vegas", alpha = 1 }'.
     out
         Folder for page, measures and runs. Default: out/suites/NAME/CONTROL; out/comparison/CONTROL for the suite
         comparison, whose page out/comparison/index.html then has the controller too.

@@ -60,7 +60,7 @@ def command(
         What changes: KEY=VALUE, as for --set of ackclock run. May be repeated. Rate, delay, queue and loss of a link;
         start, stop, udp.rate, tcp.receive_window and tcp.congestion_control of a flow.
     control
-        The controller of every TCP flow from then on: a name, or FILE.py:CLASS.
+        The controller of every TCP flow from then on: a name, or FILE.py:CLASS, FILE.wasm.
     seed
         Seed of all random streams, instead of the file's.
     plot

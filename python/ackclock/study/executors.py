@@ -52,7 +52,7 @@ class Local:
     def run(self, study: StudyPlan, runs: Sequence[Run]) -> Iterator[Batch]:
         """See Executor."""
         check_virtual(study)
-        if study.core.has_external:
+        if study.core.needs_processes:
             if runs:
                 runner = for_python(work(study), self.jobs, len(runs), self.time_limit_s, self.memory)
                 yield from _batches(runner, runs)
@@ -146,7 +146,7 @@ def read_study(data: StudyData) -> StudyPlan:
 
 def run_batch(study: StudyPlan, runs: Sequence[Run], _stop: Stop | None) -> Batch:
     """Run a batch on one CPU."""
-    if study.core.has_external:
+    if study.core.needs_processes:
         return [_run_python(study, run) for run in runs]
     finished: dict[int, Finished] = {}
     pool = _core.Pool(study.core, [(run.point, run.seed) for run in runs], 1)

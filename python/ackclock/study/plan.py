@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +17,7 @@ from ackclock.base.controllers import file_of
 from ackclock.base.files import BadInput
 from ackclock.base.refusal import utf8
 from ackclock.base.source import Source, read_source
+from ackclock.foreign import ForeignController
 from ackclock.scenario import Controllers, Scenario
 
 ENGINE = _core.ENGINE
@@ -89,7 +90,7 @@ class StudyPlan:
         on: str = "tcp",
     ) -> Self:
         """Create a study from TOML text."""
-        source = Source(file, text, "anywhere" if allow_code else "folder")
+        source = Source(file, text, "anywhere" if allow_code else "folder", libraries=allow_code)
         return cls.read(source, overrides, controllers=controllers, on=on)
 
     @classmethod
@@ -106,10 +107,12 @@ class StudyPlan:
 
         `on` is the substrate of its runs, as in `ackclock run --on`; those in real time need the executor
         `ackclock.apps.reach.real_time.BySubstrate`. Raises BadInput if it is not `tcp` and the study has an axis `on`.
-        `controllers` maps flow names to controllers in Python. Processes run them, which load the class from its file:
-        raises BadInput for a class without one.
+        `controllers` maps flow names to controllers, as in `Scenario.load`. Each run loads its controllers from their
+        files: raises BadInput for one without a file.
         """
-        entries = [*listed(overrides), *(_of_class(flow, c) for flow, c in (controllers or {}).items())]
+        entries = [*listed(overrides), *(_assigned(flow, c) for flow, c in (controllers or {}).items())]
+        if any(isinstance(c, ForeignController) and c.language == "library" for c in (controllers or {}).values()):
+            source = replace(source, libraries=True)  # the caller has loaded it
         utf8(*map(str, entries))
         study = cls(_core.parse_study(source, entries, most, on == "quic"), source, entries, on)
         if on != "tcp" and any(name == ON for name, _ in study.core.axes):
@@ -221,14 +224,18 @@ class StudyPlan:
         return planned
 
 
-def _of_class(flow: str, controller: type) -> Assignment:
-    """The assignment of a class to a flow, by its file. Raises BadInput if it has none, or is no controller."""
+def _assigned(flow: str, controller: type | ForeignController) -> Assignment:
+    """The assignment of a controller to a flow, by its file. Raises BadInput if it has none, or is no controller."""
     place = f"controllers[{flow!r}]"
-    try:
-        file, name = file_of(controller)
-    except ValueError as error:
-        raise BadInput(f"{place}: {error}") from None
-    return Assignment(("flow", flow, "tcp", "congestion_control"), {"python": f"{file}:{name}"}, place, of_text=False)
+    if isinstance(controller, ForeignController):
+        table = controller.table
+    else:
+        try:
+            file, name = file_of(controller)
+        except ValueError as error:
+            raise BadInput(f"{place}: {error}") from None
+        table = {"python": f"{file}:{name}"}
+    return Assignment(("flow", flow, "tcp", "congestion_control"), table, place, of_text=False)
 
 
 def identity_on(on: str, run_id: str) -> str:

@@ -30,7 +30,7 @@ def study_of(store: Store, *, on: str = "tcp", allow_code: bool = False) -> Stud
         source = Source.of_link(unpack(link))
     else:
         text, file = store.about("scenario") or "", store.about("file") or "study"
-        source = Source(file, text, "anywhere" if allow_code else "none")
+        source = Source(file, text, "anywhere" if allow_code else "none", libraries=allow_code)
     if allow_code:
         return StudyPlan.read(source, overrides, on=on)
     return StudyPlan.read(replace(source, assignments=[*source.assignments, *overrides]), on=on)

@@ -15,11 +15,15 @@ interface Field {
   words: string[];
   optional: boolean;
 }
+/** An answer: it is read with a signal only, if it has one. */
+interface Answer extends Field {
+  needs: string | null;
+}
 export const {
   flow: FLOW,
   methods: METHODS,
   answers: ANSWERS,
-} = table as { flow: Field[]; methods: { name: string; required: boolean; fields: Field[] }[]; answers: Field[] };
+} = table as { flow: Field[]; methods: { name: string; required: boolean; fields: Field[] }[]; answers: Answer[] };
 
 type PageController = Record<string, unknown>;
 type PageControllerClass = {
@@ -62,6 +66,31 @@ export function argumentOf(fields: Field[]): (e: Float64Array) => unknown {
     return argument;
   };
 }
+/**
+ * The same for events, of which there are many: an object that holds a copy of the numbers, and computes a field when it is
+ * read.
+ */
+export function eventOf(fields: Field[]): (e: Float64Array) => unknown {
+  if (fields[0]!.name === '') return argumentOf(fields);
+  class ControllerEvent {
+    constructor(readonly numbers: Float64Array) {}
+  }
+  fields.forEach((field, i) => {
+    const value = valueOf(field);
+    const get = (key: string, of: (x: number) => unknown): void => {
+      Object.defineProperty(ControllerEvent.prototype, camel(key), {
+        enumerable: true,
+        get(this: ControllerEvent) {
+          return of(this.numbers[i]!);
+        },
+      });
+    };
+    get(field.name, value);
+    if (field.exact) get(field.exact, (x) => (Number.isNaN(x) ? null : x));
+  });
+  const { length } = fields;
+  return (e) => new ControllerEvent(e.slice(0, length));
+}
 /** The number of an answer; a word stands for its place in the list, and for the first if it is not there. */
 function answerOf({ name, kind, words }: Field): (instance: PageController, of: PageControllerClass) => number {
   const key = camel(name);
@@ -72,8 +101,15 @@ function answerOf({ name, kind, words }: Field): (instance: PageController, of: 
   return (instance) => number(instance[key]);
 }
 
+/** The name of the last class of a program. Fails without one. */
+export function lastClass(code: string): string {
+  const names = [...code.matchAll(/^\s*class\s+([A-Za-z_$][\w$]*)/gm)].map((m) => m[1]!);
+  if (!names.length) throw new Error('the code has no class');
+  return names[names.length - 1]!;
+}
+
 /** Kind 1 of an event is the first method, kind 0 creates the object. */
-const methods = METHODS.map(({ name, fields }) => ({ name: camel(name), argument: argumentOf(fields) }));
+const methods = METHODS.map(({ name, fields }) => ({ name: camel(name), argument: eventOf(fields) }));
 const flowOf = argumentOf(FLOW);
 const answers = ANSWERS.map(answerOf);
 const RESPONSES = ANSWERS.find((answer) => answer.name === 'ecn_response')!.words;
@@ -81,6 +117,8 @@ const RESPONSES = ANSWERS.find((answer) => answer.name === 'ecn_response')!.word
 export class Controllers {
   #class: PageControllerClass | null = null;
   #probes: string[] = [];
+  /** The places of the answers that the core reads: those without a signal, and those of the signals that the class needs. */
+  #read: number[] = [];
   #controllers = new Map<number, PageController>();
   /** What a class raised, with its place; empty if nothing failed. */
   failure = '';
@@ -95,9 +133,7 @@ export class Controllers {
     this.#class = null;
     if (code === null) return null;
     const scope = self as unknown as { ackclockClass?: unknown; importScripts(url: string): void };
-    const names = [...code.matchAll(/^\s*class\s+([A-Za-z_$][\w$]*)/gm)].map((m) => m[1]!);
-    if (!names.length) throw new Error('the code has no class');
-    const name = names[names.length - 1]!;
+    const name = lastClass(code);
     delete scope.ackclockClass;
     const url = URL.createObjectURL(
       new Blob([`(() => { 'use strict';\n${code}\nself.ackclockClass = ${name}; })();`], { type: 'text/javascript' }),
@@ -125,6 +161,8 @@ export class Controllers {
       throw new Error(`${name}.ecnResponse is not one of ${RESPONSES.join(', ')}`);
     this.#class = members;
     this.#probes = [...words('probes')];
+    const needs = words('needs');
+    this.#read = ANSWERS.flatMap((answer, i) => (!answer.needs || needs.includes(answer.needs) ? [i] : []));
     const initial = members.initialWindow;
     return {
       name,
@@ -148,7 +186,7 @@ export class Controllers {
         if (!instance) throw new Error('an event came before the flow began');
         this.#deliver(instance, methods[kind - 1]!, e);
       }
-      for (let i = 0; i < answers.length; i++) e[i] = answers[i]!(instance, of);
+      for (const i of this.#read) e[i] = answers[i]!(instance, of);
       if (!(e[0]! >= 1 && e[1]! >= 1))
         throw new Error(`cwnd is ${String(instance.cwnd)}, ssthresh is ${String(instance.ssthresh)}`);
       const probes = this.#probes;

@@ -1,4 +1,6 @@
 /** Controllers to begin with. */
+import example from 'virtual:example';
+import { fromBase64 } from '../share/base64';
 
 /** The class of `ackclock new --python`, with the values that it begins with. */
 const SHORT = `// Grows by a segment a round trip, and halves at a loss.
@@ -87,4 +89,10 @@ class MyReno {
 export const EXAMPLES = {
   short: { name: 'Short example', code: SHORT },
   reno: { name: 'Reno, to the bit', code: RENO },
+};
+/** Reno in C (`ackclock new mine.c`), compiled by the command in its first lines. */
+export const EXAMPLE_MODULE = {
+  file: 'mine.wasm',
+  source: example.source,
+  bytes: fromBase64(example.module),
 };

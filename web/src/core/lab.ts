@@ -1,4 +1,5 @@
 /** The C ABI of the core: JSON and columns of numbers in linear memory. One instance holds one run. */
+import { Modules } from './modules';
 import type {
   Catalog,
   Checked,
@@ -52,7 +53,12 @@ interface Exports {
 }
 type Call = 'files' | 'check' | 'layout' | 'open' | 'why' | 'satellites' | 'radio';
 /** Called by the core for each event of a controller of the page; `event` is its record in memory. True: it failed. */
-export type PassEvent = (controller: number, kind: number, event: number, memory: WebAssembly.Memory) => boolean;
+export type PassEvent = (
+  controller: number,
+  kind: number,
+  event: number,
+  memory: { readonly buffer: ArrayBuffer },
+) => boolean;
 
 /** An error in what the user gave. */
 export class Refused extends Error {
@@ -70,6 +76,7 @@ export class Lab {
   constructor(
     private readonly module: WebAssembly.Module,
     private readonly passEvent: PassEvent = () => true,
+    private readonly modules = new Modules(),
   ) {
     this.#core = this.#instance();
   }
@@ -78,7 +85,9 @@ export class Lab {
     const page = {
       pass_event: (controller: number, kind: number, event: number) =>
         this.passEvent(controller, kind, event, core.memory) ? 1 : 0,
+      ...this.modules.imports(() => core.memory),
     };
+    this.modules.begin();
     const core = new WebAssembly.Instance(this.module, { page }).exports as unknown as Exports;
     core.begin();
     return core;

@@ -12,7 +12,7 @@ export interface Knob {
 }
 /** A piece of a line. */
 export type Piece = { kind: 'text' | 'bold' | 'code' | 'measure'; text: string };
-export type Block = { kind: 'p' | 'h' | 'li' | 'question' | 'answer'; pieces: Piece[] };
+export type Block = { kind: 'p' | 'h' | 'li' | 'question' | 'answer' | 'program'; pieces: Piece[] };
 export interface Lesson {
   id: string;
   title: string;
@@ -45,6 +45,7 @@ const rows = (text: string): string[] =>
 export function parse(id: string, source: string): Lesson {
   const fences = new Map<string, string>();
   const prose = source.replace(/^```(\w+)\n([\s\S]*?)^```$/gm, (_all, kind: string, body: string) => {
+    if (kind === 'c') return `\n\n\`\`\`${body}\n\n`; // shown; it has no empty line
     fences.set(kind, body);
     return '';
   });
@@ -57,7 +58,8 @@ export function parse(id: string, source: string): Lesson {
     .split(/\n\s*\n/)
     .map((p) => p.trim())
     .filter(Boolean)) {
-    if (part.startsWith('## ')) blocks.push({ kind: 'h', pieces: pieces(part.slice(3)) });
+    if (part.startsWith('```')) blocks.push({ kind: 'program', pieces: [{ kind: 'text', text: part.slice(3) }] });
+    else if (part.startsWith('## ')) blocks.push({ kind: 'h', pieces: pieces(part.slice(3)) });
     else if (part.startsWith('- '))
       for (const item of part.split(/\n- /))
         blocks.push({ kind: 'li', pieces: pieces(item.replace(/^- /, '').replace(/\n/g, ' ')) });

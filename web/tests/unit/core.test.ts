@@ -10,7 +10,7 @@ import { fallNear, panels, valueAt } from '../../src/state/panels';
 import { EXAMPLES } from '../../src/core/example';
 import { built } from '../../src/state/scenario.svelte';
 import { parse } from '../../src/lessons/lesson';
-import { finish, lab, root, scenario } from './node';
+import { example, finish, lab, root, scenario } from './node';
 
 const dumbbell = scenario('dumbbell_ns2');
 describe('the core', () => {
@@ -193,6 +193,7 @@ describe('a record with bounded memory', () => {
   it('is complete for every scenario of the lessons', () => {
     for (const file of readdirSync(join(root, 'lessons'))) {
       const lesson = parse(file, readFileSync(join(root, 'lessons', file), 'utf8')), core = lab();
+      core.files(example);
       const { outcome } = finish(core, { text: lesson.scenario, bounded: true });
       expect(core.recorded().to_s, file).toBe(outcome.duration_s);
     }

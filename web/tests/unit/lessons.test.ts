@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, setting } from '../../src/lessons/lesson';
 import { like, parseMeasure, value } from '../../src/lessons/measure';
-import { finish, lab, root } from './node';
+import { example, finish, lab, root } from './node';
 
 const folder = join(root, 'lessons');
 const FINE = 20_000;
@@ -13,6 +13,7 @@ describe.each(readdirSync(folder).sort())('%s', (name) => {
     const known = new Map<string, number>(), found: string[] = [], written: string[] = [];
     for (const [run, { set }] of lesson.runs) {
       const core = lab();
+      core.files(example);
       const { outcome } = finish(core, { text: lesson.scenario, set });
       const curves = core.curves(0, outcome.duration_s, FINE);
       for (const m of lesson.measures.filter((one) => one.run === run)) {
@@ -30,7 +31,7 @@ describe.each(readdirSync(folder).sort())('%s', (name) => {
     for (const m of lesson.measures) expect(text).toMatch(new RegExp(`\\b${m.name}\\b`));
   });
   it('has knobs whose ends can be run', () => {
-    for (const knob of lesson.knobs) for (const v of [knob.least, knob.most, knob.initial]) lab().check({ file: 'scenario.toml', text: lesson.scenario, set: [setting(knob, v)] });
+    for (const knob of lesson.knobs) for (const v of [knob.least, knob.most, knob.initial]) { const core = lab(); core.files(example); core.check({ file: 'scenario.toml', text: lesson.scenario, set: [setting(knob, v)] }); }
   });
 });
 describe('measures', () => {

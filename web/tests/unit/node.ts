@@ -6,6 +6,7 @@ import type { RunRequest } from '../../src/core/types';
 
 export const root = join(import.meta.dirname, '../..');
 export const module = new WebAssembly.Module(readFileSync(process.env.ACKCLOCK_WASM ?? join(root, 'ackclock.wasm')));
+export const example = { 'mine.wasm': { base64: readFileSync(join(root, 'src/core/mine.wasm')).toString('base64') } };
 export const lab = (passEvent?: PassEvent): Lab => new Lab(module, passEvent);
 export function finish(core: Lab, request: Partial<RunRequest> & { text: string }) {
   core.open({ file: 'scenario.toml', set: [], trace: 'ack', packets: true, rules: true, fingerprint: true, ...request });

@@ -54,12 +54,24 @@ trait Answered: External {
     /// The answer of a number: of times seconds, of a word its place; `None` if the controller has none. Returns `None` if it is
     /// not accepted.
     fn from_number(number: Option<f64>) -> Option<Self>;
+    /// The answer of eight bytes ([`External::word`]); of times picoseconds, negative for none. Returns `None` if it is not
+    /// accepted.
+    fn answered(word: u64) -> Option<Self> {
+        Self::from_word(word)
+    }
+    /// The eight bytes of the answer.
+    fn answer_word(self) -> u64 {
+        self.word()
+    }
 }
 
 impl Answered for Segments {
     const EXPECTED: &'static str = "a number from 1 on";
     fn from_number(number: Option<f64>) -> Option<Segments> {
         number.filter(|number| *number >= 1.0)
+    }
+    fn answered(word: u64) -> Option<Segments> {
+        Segments::from_number(Some(f64::from_bits(word)))
     }
 }
 
@@ -69,6 +81,9 @@ impl Answered for Option<Rate> {
         let Some(bps) = number else { return Some(None) };
         (1.0..1e15).contains(&bps).then(|| Some(Rate::from_bps(bps as u64)))
     }
+    fn answered(word: u64) -> Option<Option<Rate>> {
+        <Option<Rate>>::from_number(Some(f64::from_bits(word)).filter(|bps| !bps.is_nan()))
+    }
 }
 
 impl Answered for u32 {
@@ -76,6 +91,9 @@ impl Answered for u32 {
     fn from_number(number: Option<f64>) -> Option<u32> {
         let number = number.unwrap_or(1.0);
         (number >= 1.0 && number.fract() == 0.0).then_some(number as u32)
+    }
+    fn answered(word: u64) -> Option<u32> {
+        u32::from_word(word).filter(|number| *number >= 1)
     }
 }
 
@@ -90,6 +108,12 @@ impl Answered for Time {
     const EXPECTED: &'static str = <Option<Span>>::EXPECTED;
     fn from_number(number: Option<f64>) -> Option<Time> {
         <Option<Span>>::from_number(number).map(|span| span.map_or(Time::NEVER, |span| Time::ZERO + span))
+    }
+    fn answered(word: u64) -> Option<Time> {
+        <Option<Time>>::from_word(word).map(|time| time.unwrap_or(Time::NEVER))
+    }
+    fn answer_word(self) -> u64 {
+        Some(self).filter(|time| *time < Time::NEVER).word()
     }
 }
 
@@ -156,6 +180,31 @@ macro_rules! define_answers {
                 Ok(decision)
             }
 
+            /// Reads the answers of a controller that requires the signals `needs` from eight bytes each ([`External::word`]), in
+            /// the order of [`Answer::ALL`]: those that are not as they were `before`. The error is the place of an answer that is
+            /// not accepted, and the values that are.
+            #[inline]
+            pub fn read_words(
+                &mut self,
+                needs: Signals,
+                before: &[u64; Answer::ALL.len()],
+                words: &[u64; Answer::ALL.len()],
+            ) -> Result<(), (usize, &'static str)> {
+                let mut place = 0;
+                $(read_word!(self, $required: $required_type, $required_name, needs, place, before, words);)+
+                if self.cwnd.is_infinite() {
+                    return Err((0, "finite"));
+                }
+                $(read_word!(self, $answer: $type, $name, needs, place, before, words);)+
+                let _ = place;
+                Ok(())
+            }
+
+            /// The eight bytes of the answers, in the order of [`Answer::ALL`].
+            pub fn words(&self) -> [u64; Answer::ALL.len()] {
+                [$(self.$required.answer_word(),)+ $(self.$answer.answer_word(),)+]
+            }
+
             /// The numbers of the answers ([`External::number`]), in the order of [`Answer::ALL`].
             pub fn numbers(&self) -> [f64; Answer::ALL.len()] {
                 [$(self.$required.number(),)+ $(self.$answer.number(),)+]
@@ -171,6 +220,17 @@ macro_rules! read_answer {
             $decision.$answer =
                 <$type>::from_number($number(place)?).ok_or_else(|| $wrong(place, <$type>::EXPECTED))?;
         }
+    };
+}
+
+/// Reads the eight bytes of one answer, if they changed.
+macro_rules! read_word {
+    ($decision:ident, $answer:ident: $type:ty, $name:ident, $needs:ident, $place:ident, $before:ident, $words:ident) => {
+        if $words[$place] != $before[$place] && $needs.has(const { needed(stringify!($name)) }) {
+            $decision.$answer =
+                <$type>::answered($words[$place]).ok_or(($place, <$type as Answered>::EXPECTED))?;
+        }
+        $place += 1;
     };
 }
 crate::controller_answers!(define_answers);

@@ -20,6 +20,10 @@ impl FlowInfo {
     pub fn reduce_on_every_timeout(&self) -> bool {
         self.arithmetic.reduce_on_every_timeout
     }
+    /// Where a controller has a variant of Linux and one of an RFC, the one that follows the profile is that of the RFC (QUIC).
+    pub fn rfc_variants(&self) -> bool {
+        self.arithmetic.rfc_variants
+    }
 }
 
 impl Ack {

@@ -67,6 +67,11 @@ macro_rules! define_event {
             pub fn numbers(&self, out: &mut [f64]) {
                 match self { $(Event::$event(argument) => argument.numbers(out)),+ }
             }
+            /// Writes the eight bytes of each field of its argument ([`Argument::words`]).
+            #[inline]
+            pub fn words(&self, out: &mut [u64]) {
+                match self { $(Event::$event(argument) => argument.words(out)),+ }
+            }
             /// Calls the method of a controller.
             pub fn call(&self, controller: &mut impl Controller) {
                 match *self { $(Event::$event(argument) => controller.$method(argument)),+ }
@@ -103,14 +108,14 @@ pub trait ExternalController: Debug + Send {
     }
 }
 
-/// Takes the place of a controller that could not be copied; it receives no events.
+/// Takes the place of a controller that could not be created or copied; it receives no events.
 #[derive(Debug)]
-struct NotCopied {
+struct Absent {
     name: String,
     needs: Signals,
 }
 
-impl ExternalController for NotCopied {
+impl ExternalController for Absent {
     fn name(&self) -> &str {
         &self.name
     }
@@ -158,7 +163,7 @@ impl Clone for CachedExternal {
         let (inner, failure) = match self.inner.fork() {
             Ok(inner) => (inner, self.failure.clone()),
             Err(failure) => {
-                let stand_in = NotCopied { name: self.inner.name().into(), needs: self.inner.needs() };
+                let stand_in = Absent { name: self.inner.name().into(), needs: self.inner.needs() };
                 (Box::new(stand_in) as Box<dyn ExternalController>, Some(Failure { at: self.now, ..failure }))
             }
         };
@@ -174,6 +179,11 @@ impl CachedExternal {
             Err(failure) => (Decision::default(), Some(failure)),
         };
         CachedExternal { decision, now: Time::ZERO, woken: None, failure, inner }
+    }
+
+    /// A controller that could not be created, with the reason.
+    pub fn failed(name: String, needs: Signals, failure: Failure) -> CachedExternal {
+        CachedExternal::new(Box::new(Absent { name, needs }), Err(failure))
     }
 
     /// Its name in outcomes.

@@ -35,11 +35,34 @@ pub trait External: Copy {
     fn exact(self) -> Self::Exact;
     /// The value as a number: of a time picoseconds, of a word its place, of a flag 0 or 1, NaN for none.
     fn number(self) -> f64;
+    /// The value as eight bytes, as a struct of `ackclock.h` has it: a number as a double, a time in picoseconds, of a word its
+    /// place, of a flag 0 or 1.
+    fn word(self) -> u64;
+    /// The value of eight bytes. `None` if there is no such value.
+    fn from_word(word: u64) -> Option<Self>;
+}
+
+impl ValueKind {
+    /// The eight bytes that stand for no value.
+    pub const fn none(self) -> u64 {
+        match self {
+            ValueKind::Number => f64::NAN.to_bits(),
+            _ => u64::MAX,
+        }
+    }
+    /// Whether the eight bytes stand for no value.
+    const fn is_none(self, word: u64) -> bool {
+        match self {
+            ValueKind::Number => f64::from_bits(word).is_nan(),
+            ValueKind::Time => word >> 63 == 1,
+            _ => word == u64::MAX,
+        }
+    }
 }
 
 /// Implements [`External`] for a type whose value is itself or follows from it.
 macro_rules! external {
-    ($($type:ty, $kind:expr, $value:ty = $to:expr, $exact:ty = $to_exact:expr, $number:expr;)+) => {$(
+    ($($type:ty, $kind:expr, $value:ty = $to:expr, $exact:ty = $to_exact:expr, $number:expr, $word:expr, $from:expr;)+) => {$(
         impl External for $type {
             const KIND: ValueKind = $kind;
             type Value = $value;
@@ -56,29 +79,45 @@ macro_rules! external {
                 let to: fn($type) -> f64 = $number;
                 to(self)
             }
+            #[inline]
+            fn word(self) -> u64 {
+                let to: fn($type) -> u64 = $word;
+                to(self)
+            }
+            #[inline]
+            fn from_word(word: u64) -> Option<$type> {
+                let from: fn(u64) -> Option<$type> = $from;
+                from(word)
+            }
         }
     )+};
 }
+/// The number of a word's place among `all`.
+fn place<T: Copy>(all: &[T], word: u64) -> Option<T> {
+    all.get(usize::try_from(word).ok()?).copied()
+}
 external! {
-    f64, ValueKind::Number, f64 = |x| x, f64 = |x| x, |x| x;
-    u32, ValueKind::Count, u32 = |x| x, u32 = |x| x, f64::from;
-    u64, ValueKind::Count, u64 = |x| x, u64 = |x| x, |x| x as f64;
-    bool, ValueKind::Flag, bool = |x| x, bool = |x| x, |x| u8::from(x).into();
-    Time, ValueKind::Time, f64 = Time::seconds, u64 = Time::ps, |x| x.ps() as f64;
-    Span, ValueKind::Time, f64 = Span::seconds, u64 = Span::ps, |x| x.ps() as f64;
-    Rate, ValueKind::Number, f64 = |x| x.bps() as f64, u64 = Rate::bps, |x| x.bps() as f64;
+    f64, ValueKind::Number, f64 = |x| x, f64 = |x| x, |x| x, f64::to_bits, |x| Some(f64::from_bits(x));
+    u32, ValueKind::Count, u32 = |x| x, u32 = |x| x, f64::from, u64::from, |x| u32::try_from(x).ok();
+    u64, ValueKind::Count, u64 = |x| x, u64 = |x| x, |x| x as f64, |x| x, Some;
+    bool, ValueKind::Flag, bool = |x| x, bool = |x| x, |x| u8::from(x).into(), u64::from, |x| (x < 2).then_some(x == 1);
+    Time, ValueKind::Time, f64 = Time::seconds, u64 = Time::ps, |x| x.ps() as f64, Time::ps, |x| Some(Time::from_ps(x));
+    Span, ValueKind::Time, f64 = Span::seconds, u64 = Span::ps, |x| x.ps() as f64, Span::ps, |x| Some(Span::from_ps(x));
+    Rate, ValueKind::Number, f64 = |x| x.bps() as f64, u64 = Rate::bps, |x| x.bps() as f64, |x| (x.bps() as f64).to_bits(),
+        |x| Some(Rate::from_bps(f64::from_bits(x) as u64));
     Phase, ValueKind::Word(&[Phase::Open.name(), Phase::Cwr.name(), Phase::Recovery.name(), Phase::Loss.name()]), &'static str = Phase::name,
-        &'static str = Phase::name, |x| (x as u8).into();
-    Cause, ValueKind::Word(&["fast_retransmit", "ecn", "controller"]), &'static str = word, &'static str = word, |x| (x as u8).into();
+        &'static str = Phase::name, |x| (x as u8).into(), |x| x as u64, |x| place(&Phase::ALL, x);
+    Cause, ValueKind::Word(&["fast_retransmit", "ecn", "controller"]), &'static str = word, &'static str = word, |x| (x as u8).into(),
+        |x| x as u64, |x| place(&[Cause::FastRetransmit, Cause::Ecn, Cause::Controller], x);
     Hint, ValueKind::Word(&["handoff_begins", "handoff_ends", "router_rate", "router_feedback"]),
         &'static str = word, &'static str = word, |x| match x {
             Hint::HandoffBegins => 0.0,
             Hint::HandoffEnds => 1.0,
             Hint::RouterRate(_) => 2.0,
             Hint::RouterFeedback(_) => 3.0,
-        };
+        }, |x| x.number() as u64, |x| place(&[Hint::HandoffBegins, Hint::HandoffEnds, Hint::RouterRate(Rate::from_bps(0)), Hint::RouterFeedback(0.0)], x);
     EcnResponse, ValueKind::Word(&["reduce", "confirm", "ignore"]), &'static str = word, &'static str = word,
-        |x| (x as u8).into();
+        |x| (x as u8).into(), |x| x as u64, |x| place(&[EcnResponse::Reduce, EcnResponse::CwrOnly, EcnResponse::NoCwr], x);
 }
 
 /// The word of a value.
@@ -102,6 +141,14 @@ impl<T: External> External for Option<T> {
     }
     fn number(self) -> f64 {
         self.map_or(f64::NAN, T::number)
+    }
+    #[inline]
+    fn word(self) -> u64 {
+        self.map_or(T::KIND.none(), T::word)
+    }
+    #[inline]
+    fn from_word(word: u64) -> Option<Option<T>> {
+        if T::KIND.is_none(word) { Some(None) } else { T::from_word(word).map(Some) }
     }
 }
 
@@ -132,6 +179,8 @@ pub trait Argument {
     fn now(&self) -> Option<Time>;
     /// Writes the numbers of the fields ([`External::number`]), in their order; the rest of `out` stays as it is.
     fn numbers(&self, out: &mut [f64]);
+    /// Writes the eight bytes of each field ([`External::word`]), in their order; the rest of `out` stays as it is.
+    fn words(&self, out: &mut [u64]);
 }
 
 /// A field without a name.
@@ -192,6 +241,14 @@ macro_rules! describe_structs {
                 let numbers = [$(self.$field.number(),)+ $(self.$derived().number(),)*];
                 out[..numbers.len()].copy_from_slice(&numbers);
             }
+            #[inline]
+            fn words(&self, out: &mut [u64]) {
+                let out = &mut out[..Self::FIELDS.len()];
+                let mut at = 0;
+                $(out[at] = self.$field.word(); at += 1;)+
+                $(out[at] = self.$derived().word(); at += 1;)*
+                let _ = at;
+            }
         }
     )+};
 }
@@ -207,6 +264,9 @@ impl Argument for Time {
     fn numbers(&self, out: &mut [f64]) {
         out[0] = self.number();
     }
+    fn words(&self, out: &mut [u64]) {
+        out[0] = self.word();
+    }
 }
 
 impl Argument for Segments {
@@ -218,5 +278,8 @@ impl Argument for Segments {
     }
     fn numbers(&self, out: &mut [f64]) {
         out[0] = *self;
+    }
+    fn words(&self, out: &mut [u64]) {
+        out[0] = self.word();
     }
 }

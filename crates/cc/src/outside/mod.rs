@@ -7,8 +7,12 @@ mod answers;
 mod derived;
 mod external;
 mod fields;
+mod numbers;
 mod tables;
+mod words;
 
 pub use answers::{Answer, Decision};
 pub use external::{CachedExternal, Event, EventMethod, ExternalController, Failure};
 pub use fields::{Argument, External, Field, ValueKind};
+pub use numbers::{NumberLayout, NumberRecord};
+pub use words::FromWords;

@@ -87,6 +87,8 @@ macro_rules! event_structs {
                 integer_windows(): bool => integer_windows,
                 /// A repeated timeout of one segment reduces the threshold again (ns2).
                 reduce_on_every_timeout(): bool => reduce_on_every_timeout,
+                /// Where a controller has a variant of Linux and one of an RFC, the one that follows the profile is that of the RFC (QUIC).
+                rfc_variants(): bool => rfc_variants,
             }
             /// The end of the handshake.
             Handshake {

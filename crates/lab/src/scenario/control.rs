@@ -1,6 +1,7 @@
 //! The controller of a flow: a registered one with its parameters, or one from a file.
 
 use super::document::{self, TomlItem, TomlValue};
+use super::language::Language;
 use super::model::{CongestionControl, ExternalSource};
 use super::reading::{Result, all};
 use super::table::TableReader;
@@ -12,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 use units::{Rate, Segments, Span};
 
 /// What the key `congestion_control` of a transport says.
-pub(super) const CONTROLLER: &str = "the controller: a name, a table with `kind` and its parameters (`ackclock list controllers`), or a table with `python = \"FILE.py:CLASS\"`";
+pub(super) const CONTROLLER: &str = "the controller: a name, a table with `kind` and its parameters (`ackclock list controllers`), or a table with `python = \"FILE.py:CLASS\"`, `wasm = \"FILE.wasm:NAME\"`, `javascript = \"FILE.js:CLASS\"` or `library = \"FILE.so:NAME\"`";
 
 /// Every registered controller, in the order of lists.
 pub fn controllers() -> impl Iterator<Item = &'static Registration<AnyController>> + Clone {
@@ -48,7 +49,7 @@ impl CongestionControl {
         match self {
             CongestionControl::Registered(name, _) => name,
             CongestionControl::ExternalController(factory) => factory.name(),
-            CongestionControl::ExternalSource(source) => &source.class,
+            CongestionControl::ExternalSource(source) => source.label(),
         }
     }
 
@@ -99,25 +100,35 @@ impl CongestionControl {
     }
 }
 
-/// The functions that load external controllers. Each returns an error message on failure.
+/// The functions that load controllers of one language. Each returns an error message on failure.
 #[derive(Clone, Copy, Debug)]
 pub struct ExternalLoader {
-    /// Reads the file and returns the identity of the class in it. Runs no code of the file.
-    pub identify: fn(&Path, &str) -> Result<String, String>,
-    /// Runs the file and returns a factory for the class.
+    /// Checks the file and the name in it as far as this runs no code of it, and returns what identifies the code. `None`: the name
+    /// and a hash of the file.
+    pub identify: Option<fn(&Path, &str) -> Result<String, String>>,
+    /// Loads the file and returns a factory for its controller.
     pub load: fn(&ExternalSource) -> Result<Arc<dyn ExternalFactory>, String>,
 }
 
-pub(super) const NO_LOADER: &str = "a controller in Python needs the Python package `ackclock`";
+static LOADERS: [OnceLock<ExternalLoader>; Language::ALL.len()] =
+    [const { OnceLock::new() }; Language::ALL.len()];
 
-pub(super) static LOADER: OnceLock<ExternalLoader> = OnceLock::new();
-
-/// Sets the loader of external controllers, once for the process. The binding of their language calls it.
-pub fn set_external_loader(loader: ExternalLoader) {
-    LOADER.get_or_init(|| loader);
+/// Sets the loader of controllers of a language, once for the process. The program that can run them calls it.
+pub fn set_external_loader(language: Language, loader: ExternalLoader) {
+    LOADERS[language as usize].get_or_init(|| loader);
 }
 
-/// `congestion_control = "vegas"`, `{ kind = "vegas", alpha = 1 }` or `{ python = "file.py:Class", gain = 2 }`.
+/// The loader of controllers of a language. Fails with a message if this program has none.
+pub(super) fn loader(language: Language) -> Result<ExternalLoader, String> {
+    let missing = || match language {
+        Language::Python => "a controller in Python needs the Python package `ackclock`".to_string(),
+        other => format!("this program runs no controller of the kind {}", other.key()),
+    };
+    LOADERS[language as usize].get().copied().ok_or_else(missing)
+}
+
+/// `congestion_control = "vegas"`, `{ kind = "vegas", alpha = 1 }` or `{ python = "file.py:Class", gain = 2 }`, or with the key
+/// of another language.
 pub(crate) fn read(layer: &TableReader<'_>) -> Result<Option<CongestionControl>> {
     let Some(item) = layer.get("congestion_control") else { return Ok(None) };
     if let TomlValue::Text(name) = &item.value {
@@ -125,8 +136,17 @@ pub(crate) fn read(layer: &TableReader<'_>) -> Result<Option<CongestionControl>>
     }
     let Some(table) = layer.table("congestion_control")? else { return Ok(None) };
     let TomlValue::Table(entries) = &item.value else { unreachable!("read as a table") };
-    match table.text("python")? {
-        Some(source) => read_external(&table, entries, source).map(Some),
+    let mut external = None;
+    for language in Language::ALL {
+        let Some(value) = table.text(language.key())? else { continue };
+        if let Some((other, _)) = external {
+            let (other, key) = (Language::key(other), language.key());
+            return Err(table.error(key, format!("{other} names a controller already; keep one of both")));
+        }
+        external = Some((language, value));
+    }
+    match external {
+        Some((language, value)) => read_external(&table, entries, language, value).map(Some),
         None => read_registered(&table, entries).map(Some),
     }
 }
@@ -244,36 +264,61 @@ fn format_with_unit(number: f64, unit: &str) -> Option<String> {
 fn read_external(
     table: &TableReader<'_>,
     entries: &[(String, TomlItem)],
-    source: &str,
+    language: Language,
+    value: &str,
 ) -> Result<CongestionControl> {
-    let refuse_as = |kind, message: String| table.error_of_kind(kind, "python", message);
+    let refuse_as = |kind, message: String| table.error_of_kind(kind, language.key(), message);
     let refuse = |message: String| refuse_as(ErrorKind::Other, message);
     // The place of the entry, which an assignment may have put into a table of a file, decides what it may name.
-    let Some(TomlItem { origin, .. }) = table.get("python") else { unreachable!("it has a text") };
-    if let Some(message) = origin.access().code_refusal() {
+    let Some(TomlItem { origin, .. }) = table.get(language.key()) else { unreachable!("it has a text") };
+    if let Some(message) = origin.access().code_refusal().filter(|_| !language.is_sandboxed()) {
         return Err(refuse_as(ErrorKind::Code, message.into()));
     }
-    let Some((file, class)) =
-        source.rsplit_once(':').filter(|(file, class)| !file.is_empty() && !class.is_empty())
-    else {
-        return Err(refuse(format!("\"{source}\" is not FILE:CLASS, such as \"mine.py:Mine\"")));
+    let Some((file, name)) = language.split(value) else {
+        let (form, example) =
+            (if language == Language::Python { "FILE:CLASS" } else { "FILE:NAME" }, language.example());
+        return Err(refuse(format!("\"{value}\" is not {form}, such as \"{example}\"")));
     };
-    let Some(loader) = LOADER.get() else { return Err(refuse(NO_LOADER.into())) };
+    let loader = loader(language).map_err(refuse)?;
     let mut arguments = arguments(table, entries)?;
-    arguments.retain(|(key, _)| key != "python");
+    arguments.retain(|(key, _)| key != language.key());
     let path = origin.path(file);
-    origin.check_inside(&path).map_err(refuse)?;
-    let identity = (loader.identify)(&path, class).map_err(refuse)?;
-    let (origin, key) = (origin.clone(), table.path("python"));
-    let class = class.into();
+    let content = match language.is_sandboxed() {
+        true => Some(origin.access().read_bytes(&path, LARGEST_CODE).map_err(refuse)?),
+        false => {
+            origin.check_inside(&path).map_err(refuse)?;
+            None
+        }
+    };
+    let identity = match (loader.identify, &content) {
+        (Some(identify), _) => identify(&path, name.unwrap_or_default()).map_err(refuse)?,
+        (None, Some(content)) => identity(language, name, content),
+        (None, None) => {
+            let content = origin.access().read_bytes(&path, LARGEST_LIBRARY).map_err(refuse)?;
+            identity(language, name, &content)
+        }
+    };
+    let (origin, key) = (origin.clone(), table.path(language.key()));
     Ok(CongestionControl::ExternalSource(Arc::new(ExternalSource {
+        language,
         path,
-        class,
+        content: content.map(Arc::from),
+        name: name.map(str::to_string),
         arguments,
         identity,
         origin,
         key,
     })))
+}
+
+/// Most bytes of the file of a sandboxed controller.
+const LARGEST_CODE: u64 = 4 << 20;
+/// Most bytes of a library.
+const LARGEST_LIBRARY: u64 = 1 << 30;
+
+/// What identifies the code of a file.
+fn identity(language: Language, name: Option<&str>, content: &[u8]) -> String {
+    format!("{} {} {}", language.key(), name.unwrap_or_default(), &blake3::hash(content).to_hex()[..32])
 }
 
 /// The entries of a table as parameters.

@@ -3,6 +3,7 @@
 use super::assign::assign_parts;
 use super::document::{TomlItem, TomlValue, parse};
 use super::key::key_parts;
+use super::language::Language;
 use super::mention::{Mention, MentionPlace, add_mentions};
 use super::short::write_out_short_forms;
 use crate::error::{ScenarioError, Source};
@@ -87,7 +88,8 @@ fn set_values(
         };
         match item.value {
             TomlValue::Table(values)
-                if !values.is_empty() && !values.iter().any(|(key, _)| key == "kind" || key == "python") =>
+                if !values.is_empty()
+                    && !values.iter().any(|(key, _)| key == "kind" || Language::of_key(key).is_some()) =>
             {
                 set_values(document, &parts, values)?
             }

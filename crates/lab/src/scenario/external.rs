@@ -1,6 +1,6 @@
 //! External controllers: loaded and checked when a run begins.
 
-use super::control::{LOADER, NO_LOADER};
+use super::control::loader;
 use super::key::key_text;
 use super::model::{Action, CongestionControl, ExternalSource, Flow, FlowKind, Scenario};
 use super::paths::Routers;
@@ -15,6 +15,15 @@ impl Scenario {
     pub fn has_external(&self) -> bool {
         self.kinds().filter_map(FlowKind::control).any(|control| {
             matches!(control, CongestionControl::ExternalController(_) | CongestionControl::ExternalSource(_))
+        })
+    }
+
+    /// Whether runs in parallel need a process each: a controller shares an interpreter, or a program set it.
+    pub fn needs_processes(&self) -> bool {
+        self.kinds().filter_map(FlowKind::control).any(|control| match control {
+            CongestionControl::Registered(..) => false,
+            CongestionControl::ExternalController(_) => true,
+            CongestionControl::ExternalSource(source) => source.language.needs_processes(),
         })
     }
 
@@ -114,7 +123,7 @@ fn controller_error(flow: &Flow, message: String) -> ScenarioError {
 fn load(kind: &mut FlowKind) -> Result<Option<Arc<ExternalSource>>, ScenarioError> {
     let Some(CongestionControl::ExternalSource(source)) = kind.control() else { return Ok(None) };
     let source = source.clone();
-    let factory = LOADER.get().map_or_else(|| Err(NO_LOADER.into()), |loader| (loader.load)(&source));
+    let factory = loader(source.language).and_then(|loader| (loader.load)(&source));
     let factory = factory.map_err(|message| source.refuse(message))?;
     let loaded = kind.with_control(CongestionControl::ExternalController(factory));
     *kind = loaded.unwrap_or_else(|| unreachable!("a flow with a source of a controller has a controller"));

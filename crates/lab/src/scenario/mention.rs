@@ -1,20 +1,23 @@
-//! The files and the controllers in Python that a scenario names.
+//! The files and the code that a scenario names.
 
 use super::document::{TomlItem, TomlValue};
 use super::key::{key_parts, split_outside_quotes};
+use super::language::Language;
 use std::path::PathBuf;
 
 /// Keys whose value is the path of a file.
 pub(super) const FILE: [&str; 2] = ["file", "fit"];
-/// The key of a controller in Python: FILE:CLASS.
-pub(super) const PYTHON: &str = "python";
 
-/// An entry whose value is the path of a file or a controller in Python.
+/// Whether the value of a key is the path of a file, or a controller in one.
+pub(super) fn is_path(key: &str) -> bool {
+    FILE.contains(&key) || Language::of_key(key).is_some()
+}
+/// An entry whose value is the path of a file, or a controller in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
     /// Where the entry is.
     pub place: MentionPlace,
-    /// The last name of its key: `extends`, `file`, `fit` or `python`.
+    /// The last name of its key: `extends`, `file`, `fit` or that of a [`Language`].
     pub key: String,
     /// Its value.
     pub value: String,
@@ -34,12 +37,14 @@ pub enum MentionPlace {
 /// Adds the files and the code that a value names. `key` is the last name of its key.
 pub(super) fn add_mentions(mentions: &mut Vec<Mention>, place: &MentionPlace, key: &str, item: &TomlItem) {
     match &item.value {
-        TomlValue::Text(value) if FILE.contains(&key) || key == PYTHON => mentions.push(Mention {
-            place: place.clone(),
-            key: key.into(),
-            value: value.clone(),
-            path: item.origin.path(value),
-        }),
+        TomlValue::Text(value) if is_path(key) => {
+            let path = item.origin.path(value);
+            let path = match Language::of_key(key).filter(|language| language.is_sandboxed()) {
+                Some(language) => language.file_of(path),
+                None => path,
+            };
+            mentions.push(Mention { place: place.clone(), key: key.into(), value: value.clone(), path });
+        }
         TomlValue::Table(entries) => {
             for (key, item) in entries {
                 add_of_key(mentions, place, key, item);

@@ -19,6 +19,7 @@ mod extends;
 mod external;
 mod flows;
 pub(crate) mod key;
+mod language;
 mod links;
 mod loss;
 mod media;
@@ -67,6 +68,7 @@ pub(crate) use describe::describe_direction;
 pub use describe::{DirectionDescription, FlowDescription, LinkDescription, NetworkDescription};
 pub use dumbbell::dumbbell;
 pub use key::{key_parts, key_text};
+pub use language::Language;
 pub use mention::{Mention, MentionPlace};
 pub use model::{
     Action, Change, CommonOptions, CongestionControl, Direction, Duplex, Ends, ExternalSource, Flow,

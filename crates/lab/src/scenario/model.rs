@@ -1,5 +1,6 @@
 //! The types of a scenario after reading: links, flows, traffic, satellites, radio.
 
+use super::language::Language;
 use super::wifi_model::Wifi;
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params, Signals};
@@ -314,16 +315,20 @@ pub enum CongestionControl {
     ExternalSource(Arc<ExternalSource>),
 }
 
-/// A controller in another language: its file, class and arguments.
+/// A controller in another language: its file, name and arguments.
 #[derive(Clone)]
 pub struct ExternalSource {
+    /// Its language.
+    pub language: Language,
     /// Its file.
     pub path: PathBuf,
-    /// Its class in the file.
-    pub class: String,
+    /// The content of its file, if it is read as data: that of a sandboxed one.
+    pub content: Option<Arc<[u8]>>,
+    /// Its class or its name in the file; `None` for the first one of the file.
+    pub name: Option<String>,
     /// Its parameters.
     pub arguments: Vec<(String, cc::ParamValue)>,
-    /// The identity of the code: the class, and a hash of the file.
+    /// The identity of the code: the name, and a hash of the file.
     pub(crate) identity: String,
     /// The place and the key that name it.
     pub(crate) origin: Origin,
@@ -331,6 +336,11 @@ pub struct ExternalSource {
 }
 
 impl ExternalSource {
+    /// Its name, or that of its file.
+    pub fn label(&self) -> &str {
+        let file = || self.path.file_stem().and_then(|stem| stem.to_str());
+        self.name.as_deref().or_else(file).unwrap_or("external")
+    }
     pub(crate) fn refuse(&self, message: String) -> ScenarioError {
         ScenarioError::new(&self.origin, &self.key, message)
     }

@@ -5,9 +5,10 @@ use super::assign::assign_parts;
 use super::assignment::{Assignment, Literal};
 use super::count::WrittenOut;
 use super::document::{TomlItem, TomlValue};
-use super::mention::{FILE, Mention, MentionPlace, PYTHON, add_mentions};
+use super::language::Language;
+use super::mention::{FILE, Mention, MentionPlace, add_mentions, is_path};
 use super::model::Scenario;
-use super::overrides::{ScenarioText, read_text_alone, refuse_code};
+use super::overrides::{CODE, ScenarioText, read_text_alone, refuse_code};
 use super::reading::{Reading, Result};
 use crate::error::{ScenarioError, Source};
 use std::path::Path;
@@ -17,11 +18,15 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Document {
     source: Arc<Source>,
+    /// Whether native libraries may run.
+    libraries: bool,
     /// The text, merged over its base files, with the assignments.
     pub(crate) root: TomlItem,
     mentions: Vec<Mention>,
     assignments: usize,
 }
+
+const NO_LIBRARIES: &str = "names native code: it runs only with --allow-code";
 
 impl Document {
     /// Reads a scenario's text, merged over its base files, with the assignments that come with it and then those of the
@@ -30,7 +35,8 @@ impl Document {
         let source = Arc::new(Source { file: text.file.into(), access: text.access.clone() });
         let mut mentions = Vec::new();
         let root = read_text_alone(text, &source, &mut mentions)?;
-        Document { source, root, mentions, assignments: 0 }.assign(assignments)
+        let libraries = text.libraries;
+        Document { source, libraries, root, mentions, assignments: 0 }.assign(assignments)
     }
 
     /// The same with more assignments, after those that it has.
@@ -40,7 +46,7 @@ impl Document {
             let (key, value) = assignment.clone().read(&self.source)?;
             let name = key.last().map_or("", String::as_str);
             if let (Some(message), Assignment::Data { of_text: true, .. }) = (refusal, assignment) {
-                refuse_code(&value, &key.join("."), name, message)?;
+                refuse_code(&value, &key.join("."), name, &CODE, message)?;
             }
             add_mentions(&mut self.mentions, &MentionPlace::Assignment(self.assignments), name, &value);
             self.assignments += 1;
@@ -49,8 +55,11 @@ impl Document {
         Ok(self)
     }
 
-    /// Reads the scenario.
+    /// Reads the scenario. Fails if it names a native library, in an axis too, and none may run.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
+        if !self.libraries {
+            refuse_code(&self.root, "", "", &[Language::Library], NO_LIBRARIES)?;
+        }
         Scenario::read(&self.root)
     }
 
@@ -75,17 +84,27 @@ impl Document {
 }
 
 impl Literal {
-    /// The files that it names, each once.
+    /// The files that it names, those of sandboxed controllers too, each once.
     pub fn files(&self) -> Vec<String> {
         let mut names = Vec::new();
         self.add_texts(&FILE, "", &mut names);
+        for language in Language::ALL.into_iter().filter(|language| language.is_sandboxed()) {
+            let mut values = Vec::new();
+            self.add_texts(&[language.key()], "", &mut values);
+            for file in values.iter().filter_map(|value| Some(language.split(value)?.0)) {
+                if !names.iter().any(|name| name == file) {
+                    names.push(file.to_string());
+                }
+            }
+        }
         names
     }
 
-    /// The controllers in Python that it names, FILE:CLASS, each once.
+    /// The controllers that run as they are, in Python and in libraries, that it names, FILE:NAME, each once.
     pub fn controllers(&self) -> Vec<String> {
         let mut names = Vec::new();
-        self.add_texts(&[PYTHON], "", &mut names);
+        let keys = Language::ALL.into_iter().filter(|language| !language.is_sandboxed()).map(Language::key);
+        self.add_texts(&keys.collect::<Vec<_>>(), "", &mut names);
         names
     }
 
@@ -105,7 +124,7 @@ impl Literal {
 /// The value of `key` without its place. The paths of files are relative to `folder` where they are inside it.
 pub(super) fn literal(key: &str, item: &TomlItem, folder: &Path) -> Literal {
     match &item.value {
-        TomlValue::Text(name) if FILE.contains(&key) || key == PYTHON => {
+        TomlValue::Text(name) if is_path(key) => {
             let path = item.origin.path(name);
             let inside = path.strip_prefix(folder).unwrap_or(&path);
             Literal::Text(inside.to_string_lossy().into_owned())
@@ -144,7 +163,7 @@ sweep = { "l.rate.file, l.'fit'" = [["b.txt", "c.txt"]], d = { A = { "p.python" 
         let access = FileAccess::Carried(files.into_iter().collect());
         let assignments: Vec<_> = assignments.iter().map(|text| Assignment::Text(text.to_string())).collect();
         let text = TEXT.replace("python", "note");
-        Document::read(&ScenarioText { file: "s.toml", text: &text, set: &[], access }, &assignments).unwrap()
+        Document::read(&ScenarioText { file: "s.toml", text: &text, set: &[], access, libraries: false }, &assignments).unwrap()
     }
 
     #[test]
@@ -224,7 +243,7 @@ sweep = { "l.rate.file, l.'fit'" = [["b.txt", "c.txt"]], d = { A = { "p.python" 
             of_text,
         };
         let read = |assignment, access| {
-            document_of(&ScenarioText { file: "s", text: &text, set: &[], access }, &[assignment])
+            document_of(&ScenarioText { file: "s", text: &text, set: &[], access, libraries: false }, &[assignment])
         };
         let document = read(control(Literal::Text("reno".into()), false), FileAccess::NoCode).unwrap();
         let written = format!("{:?}", literal("", &document, std::path::Path::new("")));
@@ -241,7 +260,7 @@ sweep = { "l.rate.file, l.'fit'" = [["b.txt", "c.txt"]], d = { A = { "p.python" 
     fn code_is_refused_in_what_comes_with_a_text() {
         let python = "flow.f.tcp.congestion_control.python=x.py:X".to_string();
         let kind = |text: &str, set: &[String], assignments: &[String], access: FileAccess| {
-            let text = ScenarioText { file: "s", text, set, access };
+            let text = ScenarioText { file: "s", text, set, access, libraries: false };
             let assignments: Vec<_> = assignments.iter().map(Assignment::from).collect();
             document_of(&text, &assignments).err().map(|error| error.kind)
         };

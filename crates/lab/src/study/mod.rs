@@ -31,7 +31,7 @@ pub struct Study {
     /// Title of the scenario.
     pub title: String,
     /// Whether any point has an external controller.
-    pub has_external: bool,
+    pub needs_processes: bool,
     /// A hash of everything that decides the result of each point, without the seed.
     digests: Vec<blake3::Hash>,
     /// Points that cannot run, with the error.
@@ -85,7 +85,7 @@ impl Study {
             seeds,
             title,
             advice: Advice::default(),
-            has_external: false,
+            needs_processes: false,
             digests: Vec::new(),
             refused: Vec::new(),
             #[cfg(feature = "quic")]
@@ -114,7 +114,7 @@ impl Study {
         for point in first..all.min(first.saturating_add(count)) {
             let digest = match self.converted(point) {
                 Ok((scenario, remarks)) => {
-                    self.has_external |= scenario.has_external();
+                    self.needs_processes |= scenario.needs_processes();
                     self.remarks.extend(remarks);
                     self.advice.extend(scenario.advice.iter().cloned());
                     digest_of(&scenario)
@@ -148,7 +148,7 @@ impl Study {
         for point in &chosen {
             match self.scenario(*point) {
                 Ok(scenario) => {
-                    self.has_external |= scenario.has_external();
+                    self.needs_processes |= scenario.needs_processes();
                     self.advice.extend(scenario.advice);
                 }
                 Err(error) => self.refused.push((*point, error)),

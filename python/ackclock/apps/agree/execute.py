@@ -142,7 +142,7 @@ def tasks(plan: RunPlan, samples: Samples) -> list[Task]:
                     combination = Combination(control.label, substrate.name)
                     run_id = f"{LAYOUT} {substrate.name} {identity_on(substrate.name, run.run_id)}"
                     planned.append(
-                        Task(combination, substrate, anywhere, assignments, seed, run_id, study.core.has_external)
+                        Task(combination, substrate, anywhere, assignments, seed, run_id, study.core.needs_processes)
                     )
     return planned
 

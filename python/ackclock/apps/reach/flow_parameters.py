@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ackclock.scenario import Scenario
+from ackclock.base.languages import LANGUAGES
+from ackclock.scenario import Scenario
 
 Table = dict[str, Any]
 
@@ -63,4 +63,4 @@ def _merge(into: Table, options: Any) -> None:
             continue
         table = {"kind": value} if not isinstance(value, Mapping) else dict(value)
         before = into.get("congestion_control", {})
-        into["congestion_control"] = table if {"kind", "python"} & table.keys() else {**before, **table}
+        into["congestion_control"] = table if {"kind", *LANGUAGES} & table.keys() else {**before, **table}

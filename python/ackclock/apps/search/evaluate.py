@@ -18,6 +18,7 @@ from ackclock.apps.reach.substrates import Refused
 from ackclock.apps.search.objective import NEEDS_RATE, Objective, Role, measure
 from ackclock.apps.search.space import Genome, Space
 from ackclock.base.assignment import Assignment, Override, last_name
+from ackclock.base.languages import SANDBOXED, parted
 from ackclock.base.operating_system import cores
 from ackclock.base.source import Source
 from ackclock.base.workers import TIME_LIMIT_S, Stop, Work
@@ -60,14 +61,15 @@ class Task:
 
 
 def _code(space: Space, roles: Sequence[Role]) -> str:
-    """A hash of the policy files, and of all modules beside the controllers in Python, that roles and base name."""
+    """A hash of the policy files, of the files of other controllers, and of all modules beside those in Python."""
     documents = [space.base, *({key: value} for role in roles for key, value in role.set_)]
     named = {value.rpartition(":")[0] for key, value in _texts(documents) if key == "python"}
+    others = sorted({parted(value, key)[0] for key, value in _texts(documents) if key in {"library", *SANDBOXED}})
     files = {Path(value) for key, value in _texts(documents) if key == "file"}
     policies = sorted({file.resolve() for file in files if file.suffix == ".policy"})
     folders = {Path(path).resolve().parent for path in named}
     parts = [file.read_bytes() for folder in sorted(folders) for file in sorted(folder.glob("*.py"))]
-    parts += [path.read_bytes() for path in policies if path.is_file()]
+    parts += [path.read_bytes() for path in (*policies, *map(Path, others)) if path.is_file()]
     return hashlib.blake2b(b"\0".join(parts), digest_size=16).hexdigest() if parts else ""
 
 

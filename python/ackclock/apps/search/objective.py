@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ackclock.apps.policy.conventions import PACKET_BYTES, REWARDS, Reward
 from ackclock.base.assignment import Assignment, control_table
 from ackclock.base.files import BadInput
+from ackclock.base.languages import UNGUARDED
 from ackclock.metrics import check_name, metric
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -115,8 +116,8 @@ def role(text: str, *, of_text: bool = True) -> Role:
 
 
 def names_code(one: Role) -> bool:
-    """Whether a role names a controller in Python."""
-    return any(isinstance(value, dict) and "python" in value for _, value in one.set_)
+    """Whether a role names a controller that runs as it is: in Python, or in a library."""
+    return any(isinstance(value, dict) and not value.keys().isdisjoint(UNGUARDED) for _, value in one.set_)
 
 
 def parse(text: str, control: str | Role, against: str | None, place: str, *, of_text: bool = True) -> Objective:

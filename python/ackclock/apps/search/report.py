@@ -12,6 +12,7 @@ from ackclock.apps.search.findings import Failure, Findings, file_name
 from ackclock.apps.search.map import COLUMNS, ROWS, Map
 from ackclock.apps.search.space import with_tables
 from ackclock.base.files import BadInput, svg_text, write_bytes, write_text
+from ackclock.base.languages import moved, named_in
 from ackclock.base.si import value
 from ackclock.base.text import drawn
 from ackclock.base.toml_text import document_text
@@ -64,10 +65,9 @@ class _Copies:
         self._names: dict[Path, str] = {}
 
     def placed(self, table: dict[str, Any]) -> dict[str, Any]:
-        """A table that names copies, which are made: of a controller in Python, or of a file of a trace."""
-        if isinstance(table.get("python"), str):
-            file, _, name = table["python"].rpartition(":")
-            return table | {"python": f"{self._copy(Path(file))}:{name}"}
+        """A table that names copies, which are made: of a controller in a file, or of a file of a trace."""
+        if named_in(table):
+            return moved(table, lambda file: self._copy(Path(file)))
         named = {key: table[key] for key in ("file", "fit") if isinstance(table.get(key), str)}
         paths = {key: self._base / name for key, name in named.items()}
         return table | {key: self._copy(path) for key, path in paths.items() if path.is_file()}
@@ -112,7 +112,7 @@ def _shown(search: Findings, evaluator: Evaluator, one: Failure, file: str, docu
 
     pictures: dict[str, str | None] = {"series": None}
     # The picture needs only the name of the controller, so none in Python is loaded; its files are those of the base.
-    plain = with_tables(one.document, lambda table: "reno" if "python" in table else table)
+    plain = with_tables(one.document, lambda table: "reno" if named_in(table) else table)
     shown = Scenario.read(replace(search.source.with_text(document_text(plain)), file=search.source.file))
     tested = dict.fromkeys(search.space.flows_of(one.genome), search.objective.tested.label)
     pictures["network"] = svg_text(network.draw(shown, " ", tested), f"network-{Path(file).stem}")

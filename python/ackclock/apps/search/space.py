@@ -18,6 +18,7 @@ from ackclock.apps.search.lattice import Axis, Quantity, axis
 from ackclock.apps.search.perturbation import Event, Perturbation, assignments, read
 from ackclock.base.assignment import Assignment, Override, key_names, key_text
 from ackclock.base.files import BadInput, foreign
+from ackclock.base.languages import moved
 from ackclock.base.source import Source
 from ackclock.scenario import Scenario
 
@@ -372,9 +373,8 @@ def with_tables(item: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def _absolute(table: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A table with the whole path of its controller in Python, which is relative to the folder of the file."""
-    named = table.get("python")
-    return table | {"python": str((folder / named).resolve())} if isinstance(named, str) else table
+    """A table with the whole path of its controller's file, which is relative to the folder of the file."""
+    return moved(table, lambda file: (folder / file).resolve())
 
 
 def default_space(bottleneck: str, base: Mapping[str, Any]) -> dict[str, Any]:

@@ -94,7 +94,9 @@ def _studies(
 def _study(suite: Suite, situation: Situation, control: str, quick: bool, allow_code: bool) -> Study:
     seeds = situation.quick if quick else situation.seeds
     table = control_table(control, situation.parameters)
-    source = replace(read_source(suite.path(situation)), code="anywhere" if allow_code else "none")
+    source = replace(
+        read_source(suite.path(situation)), code="anywhere" if allow_code else "none", libraries=allow_code
+    )
     tested = Assignment(("tcp", "congestion_control"), table, f"--control {control}", of_text=False)
     runs = [Assignment(("sweep", "seed"), f"1..{seeds}"), Assignment(("delays",), True)]
     return Study.read(source, [tested, *runs])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from ackclock.apps import share
 from ackclock.apps.view.columns import Column, pack
 from ackclock.base.files import BadInput
+from ackclock.base.languages import LANGUAGES
 from ackclock.base.link import LARGEST, Shared
 from ackclock.base.source import Source
 from ackclock.base.text import shown
@@ -133,12 +134,15 @@ def _shared(scenario: Scenario, seed: int | None) -> Shared:
 
 
 def _drawable(source: Source, document: dict[str, Any]) -> Scenario | None:
-    """The scenario with a controller that the page has in place of those in Python; None if it cannot run so."""
+    """The scenario with a controller that the page has in place of those in files; None if it cannot run so."""
     import tomli_w
 
     def replaced(value: Any) -> Any:
         if isinstance(value, dict):
-            return {k: "reno" if isinstance(v, dict) and "python" in v else replaced(v) for k, v in value.items()}
+            return {
+                k: "reno" if isinstance(v, dict) and not v.keys().isdisjoint(LANGUAGES) else replaced(v)
+                for k, v in value.items()
+            }
         return [replaced(item) for item in value] if isinstance(value, list) else value
 
     try:

@@ -1,0 +1,341 @@
+//! What a controller says of itself: the text of `NAME_describe`, TOML.
+
+use crate::controller::function;
+use cc::{ParamValue, Signals};
+use params::nearest;
+use serde::Deserialize;
+use units::Segments;
+
+/// What a controller says of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// What it is.
+    pub summary: String,
+    /// The signals that it requires.
+    pub needs: Signals,
+    /// The names of its internal values.
+    pub probes: Vec<String>,
+    /// The initial window that it specifies, segments; none: that of the transport.
+    pub initial_window: Option<Segments>,
+    /// Where its state is.
+    pub state: State,
+    /// Its parameters, in the order in which `open` gets them.
+    pub parameters: Vec<Parameter>,
+}
+
+/// Where the state of a controller is.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// All of it in the block of `state_size` bytes, which can be copied and moved.
+    #[default]
+    Block,
+    /// Elsewhere too: memory that it allocates.
+    Instance,
+}
+
+/// A parameter of a controller.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// Its value if a scenario has none.
+    pub default: ParamValue,
+    /// The least and the greatest number.
+    pub range: Option<[f64; 2]>,
+    /// The words that it can be.
+    pub words: Vec<String>,
+    /// What it means.
+    pub about: String,
+}
+
+/// The text as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    abi: String,
+    summary: String,
+    #[serde(default)]
+    needs: Vec<String>,
+    #[serde(default)]
+    probes: Vec<String>,
+    initial_window: Option<f64>,
+    #[serde(default)]
+    state: State,
+    #[serde(default)]
+    parameters: Vec<ParameterText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParameterText {
+    name: String,
+    default: Value,
+    range: Option<[f64; 2]>,
+    #[serde(default)]
+    words: Vec<String>,
+    #[serde(default)]
+    about: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Value {
+    Switch(bool),
+    Number(f64),
+    Word(String),
+}
+
+/// Most internal values, and most parameters, of a controller.
+const MOST_NAMES: usize = 64;
+
+impl Description {
+    /// Reads the text that `NAME_describe` returns. Fails with a message of one line without the name of the file.
+    pub fn read(text: &str) -> Result<Description, String> {
+        let read: Text = toml::from_str(text).map_err(|error| {
+            let line =
+                error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+            format!("describe, line {line}: {}", one_line(error.message()))
+        })?;
+        let line_of =
+            |key: &str| 1 + text.lines().position(|line| line.trim_start().starts_with(key)).unwrap_or(0);
+        let refuse =
+            |key: &str, message: String| format!("describe, line {}: {key}: {message}", line_of(key));
+        check_version(&read.abi)?;
+        if read.summary.is_empty() || read.summary.contains(char::is_control) {
+            return Err(refuse("summary", "must be a text of one line".into()));
+        }
+        let mut needs = Signals::NONE;
+        for name in &read.needs {
+            needs =
+                needs.and(Signals::from_name(name).map_err(|message| refuse("needs", one_line(&message)))?);
+        }
+        if let Some(window) = read.initial_window.filter(|window| !(1.0..=1e6).contains(window)) {
+            return Err(refuse("initial_window", format!("is {window}, not a number from 1 to 1000000")));
+        }
+        names(read.probes.iter()).map_err(|message| refuse("probes", message))?;
+        names(read.parameters.iter().map(|parameter| &parameter.name))
+            .map_err(|message| refuse("parameters", message))?;
+        let parameters = read.parameters.into_iter().map(|parameter| {
+            let name = parameter.name.clone();
+            let parameter = Parameter {
+                name: parameter.name,
+                default: match parameter.default {
+                    Value::Switch(on) => ParamValue::Switch(on),
+                    Value::Number(number) => ParamValue::Number(number),
+                    Value::Word(word) => ParamValue::Word(word),
+                },
+                range: parameter.range,
+                words: parameter.words,
+                about: parameter.about,
+            };
+            parameter
+                .number(&parameter.default)
+                .map_err(|message| refuse("parameters", format!("{name}: default {message}")))?;
+            Ok(parameter)
+        });
+        Ok(Description {
+            summary: read.summary,
+            needs,
+            parameters: parameters.collect::<Result<_, String>>()?,
+            probes: read.probes,
+            initial_window: read.initial_window,
+            state: read.state,
+        })
+    }
+
+    /// The numbers that `open` gets, for the parameters of a scenario. Fails with a message of one line about one of them.
+    pub fn numbers(&self, controller: &str, values: &[(String, ParamValue)]) -> Result<Vec<f64>, String> {
+        let known = || self.parameters.iter().map(|parameter| parameter.name.as_str());
+        if let Some((name, _)) = values.iter().find(|(name, _)| !known().any(|known| known == name)) {
+            let remark =
+                if self.parameters.is_empty() { "it has none".into() } else { nearest(name, known()) };
+            return Err(format!("{controller} has no parameter {name}; {remark}"));
+        }
+        let number = |parameter: &Parameter| {
+            let value = values.iter().find(|(name, _)| *name == parameter.name);
+            let number = parameter.number(value.map_or(&parameter.default, |(_, value)| value));
+            number.map_err(|message| format!("{}: {message}", parameter.name))
+        };
+        self.parameters.iter().map(number).collect()
+    }
+}
+
+impl Parameter {
+    /// The number of a value: of a switch 0 or 1, of a word its place. Fails with a message.
+    fn number(&self, value: &ParamValue) -> Result<f64, String> {
+        let kind = |value: &ParamValue| match value {
+            ParamValue::Number(_) => "a number",
+            ParamValue::Switch(_) => "true or false",
+            ParamValue::Word(_) => "a word",
+            ParamValue::File(_) => "a file",
+        };
+        match value {
+            _ if kind(value) != kind(&self.default) => {
+                Err(format!("must be {}, not {}", kind(&self.default), kind(value)))
+            }
+            ParamValue::Number(number) => match self.range {
+                Some([least, most]) if !(least..=most).contains(number) => {
+                    Err(format!("must be from {least} to {most}, not {number}"))
+                }
+                _ => Ok(*number),
+            },
+            ParamValue::Switch(on) => Ok(u8::from(*on).into()),
+            ParamValue::Word(word) => match self.words.iter().position(|known| known == word) {
+                Some(place) => Ok(place as f64),
+                None => Err(format!("\"{word}\" is not one of {}", self.words.join(", "))),
+            },
+            ParamValue::File(_) => Err("must not be a file".into()),
+        }
+    }
+}
+
+/// Checks the version of the interface that a controller was built for.
+fn check_version(text: &str) -> Result<(), String> {
+    let parts =
+        text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let Some((major, minor)): Option<(u32, u32)> = parts else {
+        return Err(format!("describe: abi: \"{}\" is not MAJOR.MINOR", one_line(text)));
+    };
+    let (ours, most) = crate::VERSION;
+    if major != ours || minor > most {
+        return Err(format!(
+            "needs interface {major}.{minor}; this program has {ours}.{most} (rebuild it with ackclock.h of this version)"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks names: at most 64, each a name and once.
+fn names<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Result<(), String> {
+    if names.clone().count() > MOST_NAMES {
+        return Err(format!("{} names; at most {MOST_NAMES} are possible", names.count()));
+    }
+    for (place, name) in names.clone().enumerate() {
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return Err(format!("\"{}\" is not a name of letters, digits and _", one_line(name)));
+        }
+        if names.clone().take(place).any(|earlier| earlier == name) {
+            return Err(format!("{name} is there twice"));
+        }
+    }
+    Ok(())
+}
+
+/// A text as one line of at most 200 characters.
+pub(crate) fn one_line(text: &str) -> String {
+    let line: String = text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    line.trim().to_string()
+}
+
+/// A message on a file; those on the version begin with a verb.
+pub(crate) fn of_file(file: &str, message: &str) -> String {
+    if message.starts_with("needs interface") {
+        format!("{file} {message}")
+    } else {
+        format!("{file}: {message}")
+    }
+}
+
+/// The name of the controller of a file that is asked for, or else the first one of the list in the file.
+pub(crate) fn choose(
+    file: &str,
+    name: Option<&str>,
+    list: Option<String>,
+    has: impl Fn(&str) -> bool,
+) -> Result<String, String> {
+    let names: Vec<&str> = list.iter().flat_map(|list| list.split(',')).map(str::trim).collect();
+    match (name, names.first()) {
+        (Some(name), _) if has(name) => Ok(name.to_string()),
+        (Some(name), Some(_)) => {
+            let has = one_line(&names.join(", "));
+            let near = nearest(name, names.iter().copied());
+            let remark = if near.starts_with("did you") { format!("; {near}") } else { String::new() };
+            Err(format!("{file} has no controller {name}; it has {has}{remark}"))
+        }
+        (Some(name), None) => {
+            Err(format!("{file} has no controller {name} (no {name}_{})", function::DESCRIBE))
+        }
+        (None, Some(first)) if has(first) => Ok((*first).to_string()),
+        (None, Some(first)) => {
+            Err(format!("{file}: controller {} has no function describe", one_line(first)))
+        }
+        (None, None) => Err(format!(
+            "{file} has no list of its controllers ({}); write {file}:NAME",
+            function::CONTROLLERS
+        )),
+    }
+}
+
+/// Whether a controller must have the function of a method. A threshold that is set is kept without one.
+pub(crate) fn needed(method: &cc::EventMethod) -> bool {
+    method.required && method.name != "set_ssthresh"
+}
+
+/// A controller of a file: its description and how its functions are called.
+#[derive(Clone, Debug)]
+pub struct Declaration {
+    /// The file, as messages name it.
+    pub file: String,
+    /// Its name in the file.
+    pub name: String,
+    /// What it says of itself.
+    pub description: Description,
+    /// Bytes of the state of a flow.
+    pub state_size: usize,
+    /// Which event methods it has, in the order of [`cc::Event::METHODS`].
+    pub defined: [bool; cc::Event::METHODS.len()],
+    /// The numbers of its parameters.
+    pub parameters: Vec<f64>,
+    /// Different for each content of the file.
+    pub identity: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "abi = '1.0'\nsummary = 'Reno in C'\nneeds = ['rate', 'pacing']\nprobes = ['counter']\n\
+        parameters = [\n  { name = 'gain', default = 1.5, range = [0.1, 10] },\n  { name = 'fast', default = true },\n  \
+        { name = 'mode', default = 'auto', words = ['auto', 'slow'] },\n]\n";
+
+    #[test]
+    fn a_description_is_read() {
+        let read = Description::read(TEXT).unwrap();
+        assert!(read.needs.has(Signals::RATE.and(Signals::PACING)));
+        let given =
+            [("mode".to_string(), ParamValue::Word("slow".into())), ("gain".into(), ParamValue::Number(2.0))];
+        assert_eq!(read.numbers("mine", &given), Ok(vec![2.0, 1.0, 1.0]));
+        assert_eq!(read.numbers("mine", &[]), Ok(vec![1.5, 1.0, 0.0]));
+    }
+
+    #[test]
+    fn parameters_are_checked() {
+        let read = Description::read(TEXT).unwrap();
+        let wrong = |name: &str, value| read.numbers("mine", &[(name.to_string(), value)]).unwrap_err();
+        assert_eq!(wrong("gian", ParamValue::Number(1.0)), "mine has no parameter gian; did you mean gain?");
+        assert_eq!(wrong("gain", ParamValue::Number(11.0)), "gain: must be from 0.1 to 10, not 11");
+        assert_eq!(wrong("fast", ParamValue::Number(1.0)), "fast: must be true or false, not a number");
+        assert_eq!(wrong("mode", ParamValue::Word("x".into())), "mode: \"x\" is not one of auto, slow");
+    }
+
+    #[test]
+    fn wrong_descriptions_have_a_place() {
+        for (text, message) in [
+            (TEXT.replace("'rate'", "'rat'"), "describe, line 3: needs: \"rat\" is not"),
+            (TEXT.replace("1.0'", "1.3'"), "needs interface 1.3; this program has 1.0"),
+            (TEXT.replace("1.0'", "2.0'"), "needs interface 2.0"),
+            (TEXT.replace("['counter']", "['a', 'a']"), "describe, line 4: probes: a is there twice"),
+            (
+                TEXT.replace("1.5", "15"),
+                "describe, line 5: parameters: gain: default must be from 0.1 to 10, not 15",
+            ),
+            (TEXT.replace("summary", "sumary"), "describe, line 2: unknown field `sumary`"),
+            ("x".into(), "describe, line 1: "),
+        ] {
+            let error = Description::read(&text).unwrap_err();
+            assert!(error.starts_with(message), "{error}");
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+}
