@@ -145,7 +145,7 @@ CAPI_BUILT = target/$(if $(filter dev,$(CAPI_PROFILE)),debug,$(CAPI_PROFILE))
 capi:
 	cargo build --locked --quiet --profile $(CAPI_PROFILE) -p ackclock-capi
 	@rm -rf $(CAPI) && mkdir -p $(CAPI)/include $(CAPI)/lib/pkgconfig $(CAPI)/lib/cmake/ackclock
-	@cp crates/capi/include/ackclock_network.h $(CAPI)/include
+	@cp crates/capi/include/ackclock_network.h python/ackclock/include/*.h $(CAPI)/include
 	@cp $(CAPI_BUILT)/libackclock.a $(CAPI)/lib && strip --strip-debug $(CAPI)/lib/libackclock.a
 	@cp $(CAPI_BUILT)/libackclock.so $(CAPI)/lib/libackclock.so.1 && strip $(CAPI)/lib/libackclock.so.1
 	@ln -s libackclock.so.1 $(CAPI)/lib/libackclock.so

@@ -147,7 +147,7 @@ def test_the_pipe_plays_the_vectors(vectors: list[dict[str, Any]], root: Path, t
 def test_the_header_is_one_for_c_and_for_cpp(root: Path, tmp_path: Path) -> None:
     """The sizes are those that crates/capi/src/lib.rs asserts; the functions are those that it exports."""
     header = root / "crates/capi/include/ackclock_network.h"
-    values = ", ".join(f"sizeof(ackclock_{name})" for name in ("options", "datagram", "sample", "counts"))
+    values = ", ".join(f"sizeof(ackclock_{name})" for name in ("options", "datagram", "stack_sample", "counts"))
     sizes = f'#include <stdio.h>\nint main(void) {{ printf("%zu %zu %zu %zu", {values}); }}\n'
     for compiler, suffix, standard in (("cc", "c", "c99"), ("c++", "cpp", "c++17")):
         source = tmp_path / f"sizes.{suffix}"

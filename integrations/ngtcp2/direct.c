@@ -11,7 +11,7 @@ static void send_from(void *to, int end, const uint8_t *bytes, size_t length, in
 }
 
 static void record(ackclock_network *network, const peer *p) {
-    ackclock_sample sample;
+    ackclock_stack_sample sample;
     memset(&sample, 0xff, sizeof sample); /* not known */
     sample.size = sizeof sample;
     sample.state = NULL;

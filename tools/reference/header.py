@@ -168,3 +168,53 @@ def rust() -> str:
             lines += [f"    /// {said}", f"    pub {field_name(field)}: {types[declared.split()[0]]},"]
         lines += ["}", ""]
     return "\n".join(lines)
+
+
+HOST = f"""\
+/* Congestion controllers of Ackclock in a transport stack. {MADE}
+   Licence: Apache-2.0 OR MIT.
+
+   A stack opens a controller for each flow, passes its events, and takes the window, the pacing rate and the rest from
+   the answers. It fills in `size` of each struct, and sets what it does not have to none (ackclock.h has the value), of
+   `ackclock_ack` at least now_ps, newly_acked, newly_delivered, acked_through, next, in_flight, prior_in_flight, rtt_ps,
+   may_grow and window_limited. Each function returns 0, or a negative number: -1 for a value that is impossible. A
+   controller belongs to one thread at a time. */
+#ifndef ACKCLOCK_CONTROLLERS_H
+#define ACKCLOCK_CONTROLLERS_H
+
+#include <stddef.h>
+#include "ackclock.h"
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+typedef struct ackclock_controller ackclock_controller;
+
+/* Opens a controller: its name, or with parameters `cubic: beta = 0.8, hystart = false`. NULL with a message (at most `room`
+   bytes) if there is no such controller, or for a wrong value. The answers are those before the first event. */
+ackclock_controller *ackclock_controller_open(const char *name, const ackclock_flow_info *flow, ackclock_decision *decision,
+                                              char *message, size_t room);
+/* The signals that it requires (docs/controller-interface.md), separated by commas. */
+const char *ackclock_controller_needs(const ackclock_controller *controller);
+void ackclock_controller_close(ackclock_controller *controller);
+
+"""
+
+
+def host() -> str:
+    """The text of `ackclock_controllers.h`."""
+    lines = [HOST]
+    for method in interface()["methods"]:
+        if method["class"]:
+            argument = f"const ackclock_{snake(method['class'])} *event"
+        elif method["fields"][0]["kind"] == "time":
+            argument = "int64_t now_ps"
+        else:
+            argument = "double segments"
+        lines += [
+            _comment(method["doc"], ""),
+            f"int ackclock_controller_{method['name']}(ackclock_controller *controller, {argument},",
+            f"{' ' * (25 + len(method['name']))}ackclock_decision *decision);",
+        ]
+    return "\n".join([*lines, "", TAIL])

@@ -39,6 +39,7 @@ FILES: dict[str, Callable[[], str]] = {
     "python/ackclock/_events.pyi": interface.event_types,
     "python/ackclock/include/ackclock.h": header.header,
     "python/ackclock/include/ackclock.rs": header.rust,
+    "python/ackclock/include/ackclock_controllers.h": header.host,
     "docs/controller-interface.md": interface.page,
     "web/src/core/interface.json": interface.page_table,
     "docs/policies.md": _page_of_policies,

@@ -81,15 +81,15 @@ typedef struct {
 } ackclock_datagram;
 
 /* What a stack says of itself; ACKCLOCK_NEVER or NULL: not known. Begin with
- * ackclock_sample sample = ACKCLOCK_SAMPLE_UNKNOWN; */
+ * ackclock_stack_sample sample = ACKCLOCK_SAMPLE_UNKNOWN; */
 typedef struct {
-    uint64_t size; /* sizeof(ackclock_sample) */
+    uint64_t size; /* sizeof(ackclock_stack_sample) */
     uint64_t delivered_bytes, cwnd_bytes, ssthresh_bytes, in_flight_bytes, pacing_bps, srtt_ns, lost_packets;
     const char *state;
-} ackclock_sample;
+} ackclock_stack_sample;
 
 #define ACKCLOCK_SAMPLE_UNKNOWN                                                                                          \
-    {sizeof(ackclock_sample), ACKCLOCK_NEVER, ACKCLOCK_NEVER, ACKCLOCK_NEVER, ACKCLOCK_NEVER, ACKCLOCK_NEVER,            \
+    {sizeof(ackclock_stack_sample), ACKCLOCK_NEVER, ACKCLOCK_NEVER, ACKCLOCK_NEVER, ACKCLOCK_NEVER, ACKCLOCK_NEVER,            \
      ACKCLOCK_NEVER, ACKCLOCK_NEVER, NULL}
 
 /* What was counted of the datagrams that a port has sent, after the warm-up if there is one. */
@@ -125,7 +125,7 @@ int ackclock_network_send(ackclock_network *network, uint32_t port, const void *
 int ackclock_network_receive(ackclock_network *network, ackclock_datagram *datagram);
 
 /* Records what the stack at a port says of itself now. */
-int ackclock_network_record(ackclock_network *network, uint32_t port, const ackclock_sample *sample);
+int ackclock_network_record(ackclock_network *network, uint32_t port, const ackclock_stack_sample *sample);
 
 /* What was counted of the datagrams that a port has sent. */
 int ackclock_network_counts(const ackclock_network *network, uint32_t port, ackclock_counts *counts);

@@ -1,4 +1,6 @@
-//! The functions of `include/ackclock_network.h`, which describes them.
+//! The functions of `include/ackclock_network.h`, which describes them; those of controllers are in `controllers.rs`.
+
+mod controllers;
 
 use facade::network::{Network, NetworkError, Port, Progress, Sample};
 use facade::{CarriedFiles, DropReason, Ecn, FileAccess, Recording, Scenario, ScenarioText, Span, Time};
@@ -59,7 +61,7 @@ pub struct Datagram {
     reserved: [u8; 7],
 }
 
-/// `ackclock_sample`.
+/// `ackclock_stack_sample`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct StackSample {
@@ -222,7 +224,7 @@ fn open(scenario: &str, options: &Options) -> Result<Network, (c_int, String)> {
         Some(_) => FileAccess::NoCode,
         None => FileAccess::Carried(CarriedFiles::default()),
     };
-    let text = ScenarioText { file: &file, text: scenario, set: &set, access };
+    let text = ScenarioText { file: &file, text: scenario, set: &set, access, libraries: false };
     let scenario = Scenario::from_text(&text, &[]).map_err(|error| (BAD_INPUT, error.to_string()))?;
     let mut open = Network::open(&scenario).attach_list(flows.unwrap_or_default());
     open = match options.header {
@@ -502,7 +504,7 @@ pub unsafe extern "C" fn ackclock_network_record(
                 return bad_input("there is no such port; ask ackclock_network_port");
             };
             let Some(value) = (if sample.is_null() { None } else { read(sample) }) else {
-                return bad_input("the sample is NULL, or sample.size is not sizeof(ackclock_sample)");
+                return bad_input("the sample is NULL, or sample.size is not sizeof(ackclock_stack_sample)");
             };
             let number = |value: u64| (value != NEVER).then_some(value);
             let state = string(value.state).map(|state| Cow::Owned(state.to_string()));

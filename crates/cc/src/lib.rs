@@ -21,6 +21,7 @@ mod descriptor;
 pub mod detmath;
 pub mod estimators;
 mod events;
+pub mod export;
 mod factory;
 mod flow;
 mod noise;

@@ -163,7 +163,11 @@ sweep = { "l.rate.file, l.'fit'" = [["b.txt", "c.txt"]], d = { A = { "p.python" 
         let access = FileAccess::Carried(files.into_iter().collect());
         let assignments: Vec<_> = assignments.iter().map(|text| Assignment::Text(text.to_string())).collect();
         let text = TEXT.replace("python", "note");
-        Document::read(&ScenarioText { file: "s.toml", text: &text, set: &[], access, libraries: false }, &assignments).unwrap()
+        Document::read(
+            &ScenarioText { file: "s.toml", text: &text, set: &[], access, libraries: false },
+            &assignments,
+        )
+        .unwrap()
     }
 
     #[test]
@@ -243,7 +247,10 @@ sweep = { "l.rate.file, l.'fit'" = [["b.txt", "c.txt"]], d = { A = { "p.python" 
             of_text,
         };
         let read = |assignment, access| {
-            document_of(&ScenarioText { file: "s", text: &text, set: &[], access, libraries: false }, &[assignment])
+            document_of(
+                &ScenarioText { file: "s", text: &text, set: &[], access, libraries: false },
+                &[assignment],
+            )
         };
         let document = read(control(Literal::Text("reno".into()), false), FileAccess::NoCode).unwrap();
         let written = format!("{:?}", literal("", &document, std::path::Path::new("")));
