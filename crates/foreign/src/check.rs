@@ -200,6 +200,21 @@ impl Sender {
     }
 }
 
+/// A controller after events and a copy in the middle of them, until it fails.
+pub(crate) fn exercise(factory: &dyn ExternalFactory) -> AnyController {
+    let mut sender = Sender::new(factory, 1);
+    for step in 0..30 {
+        if sender.controller.failure().is_some() {
+            break;
+        }
+        sender.step();
+        if step == 10 {
+            sender = sender.clone();
+        }
+    }
+    sender.controller
+}
+
 const STEPS: usize = 3000;
 
 fn processes(factory: &dyn ExternalFactory) -> Result<(), String> {

@@ -107,8 +107,8 @@ impl Description {
         }
         let mut needs = Signals::NONE;
         for name in &read.needs {
-            needs =
-                needs.and(Signals::from_name(name).map_err(|message| refuse("needs", one_line(&message)))?);
+            let wrong = |message: String| refuse("needs", one_line(message.trim_start_matches("needs: ")));
+            needs = needs.and(Signals::from_name(name).map_err(wrong)?);
         }
         if let Some(window) = read.initial_window.filter(|window| !(1.0..=1e6).contains(window)) {
             return Err(refuse("initial_window", format!("is {window}, not a number from 1 to 1000000")));
@@ -313,7 +313,7 @@ mod tests {
     fn parameters_are_checked() {
         let read = Description::read(TEXT).unwrap();
         let wrong = |name: &str, value| read.numbers("mine", &[(name.to_string(), value)]).unwrap_err();
-        assert_eq!(wrong("gian", ParamValue::Number(1.0)), "mine has no parameter gian; did you mean gain?");
+        assert_eq!(wrong("gian", ParamValue::Number(1.0)), "mine has no parameter gian; did you mean \"gain\"?");
         assert_eq!(wrong("gain", ParamValue::Number(11.0)), "gain: must be from 0.1 to 10, not 11");
         assert_eq!(wrong("fast", ParamValue::Number(1.0)), "fast: must be true or false, not a number");
         assert_eq!(wrong("mode", ParamValue::Word("x".into())), "mode: \"x\" is not one of auto, slow");

@@ -11,6 +11,9 @@ pub mod check;
 mod controller;
 mod describe;
 #[cfg(feature = "interpreter")]
+#[doc(hidden)]
+pub mod fuzzing;
+#[cfg(feature = "interpreter")]
 mod interpreter;
 #[cfg(feature = "interpreter")]
 pub mod javascript;
