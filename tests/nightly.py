@@ -36,6 +36,13 @@ version=$(sed -n 's/^rust-version = "\\(.*\\)"/\\1/p' Cargo.toml)
 rustup toolchain install $version --profile minimal --no-self-update
 CARGO_TARGET_DIR=out/nightly/oldest cargo +$version check --locked --workspace"""
 """Every crate builds with the `rust-version` of Cargo.toml."""
+MODULES = f"""
+set -e
+{sys.executable} validation/linux_modules/record_modules.py
+{sys.executable} validation/linux_modules/modules_report.py
+git diff --stat --exit-code -- validation/linux_modules docs/validation-modules.md
+echo as recorded"""
+"""The modules are compiled from the Debian package, run again, and give the recorded numbers."""
 FUZZ_SECONDS = 3600
 SHARDS = {"cc": 16, "transport": 48}
 """Parts into which the mutants of a crate are divided; each part is a job."""
@@ -104,6 +111,24 @@ def jobs() -> list[Job]:
             {"ACKCLOCK_FORKS": "5"},
             last_line,
         ),
+        Job(
+            "mutated modules",
+            [
+                "cargo",
+                "test",
+                "--locked",
+                "-p",
+                "ackclock-foreign",
+                "--test",
+                "modules",
+                "mutated",
+                "--",
+                "--nocapture",
+            ],
+            {"ACKCLOCK_MUTATIONS": "1000000"},
+            last_line,
+        ),
+        Job("modules of Linux 6.12 beside ours", ["sh", "-c", MODULES], {}, last_line),
         *(Job(f"fuzz {target}", [*fuzz, target, *limits], {}, fuzz_words) for target in targets),
         *mutants,
     ]

@@ -14,8 +14,13 @@ LINES = {"noq": 110, "quinn": 110, "smoltcp": 95, "sctp-proto": 140}
 """Most lines of code of an adapter, without comments; those of TLS and of the device are in files of their own."""
 
 
+CONTROLLERS = {"exported", "picoquic", "quinn-controllers"}
+"""Folders in which controllers of ours leave: to libraries and modules, and to other stacks."""
+
+
 def rust_stacks(root: Path) -> list[str]:
-    return sorted(path.parent.name for path in (root / "integrations").glob("*/Cargo.toml"))
+    names = {path.parent.name for path in (root / "integrations").glob("*/Cargo.toml")}
+    return sorted(names - CONTROLLERS)
 
 
 def test_every_adapter_has_what_a_reader_needs(root: Path) -> None:
@@ -23,7 +28,11 @@ def test_every_adapter_has_what_a_reader_needs(root: Path) -> None:
     folders = [path for path in (root / "integrations").iterdir() if path.is_dir() and path.name != "target"]
     names = {folder.name for folder in folders}
     assert {"noq", "quinn", "smoltcp", "ngtcp2", "aioquic"} <= names
+    assert names >= CONTROLLERS
     for folder in folders:
+        if folder.name in CONTROLLERS:
+            assert (folder / "README.md").is_file(), folder.name
+            continue
         assert (folder / "scenario.toml").is_file(), folder.name
         assert (folder / "README.md").read_text().count("\n") <= 32, folder.name
         assert [*folder.glob("test_*.py"), *folder.glob("tests/*.rs")], folder.name
@@ -46,7 +55,7 @@ def pytest_in(folder: Path, environment: dict[str, str]) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["noq", "quinn", "smoltcp"])
+@pytest.mark.parametrize("name", ["noq", "quinn", "smoltcp", "quinn-controllers"])
 def test_a_stack_in_rust(root: Path, name: str) -> None:
     environment = os.environ | {"CARGO_TARGET_DIR": str(root / "out/integrations/rust")}
     command = ["cargo", "test", "--release", "--locked", "--quiet"]

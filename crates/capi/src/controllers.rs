@@ -136,6 +136,15 @@ pub unsafe extern "C" fn ackclock_controller_needs(controller: *const Controller
 }
 
 /// # Safety
+/// `controller` was opened and not closed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ackclock_controller_initial_window(controller: *const ControllerHandle) -> f64 {
+    // SAFETY: as above.
+    let handle = unsafe { controller.as_ref() };
+    handle.and_then(|handle| handle.controller.initial_window()).unwrap_or(f64::NAN)
+}
+
+/// # Safety
 /// `controller` is null, or was opened and not closed; it is not used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ackclock_controller_close(controller: *mut ControllerHandle) {

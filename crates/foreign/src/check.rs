@@ -201,6 +201,7 @@ impl Sender {
 }
 
 /// A controller after events and a copy in the middle of them, until it fails.
+#[cfg(feature = "interpreter")]
 pub(crate) fn exercise(factory: &dyn ExternalFactory) -> AnyController {
     let mut sender = Sender::new(factory, 1);
     for step in 0..30 {

@@ -1,6 +1,6 @@
 //! One controller of a flow: its state and the record of its answers, whatever runs its functions.
 
-use crate::describe::{Declaration, one_line};
+use crate::describe::{Declaration, Shape, one_line};
 use cc::{
     Answer, AnyController, Argument, CachedExternal, Decision, Event, ExternalController, ExternalFactory,
 };
@@ -164,10 +164,10 @@ impl<S: FlowState> ExternalFactory for Factory<S> {
         let declaration = self.declaration.clone();
         match opened {
             Ok(state) => {
-                let before = record_of(&Decision::default());
-                let mut controller = ForeignController { declaration, state, decision: before, record };
                 let mut answers = Decision::default();
-                let read = controller.answered(function::OPEN, decision, &mut answers);
+                let before = answers.words();
+                let mut controller = ForeignController { declaration, state, decision, before, record };
+                let read = controller.answered(function::OPEN, &mut answers);
                 CachedExternal::new(Box::new(controller), read.map(|()| answers)).into()
             }
             Err(trap) => {
@@ -201,8 +201,10 @@ fn failure(message: String) -> Failure {
 struct ForeignController<S> {
     declaration: Arc<Declaration>,
     state: S,
-    /// The answers as the controller gave them last.
+    /// The struct of the answers, which the controller changes.
     decision: DecisionRecord,
+    /// The answers that were read last.
+    before: [u64; ANSWERS],
     /// Room for the struct of an event.
     record: Box<[u64; RECORD]>,
 }
@@ -210,17 +212,10 @@ struct ForeignController<S> {
 impl<S: FlowState> ForeignController<S> {
     /// Reads the answers after `function`.
     #[inline]
-    fn answered(
-        &mut self,
-        function: &str,
-        record: DecisionRecord,
-        answers: &mut Decision,
-    ) -> Result<(), Failure> {
-        let (before, words) = (answers_of(&self.decision), answers_of(&record));
-        let read = answers.read_words(self.declaration.description.needs, before, words);
-        read.map_err(|(place, expected)| refused(function, place, words[place], expected))?;
-        self.decision = record;
-        Ok(())
+    fn answered(&mut self, function: &str, answers: &mut Decision) -> Result<(), Failure> {
+        let words = answers_of(&self.decision);
+        let read = answers.read_words(self.declaration.description.needs, &mut self.before, words);
+        read.map_err(|(place, expected)| refused(function, place, words[place], expected))
     }
 }
 
@@ -246,34 +241,38 @@ impl<S: FlowState> ExternalController for ForeignController<S> {
     fn on_event(&mut self, event: Event<'_>, answers: &mut Decision) -> Result<(), Failure> {
         let event = match event {
             // The defaults of the trait and of the classes in Python.
-            Event::Restart(restart) if !self.declaration.defined[event.index()] => {
+            Event::Restart(restart) if self.declaration.defined[event.index()] == Shape::Missing => {
                 Event::SetWindow(restart.window)
             }
             event => event,
         };
         let method = event.index();
-        if !self.declaration.defined[method] {
-            if let Event::SetSsthresh(ssthresh) = event {
-                answers.ssthresh = ssthresh;
-                self.decision[2] = ssthresh.to_bits();
+        let argument = match self.declaration.defined[method] {
+            Shape::Missing => {
+                if let Event::SetSsthresh(ssthresh) = event {
+                    answers.ssthresh = ssthresh;
+                    self.decision[2] = ssthresh.to_bits();
+                    self.before[1] = self.decision[2];
+                }
+                return Ok(());
             }
-            return Ok(());
-        }
-        let described = &Event::METHODS[method];
-        let count = described.fields.len();
-        event.words(&mut self.record[1..]);
-        let argument = match described.fields[0].kind {
-            _ if !described.class.is_empty() => {
+            Shape::Struct(count) => {
                 self.record[0] = 8 * (1 + count as u64);
+                event.words(&mut self.record[1..]);
                 EventArgument::Struct(&self.record[..=count])
             }
-            ValueKind::Time => EventArgument::Time(self.record[1].cast_signed()),
-            _ => EventArgument::Number(f64::from_bits(self.record[1])),
+            Shape::Time => {
+                event.words(&mut self.record[1..]);
+                EventArgument::Time(self.record[1].cast_signed())
+            }
+            Shape::Number => {
+                event.words(&mut self.record[1..]);
+                EventArgument::Number(f64::from_bits(self.record[1]))
+            }
         };
-        let mut decision = self.decision;
-        match self.state.event(method, argument, &mut decision) {
-            Ok(()) => self.answered(described.name, decision, answers),
-            Err(trap) => Err(failure(trap.message(described.name, &self.declaration.file))),
+        match self.state.event(method, argument, &mut self.decision) {
+            Ok(()) => self.answered(Event::METHODS[method].name, answers),
+            Err(trap) => Err(failure(trap.message(Event::METHODS[method].name, &self.declaration.file))),
         }
     }
     fn probe(&self, out: &mut [f64]) {
@@ -283,7 +282,13 @@ impl<S: FlowState> ExternalController for ForeignController<S> {
     }
     fn fork(&self) -> Result<Box<dyn ExternalController>, Failure> {
         let state = self.state.fork().map_err(failure)?;
-        let (declaration, decision, record) = (self.declaration.clone(), self.decision, self.record.clone());
-        Ok(Box::new(ForeignController { declaration, state, decision, record }))
+        let (declaration, record) = (self.declaration.clone(), self.record.clone());
+        Ok(Box::new(ForeignController {
+            declaration,
+            state,
+            decision: self.decision,
+            before: self.before,
+            record,
+        }))
     }
 }

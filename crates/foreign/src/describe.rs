@@ -272,6 +272,32 @@ pub(crate) fn needed(method: &cc::EventMethod) -> bool {
     method.required && method.name != "set_ssthresh"
 }
 
+/// How the function of an event method is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The controller does not have it.
+    Missing,
+    /// With a pointer to a struct of so many fields.
+    Struct(usize),
+    /// With a time.
+    Time,
+    /// With a number of segments.
+    Number,
+}
+
+impl Shape {
+    /// The shape of a method that a controller has or has not.
+    pub(crate) fn of(method: usize, is_there: bool) -> Shape {
+        let method = &cc::Event::METHODS[method];
+        match method.fields[0].kind {
+            _ if !is_there => Shape::Missing,
+            _ if !method.class.is_empty() => Shape::Struct(method.fields.len()),
+            cc::ValueKind::Time => Shape::Time,
+            _ => Shape::Number,
+        }
+    }
+}
+
 /// A controller of a file: its description and how its functions are called.
 #[derive(Clone, Debug)]
 pub struct Declaration {
@@ -283,8 +309,8 @@ pub struct Declaration {
     pub description: Description,
     /// Bytes of the state of a flow.
     pub state_size: usize,
-    /// Which event methods it has, in the order of [`cc::Event::METHODS`].
-    pub defined: [bool; cc::Event::METHODS.len()],
+    /// How its event methods are called, in the order of [`cc::Event::METHODS`].
+    pub defined: [Shape; cc::Event::METHODS.len()],
     /// The numbers of its parameters.
     pub parameters: Vec<f64>,
     /// Different for each content of the file.
@@ -313,7 +339,10 @@ mod tests {
     fn parameters_are_checked() {
         let read = Description::read(TEXT).unwrap();
         let wrong = |name: &str, value| read.numbers("mine", &[(name.to_string(), value)]).unwrap_err();
-        assert_eq!(wrong("gian", ParamValue::Number(1.0)), "mine has no parameter gian; did you mean \"gain\"?");
+        assert_eq!(
+            wrong("gian", ParamValue::Number(1.0)),
+            "mine has no parameter gian; did you mean \"gain\"?"
+        );
         assert_eq!(wrong("gain", ParamValue::Number(11.0)), "gain: must be from 0.1 to 10, not 11");
         assert_eq!(wrong("fast", ParamValue::Number(1.0)), "fast: must be true or false, not a number");
         assert_eq!(wrong("mode", ParamValue::Word("x".into())), "mode: \"x\" is not one of auto, slow");

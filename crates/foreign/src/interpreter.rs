@@ -411,6 +411,22 @@ impl Machine for Instance {
     fn write(&mut self, address: u32, bytes: &[u8]) -> Result<(), Trap> {
         self.memory.write(&mut self.store, address as usize, bytes).map_err(|_| OUTSIDE.into())
     }
+    fn write_all(&mut self, parts: [(u32, &[u8]); 3]) -> Result<(), Trap> {
+        let memory = self.memory.data_mut(&mut self.store);
+        for (address, bytes) in parts {
+            let room = memory.get_mut(address as usize..).and_then(|memory| memory.get_mut(..bytes.len()));
+            room.ok_or(OUTSIDE)?.copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+    fn read_all(&mut self, parts: [(u32, &mut [u8]); 2]) -> Result<(), Trap> {
+        let memory = self.memory.data(&self.store);
+        for (address, out) in parts {
+            let bytes = memory.get(address as usize..).and_then(|memory| memory.get(..out.len()));
+            out.copy_from_slice(bytes.ok_or(OUTSIDE)?);
+        }
+        Ok(())
+    }
     fn grow(&mut self, pages: u32) -> Result<u32, Trap> {
         let before = self.memory.grow(&mut self.store, pages.into());
         let before = before.map_err(|_| format!("more than {} MiB of memory in all", MOST_IN_ALL >> 20))?;

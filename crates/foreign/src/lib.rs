@@ -23,7 +23,7 @@ mod native;
 pub mod wasm;
 
 pub use controller::Named;
-pub use describe::{Declaration, Description, Parameter, State};
+pub use describe::{Declaration, Description, Parameter, Shape, State};
 #[cfg(feature = "interpreter")]
 pub use interpreter::{ModuleFacts, load_module, module_facts};
 pub use loaders::file_of;

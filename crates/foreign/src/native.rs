@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "functions of a library are called through pointers")]
 
 use crate::controller::{DecisionRecord, EventArgument, Factory, FlowState, Named, Trap, function};
-use crate::describe::{Declaration, Description, State, choose, needed, of_file, one_line};
+use crate::describe::{Declaration, Description, Shape, State, choose, needed, of_file, one_line};
 use crate::{MOST_STATE, MOST_TEXT};
 use cc::{Event, ParamValue};
 use libloading::Library;
@@ -88,7 +88,7 @@ pub fn load_library(
         parameters: description.numbers(&name, parameters)?,
         identity: format!("library {name} {}", hash.to_hex()),
         state_size: state_size as usize,
-        defined: functions.events.map(|event| event.is_some()),
+        defined: std::array::from_fn(|method| Shape::of(method, functions.events[method].is_some())),
         description,
         file: file.clone(),
         name,

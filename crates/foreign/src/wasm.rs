@@ -1,7 +1,7 @@
 //! Controllers in WebAssembly, on any machine that runs modules: the interpreter of this crate, or a browser.
 
 use crate::controller::{DecisionRecord, EventArgument, Factory, FlowState, Named, RECORD, function};
-use crate::describe::{Declaration, Description, State, choose, needed, of_file};
+use crate::describe::{Declaration, Description, Shape, State, choose, needed, of_file};
 use crate::{MOST_STATE, MOST_TEXT};
 use cc::{Answer, Event, ParamValue};
 use std::cell::RefCell;
@@ -54,6 +54,14 @@ pub trait Machine: Debug + Send {
     fn read(&mut self, address: u32, out: &mut [u8]) -> Result<(), Trap>;
     /// Copies bytes into its memory.
     fn write(&mut self, address: u32, bytes: &[u8]) -> Result<(), Trap>;
+    /// Copies bytes to several addresses of its memory.
+    fn write_all(&mut self, parts: [(u32, &[u8]); 3]) -> Result<(), Trap> {
+        parts.into_iter().try_for_each(|(address, bytes)| self.write(address, bytes))
+    }
+    /// Copies bytes of several addresses of its memory.
+    fn read_all(&mut self, parts: [(u32, &mut [u8]); 2]) -> Result<(), Trap> {
+        parts.into_iter().try_for_each(|(address, out)| self.read(address, out))
+    }
     /// Adds pages to its memory. Returns their address.
     fn grow(&mut self, pages: u32) -> Result<u32, Trap>;
     /// A second instance in the state of this one. Fails with the reason.
@@ -224,7 +232,7 @@ pub fn load(
         parameters: description.numbers(&name, parameters)?,
         identity: format!("wasm {name} {hash}"),
         state_size,
-        defined: events.map(|event| event.is_some()),
+        defined: std::array::from_fn(|method| Shape::of(method, events[method].is_some())),
         file: file.to_string(),
         description,
         name,
@@ -263,7 +271,7 @@ pub(crate) fn text_at(machine: &mut dyn Machine, address: i64) -> Result<String,
 }
 
 impl FlowModule {
-    /// Calls a function on the state with the answers: `before` writes what the function reads, and gives the arguments between both.
+    /// Calls a function on the state with the answers, which it changes.
     fn call(
         &mut self,
         function: usize,
@@ -273,19 +281,17 @@ impl FlowModule {
     ) -> Result<(), Trap> {
         match self {
             FlowModule::Block { shared, state } => on_thread(shared, |running| {
-                running.machine.write(running.room + STATE, state)?;
-                running.pass(shared, function, argument, parameters, decision)?;
-                running.machine.read(running.room + STATE, state)
+                running.pass(shared, function, argument, parameters, decision, state)
             }),
             FlowModule::Instance { shared, running, .. } => {
-                running.get_mut().pass(shared, function, argument, parameters, decision)
+                running.get_mut().pass(shared, function, argument, parameters, decision, &mut [])
             }
         }
     }
 }
 
 impl Running {
-    /// Calls a function on the state in the room.
+    /// Calls a function on the state in the room; of a block it is `state`.
     fn pass(
         &mut self,
         shared: &Shared,
@@ -293,35 +299,38 @@ impl Running {
         argument: EventArgument<'_>,
         parameters: Option<&[f64]>,
         decision: &mut DecisionRecord,
+        state: &mut [u8],
     ) -> Result<(), Trap> {
         let Running { machine, room } = self;
-        let state = Value::Address(*room + STATE);
-        let answers = Value::Address(*room + DECISION);
-        machine.write(*room + DECISION, bytemuck::cast_slice(&decision[..]))?;
-        let passed = match argument {
-            EventArgument::Struct(words) => {
-                machine.write(*room + STRUCT, bytemuck::cast_slice(words))?;
-                Value::Address(*room + STRUCT)
-            }
-            EventArgument::Time(now) => Value::Whole(now),
-            EventArgument::Number(number) => Value::Number(number),
+        let (at_state, at_decision, at_struct) = (*room + STATE, *room + DECISION, *room + STRUCT);
+        let (passed, words) = match argument {
+            EventArgument::Struct(words) => (Value::Address(at_struct), words),
+            EventArgument::Time(now) => (Value::Whole(now), &[][..]),
+            EventArgument::Number(number) => (Value::Number(number), &[][..]),
         };
+        let decision = bytemuck::cast_slice_mut(&mut decision[..]);
+        machine.write_all([
+            (at_decision, decision),
+            (at_struct, bytemuck::cast_slice(words)),
+            (at_state, state),
+        ])?;
+        let (state_value, answers) = (Value::Address(at_state), Value::Address(at_decision));
         let returned = match parameters {
-            None => machine.call(function, &[state, passed, answers], FUEL)?,
+            None => machine.call(function, &[state_value, passed, answers], FUEL)?,
             Some(parameters) => {
-                let at = *room + STRUCT + 8 * RECORD as u32;
+                let at = at_struct + 8 * RECORD as u32;
                 machine.write(at, bytemuck::cast_slice(parameters))?;
-                machine.call(function, &[state, passed, Value::Address(at), answers], FUEL)?
+                machine.call(function, &[state_value, passed, Value::Address(at), answers], FUEL)?
             }
         };
         if returned != 0 {
             let reason = shared.places.error.and_then(|error| {
-                let at = machine.call(error, &[state], FUEL).ok()?;
+                let at = machine.call(error, &[state_value], FUEL).ok()?;
                 text_at(&mut **machine, at).ok()
             });
             return Err(Trap::Other(reason.unwrap_or_else(|| format!("returned {returned}"))));
         }
-        machine.read(*room + DECISION, bytemuck::cast_slice_mut(&mut decision[..]))
+        machine.read_all([(at_decision, decision), (at_state, state)])
     }
 
     /// The internal values of the state in the room.

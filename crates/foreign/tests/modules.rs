@@ -73,13 +73,19 @@ fn a_small_controller_is_loaded() {
 fn what_is_no_controller_is_refused_in_one_line() {
     let of = |text: &Text| refused(&text.module());
     assert_eq!(refused(b"\x7fELF"), "mine.wasm is not a WebAssembly module: magic header not detected");
-    assert!(refused(b"\0asm\x01\0\0\0\x05").starts_with("mine.wasm is not a WebAssembly module that can run here: "));
+    assert!(
+        refused(b"\0asm\x01\0\0\0\x05")
+            .starts_with("mine.wasm is not a WebAssembly module that can run here: ")
+    );
     assert_eq!(
         refused(&wat::parse_str(r#"(module (import "wasi_snapshot_preview1" "fd_write" (func)))"#).unwrap()),
         "mine.wasm imports wasi_snapshot_preview1.fd_write: build it without the standard library \
          (docs/native-controllers.md)"
     );
-    assert_eq!(refused(&wat::parse_str("(module)").unwrap()), "mine.wasm does not export its memory as \"memory\"");
+    assert_eq!(
+        refused(&wat::parse_str("(module)").unwrap()),
+        "mine.wasm does not export its memory as \"memory\""
+    );
     assert_eq!(
         of(&Text { memory: r#"(memory (export "memory") 528)"#, ..MINE }),
         "mine.wasm asks for 33 MiB; at most 16 MiB are possible"
@@ -91,7 +97,10 @@ fn what_is_no_controller_is_refused_in_one_line() {
     );
     let describe = "abi = '1.0'\\0asummary = 'mine'\\0aneeds = ['rat']\\0a";
     assert!(of(&Text { describe, ..MINE }).starts_with("mine.wasm: describe, line 3: needs: \"rat\" is not"));
-    assert_eq!(of(&Text { describe: "\\ff\\fe", ..MINE }), "mine_describe of mine.wasm: its text is not UTF-8");
+    assert_eq!(
+        of(&Text { describe: "\\ff\\fe", ..MINE }),
+        "mine_describe of mine.wasm: its text is not UTF-8"
+    );
     let describe = "abi = '1.0'\\0asummary = 'mine'\\0aprobes = ['x']\\0a";
     assert_eq!(
         of(&Text { describe, ..MINE }),
@@ -114,7 +123,8 @@ fn what_is_no_controller_is_refused_in_one_line() {
 
 #[test]
 fn limits_are_those_of_the_specification() {
-    let of = |text: &Text| foreign::load_module(&text.module(), "mine.wasm", None, &[]).err().unwrap_or_default();
+    let of =
+        |text: &Text| foreign::load_module(&text.module(), "mine.wasm", None, &[]).err().unwrap_or_default();
     assert!(of(&Text { more: "(table 10001 funcref)", ..MINE }).starts_with("the start of mine.wasm: "));
     assert_eq!(of(&Text { more: "(table 10000 funcref)", ..MINE }), "");
     let globals = "(global (mut i32) (i32.const 0))".repeat(1001);
@@ -129,7 +139,8 @@ fn limits_are_those_of_the_specification() {
 
 #[test]
 fn a_name_that_a_file_does_not_have_is_refused_with_those_that_it_has() {
-    let load = |name| foreign::load_module(&MINE.module(), "mine.wasm", Some(name), &[]).expect_err("it is refused");
+    let load =
+        |name| foreign::load_module(&MINE.module(), "mine.wasm", Some(name), &[]).expect_err("it is refused");
     assert_eq!(load("mone"), "mine.wasm has no controller mone; it has mine, other; did you mean \"mine\"?");
     assert_eq!(load("bbr"), "mine.wasm has no controller bbr; it has mine, other");
 }
@@ -138,8 +149,14 @@ fn a_name_that_a_file_does_not_have_is_refused_with_those_that_it_has() {
 fn a_controller_that_fails_says_how() {
     let of = |on_ack| failure(&Text { on_ack, ..MINE });
     assert_eq!(of("unreachable"), "on_ack of mine.wasm: unreachable");
-    assert_eq!(of("(loop (br 0)) i32.const 0"), "on_ack of mine.wasm did not end within 50,000,000 instructions");
-    assert_eq!(of("(i32.store (i32.const -4) (i32.const 1)) i32.const 0"), "on_ack of mine.wasm: out of bounds memory access");
+    assert_eq!(
+        of("(loop (br 0)) i32.const 0"),
+        "on_ack of mine.wasm did not end within 50,000,000 instructions"
+    );
+    assert_eq!(
+        of("(i32.store (i32.const -4) (i32.const 1)) i32.const 0"),
+        "on_ack of mine.wasm: out of bounds memory access"
+    );
     assert_eq!(of("(i32.div_u (i32.const 1) (i32.const 0))"), "on_ack of mine.wasm: integer divide by zero");
     assert_eq!(
         of("(call $on_ack (local.get 0) (local.get 1) (local.get 2))"),
@@ -193,13 +210,18 @@ fn memory_that_is_not_given_back_ends_the_run_of_its_owner_only() {
 fn an_instance_whose_state_is_hidden_is_not_copied() {
     let describe = "abi = '1.0'\\0asummary = 'mine'\\0astate = 'instance'\\0a";
     let copied = |globals| {
-        let named = foreign::load_module(&Text { describe, globals, ..MINE }.module(), "mine.wasm", None, &[]).unwrap();
+        let named =
+            foreign::load_module(&Text { describe, globals, ..MINE }.module(), "mine.wasm", None, &[])
+                .unwrap();
         let controller = named.factory.make(&cc::testing::linux_flow(10.0, f64::INFINITY));
         controller.clone().failure().map_or(String::new(), |failure| failure.message.clone())
     };
     let pointer = "(global (mut i32) (i32.const 0))";
     assert_eq!(copied(pointer), "");
-    assert_eq!(copied("(global (mut i32) (i32.const 0)) (global (export \"x\") (mut i64) (i64.const 0))"), "");
+    assert_eq!(
+        copied("(global (mut i32) (i32.const 0)) (global (export \"x\") (mut i64) (i64.const 0))"),
+        ""
+    );
     assert_eq!(
         copied("(global (mut i32) (i32.const 0)) (global (mut i64) (i64.const 0))"),
         "mine.wasm has 1 globals that change and are not exported"
@@ -213,14 +235,18 @@ fn a_state_outside_the_block_is_a_failed_check() {
     let named = foreign::load_module(&Text { on_ack, ..MINE }.module(), "mine.wasm", None, &[]).unwrap();
     let checked = foreign::check::check(&*named.factory);
     let apart = checked.iter().find(|checked| checked.property.starts_with("keeps the state")).unwrap();
-    assert!(apart.failure.as_deref().is_some_and(|failure| failure.contains("state = \"instance\"")), "{apart:?}");
+    assert!(
+        apart.failure.as_deref().is_some_and(|failure| failure.contains("state = \"instance\"")),
+        "{apart:?}"
+    );
 }
 
 #[test]
 fn equal_modules_are_equal_factories() {
     let load = |values: &[(String, ParamValue)]| {
         let describe = "abi = '1.0'\\0asummary = 'mine'\\0aparameters = [{ name = 'a', default = 1 }]\\0a";
-        let named = foreign::load_module(&Text { describe, ..MINE }.module(), "mine.wasm", None, values).unwrap();
+        let named =
+            foreign::load_module(&Text { describe, ..MINE }.module(), "mine.wasm", None, values).unwrap();
         let factory: Arc<dyn ExternalFactory> = named.factory;
         format!("{factory:?}")
     };

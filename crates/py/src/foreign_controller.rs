@@ -1,7 +1,7 @@
 //! Controllers of WebAssembly modules and native libraries, for Python.
 
 use cc::{ExternalFactory, ParamValue};
-use foreign::{Named, Parameter, State};
+use foreign::{Named, Parameter, Shape, State};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -55,7 +55,8 @@ impl ForeignController {
         let description = &declaration.description;
         let of = PyDict::new(py);
         let defined = cc::Event::METHODS.iter().zip(declaration.defined);
-        let functions: Vec<&str> = defined.filter(|(_, has)| *has).map(|(method, _)| method.name).collect();
+        let functions: Vec<&str> =
+            defined.filter(|(_, shape)| *shape != Shape::Missing).map(|(method, _)| method.name).collect();
         of.set_item("summary", &description.summary)?;
         of.set_item(
             "needs",

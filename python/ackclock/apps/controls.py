@@ -12,7 +12,7 @@ from typing import Any
 from ackclock import ScenarioError
 from ackclock.base.assignment import Assignment, control_table
 from ackclock.base.files import BadInput
-from ackclock.base.languages import moved, name_of, named_in
+from ackclock.base.languages import SANDBOXED, language_of, moved, name_of, named_in
 from ackclock.base.shipped import argument
 from ackclock.base.source import Source
 from ackclock.base.toml_text import inline
@@ -107,8 +107,13 @@ def check_controls(named: Sequence[str], option: str = "--control") -> None:
 
 def is_pattern(text: str) -> bool:
     """Whether a text names all controllers of a file, or several files."""
+    if text.startswith("{"):
+        return False
+    named = language_of(text)
+    if named is not None and named[0] in SANDBOXED and named[2] is None:  # such as 'handins/*.html'
+        return re.search(r"[*?[]", text) is not None and not Path(text).exists()
     files, colon, name = text.rpartition(":")
-    if not colon or text.startswith("{"):
+    if not colon:
         return False
     return name == "*" or (re.search(r"[*?[]", files) is not None and not Path(files).exists())
 

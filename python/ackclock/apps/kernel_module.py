@@ -13,7 +13,6 @@ from os import environ
 from pathlib import Path
 
 from ackclock.base.files import BadInput
-from ackclock.base.operating_system import cores
 from ackclock.foreign import include
 
 SHIM = Path(__file__).parent.parent / "linux"
@@ -34,6 +33,11 @@ HEADERS = (
 OLDEST, NEWEST = (6, 1), (6, 19)
 """Versions of the kernel for which `kshim.h` is written."""
 LICENCE = "holds code of Linux (GPL-2.0): give it away only with its source"
+UNKNOWN = (
+    r"(?:undeclared identifier|implicit declaration of function|unknown type name|undefined symbol:?"
+    r"|undefined reference to|no member named) *\W?(?P<name>\w+)|(?P<before>\w+)\W? undeclared"
+)
+"""What a compiler says of a name that the headers do not have."""
 SIGNALS = {"pacing": r"\.cong_control\s*=", "receiver_time": r"\brcv_tsval\b", "ecn_per_packet": r"\bdelivered_ce\b"}
 """Signals that a module needs besides those of all, and what its source then has."""
 
@@ -58,7 +62,7 @@ def version(kernel: Path) -> tuple[int, int]:
     makefile = kernel / "Makefile"
     if not makefile.is_file():
         raise BadInput(f"{kernel}: no sources of Linux (no Makefile); --kernel names their folder")
-    text = makefile.read_text(errors="replace")
+    text = makefile.read_text(encoding="utf-8", errors="replace")
     numbers = [int(number) for number in re.findall(r"^(?:VERSION|PATCHLEVEL) = (\d+)", text, re.MULTILINE)]
     if len(numbers) < 2 or not OLDEST <= (numbers[0], numbers[1]) <= NEWEST:
         raise BadInput(
@@ -71,12 +75,12 @@ def version(kernel: Path) -> tuple[int, int]:
 def read_module(source: Path) -> KernelModule:
     """What a source says of its module. Raises BadInput."""
     try:
-        text = source.read_text(errors="replace")
+        text = source.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise BadInput(f"{source}: {(error.strerror or 'cannot be read').lower()}") from None
     # Of several operations the last ones are those that the module registers first: dctcp has Reno's beside its own.
     names = re.findall(r"struct tcp_congestion_ops\s+\w+[^=]*=\s*\{(.*?)\n\}", text, re.DOTALL)
-    found = [name[1] for body in names if (name := re.search(r"\.name\s*=\s*\"([\w-]+)\"", body))]
+    found = [named[1] for body in names if (named := re.search(r"\.name\s*=\s*\"([\w-]+)\"", body))]
     if not found:
         raise BadInput(f"{source}: no congestion control module (no struct tcp_congestion_ops with a name)")
     stem = source.stem.removeprefix("tcp_")
@@ -86,7 +90,7 @@ def read_module(source: Path) -> KernelModule:
 
 
 def build(sources: Sequence[Path], kernel: Path, out: Path, hz: int = 1000) -> list[KernelModule]:
-    """Compile modules to a WebAssembly module (`out` ends in .wasm) or a library. Returns them, the first is the default.
+    """Compile modules to a WebAssembly module (`out` ends in .wasm) or a library. Returns them, the default first.
 
     Raises BadInput: no sources, another version, a module that does not compile, no compiler.
     """
@@ -101,14 +105,15 @@ def build(sources: Sequence[Path], kernel: Path, out: Path, hz: int = 1000) -> l
         for header in HEADERS:
             path = folder / "include" / header
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text('#include "kshim.h"\n')
+            path.write_text('#include "kshim.h"\n', encoding="utf-8")
         number = 100 * kernel_version[0] + kernel_version[1]
         options = ["-O2", "-I", str(SHIM), "-I", str(include()), "-I", str(folder / "include")]
         options += [f"-DHZ={hz}", f"-DKERNEL={number}", f'-DKERNEL_NAME="{kernel_version[0]}.{kernel_version[1]}"']
         options += ["-ffreestanding", "-I", str(SHIM / "wasm")] if is_wasm else ["-fPIC"]
         compiler = _compiler(is_wasm)
         own = [SHIM / "driver.c", *([SHIM / "wasm" / "libc.c"] if is_wasm else []), *_functions(modules, folder)]
-        theirs = dict.fromkeys([*(module.source for module in modules), *(kernel / name for name in SHARED)])
+        shared = (kernel / name for name in SHARED)
+        theirs = dict.fromkeys(source.resolve() for source in (*(module.source for module in modules), *shared))
         # The kernel is compiled with wrapping arithmetic and without aliasing rules; its warnings are not ours.
         kernel_flags = ["-w", "-fwrapv", "-fno-strict-aliasing", *(f"-I{source.parent}" for source in sources[:1])]
         tasks = [(source, [] if source in own else kernel_flags) for source in (*own, *theirs)]
@@ -137,11 +142,12 @@ def _functions(modules: Sequence[KernelModule], folder: Path) -> list[Path]:
             '#include "controller.h"',
         ]
         files.append(folder / f"controller_{module.function}.c")
-        files[-1].write_text("\n".join(text) + "\n")
+        files[-1].write_text("\n".join(text) + "\n", encoding="utf-8")
     names = ",".join(module.function for module in modules)
     files.append(folder / "controllers.c")
     files[-1].write_text(
-        f'#include "ackclock.h"\nACKCLOCK_EXPORT const char *ackclock_controllers(void) {{ return "{names}"; }}\n'
+        f'#include "ackclock.h"\nACKCLOCK_EXPORT const char *ackclock_controllers(void) {{ return "{names}"; }}\n',
+        encoding="utf-8",
     )
     return files
 
@@ -155,7 +161,9 @@ def _compiler(is_wasm: bool) -> list[str]:
     if clang is None:
         raise BadInput("WebAssembly needs clang and lld (Debian: apt install clang lld); --out x.so needs cc only")
     # Debian's clang looks for the linker with its own number.
-    linker = next((f for n in ("wasm-ld", *(f"wasm-ld-{n}" for n in range(22, 12, -1))) if (f := shutil.which(n))), None)
+    linker = next(
+        (f for n in ("wasm-ld", *(f"wasm-ld-{n}" for n in range(22, 12, -1))) if (f := shutil.which(n))), None
+    )
     return [clang, "--target=wasm32", *([f"-fuse-ld={linker}"] if linker else [])]
 
 
@@ -166,9 +174,14 @@ def _run(command: list[str], what: Path) -> None:
     except OSError as error:
         raise BadInput(f"no C compiler: {command[0]}: {error.strerror} (set CC)") from None
     if done.returncode:
-        lines = [line.strip() for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
+        words = ("error", "undefined", "multiple definition")
+        lines = [line.strip() for line in done.stderr.splitlines() if any(word in line for word in words)]
+        lines.sort(key=lambda line: "ld returned" in line)
         first = (lines or done.stderr.strip().splitlines() or ["no message"])[0]
-        name = re.search(r"(?:undeclared identifier|implicit declaration of function|unknown type name|undefined "
-                         r"symbol:?|undefined reference to|no member named|has no member named) *['‘`\"]?(\w+)", first)
-        remedy = f"; {what.name} needs {name[1]}, which the headers for modules do not have" if name else ""
+        name = re.search(UNKNOWN, first)
+        remedy = (
+            f"; {what.name} needs {name['name'] or name['before']}, which the headers for modules do not have"
+            if name
+            else ""
+        )
         raise BadInput(f"{what.name} does not compile: {first}{remedy}: add it to kshim.h (docs/linux-modules.md)")

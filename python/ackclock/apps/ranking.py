@@ -21,6 +21,7 @@ from ackclock.apps.score import REFERENCE, NoScore, Score
 from ackclock.apps.trials import Network, Runs, Trials
 from ackclock.base import controllers
 from ackclock.base.files import BadInput, own_folder
+from ackclock.base.languages import SANDBOXED, SUFFIXES, joined, language_of
 from ackclock.base.names import folder_name
 from ackclock.study.executors import UntilFailure
 from ackclock.study.sweep import WITHOUT_RESULT, offset
@@ -49,9 +50,9 @@ class HandIn:
 
     @property
     def file(self) -> str:
-        """The file of a controller in Python; empty for another one."""
-        file, colon, _ = self.name.rpartition(":")
-        return file if colon and not self.name.startswith("{") else ""
+        """The file of a controller in a file; empty for another one."""
+        named = None if self.name.startswith("{") else language_of(self.name)
+        return named[1] if named else ""
 
     @property
     def key(self) -> str:
@@ -64,8 +65,14 @@ class HandIn:
         return hashlib.blake2b(content + b"\0" + name.encode("utf-8", "replace")).hexdigest()
 
 
+WITHOUT_NAME = tuple(suffix for suffix, language in SUFFIXES.items() if language in SANDBOXED)
+"""Suffixes of files whose controller needs no name."""
+
+
 def hand_ins(named: Sequence[str]) -> list[HandIn]:
-    """The hand-ins of names and patterns. `FILES:*` stands for each controller of each file.
+    """The hand-ins of names and patterns. `FILES:*` stands for each controller of each file in Python.
+
+    `FILES` alone stands for the controller of each page, each file in JavaScript and each WebAssembly module.
 
     Nothing is run. A file without one, or that cannot be read, is a hand-in that has failed. Raises BadInput for a
     pattern that no file matches, or without a class.
@@ -73,6 +80,8 @@ def hand_ins(named: Sequence[str]) -> list[HandIn]:
     entries: list[HandIn] = []
     for text in named:
         files, _, class_name = text.rpartition(":")
+        if is_pattern(text) and text.endswith(WITHOUT_NAME):
+            files, class_name = text, ""
         if text.endswith(".py") and not text.startswith("{"):
             raise BadInput(f"--control {text}: names no class; for every controller write '{text}:*'")
         if not is_pattern(text):
@@ -84,7 +93,7 @@ def hand_ins(named: Sequence[str]) -> list[HandIn]:
         for path in paths:
             try:
                 classes = controllers.classes_in(path) if class_name == "*" else [class_name]
-                entries += [_checked(f"{path}:{name}") for name in classes]
+                entries += [_checked(joined(path, name)) for name in classes]
             except ValueError as error:
                 entries.append(HandIn(path, str(error)))
     return list({entry.name: entry for entry in entries}.values())

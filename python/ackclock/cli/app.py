@@ -214,7 +214,8 @@ def main(argv: Sequence[str] | None = None, on_load: Callable[[str], object] = c
     except MemoryError as error:
         return fail(str(error) or "out of memory", 1)
     except ControllerError as error:
-        say(error.traceback.rstrip("\n"), error=True)
+        if error.traceback not in str(error):  # that of a class in Python
+            say(error.traceback.rstrip("\n"), error=True)
         return fail(str(error), 1)
     except RuntimeError as error:
         return fail(str(error), 1)

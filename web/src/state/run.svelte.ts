@@ -16,6 +16,7 @@ import type {
 import { wasm } from '../core/wasm';
 import { request, scenario } from './scenario.svelte';
 import { asFlights } from './radio';
+import { isModule } from './modules';
 import { resetTime, time } from './time.svelte';
 
 export type Status = 'loading' | 'idle' | 'running' | 'ended' | 'error';
@@ -138,6 +139,8 @@ export function asked(): RunRequest {
     ...(controllers ? { controllers } : {}),
   };
 }
+/** Milliseconds after which a run with a controller from outside is ended if its worker says nothing. */
+const NO_ANSWER = 10_000;
 /** Milliseconds between two drawings of a run that is computed. */
 const REDRAW = 250;
 /** Computes the scenario. */
@@ -165,16 +168,31 @@ export async function compute(): Promise<void> {
       if (!shown || time.duration !== shape.duration_s) show(shape);
       shown = true;
     };
-    const ended = await client.call('run', asked(), (now, bytes, shape) => {
-      if (mine !== turn) return;
-      const at = performance.now();
-      Object.assign(run, { now, duration: shape.duration_s, bytes, seconds: (at - began) / 1000 });
-      // The curves of the same run are there already.
-      if (again || at - drawn < REDRAW || looking) return;
-      drawn = at;
-      begin(shape);
-      void look();
-    });
+    const running = client;
+    let answered = performance.now();
+    // A controller in JavaScript or WebAssembly can loop for ever; the core alone always answers.
+    const foreign = scenario.controlled.length > 0 || Object.keys(scenario.files).some(isModule);
+    const watch = foreign
+      ? window.setInterval(() => {
+          if (performance.now() - answered < NO_ANSWER) return;
+          window.clearInterval(watch);
+          running.end();
+          void start().then(() => refuse('A controller did not answer for 10 s, and its run was ended.'));
+        }, 1000)
+      : 0;
+    const ended = await running
+      .call('run', asked(), (now, bytes, shape) => {
+        answered = performance.now();
+        if (mine !== turn) return;
+        const at = performance.now();
+        Object.assign(run, { now, duration: shape.duration_s, bytes, seconds: (at - began) / 1000 });
+        // The curves of the same run are there already.
+        if (again || at - drawn < REDRAW || looking) return;
+        drawn = at;
+        begin(shape);
+        void look();
+      })
+      .finally(() => window.clearInterval(watch));
     if (mine !== turn) return;
     begin(ended.shape);
     Object.assign(run, {

@@ -181,20 +181,20 @@ macro_rules! define_answers {
             }
 
             /// Reads the answers of a controller that requires the signals `needs` from eight bytes each ([`External::word`]), in
-            /// the order of [`Answer::ALL`]: those that are not as they were `before`. The error is the place of an answer that is
+            /// the order of [`Answer::ALL`]: those that are not as they were `before`, which is updated. The error is the place of an answer that is
             /// not accepted, and the values that are.
             #[inline]
             pub fn read_words(
                 &mut self,
                 needs: Signals,
-                before: &[u64; Answer::ALL.len()],
+                before: &mut [u64; Answer::ALL.len()],
                 words: &[u64; Answer::ALL.len()],
             ) -> Result<(), (usize, &'static str)> {
-                let mut place = 0;
-                $(read_word!(self, $required: $required_type, $required_name, needs, place, before, words);)+
-                if self.cwnd.is_infinite() {
+                if f64::from_bits(words[0]).is_infinite() {
                     return Err((0, "finite"));
                 }
+                let mut place = 0;
+                $(read_word!(self, $required: $required_type, $required_name, needs, place, before, words);)+
                 $(read_word!(self, $answer: $type, $name, needs, place, before, words);)+
                 let _ = place;
                 Ok(())
@@ -229,6 +229,7 @@ macro_rules! read_word {
         if $words[$place] != $before[$place] && $needs.has(const { needed(stringify!($name)) }) {
             $decision.$answer =
                 <$type>::answered($words[$place]).ok_or(($place, <$type as Answered>::EXPECTED))?;
+            $before[$place] = $words[$place];
         }
         $place += 1;
     };

@@ -80,7 +80,10 @@ fn measured(derived: &[u64]) -> Option<(Option<RateSample>, SenderState)> {
     else {
         return None;
     };
+    // A sample is whole: a stack that has only a part of it has none.
+    let parts = [delivered, prior_delivered, tx_in_flight, lost];
     let rate = match Option::<u64>::from_word(delivered)? {
+        _ if parts.contains(&u64::MAX) => None,
         None => None,
         Some(delivered) => Some(RateSample {
             delivered,
@@ -183,6 +186,15 @@ mod tests {
         ack(2).words(&mut words);
         let read = Ack::from_words(&words[..3]).expect("zeros are possible");
         assert_eq!((read.newly_acked, read.next), (2, 0));
+    }
+
+    #[test]
+    fn a_part_of_a_rate_sample_is_none() {
+        let mut words = [0; FIELDS];
+        Ack { rate: Some(RateSample::default()), ..ack(2) }.words(&mut words);
+        let place = Ack::FIELDS.iter().position(|field| field.name == "tx_in_flight").expect("a field");
+        words[place] = u64::MAX;
+        assert_eq!(Ack::from_words(&words).expect("it is possible").rate, None);
     }
 
     #[test]
