@@ -31,7 +31,9 @@ CASES: dict[str, tuple[int, float, *tuple[str, ...]]] = {
 }
 
 STACKS = {"stack datagram": ("toy", "2"), "stack step": ("idle", "200000")}
-EXAMPLES = {"dumbbell": "ackclock-lab", "network_cost": "ackclock"}
+CALLS = {"registered Reno": "reno", "Reno as library": "libmine.so", "Reno as module": "mine.wasm"}
+"""Of controllers in C (docs/native-controllers.md): per ACK, the controller's own included."""
+EXAMPLES = {"dumbbell": "ackclock-lab", "network_cost": "ackclock", "call_cost": "ackclock-foreign"}
 """The programs that are counted, and their crates."""
 
 RACK_MOST = 1.05
@@ -49,6 +51,16 @@ def count(example: str, *arguments: object) -> float:
     return int(found[1]) / int(json.loads(done.stdout)["packet_hops"])
 
 
+def count_calls() -> dict[str, float]:
+    """Instructions of an ACK of each controller of `CALLS`; the library is that of `ackclock new mine.c`."""
+    package, target = ROOT / "python" / "ackclock", ROOT / "target" / "call_cost"
+    target.mkdir(parents=True, exist_ok=True)
+    files = {"libmine.so": target / "libmine.so", "mine.wasm": ROOT / "web/src/core/mine.wasm"}
+    source = ["-x", "c", str(package / "cli/templates/controller.c.txt"), "-I", str(package / "include")]
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", str(files["libmine.so"]), *source], check=True)
+    return {name: round(count("call_cost", files.get(file, file), 100_000), 1) for name, file in CALLS.items()}
+
+
 def main() -> int:
     """Count, compare, report; 1 if a bound is broken."""
     if shutil.which("valgrind") is None:
@@ -59,6 +71,7 @@ def main() -> int:
         subprocess.run(build, cwd=ROOT, check=True)
     counts = {name: round(count("dumbbell", *case), 1) for name, case in CASES.items()}
     counts |= {name: round(count("network_cost", *case), 1) for name, case in STACKS.items()}
+    counts |= count_calls()
     if "--write" in sys.argv:
         BOUNDS.write_text(json.dumps(counts, indent=2) + "\n")
         return 0
@@ -68,7 +81,7 @@ def main() -> int:
         off = found / bounds[name] - 1
         verdict = "ok" if abs(off) <= SLACK else ("MORE than the bound" if off > 0 else "less: lower the bound")
         broken += off > SLACK
-        print(f"{name:14} {found:7.1f} instructions per packet-hop ({off * 100:+.1f} % of the bound): {verdict}")
+        print(f"{name:15} {found:7.1f} instructions per packet-hop ({off * 100:+.1f} % of the bound): {verdict}")
     print(f"CoDel at the bottleneck: {counts['CoDel 10'] / counts['dumbbell 10']:.2f} times drop-tail")
     sack, rack = (count("dumbbell", 10, 2.0, "100Mbps", recovery) for recovery in ("sack", "rack"))
     print(f"recovery rack without losses: {rack / sack:.2f} times sack (at most {RACK_MOST})")

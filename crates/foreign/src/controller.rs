@@ -1,6 +1,7 @@
 //! One controller of a flow: its state and the record of its answers, whatever runs its functions.
 
-use crate::describe::{Declaration, Shape, one_line};
+use crate::describe::{Declaration, Shape};
+use crate::names::{function, one_line};
 use cc::{
     Answer, AnyController, Argument, CachedExternal, Decision, Event, ExternalController, ExternalFactory,
 };
@@ -23,28 +24,6 @@ const _: () = {
         at += 1;
     }
 };
-
-/// The names of functions of a controller besides those of events.
-pub(crate) mod function {
-    /// The names of a file's controllers.
-    pub const CONTROLLERS: &str = "ackclock_controllers";
-    /// The TOML that describes a controller.
-    pub const DESCRIBE: &str = "describe";
-    /// The bytes of its state.
-    pub const STATE_SIZE: &str = "state_size";
-    /// Creates its state.
-    pub const OPEN: &str = "open";
-    /// Writes its internal values.
-    pub const PROBE: &str = "probe";
-    /// Copies its state; of a library.
-    #[cfg(feature = "library")]
-    pub const FORK: &str = "fork";
-    /// Frees what its state holds; of a library.
-    #[cfg(feature = "library")]
-    pub const CLOSE: &str = "close";
-    /// Why it failed.
-    pub const ERROR: &str = "error";
-}
 
 /// The second argument of an event's function.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +68,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -1,6 +1,6 @@
 //! What a controller says of itself: the text of `NAME_describe`, TOML.
 
-use crate::controller::function;
+use crate::names::one_line;
 use cc::{ParamValue, Signals};
 use params::nearest;
 use serde::Deserialize;
@@ -220,56 +220,6 @@ fn names<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Result<(), Stri
         }
     }
     Ok(())
-}
-
-/// A text as one line of at most 200 characters.
-pub(crate) fn one_line(text: &str) -> String {
-    let line: String = text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    line.trim().to_string()
-}
-
-/// A message on a file; those on the version begin with a verb.
-pub(crate) fn of_file(file: &str, message: &str) -> String {
-    if message.starts_with("needs interface") {
-        format!("{file} {message}")
-    } else {
-        format!("{file}: {message}")
-    }
-}
-
-/// The name of the controller of a file that is asked for, or else the first one of the list in the file.
-pub(crate) fn choose(
-    file: &str,
-    name: Option<&str>,
-    list: Option<String>,
-    has: impl Fn(&str) -> bool,
-) -> Result<String, String> {
-    let names: Vec<&str> = list.iter().flat_map(|list| list.split(',')).map(str::trim).collect();
-    match (name, names.first()) {
-        (Some(name), _) if has(name) => Ok(name.to_string()),
-        (Some(name), Some(_)) => {
-            let has = one_line(&names.join(", "));
-            let near = nearest(name, names.iter().copied());
-            let remark = if near.starts_with("did you") { format!("; {near}") } else { String::new() };
-            Err(format!("{file} has no controller {name}; it has {has}{remark}"))
-        }
-        (Some(name), None) => {
-            Err(format!("{file} has no controller {name} (no {name}_{})", function::DESCRIBE))
-        }
-        (None, Some(first)) if has(first) => Ok((*first).to_string()),
-        (None, Some(first)) => {
-            Err(format!("{file}: controller {} has no function describe", one_line(first)))
-        }
-        (None, None) => Err(format!(
-            "{file} has no list of its controllers ({}); write {file}:NAME",
-            function::CONTROLLERS
-        )),
-    }
-}
-
-/// Whether a controller must have the function of a method. A threshold that is set is kept without one.
-pub(crate) fn needed(method: &cc::EventMethod) -> bool {
-    method.required && method.name != "set_ssthresh"
 }
 
 /// How the function of an event method is called.

@@ -1,10 +1,10 @@
 //! The machine that runs modules here: wasmi, with bounded time and memory, without imports, and with one NaN.
 
 use crate::controller::Named;
-use crate::describe::one_line;
+use crate::names::one_line;
 use crate::wasm::{self, FUEL_BEFORE, MEMORY, MOST_BYTES, MOST_MEMORY, Machine, Module, Trap, Value};
 use cc::ParamValue;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -52,17 +52,17 @@ pub fn module_facts(content: &[u8], file: &str) -> Result<ModuleFacts, String> {
 
 /// The module of a content, compiled once as long as it is used.
 fn compiled(content: &[u8], file: &str, hash: blake3::Hash) -> Result<Compiled, String> {
-    static COMPILED: Mutex<Option<HashMap<blake3::Hash, Compiled>>> = Mutex::new(None);
+    static COMPILED: Mutex<Option<BTreeMap<[u8; 32], Compiled>>> = Mutex::new(None);
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let compiled = compiled.get_or_insert_default();
-    if let Some(module) = compiled.get(&hash) {
+    if let Some(module) = compiled.get(hash.as_bytes()) {
         return Ok(module.clone());
     }
     let module = Compiled::new(content, file)?;
     if compiled.len() >= 64 {
         compiled.clear();
     }
-    compiled.insert(hash, module.clone());
+    compiled.insert(*hash.as_bytes(), module.clone());
     Ok(module)
 }
 
@@ -186,7 +186,7 @@ fn check_type(file: &str, name: &str, of: &FuncType) -> Result<(), String> {
     let ends = |function: &str| name.strip_suffix(function).is_some_and(|rest| rest.ends_with('_'));
     let event = || cc::Event::METHODS.iter().find(|method| ends(method.name));
     let (parameters, results): (&[ValType], &[ValType]) = match name {
-        crate::controller::function::CONTROLLERS => (&[], &[I32]),
+        crate::names::function::CONTROLLERS => (&[], &[I32]),
         "_initialize" => (&[], &[]),
         _ if ends("describe") => (&[], &[I32]),
         _ if ends("state_size") => (&[], &[I64]),

@@ -2,8 +2,8 @@
 //! a WebAssembly module itself runs on the same machine, with the same bounds of time and memory. It has no clock, no random
 //! numbers but a fixed beginning, and no files.
 
-use crate::describe::one_line;
 use crate::interpreter::{Compiled, Limits};
+use crate::names::one_line;
 use crate::wasm::{FUEL, FUEL_BEFORE, Machine, Module, Trap, Value};
 use cc::{
     AnyController, CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure, FlowInfo,

@@ -18,6 +18,7 @@ mod interpreter;
 #[cfg(feature = "interpreter")]
 pub mod javascript;
 mod loaders;
+mod names;
 #[cfg(feature = "library")]
 mod native;
 pub mod wasm;

@@ -1,12 +1,13 @@
 //! Native libraries: their functions are called as they are. The user permits it for each file.
 #![allow(unsafe_code, reason = "functions of a library are called through pointers")]
 
-use crate::controller::{DecisionRecord, EventArgument, Factory, FlowState, Named, Trap, function};
-use crate::describe::{Declaration, Description, Shape, State, choose, needed, of_file, one_line};
+use crate::controller::{DecisionRecord, EventArgument, Factory, FlowState, Named, Trap};
+use crate::describe::{Declaration, Description, Shape, State};
+use crate::names::{choose, function, needed, of_file, one_line};
 use crate::{MOST_STATE, MOST_TEXT};
 use cc::{Event, ParamValue};
 use libloading::Library;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -112,7 +113,7 @@ struct Opened {
 
 /// The library of a path, loaded once and never closed.
 fn opened(path: &Path) -> Result<Opened, String> {
-    static OPENED: Mutex<Option<HashMap<PathBuf, Opened>>> = Mutex::new(None);
+    static OPENED: Mutex<Option<BTreeMap<PathBuf, Opened>>> = Mutex::new(None);
     let shown = path.display();
     let whole = path.canonicalize().map_err(|_| format!("{shown}: no such file"))?;
     if !whole.is_file() {

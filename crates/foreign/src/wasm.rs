@@ -1,7 +1,8 @@
 //! Controllers in WebAssembly, on any machine that runs modules: the interpreter of this crate, or a browser.
 
-use crate::controller::{DecisionRecord, EventArgument, Factory, FlowState, Named, RECORD, function};
-use crate::describe::{Declaration, Description, Shape, State, choose, needed, of_file};
+use crate::controller::{DecisionRecord, EventArgument, Factory, FlowState, Named, RECORD};
+use crate::describe::{Declaration, Description, Shape, State};
+use crate::names::{choose, function, needed, of_file};
 use crate::{MOST_STATE, MOST_TEXT};
 use cc::{Answer, Event, ParamValue};
 use std::cell::RefCell;

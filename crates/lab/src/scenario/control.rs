@@ -100,12 +100,15 @@ impl CongestionControl {
     }
 }
 
+/// What identifies the code of the name in a file.
+pub type Identify = fn(&Path, &str) -> Result<String, String>;
+
 /// The functions that load controllers of one language. Each returns an error message on failure.
 #[derive(Clone, Copy, Debug)]
 pub struct ExternalLoader {
     /// Checks the file and the name in it as far as this runs no code of it, and returns what identifies the code. `None`: the name
     /// and a hash of the file.
-    pub identify: Option<fn(&Path, &str) -> Result<String, String>>,
+    pub identify: Option<Identify>,
     /// Loads the file and returns a factory for its controller.
     pub load: fn(&ExternalSource) -> Result<Arc<dyn ExternalFactory>, String>,
 }
