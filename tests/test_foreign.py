@@ -21,6 +21,7 @@ from ackclock.apps.controls import is_pattern
 from ackclock.apps.ranking import hand_ins
 from ackclock.apps.what_if import World
 from ackclock.base.assignment import Assignment, control_table
+from ackclock.base.controllers import RESERVED
 from ackclock.base.link import pack, unpack
 from ackclock.cli.new import LANGUAGES
 from ackclock.study import Store, sweep
@@ -218,6 +219,22 @@ def test_a_library_runs_with_permission_only(
         Scenario.load(pack({"v": 1, "text": (tmp_path / "n.toml").read_text(encoding="utf-8")}), allow_code=True)
 
 
+def test_a_library_runs_in_threads_of_studies(ackclock_process: Command, library: Path, tmp_path: Path) -> None:
+    """Its path is printed once, and nothing else; a search of a shipped space takes the permission too."""
+    (tmp_path / "n.toml").write_text(NETWORK + 'sweep = { seed = "1..4" }\n', encoding="utf-8")
+    assign = 'flow.f.tcp.congestion_control={ library = "libmine.so:reno" }'
+    for arguments in (
+        ["sweep", "n.toml", "--set", assign, "--out", "out", "--jobs", "2"],
+        ["compare", "@dumbbell", "--control", "reno,libmine.so:reno", "--seeds", "2", "--set", "duration=2s"],
+        ["run", "n.toml", "--set", assign, "--set", "sweep={}"],
+    ):
+        done = ackclock_process(*arguments, "--allow-code", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.count("(native code)") == 1
+    refused = ackclock_process("search", "@shrew", "--control", "libmine.so:reno", "--budget", "0", cwd=tmp_path)
+    assert (refused.returncode, "--allow-code" in refused.stderr) == (2, True)
+
+
 def test_what_is_no_library_is_refused_in_one_line(
     command: Command, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,7 +247,7 @@ def test_what_is_no_library_is_refused_in_one_line(
         assert len(lines) == 1
         return lines[0].partition(f"ackclock: --control {control}: ")[2]
 
-    assert refused("no.so").endswith("no.so: No such file or directory (os error 2)")
+    assert refused("no.so").endswith("no.so: no such file")
     (tmp_path / "text.so").write_text("hello, this is a text", encoding="utf-8")
     assert "text.so is not a library of this machine (no ELF file)" in refused("text.so")
     other = bytearray(library.read_bytes())
@@ -348,6 +365,16 @@ def test_python_takes_loaded_controllers(exported: Path, root: Path, tmp_path: P
     assert study.scenario(0).resolved["flows"][0]["control"] == "mine"
 
 
+def test_columns_of_the_trace_are_no_internal_values(command: Command, tmp_path: Path) -> None:
+    for probe in ("rtt_s", "a\\nb", "counter', 'counter"):
+        (tmp_path / "x.js").write_text(RENO.replace("['counter']", f"['{probe}']"), encoding="utf-8")
+        refused = command("run", "@dumbbell", "--control", "x.js", "--trace", "t.csv")
+        assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    for name in sorted(RESERVED):
+        (tmp_path / "x.js").write_text(RENO.replace("['counter']", f"['{name}']"), encoding="utf-8")
+        assert "is a column that the trace has already" in command("run", "@dumbbell", "--control", "x.js").stderr
+
+
 # JavaScript
 
 
@@ -431,6 +458,7 @@ def test_a_class_of_the_page_runs_on_the_command_line(
         (("onAck(", "onAc("), 2, "x.js: Error: MyReno has no method onAck"),
         (("class MyReno {", "class MyReno {{"), 2, "x.js: SyntaxError"),
         ((RENO, "let a = 1;"), 2, "x.js: Error: the code has no class"),
+        ((RENO, "<p>no page</p>"), 2, "x.js holds no controller"),
         (("onAck(ack) {", "onAck(ack) { fetch('x');"), 1, "on_ack of x.js: ReferenceError: fetch is not defined"),
         (("constructor(flow) {", "constructor(flow) { if (Date.now() !== 0) throw new Error('clock');"), 0, ""),
     ],

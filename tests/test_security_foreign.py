@@ -74,9 +74,10 @@ def test_a_module_needs_no_permission_and_sees_its_events_only(
     Path("mine.wasm").unlink()
     assert main(["run", link, "--fingerprint"]) == 0
     # The import section of a module that wants the file system, before anything of it runs.
-    wants = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x02\x17\x01\x04wasi\x0epath_open_file\0\0"
-    wants = wants[:15] + bytes([len(wants) - 17]) + wants[16:]
-    with pytest.raises(BadInput, match=r"module.wasm imports wasi.path_open_file"):
+    name, function = b"wasi", b"path_open"
+    entry = b"\x01" + bytes([len(name)]) + name + bytes([len(function)]) + function + b"\0\0"
+    wants = b"\0asm\x01\0\0\0\x01\x04\x01\x60\0\0\x02" + bytes([len(entry)]) + entry
+    with pytest.raises(BadInput, match=r"module.wasm imports wasi\.path_open"):
         wasm(wants)
     # A module of 1 MB is more than a link holds.
     large = module + b"\0\xfa\xff\x3f" + bytes(0x0F_FFFA)

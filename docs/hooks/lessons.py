@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,8 @@ from outputs import ROOT, Job, run
 from tutorials import figure, folded
 
 FOLDER = ROOT / "web" / "lessons"
+EXAMPLE = ROOT / "web/src/core/mine.wasm"
+"""The controller in C of the page."""
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```\n?", re.S | re.M)
 MEASURE = re.compile(r"^(\w+)(?: @\w+)? = .* -> (\S+)$", re.M)
 LAB = "../lab.html"
@@ -72,6 +75,7 @@ def job(lesson: Lesson) -> Job:
         work = folder / "work"
         work.mkdir()
         (work / "scenario.toml").write_text(lesson.scenario + "\n", encoding="utf-8")
+        shutil.copy(EXAMPLE, work)  # which a lesson may name
         options = ["--width", "7.5in", "--no-title", "--out", str(folder / FIGURE)]
         run(["-m", "ackclock.cli", "plot", "scenario.toml", *options], work, f"{FOLDER}/{lesson.name}.md")
 

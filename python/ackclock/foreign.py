@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ackclock import _core
+from ackclock.base import controllers
 from ackclock.base.files import BadInput
 from ackclock.base.languages import joined, parted
 
@@ -76,6 +77,8 @@ def _loaded(
     name: str | None,
     parameters: dict[str, Parameter],
 ) -> ForeignController:
+    if language == "library":
+        controllers.loads_library(str(file))
     try:
         core = _core.ForeignController(str(file or "module.wasm"), content, name, list(parameters.items()))
     except ValueError as error:

@@ -195,18 +195,18 @@ macro_rules! export_controllers {
             // SAFETY of all functions: the caller keeps the contract of ackclock.h: a block of `state_size` bytes, aligned to 16,
             // structs that begin with their size in bytes, and answers with room for those of this version.
             unsafe fn words<'a>(at: *const u64) -> &'a [u64] {
-                unsafe { ::core::slice::from_raw_parts(at, (*at / 8) as usize) }
+                unsafe { ::core::slice::from_raw_parts(at, (*at / 8).min(128) as usize) }
             }
             unsafe fn state<'a>(at: *mut c_void) -> &'a mut State {
                 unsafe { &mut *at.cast::<State>() }
             }
-            unsafe fn answers<'a>(at: *mut u64) -> &'a mut [u64; DECISION] {
-                unsafe { &mut *at.cast::<[u64; DECISION]>() }
+            unsafe fn answers<'a>(at: *mut u64) -> Option<&'a mut [u64; DECISION]> {
+                unsafe { (*at / 8 >= DECISION as u64).then(|| &mut *at.cast::<[u64; DECISION]>()) }
             }
             #[unsafe(export_name = concat!(stringify!($name), "_open"))]
             unsafe extern "C" fn open(at: *mut c_void, flow: *const u64, numbers: *const f64, out: *mut u64) -> i32 {
                 let count = $crate::export::parameter_count::<$type>();
-                let (flow, out) = unsafe { (words(flow), answers(out)) };
+                let (flow, Some(out)) = (unsafe { (words(flow), answers(out)) }) else { return 1 };
                 let numbers = if count == 0 { &[] } else { unsafe { ::core::slice::from_raw_parts(numbers, count) } };
                 match $crate::export::open::<$type>(flow, numbers, out) {
                     Some(exported) => {
@@ -242,13 +242,15 @@ macro_rules! export_controllers {
     (@structs $name:ident $($function:ident $event:ident),+) => {$(
         #[unsafe(export_name = concat!(stringify!($name), "_", stringify!($function)))]
         unsafe extern "C" fn $function(at: *mut c_void, event: *const u64, out: *mut u64) -> i32 {
-            unsafe { state(at).on_struct(words(event), |event| $crate::Event::$event(event), answers(out)) }
+            let Some(out) = (unsafe { answers(out) }) else { return 1 };
+            unsafe { state(at).on_struct(words(event), |event| $crate::Event::$event(event), out) }
         }
     )+};
     (@plain $name:ident $type:ident $call:ident $($function:ident $event:ident),+) => {$(
         #[unsafe(export_name = concat!(stringify!($name), "_", stringify!($function)))]
         unsafe extern "C" fn $function(at: *mut c_void, value: $type, out: *mut u64) -> i32 {
-            unsafe { state(at).$call(value, |value| $crate::Event::$event(value), answers(out)) }
+            let Some(out) = (unsafe { answers(out) }) else { return 1 };
+            unsafe { state(at).$call(value, |value| $crate::Event::$event(value), out) }
         }
     )+};
 }

@@ -1,6 +1,6 @@
 //! What a controller says of itself: the text of `NAME_describe`, TOML.
 
-use crate::names::one_line;
+use crate::names::{check_names, check_probes, one_line};
 use cc::{ParamValue, Signals};
 use params::nearest;
 use serde::Deserialize;
@@ -113,8 +113,8 @@ impl Description {
         if let Some(window) = read.initial_window.filter(|window| !(1.0..=1e6).contains(window)) {
             return Err(refuse("initial_window", format!("is {window}, not a number from 1 to 1000000")));
         }
-        names(read.probes.iter()).map_err(|message| refuse("probes", message))?;
-        names(read.parameters.iter().map(|parameter| &parameter.name))
+        check_probes(&read.probes, MOST_NAMES).map_err(|message| refuse("probes", message))?;
+        check_names(read.parameters.iter().map(|parameter| &parameter.name), MOST_NAMES)
             .map_err(|message| refuse("parameters", message))?;
         let parameters = read.parameters.into_iter().map(|parameter| {
             let name = parameter.name.clone();
@@ -202,22 +202,6 @@ fn check_version(text: &str) -> Result<(), String> {
         return Err(format!(
             "needs interface {major}.{minor}; this program has {ours}.{most} (rebuild it with ackclock.h of this version)"
         ));
-    }
-    Ok(())
-}
-
-/// Checks names: at most 64, each a name and once.
-fn names<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Result<(), String> {
-    if names.clone().count() > MOST_NAMES {
-        return Err(format!("{} names; at most {MOST_NAMES} are possible", names.count()));
-    }
-    for (place, name) in names.clone().enumerate() {
-        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            return Err(format!("\"{}\" is not a name of letters, digits and _", one_line(name)));
-        }
-        if names.clone().take(place).any(|earlier| earlier == name) {
-            return Err(format!("{name} is there twice"));
-        }
     }
     Ok(())
 }

@@ -17,8 +17,10 @@ use wasmi_core::LimiterError;
 
 /// Most entries of a table.
 const MOST_ENTRIES: usize = 10_000;
-/// Most bytes of the memory of all instances of a process.
+/// Most bytes of the memory of all instances of a controller that is loaded once, that is of one table of a run.
 const MOST_IN_ALL: u64 = 2 << 30;
+/// Most bytes of the memory of all instances of a process; with more of it a run fails.
+const MOST_IN_PROCESS: u64 = 8 << 30;
 
 /// Loads the controller `name` of a module, or its first one, and checks its parameters. `file` is its name in messages. Fails with
 /// a message of one line.
@@ -55,8 +57,8 @@ fn compiled(content: &[u8], file: &str, hash: blake3::Hash) -> Result<Compiled, 
     static COMPILED: Mutex<Option<BTreeMap<[u8; 32], Compiled>>> = Mutex::new(None);
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let compiled = compiled.get_or_insert_default();
-    if let Some(module) = compiled.get(hash.as_bytes()) {
-        return Ok(module.clone());
+    if let Some(Compiled(parts, _)) = compiled.get(hash.as_bytes()) {
+        return Ok(Compiled(parts.clone(), Arc::default()));
     }
     let module = Compiled::new(content, file)?;
     if compiled.len() >= 64 {
@@ -85,7 +87,7 @@ fn engine() -> &'static Engine {
 
 /// A module that is compiled.
 #[derive(Clone)]
-pub(crate) struct Compiled(Arc<Parts>);
+pub(crate) struct Compiled(Arc<Parts>, Arc<AtomicU64>);
 
 /// What it consists of.
 struct Parts {
@@ -94,6 +96,8 @@ struct Parts {
     imports: fn(&mut Linker<Limits>) -> Result<(), Error>,
     module: wasmi::Module,
     functions: Vec<String>,
+    /// Those whose type is not that of a function of this name in `ackclock.h`.
+    mistyped: Vec<String>,
     memory_pages: u64,
     /// Why an instance cannot be copied.
     hidden: Option<String>,
@@ -125,13 +129,15 @@ impl Compiled {
                 "{file} imports {name}: build it without the standard library (docs/native-controllers.md)"
             ));
         }
-        let mut functions = Vec::new();
+        let (mut functions, mut mistyped) = (Vec::new(), Vec::new());
         let mut globals = Vec::new();
         let mut memory = None;
         for export in module.exports() {
             match export.ty() {
                 ExternType::Func(of) => {
-                    check_type(file, export.name(), of)?;
+                    if !has_type(export.name(), of) {
+                        mistyped.push(export.name().to_string());
+                    }
                     functions.push(export.name().to_string());
                 }
                 ExternType::Memory(of) if export.name() == MEMORY => memory = Some(of.minimum()),
@@ -155,7 +161,10 @@ impl Compiled {
         let hidden =
             hidden.map(|count| format!("{file} has {count} globals that change and are not exported"));
         let (engine, imports) = (engine(), nothing as fn(&mut _) -> _);
-        Ok(Compiled(Arc::new(Parts { engine, imports, module, functions, memory_pages, hidden, globals })))
+        Ok(Compiled(
+            Arc::new(Parts { engine, imports, module, functions, mistyped, memory_pages, hidden, globals }),
+            Arc::default(),
+        ))
     }
 
     /// Compiles a module of this program, with what it imports. Fails with a message.
@@ -176,12 +185,24 @@ impl Compiled {
         let globals = named(|of| matches!(of, ExternType::Global(of) if of.mutability() == Mutability::Var));
         let hidden = hidden_globals(content).filter(|count| *count > 0);
         let hidden = hidden.map(|count| format!("{count} globals that change and are not exported"));
-        Ok(Compiled(Arc::new(Parts { engine, imports, module, functions, memory_pages: 0, hidden, globals })))
+        Ok(Compiled(
+            Arc::new(Parts {
+                engine,
+                imports,
+                module,
+                functions,
+                mistyped: Vec::new(),
+                memory_pages: 0,
+                hidden,
+                globals,
+            }),
+            Arc::default(),
+        ))
     }
 }
 
-/// Checks that a function that is called has the type that `ackclock.h` gives it. Others may have any type.
-fn check_type(file: &str, name: &str, of: &FuncType) -> Result<(), String> {
+/// Whether a function with the name of one of a controller has the type that `ackclock.h` gives it. Others may have any type.
+fn has_type(name: &str, of: &FuncType) -> bool {
     use ValType::{F64, I32, I64};
     let ends = |function: &str| name.strip_suffix(function).is_some_and(|rest| rest.ends_with('_'));
     let event = || cc::Event::METHODS.iter().find(|method| ends(method.name));
@@ -194,16 +215,13 @@ fn check_type(file: &str, name: &str, of: &FuncType) -> Result<(), String> {
         _ if ends("probe") => (&[I32, I32], &[]),
         _ if ends("error") => (&[I32], &[I32]),
         _ => match event() {
-            None => return Ok(()),
+            None => return true,
             Some(method) if !method.class.is_empty() => (&[I32, I32, I32], &[I32]),
             Some(method) if method.fields[0].kind == cc::ValueKind::Time => (&[I32, I64, I32], &[I32]),
             Some(_) => (&[I32, F64, I32], &[I32]),
         },
     };
-    if of.params() == parameters && of.results() == results {
-        return Ok(());
-    }
-    Err(format!("{file}: the function {} has another type than in ackclock.h", one_line(name)))
+    of.params() == parameters && of.results() == results
 }
 
 /// The number of globals that change, are not exported, and are not the stack pointer, which is the first one of type i32.
@@ -252,6 +270,9 @@ impl Module for Compiled {
     fn functions(&self) -> &[String] {
         &self.0.functions
     }
+    fn is_mistyped(&self, function: &str) -> bool {
+        self.0.mistyped.iter().any(|name| name == function)
+    }
     fn start(&self) -> Result<Box<dyn Machine>, Trap> {
         let mut instance = self.instance()?;
         if let Some(place) = self.0.functions.iter().position(|name| name == "_initialize") {
@@ -263,7 +284,7 @@ impl Module for Compiled {
 
 impl Compiled {
     fn instance(&self) -> Result<Instance, Trap> {
-        let mut store = Store::new(self.0.engine, Limits::default());
+        let mut store = Store::new(self.0.engine, Limits { bytes: 0, of_module: self.1.clone() });
         store.limiter(|limits| limits);
         store.set_fuel(FUEL_BEFORE).map_err(|error| trap(&error, FUEL_BEFORE))?;
         let mut linker = Linker::new(self.0.engine);
@@ -291,6 +312,8 @@ fn nothing(_: &mut Linker<Limits>) -> Result<(), Error> {
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
     bytes: u64,
+    /// Bytes of the instances of the same module.
+    of_module: Arc<AtomicU64>,
 }
 
 /// Bytes of the memory of all instances.
@@ -299,6 +322,7 @@ static IN_ALL: AtomicU64 = AtomicU64::new(0);
 impl Drop for Limits {
     fn drop(&mut self) {
         IN_ALL.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.of_module.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
@@ -311,10 +335,22 @@ impl ResourceLimiter for Limits {
     ) -> Result<bool, LimiterError> {
         let more = desired.saturating_sub(current) as u64;
         // The room for what passes is not the module's.
-        if desired as u64 > MOST_MEMORY + (2 << 20) || IN_ALL.load(Ordering::Relaxed) + more > MOST_IN_ALL {
+        if desired as u64 > MOST_MEMORY + (2 << 20) {
             return Ok(false);
         }
-        IN_ALL.fetch_add(more, Ordering::Relaxed);
+        let add = |to: &AtomicU64, most| {
+            to.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |all| {
+                Some(all + more).filter(|all| *all <= most)
+            })
+        };
+        if add(&self.of_module, MOST_IN_ALL).is_err() {
+            return Ok(false);
+        }
+        // What other runs of the process have is no answer to a module: the run fails.
+        if add(&IN_ALL, MOST_IN_PROCESS).is_err() {
+            self.of_module.fetch_sub(more, Ordering::Relaxed);
+            return Err(LimiterError::ResourceLimiterDeniedAllocation);
+        }
         self.bytes += more;
         Ok(true)
     }
@@ -443,7 +479,12 @@ impl Machine for Instance {
         let mut copy = self.module.instance().map_err(text)?;
         let more = self.memory.size(&self.store).saturating_sub(copy.memory.size(&copy.store));
         copy.grow(more as u32).map_err(text)?;
-        copy.memory.data_mut(&mut copy.store).copy_from_slice(self.memory.data(&self.store));
+        let from = self.memory.data(&self.store);
+        let to = copy.memory.data_mut(&mut copy.store);
+        if to.len() != from.len() {
+            return Err("its memory at the start differs from time to time".into());
+        }
+        to.copy_from_slice(from);
         for (to, from) in copy.globals.iter().zip(&self.globals) {
             let value = from.get(&self.store);
             to.set(&mut copy.store, value).map_err(|error| one_line(&error.to_string()))?;

@@ -3,7 +3,7 @@
 //! numbers but a fixed beginning, and no files.
 
 use crate::interpreter::{Compiled, Limits};
-use crate::names::one_line;
+use crate::names::{check_probes, one_line};
 use crate::wasm::{FUEL, FUEL_BEFORE, Machine, Module, Trap, Value};
 use cc::{
     AnyController, CachedExternal, Decision, Event, ExternalController, ExternalFactory, Failure, FlowInfo,
@@ -305,9 +305,8 @@ pub fn load_class(
     for name in &class.needs {
         needs = needs.and(Signals::from_name(name).map_err(|message| format!("{file}: {message}"))?);
     }
-    if class.probes.len() > NumberLayout::MOST_PROBES {
-        return Err(format!("{file}: probes: at most {} are possible", NumberLayout::MOST_PROBES));
-    }
+    check_probes(&class.probes, NumberLayout::MOST_PROBES)
+        .map_err(|message| format!("{file}: probes: {message}"))?;
     if let Some(window) = class.initial_window.filter(|window| !(1.0..=1e6).contains(window)) {
         return Err(format!("{file}: initialWindow is {window}, not a number from 1 to 1000000"));
     }
@@ -315,9 +314,9 @@ pub fn load_class(
     Ok(Arc::new(ScriptFactory { file: file.to_string(), class, needs, identity, loaded: Mutex::new(loaded) }))
 }
 
+/// A program in JavaScript does not begin with an element.
 fn is_page(text: &str) -> bool {
-    let start = text.trim_start();
-    start.get(..9).is_some_and(|start| start.eq_ignore_ascii_case("<!doctype")) || start.starts_with("<html")
+    text.trim_start().starts_with('<')
 }
 
 /// The program of the class in a page that was saved from the laboratory.

@@ -68,6 +68,38 @@ pub(crate) fn of_file(file: &str, message: &str) -> String {
     }
 }
 
+/// Columns of every window trace, which no internal value can have.
+const RESERVED: [&str; 11] =
+    ["time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "cause", "handoff"];
+
+/// Checks names of internal values: each a name, once, and no column of every trace.
+pub(crate) fn check_probes(probes: &[String], most: usize) -> Result<(), String> {
+    check_names(probes.iter(), most)?;
+    match probes.iter().find(|name| RESERVED.contains(&name.as_str())) {
+        Some(name) => Err(format!("{name} is a column that the trace has already")),
+        None => Ok(()),
+    }
+}
+
+/// Checks names: at most so many, each a name and once.
+pub(crate) fn check_names<'a>(
+    names: impl Iterator<Item = &'a String> + Clone,
+    most: usize,
+) -> Result<(), String> {
+    if names.clone().count() > most {
+        return Err(format!("{} names; at most {most} are possible", names.count()));
+    }
+    for (place, name) in names.clone().enumerate() {
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return Err(format!("\"{}\" is not a name of letters, digits and _", one_line(name)));
+        }
+        if names.clone().take(place).any(|earlier| earlier == name) {
+            return Err(format!("{name} is there twice"));
+        }
+    }
+    Ok(())
+}
+
 /// A text as one line of at most 200 characters.
 pub(crate) fn one_line(text: &str) -> String {
     let line: String = text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect();

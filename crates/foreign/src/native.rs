@@ -66,7 +66,7 @@ pub fn load_library(
     name: Option<&str>,
     parameters: &[(String, ParamValue)],
 ) -> Result<Named, String> {
-    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let file = crate::shown(path);
     let Opened { library, hash } = opened(path)?;
     let name = chosen(library, &file, name)?;
     let named = Symbols { library, file: &file, name: &name };
@@ -140,7 +140,7 @@ fn opened(path: &Path) -> Result<Opened, String> {
 /// Checks that a file is a library of this machine, by its first bytes.
 fn check_machine(path: &Path) -> Result<(), String> {
     use std::io::Read;
-    let shown = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let shown = crate::shown(path);
     let mut head = [0; 20];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
     if !cfg!(target_os = "linux") {

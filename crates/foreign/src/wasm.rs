@@ -42,6 +42,10 @@ pub enum Value {
 pub trait Module: Debug + Send + Sync {
     /// The names of its exported functions.
     fn functions(&self) -> &[String];
+    /// Whether a function has another type than `ackclock.h` gives one of its name.
+    fn is_mistyped(&self, _function: &str) -> bool {
+        false
+    }
     /// A new instance, whose `_initialize` was called.
     fn start(&self) -> Result<Box<dyn Machine>, Trap>;
 }
@@ -83,7 +87,7 @@ struct Shared {
     module: Arc<dyn Module>,
     places: Places,
     state_size: usize,
-    /// Different for each loaded module of the process.
+    /// Different for each content and name.
     number: u64,
     /// Instances of their own that are there now.
     instances: Arc<AtomicU64>,
@@ -191,7 +195,6 @@ pub fn load(
     name: Option<&str>,
     parameters: &[(String, ParamValue)],
 ) -> Result<Named, String> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
     let place = |function: &str| module.functions().iter().position(|exported| exported == function);
     let mut machine = module.start().map_err(|trap| trap.message("the start", file))?;
     let mut text = |function: &str| -> Result<Option<String>, String> {
@@ -204,6 +207,15 @@ pub fn load(
     let described = text(&format!("{name}_{}", function::DESCRIBE))?.unwrap_or_default();
     let description = Description::read(&described).map_err(|message| of_file(file, &message))?;
     let own = |function: &str| place(&format!("{name}_{function}"));
+    let functions =
+        [function::DESCRIBE, function::STATE_SIZE, function::OPEN, function::PROBE, function::ERROR];
+    for function in functions.into_iter().chain(Event::METHODS.iter().map(|method| method.name)) {
+        if module.is_mistyped(&format!("{name}_{function}")) {
+            return Err(format!(
+                "{file}: the function {name}_{function} has another type than in ackclock.h"
+            ));
+        }
+    }
     let required = |function: &str| {
         own(function).ok_or_else(|| format!("{file}: controller {name} has no {name}_{function}"))
     };
@@ -238,7 +250,10 @@ pub fn load(
         description,
         name,
     });
-    let (number, instances) = (NEXT.fetch_add(1, Ordering::Relaxed), Arc::default());
+    // Controllers of equal code share the instances of a thread.
+    let key = blake3::hash(format!("{hash} {}", declaration.name).as_bytes());
+    let number = u64::from_le_bytes(key.as_bytes()[..8].try_into().unwrap_or_default());
+    let instances = Arc::default();
     let shared = Arc::new(Shared { module, places, state_size, number, instances });
     let kind = declaration.description.state;
     let state = Box::new(move || match kind {
@@ -324,6 +339,7 @@ impl Running {
                 machine.call(function, &[state_value, passed, Value::Address(at), answers], FUEL)?
             }
         };
+        let returned = returned as i32;
         if returned != 0 {
             let reason = shared.places.error.and_then(|error| {
                 let at = machine.call(error, &[state_value], FUEL).ok()?;

@@ -67,6 +67,9 @@ fn failure_of(factory: &dyn ExternalFactory) -> String {
 #[test]
 fn a_small_controller_is_loaded() {
     assert_eq!(failure(&MINE), "");
+    // A helper with the ending of a function of a controller is none of it.
+    let more = r#"(func (export "log_error") (param i32) (result i32) i32.const 0)"#;
+    assert_eq!(failure(&Text { more, ..MINE }), "");
 }
 
 #[test]
@@ -110,11 +113,13 @@ fn what_is_no_controller_is_refused_in_one_line() {
         of(&Text { state_size: "i64.const 1048577", ..MINE }),
         "mine.wasm: a state of 1048577 bytes; at most 1048576 are possible"
     );
-    let more = r#"(func (export "x_on_ack") (param i32) (result i32) i32.const 0)"#;
+    let wrong = r#"(func (export "mine_on_lost") (param i32) (result i32) i32.const 0)"#;
     assert_eq!(
-        of(&Text { more, ..MINE }),
-        "mine.wasm: the function x_on_ack has another type than in ackclock.h"
+        of(&Text { more: wrong, ..MINE }),
+        "mine.wasm: the function mine_on_lost has another type than in ackclock.h"
     );
+    let describe = "abi = '1.0'\\0asummary = 'mine'\\0aprobes = ['rtt_s']\\0a";
+    assert!(of(&Text { describe, ..MINE }).contains("probes: rtt_s is a column that the trace has already"));
     let start = Text { more: "(func $start unreachable) (start $start)", ..MINE };
     assert_eq!(of(&start), "the start of mine.wasm: unreachable");
     let looping = Text { more: "(func $start (loop (br 0))) (start $start)", ..MINE };

@@ -5,7 +5,7 @@ use foreign::{Named, Parameter, Shape, State};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A controller of a module or a library, loaded, with its parameters.
@@ -31,7 +31,7 @@ impl ForeignController {
             .into_iter()
             .map(|(name, value)| Ok((name, param(&value)?)))
             .collect::<PyResult<_>>()?;
-        let shown = Path::new(file.file_name().unwrap_or(file.as_os_str())).to_string_lossy().into_owned();
+        let shown = foreign::shown(&file);
         let loaded = py.detach(|| match content {
             Some(content) => foreign::load_module(&content, &shown, name.as_deref(), &parameters),
             None => foreign::load_library(&file, name.as_deref(), &parameters),

@@ -157,7 +157,7 @@ def compare(
     for name in compared:
         trials.check_metric(name)
     trials.check()
-    check_controls(named)
+    check_controls(named, allow_code=trials.allow_code)
     labels: list[str] = []
     measured: list[Measured] = []
     refused: list[str] = []

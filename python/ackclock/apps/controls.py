@@ -89,17 +89,16 @@ def traffic_places(scenario: Scenario) -> list[tuple[str, ...]]:
     return [("traffic", source["name"], "tcp", "congestion_control") for source in scenario.resolved["traffic"]]
 
 
-def check_controls(named: Sequence[str], option: str = "--control") -> None:
+def check_controls(named: Sequence[str], option: str = "--control", *, allow_code: bool = False) -> None:
     """Check controllers before the networks are read. Raises BadInput or ScenarioError for one that no flow can have.
 
-    What a network must provide for a controller is not checked.
+    What a network must provide for a controller is not checked. A native library needs `allow_code`.
     """
     for text in named:
         place = f"{option} {text}"
         of_user = Assignment(("tcp", "congestion_control"), control_table(text, option=option), place, of_text=False)
         try:
-            # Nothing runs, so a library needs no permission yet.
-            Scenario.read(Source("scenario", ANY_NETWORK, libraries=True), [of_user])
+            Scenario.read(Source("scenario", ANY_NETWORK, libraries=allow_code), [of_user])
         except ScenarioError as error:
             if not error.unmet_need:
                 raise

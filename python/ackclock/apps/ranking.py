@@ -69,7 +69,7 @@ WITHOUT_NAME = tuple(suffix for suffix, language in SUFFIXES.items() if language
 """Suffixes of files whose controller needs no name."""
 
 
-def hand_ins(named: Sequence[str]) -> list[HandIn]:
+def hand_ins(named: Sequence[str], *, allow_code: bool = False) -> list[HandIn]:
     """The hand-ins of names and patterns. `FILES:*` stands for each controller of each file in Python.
 
     `FILES` alone stands for the controller of each page, each file in JavaScript and each WebAssembly module.
@@ -85,7 +85,7 @@ def hand_ins(named: Sequence[str]) -> list[HandIn]:
         if text.endswith(".py") and not text.startswith("{"):
             raise BadInput(f"--control {text}: names no class; for every controller write '{text}:*'")
         if not is_pattern(text):
-            entries.append(_checked(text))
+            entries.append(_checked(text, allow_code=allow_code))
             continue
         paths = [files] if Path(files).exists() else sorted(glob(files, recursive=True))
         if not paths:
@@ -93,16 +93,16 @@ def hand_ins(named: Sequence[str]) -> list[HandIn]:
         for path in paths:
             try:
                 classes = controllers.classes_in(path) if class_name == "*" else [class_name]
-                entries += [_checked(joined(path, name)) for name in classes]
+                entries += [_checked(joined(path, name), allow_code=allow_code) for name in classes]
             except ValueError as error:
                 entries.append(HandIn(path, str(error)))
     return list({entry.name: entry for entry in entries}.values())
 
 
-def _checked(name: str) -> HandIn:
+def _checked(name: str, *, allow_code: bool) -> HandIn:
     """A hand-in, which has failed if no flow can have it."""
     try:
-        check_controls([name])
+        check_controls([name], allow_code=allow_code)
     except ScenarioError as error:
         return HandIn(name, error.message)
     except BadInput as error:
@@ -195,7 +195,7 @@ def rank(
     """
     trials.check()
     score.check(trials.check_metric)
-    check_controls([against], "--against")
+    check_controls([against], "--against", allow_code=trials.allow_code)
     order = {entry.name: number for number, entry in enumerate(sorted(entries, key=lambda e: e.key), 1)}
     networks = trials.networks()
     reference = {network.name: _reference(network, trials, against, score) for network in networks}

@@ -64,7 +64,7 @@ class Trials:
         """Raise BadInput for less than two seeds, and ScenarioError for a controller `beside` that no flow can have."""
         if self.seeds < 2:
             raise BadInput("--seeds: must be at least 2")
-        check_controls([self.beside] if self.beside else [], "--beside")
+        check_controls([self.beside] if self.beside else [], "--beside", allow_code=self.allow_code)
 
     def check_metric(self, name: str) -> None:
         """Raise BadInput for a metric that no run has, and for one of the other flows if all flows are tested."""

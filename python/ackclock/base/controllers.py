@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -209,8 +210,11 @@ def loads_library(path: str) -> None:
     """Say that a native library is loaded, before it is: code of it runs, and a crash of it ends the process."""
     import faulthandler
 
-    if on_load is not None:
-        on_load(f"runs {path} (native code)")
+    what = f"runs {path} (native code)"
+    if on_load is not None and threading.current_thread() is threading.main_thread():
+        on_load(what)  # which may go on in a copy of this process
+    elif on_load is not None:
+        announce(what)
     if sys.__stderr__ is not None and not faulthandler.is_enabled():
         faulthandler.enable()
 

@@ -55,7 +55,7 @@ class Source:
 def read_source(path: str | Path, *, allow_code: bool = False) -> Source:
     """Read a file, a shipped scenario such as `@dumbbell`, or a link. Raises as `Scenario.load`."""
     if is_link(str(path)):
-        return Source.of_link(unpack(str(path)))
+        return replace(Source.of_link(unpack(str(path))), libraries=allow_code)  # those of the user; a link names none
     file = locate(str(path))
     is_shipped = str(path).startswith("@")  # it came with the program, and so did what it extends
     return Source(file, read_text(file), "anywhere" if allow_code or is_shipped else "folder", libraries=allow_code)

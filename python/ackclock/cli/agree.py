@@ -93,7 +93,7 @@ def command(
     from ackclock.apps.agree.document import build, text_of
     from ackclock.apps.agree.execute import execute, forget
 
-    check_controls(control or [])
+    check_controls(control or [], allow_code=allow_code)
     plan = _plan(file, on, control or [], seeds, repeats, set_ or [], allow_code=allow_code)
     for substrate in plan.substrates:
         reason = substrate.available(plan.scenario)

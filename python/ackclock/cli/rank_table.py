@@ -32,7 +32,7 @@ def rank_hand_ins(
 
     check_folder(trials.out)
     score = Score(DEFAULT) if formula is None else read_score(formula)
-    entries = ranking.hand_ins(named)
+    entries = ranking.hand_ins(named, allow_code=trials.allow_code)
     controllers.on_load = None  # one line, not one for each process of each hand-in
     if coded := [entry for entry in entries if entry.file and not entry.failed]:
         say(f"ackclock: runs {len(coded)} classes of {', '.join(named)}, each in processes of its own", error=True)

@@ -100,7 +100,7 @@ def command(
 
     """
     if control is not None:
-        check_controls([control])
+        check_controls([control], allow_code=allow_code)
     if on not in {"tcp", "quic"}:
         _check_real_time(on, files, audit=audit, fingerprint=fingerprint, threads=division != ONE_THREAD)
         scenario = _load(file, set_ or (), control, "tcp", allow_code=allow_code)

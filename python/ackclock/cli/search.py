@@ -98,8 +98,8 @@ def command(
     options = Options(
         control, against, objective, most, limit, 1 if seed is None else seed, first, any_cause, tuple(set_ or ())
     )
-    check_controls([control] if control and not control.startswith("stack:") else [])
-    check_controls([against] if against else [], "--against")
+    check_controls([control] if control and not control.startswith("stack:") else [], allow_code=allow_code)
+    check_controls([against] if against else [], "--against", allow_code=allow_code)
     search, target = _begun(space, options, out, allow_code)
     return _search(search, target, threads, engine, time_limit, as_json=as_json)
 

@@ -81,7 +81,7 @@ def command(
     from ackclock.base.shipped import is_shipped
     from ackclock.study.executors import ENGINES
 
-    check_controls([control])
+    check_controls([control], allow_code=allow_code)
     networks = comparison_folder() if name == COMPARISON else None
     suite = find(name if networks is None else str(networks))
     compared = networks is not None and is_shipped(networks)

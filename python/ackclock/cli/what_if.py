@@ -82,7 +82,7 @@ def command(
         check_targets([plot])
     size = None if plot is None else print_.size_of(plot)
     if control is not None:
-        check_controls([control])
+        check_controls([control], allow_code=allow_code)
     scenario = Scenario.load(file, allow_code=allow_code)
     advise(scenario.advice)
     if scenario.is_study:

@@ -2,10 +2,18 @@
    Licence: Apache-2.0 OR MIT.
 
    A stack opens a controller for each flow, passes its events, and takes the window, the pacing rate and the rest from
-   the answers. It fills in `size` of each struct, and sets what it does not have to none (ackclock.h has the value), of
-   `ackclock_ack` at least now_ps, newly_acked, newly_delivered, acked_through, next, in_flight, prior_in_flight, rtt_ps,
-   may_grow and window_limited. Each function returns 0, or a negative number: -1 for a value that is impossible. A
-   controller belongs to one thread at a time. */
+   the answers: `on_open`, `on_handshake`, then `on_sent` for each packet, and for each acknowledgement `on_delivered`,
+   `on_sample`, `on_lost`, then `on_undo`, `on_recovery_exit` or `on_congestion`, at last `on_ack`; those of a signal only
+   if the controller needs it. After `on_undo` the stack sets the window and the threshold of before the reduction.
+
+   The stack fills in `size` of each struct, and sets what it does not have to none (ackclock.h has the value). An
+   `ackclock_ack` has at least now_ps, newly_acked, newly_delivered, acked_through, next, in_flight, prior_in_flight,
+   rtt_ps, phase, may_grow and window_limited; with the signal `rate` also delivered_total, lost_total, and all fields of
+   the sample or none. `window_limited` is 0 while the application or the pacer, not the window, limits what is in flight.
+   Times count from the start of the flow or of the program: a 64-bit number holds 106 days.
+
+   Each function returns 0, or a negative number: -1 for a struct without its size, or a value that its field cannot
+   have. A controller belongs to one thread at a time. */
 #ifndef ACKCLOCK_CONTROLLERS_H
 #define ACKCLOCK_CONTROLLERS_H
 
@@ -24,6 +32,8 @@ ackclock_controller *ackclock_controller_open(const char *name, const ackclock_f
                                               char *message, size_t room);
 /* The signals that it requires (docs/controller-interface.md), separated by commas. */
 const char *ackclock_controller_needs(const ackclock_controller *controller);
+/* The initial window that the algorithm specifies, segments; NaN: that of the stack. */
+double ackclock_controller_initial_window(const ackclock_controller *controller);
 void ackclock_controller_close(ackclock_controller *controller);
 
 

@@ -6,6 +6,7 @@ use super::model::{CongestionControl, ExternalSource};
 use super::reading::{Result, all};
 use super::table::TableReader;
 use crate::error::{ErrorKind, Source, nearest};
+use crate::files::FileAccess;
 use cc::{AnyController, Controller, ExternalFactory, FlowInfo, Params, Registration, Signals};
 use params::Form;
 use std::path::Path;
@@ -286,6 +287,9 @@ fn read_external(
     let mut arguments = arguments(table, entries)?;
     arguments.retain(|(key, _)| key != language.key());
     let path = origin.path(file);
+    if language != Language::Python && !matches!(origin.access(), FileAccess::Carried(_)) && !path.exists() {
+        return Err(refuse(format!("{}: no such file", path.display())));
+    }
     let content = match language.is_sandboxed() {
         true => Some(origin.access().read_bytes(&path, LARGEST_CODE).map_err(refuse)?),
         false => {

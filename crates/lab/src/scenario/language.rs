@@ -51,7 +51,7 @@ impl Language {
         match named {
             // The colon of a drive is none before a name.
             Some((file, name)) if self == Language::Python || is_name(name) => Some((file, Some(name))),
-            _ if self == Language::Python || value.is_empty() => None,
+            _ if self == Language::Python || value.is_empty() || value.ends_with(':') => None,
             _ => Some((value, None)),
         }
     }
@@ -91,6 +91,6 @@ mod tests {
         assert_eq!(Language::Wasm.split("a.wasm:reno"), Some(("a.wasm", Some("reno"))));
         assert_eq!(Language::Wasm.split("a.wasm"), Some(("a.wasm", None)));
         assert_eq!(Language::Wasm.split("C:\\a.wasm"), Some(("C:\\a.wasm", None)));
-        assert_eq!(Language::Library.split(""), None);
+        assert_eq!((Language::Library.split(""), Language::Wasm.split("a.wasm:")), (None, None));
     }
 }

@@ -186,7 +186,7 @@ def space_source(path: str | Path, *, allow_code: bool = False) -> Source:
     """A space: a file, a built-in space such as `@shrew`, or a scenario. Raises BadInput."""
     name = str(path).removeprefix("@").removesuffix(".toml")
     if str(path).startswith("@") and (SPACES / f"{name}.toml").is_file():
-        return Source(f"@{name}", (SPACES / f"{name}.toml").read_text(encoding="utf-8"), "none")
+        return Source(f"@{name}", (SPACES / f"{name}.toml").read_text(encoding="utf-8"), "none", libraries=allow_code)
     try:
         return read_source(path, allow_code=allow_code)
     except BadInput as error:
