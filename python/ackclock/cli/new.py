@@ -15,101 +15,13 @@ from ackclock.base.text import say
 EXAMPLE = "ackclock new mine --python"
 LANGUAGES = {".c": "controller.c.txt", ".rs": "controller.rs.txt", ".go": "controller.go.txt"}
 """The templates of controllers that are built before they run, by the suffix of their file."""
-TAKEN = {
-    # fmt: off
-    "ackclock",
-    "answer",
-    "least",
-    "most",
-    "whole",
-    "state",
-    "flow",
-    "ack",
-    "event",
-    "decision",
-    "parameters",
-    "values",
-    "window",
-    "steps",
-    "acked",
-    "m",
-    "s",
-    "to",
-    "math",
-    "auto",
-    "break",
-    "case",
-    "char",
-    "const",
-    "continue",
-    "default",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "extern",
-    "float",
-    "for",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "register",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "typedef",
-    "union",
-    "unsigned",
-    "void",
-    "volatile",
-    "while",
-    "as",
-    "async",
-    "await",
-    "crate",
-    "dyn",
-    "false",
-    "fn",
-    "impl",
-    "in",
-    "let",
-    "loop",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "pub",
-    "ref",
-    "self",
-    "super",
-    "trait",
-    "true",
-    "type",
-    "unsafe",
-    "use",
-    "where",
-    "chan",
-    "defer",
-    "func",
-    "go",
-    "import",
-    "interface",
-    "map",
-    "package",
-    "range",
-    "select",
-    "var",
-    "main",
-    "init",
-    # fmt: on
-}
+TAKEN = """
+ackclock answer least most whole state flow ack event decision parameters values window steps acked m s to
+math auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+as async await crate dyn false fn impl in let loop match mod move mut pub ref self super trait true type
+unsafe use where chan defer func go import interface map package range select var main init
+"""
 """Names that mean something else in a template or in its language."""
 BUILT_IN = 'tcp   = { congestion_control = "reno" }                # { python = "mine.py:Mine", gain = 2 }'
 """Line of the template that names the controller of the tested flow."""
@@ -167,7 +79,7 @@ def command(
 
 def _controller(path: Path, *, force: bool) -> None:
     """Write a controller in C, Rust or Go. Raises BadInput."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem) or path.stem in TAKEN:
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", path.stem) or path.stem in TAKEN.split():
         raise BadInput(
             f"new {path}: the functions begin with the name: small letters, digits and '_', no word of the language, "
             f"such as mine{path.suffix}"
