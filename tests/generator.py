@@ -35,6 +35,9 @@ MODELS = {definition(form) for kind in ("queue", "loss", "router") for form in D
 """Queue disciplines, impairments and routers: tables whose `kind` is their name."""
 Document = dict[str, Any]
 
+CODE = {"python", "library", "wasm", "javascript"}
+"""Keys that name the file of a controller."""
+
 
 class Generator:
     """The scenario with a number: wired (with TCP, QUIC and UDP flows), of satellites, or of radio nodes."""
@@ -45,7 +48,7 @@ class Generator:
     """Mean number of optional keys in a table."""
     PARTS: ClassVar = {"congestion_control": 0.8, "recovery": 0.5, "mobility": 1, "area": 1}
     """Part of the tables that have a key, where it differs."""
-    LEFT_OUT = frozenset({"fit", "python", "extends", "set", "sweep", "count"})
+    LEFT_OUT = frozenset({"fit", "python", "library", "wasm", "javascript", "extends", "set", "sweep", "count"})
     """Keys that name or change files, axes of studies, the number for which a table stands (`change` has its own)."""
 
     def __init__(self, number: int) -> None:
@@ -325,7 +328,7 @@ class Generator:
 
     def controller(self, forms: list[dict[str, Any]]) -> Any:
         """The name of a controller, or a table with parameters."""
-        names, *tables = (form for form in forms if "python" not in form.get("properties", {}))
+        names, *tables = (form for form in forms if not CODE & form.get("properties", {}).keys())
         if self.likely(0.6):
             return self.random.choice(names["enum"])
         properties: dict[str, Any] = self.random.choice(tables)["properties"]

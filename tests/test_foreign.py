@@ -27,6 +27,7 @@ from ackclock.cli.new import LANGUAGES
 from ackclock.study import Store, sweep
 from ackclock.study.executors import Local, Ray
 from conftest import Command, Once
+from tiny_kernel import tiny_kernel
 
 INCLUDE = ackclock.include()
 LIBRARY = "libexported.so"
@@ -226,7 +227,7 @@ def test_a_library_runs_in_threads_of_studies(ackclock_process: Command, library
     for arguments in (
         ["sweep", "n.toml", "--set", assign, "--out", "out", "--jobs", "2"],
         ["compare", "@dumbbell", "--control", "reno,libmine.so:reno", "--seeds", "2", "--set", "duration=2s"],
-        ["run", "n.toml", "--set", assign, "--set", "sweep={}"],
+        ["run", "@dumbbell", "--control", "libmine.so:reno"],
     ):
         done = ackclock_process(*arguments, "--allow-code", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
@@ -483,60 +484,7 @@ def test_a_class_that_fails_ends_its_run_with_one_line(
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Path:
-    folder = tmp_path / "linux"
-    (folder / "net/ipv4").mkdir(parents=True)
-    (folder / "lib/math").mkdir(parents=True)
-    (folder / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\n", encoding="utf-8")
-    (folder / "lib/math/int_sqrt.c").write_text("#include <linux/kernel.h>\n", encoding="utf-8")
-    (folder / "lib/win_minmax.c").write_text(
-        "#include <linux/win_minmax.h>\n"
-        "u32 minmax_running_min(struct minmax *m, u32 win, u32 t, u32 v) "
-        "{ (void)win; m->s[0].t = t; return m->s[0].v = v; }\n",
-        encoding="utf-8",
-    )
-    (folder / "net/ipv4/tcp_cong.c").write_text(
-        """#include <net/tcp.h>
-static struct tcp_congestion_ops *all[8];
-int tcp_register_congestion_control(struct tcp_congestion_ops *ops) {
-  for (int i = 0; i < 8; i++) {
-    if (all[i] == ops) return -1;
-    if (!all[i]) { all[i] = ops; return 0; }
-  }
-  return -1;
-}
-struct tcp_congestion_ops *tcp_ca_find(const char *name) {
-  for (int i = 0; i < 8 && all[i]; i++) if (!strcmp(all[i]->name, name)) return all[i];
-  return NULL;
-}
-void tcp_set_ca_state(struct sock *sk, const u8 state) { inet_csk(sk)->icsk_ca_state = state; }
-void tcp_init_congestion_control(struct sock *sk) { (void)sk; }
-void tcp_cleanup_congestion_control(struct sock *sk) { (void)sk; }
-static u32 half(struct sock *sk) { return max(tcp_sk(sk)->snd_cwnd >> 1U, 2U); }
-static u32 same(struct sock *sk) { return tcp_sk(sk)->snd_cwnd; }
-static void grow(struct sock *sk, u32 ack, u32 acked) { (void)ack; tcp_sk(sk)->snd_cwnd += acked; }
-struct tcp_congestion_ops tcp_reno = {
-	.name = "reno", .ssthresh = half, .undo_cwnd = same, .cong_avoid = grow,
-};
-""",
-        encoding="utf-8",
-    )
-    (folder / "net/ipv4/tcp_tiny.c").write_text(
-        """#include <net/tcp.h>
-#include <linux/module.h>
-static int step = 1;
-module_param(step, int, 0644);
-static u32 half(struct sock *sk) { return max(tcp_sk(sk)->snd_cwnd >> 1U, 2U); }
-static u32 same(struct sock *sk) { return tcp_sk(sk)->snd_cwnd; }
-static void grow(struct sock *sk, u32 ack, u32 acked) { (void)ack; (void)acked; tcp_sk(sk)->snd_cwnd += step; }
-static struct tcp_congestion_ops tcp_tiny = {
-	.name = "tiny", .ssthresh = half, .undo_cwnd = same, .cong_avoid = grow,
-};
-static int __init tiny_register(void) { return tcp_register_congestion_control(&tcp_tiny); }
-module_init(tiny_register);
-""",
-        encoding="utf-8",
-    )
-    return folder
+    return tiny_kernel(tmp_path / "linux")
 
 
 def test_a_module_of_the_kernel_becomes_a_controller(
@@ -594,6 +542,9 @@ def test_what_is_no_module_is_refused(
     text = refused(tiny, "--out", "x.so")
     assert "tcp_tiny.c needs tcp_no_such_name" in text
     assert "add it to kshim.h (docs/linux-modules.md)" in text
+    monkeypatch.setenv("CC", str(tmp_path))
+    assert "no C compiler: " in (text := refused(tiny, "--out", "x.so"))
+    assert "Permission denied (set CC)" in text
     (kernel / "Makefile").write_text("VERSION = 4\nPATCHLEVEL = 4\n", encoding="utf-8")
     assert "sources of Linux 4.4; modules of 6.1 to 6.19 are possible" in refused(tiny, "--out", "x.so")
     assert kernel_module.read_module(tiny).name == "tiny"

@@ -139,10 +139,12 @@ def test_unknown_options_have_fitting_hints(
     assert told(capsys, *arguments.split()).endswith(said)
 
 
-def test_a_controller_in_javascript_is_for_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_controller_in_javascript_is_not_named_as_one_in_python(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (folder / "mine.js").write_text("class Mine {}\n")
-    line = told(capsys, "run", "net.toml", "--control", "mine.js:Mine")
-    assert "mine.js is no Python: commands take controllers in Python" in line
+    line = told(capsys, "run", "net.toml", "--control", '{ python = "mine.js:Mine" }')
+    assert "mine.js is no Python: a table names a controller in JavaScript with the key javascript" in line
 
 
 def test_plot_writes_into_the_present_folder(folder: Path) -> None:

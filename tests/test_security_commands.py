@@ -12,6 +12,7 @@ import pytest
 from ackclock import _core
 from ackclock.cli.app import COMMANDS, main
 from security import NETWORK, Place, line
+from tiny_kernel import tiny_kernel
 
 ROOT = Path(__file__).parents[1]
 EXPECTED: dict[str, tuple[str, set[str], bool]] = {
@@ -26,6 +27,7 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "view": ("s.toml --no-open", {"out"}, True),
     "link": ("plain.toml", set(), False),
     "list": ("scenarios", set(), False),
+    "module": ("linux/net/ipv4/tcp_tiny.c --out tiny.so", {"tiny.so"}, False),
     "schema": ("scenario", set(), False),
     "conform": ("quinn:reno --as reno --situations start --seeds 3", {"out"}, False),
     "emulate": ("plain.toml -- bash -c echo>/dev/udp/10.77.0.2/9;sleep${IFS}1", set(), False),
@@ -53,6 +55,8 @@ def inputs(place: Place, command: str) -> None:
     """What the command reads."""
     place.write("s.toml", NETWORK.replace('recovery = "newreno"', 'congestion_control = { python = "mine.py:X" }'))
     place.write("plain.toml", NETWORK.replace("0.5s", "1s"))
+    if command == "module":
+        tiny_kernel(Path("linux"))
     if command in {"results", "report"}:
         place.write("study.toml", NETWORK + "[sweep]\n'link.l.delay' = ['1ms', '9ms']\n")
         assert main(["sweep", "study.toml", "--out", "done"]) == 0

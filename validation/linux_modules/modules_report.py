@@ -15,7 +15,7 @@ from record_modules import recorded
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation-modules.md"
 
-INTRODUCTION = """# Linux's congestion control modules
+INTRODUCTION = """# Linux 6.12 beside ours
 
 The congestion controllers of Ackclock beside the modules of Linux {kernel}. {equal} of {modules} modules and ours have equal windows, row by row, in all networks. This command runs H-TCP as in Linux, in an empty folder:
 
@@ -23,7 +23,7 @@ The congestion controllers of Ackclock beside the modules of Linux {kernel}. {eq
 ackclock run @bufferbloat --set 'tcp.congestion_control={{ kind = "htcp", variant = "linux" }}'
 ```
 
-Each module of the Debian package linux-source-6.12 is compiled without a change, against a header that declares the names of the kernel (`validation/linux_modules`). It drives the sender of this simulator, profile `linux`, through the interface of a controller in Python; the calls within an ACK have the order of the kernel's `tcp_ack()`. The window trace, the totals and a hash of the rows of each second are recorded as numbers. The tests compare our controllers with these numbers, without sources of the kernel. `python validation/linux_modules/record_modules.py` records again.
+Each module of the Debian package linux-source-6.12 is compiled without a change to WebAssembly, against a header that declares the names of the kernel ([`ackclock module`](linux-modules.md)). It drives the sender of this simulator, profile `linux`; the calls within an ACK have the order of the kernel's `tcp_ack()`. The window trace, the totals and a hash of the rows of each second are recorded as numbers. The tests compare our controllers with these numbers, without sources of the kernel. `python validation/linux_modules/record_modules.py` records again.
 
 A run is *equal* if every row of the window trace has the same time and the same window. The distance is the mean difference of both windows every 50 ms, as a part of the mean window of the module.
 """

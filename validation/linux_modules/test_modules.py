@@ -84,20 +84,13 @@ def test_a_broken_archive_is_one_line(tmp_path: Path, name: str) -> None:
     assert "\n" not in str(raised.value)
 
 
-def test_a_compiler_that_does_not_run_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", str(tmp_path))
-    with pytest.raises(kernel.KernelError, match=r"^no C compiler: .*: Permission denied \(set CC\)$"):
-        kernel.build(tmp_path, tmp_path)
-
-
 def test_sources_that_do_not_compile_are_one_line(tmp_path: Path) -> None:
+    """The other messages are those of `ackclock module` (tests/test_foreign.py)."""
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 1\n")
     for name in (*kernel.SOURCES, *kernel.OWN_HEADERS):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("#include <net/tcp.h>\nint lacking = A_NAME_THAT_THE_HEADER_LACKS;\n")
-    with pytest.raises(
-        kernel.KernelError, match=r"^tcp_cong.c does not compile: .*A_NAME_THAT_THE_HEADER_LACKS.* \(see kshim.h\)$"
-    ):
+    with pytest.raises(kernel.KernelError, match=r"tcp_cong.c: no congestion control module"):
         kernel.build(tmp_path, tmp_path)
 
 

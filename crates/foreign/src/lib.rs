@@ -27,13 +27,14 @@ pub use controller::Named;
 pub use describe::{Declaration, Description, Parameter, Shape, State};
 #[cfg(feature = "interpreter")]
 pub use interpreter::{ModuleFacts, load_module, module_facts};
+pub use loaders::file_of;
 #[cfg(feature = "library")]
 pub use loaders::load_native;
 #[cfg(feature = "interpreter")]
 pub use loaders::load_wasm;
 #[cfg(all(feature = "interpreter", feature = "library"))]
 pub use loaders::set_loaders;
-pub use loaders::{file_of, shown};
+pub use names::shown;
 #[cfg(feature = "library")]
 pub use native::load_library;
 

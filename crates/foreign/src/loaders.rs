@@ -1,6 +1,6 @@
 //! The loaders of scenarios.
 
-use crate::names::one_line;
+use crate::names::shown;
 use lab::ExternalSource;
 #[cfg(any(feature = "interpreter", feature = "library"))]
 use {cc::ExternalFactory, lab::ExternalLoader, lab::Language, std::sync::Arc};
@@ -30,9 +30,4 @@ pub fn load_native(source: &ExternalSource) -> Result<Arc<dyn ExternalFactory>, 
 /// The name of a source's file, for messages.
 pub fn file_of(source: &ExternalSource) -> String {
     shown(&source.path)
-}
-
-/// The name of a file, for messages.
-pub fn shown(path: &std::path::Path) -> String {
-    one_line(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy())
 }

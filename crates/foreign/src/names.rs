@@ -105,3 +105,8 @@ pub(crate) fn one_line(text: &str) -> String {
     let line: String = text.chars().take(200).map(|c| if c.is_control() { ' ' } else { c }).collect();
     line.trim().to_string()
 }
+
+/// The name of a file, for messages.
+pub fn shown(path: &std::path::Path) -> String {
+    one_line(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy())
+}

@@ -3,7 +3,7 @@
 
 use crate::controller::{DecisionRecord, EventArgument, Factory, FlowState, Named, Trap};
 use crate::describe::{Declaration, Description, Shape, State};
-use crate::names::{choose, function, needed, of_file, one_line};
+use crate::names::{choose, function, needed, of_file, one_line, shown};
 use crate::{MOST_STATE, MOST_TEXT};
 use cc::{Event, ParamValue};
 use libloading::Library;
@@ -66,7 +66,7 @@ pub fn load_library(
     name: Option<&str>,
     parameters: &[(String, ParamValue)],
 ) -> Result<Named, String> {
-    let file = crate::shown(path);
+    let file = shown(path);
     let Opened { library, hash } = opened(path)?;
     let name = chosen(library, &file, name)?;
     let named = Symbols { library, file: &file, name: &name };
@@ -140,14 +140,14 @@ fn opened(path: &Path) -> Result<Opened, String> {
 /// Checks that a file is a library of this machine, by its first bytes.
 fn check_machine(path: &Path) -> Result<(), String> {
     use std::io::Read;
-    let shown = crate::shown(path);
+    let name = shown(path);
     let mut head = [0; 20];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
     if !cfg!(target_os = "linux") {
         return Ok(());
     }
     if read.is_err() || !head.starts_with(b"\x7fELF") {
-        return Err(format!("{shown} is not a library of this machine (no ELF file)"));
+        return Err(format!("{name} is not a library of this machine (no ELF file)"));
     }
     let machine = |code: u16| match code {
         3 => "i386".to_string(),
@@ -162,7 +162,7 @@ fn check_machine(path: &Path) -> Result<(), String> {
     if theirs == ours {
         return Ok(());
     }
-    Err(format!("{shown} is not a library of this machine ({}; this is {})", machine(theirs), machine(ours)))
+    Err(format!("{name} is not a library of this machine ({}; this is {})", machine(theirs), machine(ours)))
 }
 
 /// The text of a pointer.

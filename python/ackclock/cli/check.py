@@ -45,7 +45,7 @@ def command(
     as_json: Annotated[bool, Parameter(name="--json")] = False,
     allow_code: AllowCode = False,
 ) -> int:
-    """Validate scenarios, and show derived values; or check a controller in a .wasm or .so file.
+    """Validate scenarios, or a controller in .wasm or .so.
 
     Probable mistakes have warnings. Nothing is simulated, and the code of controllers is not executed. Of one
     scenario the paths, fair shares and queue limits are shown. A controller, FILE.wasm or FILE.wasm:NAME, is loaded

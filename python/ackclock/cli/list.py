@@ -52,7 +52,7 @@ def command(kind: Kind | None = None, /, *, as_json: Annotated[bool, Parameter(n
             say("\n".join(f"ackclock list {name:12} {text}" for name, text in KINDS.items()))
         return
     if kind == "include":
-        print(json.dumps([str(include())]) if as_json else include())
+        print(json.dumps([{"name": "ackclock.h", "folder": str(include())}]) if as_json else include())
         return
     from ackclock.apps.catalog import entries
 

@@ -21,7 +21,7 @@ def command(
     kernel: Path | None = None,
     hz: Annotated[int, Parameter()] = 1000,
 ) -> None:
-    """Compile congestion control modules of Linux, unmodified, to controllers.
+    """Compile modules of Linux, unmodified, to controllers.
 
     The sources are yours; nothing of the kernel is in this program. A .wasm file needs clang and lld, and runs
     everywhere without a permission; a .so file needs a C compiler, and runs with --allow-code.

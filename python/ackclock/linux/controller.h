@@ -4,7 +4,7 @@
 #define JOINED(a, b) JOINED_(a, b)
 #define FUNCTION(name) JOINED(NAME, name)
 
-static const struct kernel_module module = {NAME_TEXT, FILE_TEXT, NEEDS, STATE};
+static struct kernel_module module = {NAME_TEXT, FILE_TEXT, NEEDS, STATE, -1, {0}};
 
 ACKCLOCK_EXPORT const char *FUNCTION(describe)(void) { return kernel_describe(&module); }
 ACKCLOCK_EXPORT uint64_t FUNCTION(state_size)(void) { return kernel_state_size(); }

@@ -30,7 +30,7 @@ static void seeded(u64 *state, u64 seed) {
   }
 }
 
-enum { MOST_PARAMETERS = 256, MOST_OF_ONE = 32 };
+enum { MOST_PARAMETERS = 256 };
 static struct { const char *file, *name; void *at; unsigned size; } params[MOST_PARAMETERS];
 static int param_count;
 void kshim_param(const char *file, const char *name, void *at, unsigned size) {
@@ -43,10 +43,12 @@ static s64 param_value(int i) {
 static void set_param(int i, s64 value) {
   if (params[i].size == 1) *(u8 *)params[i].at = value; else if (params[i].size == 2) *(u16 *)params[i].at = value; else if (params[i].size == 4) *(u32 *)params[i].at = value; else *(u64 *)params[i].at = value;
 }
-/* The parameters of the module in `file`, from number `i` on; the number of the next one, or -1. */
-static int next_param(const char *file, int i) {
-  for (; i < param_count; i++) if (strstr(params[i].file, file)) return i;
-  return -1;
+/* Looks up the parameters of a module, once. */
+static void look_up(struct kernel_module *module) {
+  if (module->count >= 0) return;
+  module->count = 0;
+  for (int i = 0; i < param_count && module->count < MOST_PARAMETERS_OF_ONE; i++)
+    if (strstr(params[i].file, module->file)) module->places[module->count++] = i;
 }
 
 /* What a module computes from its parameters when it is loaded; it is loaded again after they change. */
@@ -60,7 +62,7 @@ enum { EPOCH_S = 1000 }; /* the clock of the kernel is not zero when a flow star
 typedef struct kflow {
   struct tcp_sock tp;
   u64 random[4];
-  s64 parameters[MOST_OF_ONE];
+  s64 parameters[MOST_PARAMETERS_OF_ONE];
   const struct kernel_module *module;
   bool opened, reduce_now;
   u64 una, top;
@@ -70,12 +72,11 @@ typedef struct kflow {
 
 /* The parameters of a flow, before each call: those of two flows can differ. */
 static void apply(kflow *f) {
-  const char *file = f->module->file;
+  const struct kernel_module *module = f->module;
   bool changed = false;
-  int n = 0;
-  for (int i = next_param(file, 0); i >= 0 && n < MOST_OF_ONE; i = next_param(file, i + 1), n++)
-    if (param_value(i) != f->parameters[n]) set_param(i, f->parameters[n]), changed = true;
-  if (changed) load_module(file);
+  for (int n = 0; n < module->count; n++)
+    if (param_value(module->places[n]) != f->parameters[n]) set_param(module->places[n], f->parameters[n]), changed = true;
+  if (changed) load_module(module->file);
 }
 
 #define SK(f) ((struct sock *)&(f)->tp)
@@ -167,16 +168,15 @@ static s64 whole(double segments) { return __builtin_isinf(segments) ? -1 : (s64
 
 uint64_t kernel_state_size(void) { return sizeof(kflow); }
 
-int32_t kernel_open(void *state, const struct kernel_module *module, const ackclock_flow_info *flow, const double *parameters,
+int32_t kernel_open(void *state, struct kernel_module *module, const ackclock_flow_info *flow, const double *parameters,
                    ackclock_decision *d) {
   kflow *f = state;
   if (!tcp_ca_find("reno")) tcp_register_congestion_control(&tcp_reno);
   struct tcp_congestion_ops *ops = tcp_ca_find(module->name);
   if (!ops) return 1;
   f->module = module;
-  for (int n = 0; n < MOST_OF_ONE; n++) f->parameters[n] = 0;
-  int n = 0;
-  for (int i = next_param(module->file, 0); i >= 0 && n < MOST_OF_ONE; i = next_param(module->file, i + 1), n++) f->parameters[n] = (s64)parameters[n];
+  look_up(module);
+  for (int n = 0; n < module->count; n++) f->parameters[n] = (s64)parameters[n];
   seeded(f->random, flow->seed);
   s64 ssthresh = whole(flow->initial_ssthresh), most = whole(flow->max_window);
   f->tp.mss_cache = flow->packet;
@@ -386,7 +386,7 @@ static char *number(char *to, s64 value) {
   return to;
 }
 
-const char *kernel_describe(const struct kernel_module *module) {
+const char *kernel_describe(struct kernel_module *module) {
   static char text[8192];
   char *to = written(text, "abi = '1.0'\nsummary = 'tcp_");
   to = written(to, module->name);
@@ -395,8 +395,9 @@ const char *kernel_describe(const struct kernel_module *module) {
   to = written(to, "]\nstate = '");
   to = written(to, module->state);
   to = written(to, "'\nparameters = [\n");
-  int n = 0;
-  for (int i = next_param(module->file, 0); i >= 0 && n < MOST_OF_ONE && to < text + sizeof text - 256; i = next_param(module->file, i + 1), n++) {
+  look_up(module);
+  for (int n = 0; n < module->count && to < text + sizeof text - 256; n++) {
+    int i = module->places[n];
     to = written(to, "  { name = '");
     to = written(to, params[i].name);
     to = written(to, "', default = ");
