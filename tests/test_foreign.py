@@ -232,7 +232,7 @@ def test_a_library_runs_in_threads_of_studies(ackclock_process: Command, library
         done = ackclock_process(*arguments, "--allow-code", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert done.stderr.count("(native code)") == 1
-    refused = ackclock_process("search", "@shrew", "--control", "libmine.so:reno", "--budget", "0", cwd=tmp_path)
+    refused = ackclock_process("search", "@shrew", "--control", "libmine.so:reno", "--budget", "8", cwd=tmp_path)
     assert (refused.returncode, "--allow-code" in refused.stderr) == (2, True)
 
 
