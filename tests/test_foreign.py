@@ -106,10 +106,10 @@ def built(path: Path, root: Path, kind: str) -> Path:
     comment = path.read_text(encoding="utf-8")
     wanted = f"{path.stem}.wasm" if kind == ".wasm" else f"lib{path.stem}.so"
     lines = re.sub(r" \\\n(?: \*|//!|//|)? *", " ", comment)
-    found = re.search(rf"^[ */!\t]*(\S.*-o {re.escape(wanted)}.*)$", lines, re.MULTILINE)
-    assert found is not None
+    build = re.search(rf"^[ */!\t]*(\S.*-o {re.escape(wanted)}.*)$", lines, re.MULTILINE)
+    assert build is not None
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", found[1]], cwd=path.parent, env=environment, capture_output=True, text=True)
+    done = subprocess.run(["bash", "-c", build[1]], cwd=path.parent, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return path.parent / wanted
 

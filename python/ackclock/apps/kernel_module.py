@@ -80,11 +80,11 @@ def read_module(source: Path) -> KernelModule:
         raise BadInput(f"{source}: {(error.strerror or 'cannot be read').lower()}") from None
     # Of several operations the last ones are those that the module registers first: dctcp has Reno's beside its own.
     names = re.findall(r"struct tcp_congestion_ops\s+\w+[^=]*=\s*\{(.*?)\n\}", text, re.DOTALL)
-    found = [named[1] for body in names if (named := re.search(r"\.name\s*=\s*\"([\w-]+)\"", body))]
-    if not found:
+    algorithms = [named[1] for body in names if (named := re.search(r"\.name\s*=\s*\"([\w-]+)\"", body))]
+    if not algorithms:
         raise BadInput(f"{source}: no congestion control module (no struct tcp_congestion_ops with a name)")
     stem = source.stem.removeprefix("tcp_")
-    name = stem if stem in found else found[0]
+    name = stem if stem in algorithms else algorithms[0]
     needs = tuple(signal for signal, pattern in SIGNALS.items() if re.search(pattern, text))
     return KernelModule(source, name, needs, bool(re.search(r"\bk[czm]alloc\w*\s*\(", text)))
 
@@ -157,7 +157,7 @@ def _compiler(is_wasm: bool) -> list[str]:
     if not is_wasm:
         return shlex.split(environ.get("CC", "cc"))
     names = [environ["CLANG"]] if "CLANG" in environ else ["clang", *(f"clang-{n}" for n in range(22, 12, -1))]
-    clang = next((found for name in names if (found := shutil.which(name))), None)
+    clang = next((path for name in names if (path := shutil.which(name))), None)
     if clang is None:
         raise BadInput("WebAssembly needs clang and lld (Debian: apt install clang lld); --out x.so needs cc only")
     # Debian's clang looks for the linker with its own number.
