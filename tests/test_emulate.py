@@ -450,7 +450,8 @@ def test_a_beside_b(emulate: Command, folder: Path) -> None:
     options = ("--gate", "sent >= 1.9", "--gate", "sent <= 1.5", "--junit", "out.xml", "--plot", "o.svg", "--json")
     done = emulate(*compared, *options)
     if done.returncode == 4:
-        pytest.skip(done.stderr)
+        assert "p99 lateness" in done.stderr
+        pytest.skip(f"machine too slow in three attempts: {done.stderr.strip()}")
     assert done.returncode == 1, done.stderr
     document = json.loads(done.stdout)
     assert [gate["verdict"] for gate in document["gates"]] == ["pass", "fail"]
