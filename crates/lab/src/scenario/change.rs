@@ -85,8 +85,13 @@ impl Scenario {
                     (link.served, link.delayed) = (true, true);
                     link.reorders |= !ordered;
                 }
-                Action::Losses(link, _)
-                | Action::DropNext(link, ..)
+                Action::Losses(link, losses) => {
+                    let before = &self.links[*link as usize / 2].directions[*link as usize % 2].losses;
+                    // The order of the packets outlasts an impairment that keeps it.
+                    let delays = before.iter().chain(losses).any(|loss| loss.permits().delay > Span::ZERO);
+                    prepared.links.entry(*link).or_default().delayed |= delays;
+                }
+                Action::DropNext(link, ..)
                 | Action::KeepNext(link, ..)
                 | Action::UnmarkNext(link, ..)
                 | Action::Blackout(link, _) => {
@@ -293,7 +298,9 @@ fn direction_actions(
     }
     if old.losses != new.losses {
         if !old.losses.iter().chain(&new.losses).all(|loss| loss.kind().can_change) {
-            return Err("jitter, delays, reordering, duplicates and stalls cannot begin or end during a run; losses, blackouts, policers and scripts can".into());
+            return Err(
+                "duplicates and stalls cannot begin or end during a run; all other impairments can".into()
+            );
         }
         actions.push(Action::Losses(link, new.losses.clone()));
     }

@@ -44,7 +44,6 @@ pub(super) const DELAY: Kind = Kind {
         let delay = steps.into_iter().map(|step| step.1).max().unwrap_or(Span::ZERO);
         Permits { delay, ..Permits::NOTHING }
     },
-    can_change: false,
     ..Kind::PLAIN
 };
 

@@ -70,7 +70,6 @@ pub(super) const JITTER: Kind = Kind {
         let delay = Distribution::read(values).map_or(Span::ZERO, |distribution| distribution.longest());
         Permits { delay, ..Permits::NOTHING }
     },
-    can_change: false,
     ..Kind::PLAIN
 };
 
@@ -92,7 +91,6 @@ pub(super) const REORDER: Kind = Kind {
     },
     stream: "reorder",
     permits: |values| Permits { delay: values.read("by"), ..Permits::NOTHING },
-    can_change: false,
     ..Kind::PLAIN
 };
 
