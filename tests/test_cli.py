@@ -152,6 +152,8 @@ def test_files(ackclock: Run, small: Path, tmp_path: Path) -> None:
         "in_flight",
         "phase",
         "cause",
+        "pacing_bps",
+        "app_limited",
     ]
     assert trace.row(0) == (0.0, "f", "start", 1.0, 100.0, -1, None, 1.0, "open", None) or trace["cwnd"][0] == 1.0
     assert trace["time_s"].is_sorted()

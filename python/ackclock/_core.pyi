@@ -138,6 +138,7 @@ class Finished:
     violation_count: int
     fingerprint: str
     windows: dict[str, bytes | dict[str, bytes]]
+    states: list[tuple[float, int, str, str, str]]
     packets: dict[str, bytes]
     capacities: dict[str, bytes]
     transmissions: dict[str, Any]

@@ -166,6 +166,16 @@ class Result:
         return frames.windows(self._finished)
 
     @cached_property
+    def states(self) -> pl.DataFrame:
+        """The transitions of controllers that are state machines; empty if the run was not traced.
+
+        Columns: time_s, flow, from, to (names of states), why. Several transitions can have one time.
+        """
+        from ackclock.base import frames
+
+        return frames.states(self._finished)
+
+    @cached_property
     def packets(self) -> pl.DataFrame:
         """Every packet event; empty if the run was made without `packets`."""
         from ackclock.base import frames

@@ -105,8 +105,8 @@ pub use cc::{
 pub use lab::outcome_schema;
 pub use lab::{
     Assignment, CarriedFiles, Done, ErrorKind, FileAccess, FlowOutcome, Job, LinkOutcome, Outcome, PacketLog,
-    Pool, Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, Study, TraceMode, Violation,
-    WindowLog, engine,
+    Pool, Recording, Run, Scenario, ScenarioError, ScenarioText, Settings, StateRow, Study, TraceMode,
+    Violation, WindowLog, engine,
 };
 pub use net::{DropReason, Ecn};
 pub use params::{Form, Key};

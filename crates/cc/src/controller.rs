@@ -5,6 +5,7 @@ use crate::events::*;
 use crate::flow::FlowInfo;
 use crate::parameters::{FileContent, ParamError, Params};
 use crate::signals::Signals;
+use crate::transitions::Transitions;
 use units::{Rate, Segments, Span, Time};
 
 /// A congestion controller of one flow: it processes events and keeps the congestion window. All windows are in
@@ -111,6 +112,10 @@ pub trait Controller {
     fn reduce_now(&self) -> bool {
         false
     }
+    /// Its last transitions between the states of [`Algorithm::STATES`]; `None` if it records none.
+    fn transitions(&self) -> Option<&Transitions> {
+        None
+    }
     /// Writes the internals named in [`Descriptor::probes`], in that order; NaN where there is no value yet.
     fn probe(&self, out: &mut [f64]) {}
 }
@@ -129,6 +134,8 @@ pub trait Algorithm: Controller + Sized {
     }
     /// Creates the controller of a flow. `params` were checked against this descriptor.
     fn new(params: &Params, flow: &FlowInfo) -> Self;
+    /// The names of its states, the first state first, if it records transitions ([`Controller::transitions`]).
+    const STATES: &'static [&'static str] = &[];
     /// The numbers among its parameters that [`Algorithm::tune`] can change.
     const TUNABLE: &'static [&'static str] = &[];
     /// Sets a parameter of [`Algorithm::TUNABLE`] to a value within its bounds; its state stays.

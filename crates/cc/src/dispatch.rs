@@ -133,6 +133,10 @@ macro_rules! forward_controller {
                 $crate::controller_events!(forward_events, $any_controller $($variant)+);
                 $crate::controller_answers!(forward_answers, $any_controller $($variant)+);
                 #[inline]
+                fn transitions(&self) -> Option<&Transitions> {
+                    $crate::dispatch::each!([$any_controller $($variant)+] self, controller => controller.transitions())
+                }
+                #[inline]
                 fn probe(&self, out: &mut [f64]) {
                     $crate::dispatch::each!([$any_controller $($variant)+] self, controller => controller.probe(out))
                 }

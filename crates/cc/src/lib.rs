@@ -32,6 +32,7 @@ mod registry;
 mod signals;
 mod slow_start;
 pub mod testing;
+mod transitions;
 mod window;
 
 pub use boxed::BoxedController;
@@ -47,5 +48,6 @@ pub use parameters::{FileContent, Key, ParamError, ParamValue, Params};
 pub use registry::Registration;
 pub use signals::{Provision, SignalRule, Signals};
 pub use slow_start::SlowStart;
+pub use transitions::{Transition, Transitions};
 pub use units::{Rate, Segments, Span, Time};
 pub use window::Window;

@@ -12,6 +12,8 @@ pub struct Registration<C> {
     pub descriptor: Descriptor,
     /// The parameters that [`Algorithm::tune`] can change.
     pub tunable: &'static [&'static str],
+    /// The names of its states ([`Algorithm::STATES`]).
+    pub states: &'static [&'static str],
     check: fn(&Params) -> Result<(), ParamError>,
     read_file: fn(&str) -> Result<FileContent, String>,
     new: fn(&Params, &FlowInfo) -> C,
@@ -23,6 +25,7 @@ impl<C> Registration<C> {
         Registration {
             descriptor: A::DESCRIPTOR,
             tunable: A::TUNABLE,
+            states: A::STATES,
             check: A::check,
             read_file: A::read_file,
             new: |params, flow| A::new(params, flow).into(),

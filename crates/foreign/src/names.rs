@@ -69,8 +69,21 @@ pub(crate) fn of_file(file: &str, message: &str) -> String {
 }
 
 /// Columns of every window trace, which no internal value can have.
-const RESERVED: [&str; 11] =
-    ["time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "cause", "handoff"];
+const RESERVED: [&str; 13] = [
+    "time_s",
+    "flow",
+    "event",
+    "cwnd",
+    "ssthresh",
+    "ack",
+    "rtt_s",
+    "in_flight",
+    "phase",
+    "cause",
+    "pacing_bps",
+    "app_limited",
+    "handoff",
+];
 
 /// Checks names of internal values: each a name, once, and no column of every trace.
 pub(crate) fn check_probes(probes: &[String], most: usize) -> Result<(), String> {

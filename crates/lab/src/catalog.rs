@@ -28,6 +28,8 @@ pub struct Entry {
     pub params: Vec<Parameter>,
     /// The names of its own columns in the window trace.
     pub trace: &'static [&'static str],
+    /// The names of the states of a controller that records its transitions, the first state first.
+    pub states: &'static [&'static str],
     /// The profiles in which a single flow uses less than 90 % of an empty path (20 Mb/s, 40 ms, one bandwidth-delay
     /// product of buffer).
     pub limits: Vec<ProfileLimit>,
@@ -125,7 +127,7 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
     let recovery =
         |name: &str, summary: &str| Entry { name: name.into(), summary: summary.into(), ..Entry::default() };
     Some(match kind {
-        "controllers" => controllers().map(|registration| controller(&registration.descriptor)).collect(),
+        "controllers" => controllers().map(controller).collect(),
         "recoveries" => transport::Recovery::ALL.iter().map(|r| recovery(r.1, r.0.summary())).collect(),
         "queues" => net::qdisc::disciplines().map(|discipline| model(&discipline.model)).collect(),
         "losses" => net::impairment::KINDS.iter().map(|kind| model(&kind.model)).collect(),
@@ -260,7 +262,8 @@ fn plain_default(key: &Key) -> String {
     }
 }
 
-fn controller(d: &cc::Descriptor) -> Entry {
+fn controller(registration: &cc::Registration<cc::AnyController>) -> Entry {
+    let d = &registration.descriptor;
     Entry {
         name: d.name.into(),
         summary: d.summary.into(),
@@ -275,6 +278,7 @@ fn controller(d: &cc::Descriptor) -> Entry {
             .map(|key| Parameter { default: plain_default(key), ..parameter(key) })
             .collect(),
         trace: d.probes,
+        states: registration.states,
         limits: LIMITS.iter().filter(|(name, _)| *name == d.name).map(|(_, limit)| *limit).collect(),
     }
 }

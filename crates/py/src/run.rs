@@ -2,6 +2,7 @@
 
 use crate::errors::{controller_error, guarded, interruptible, scenario_error};
 use crate::scenario::PyScenario;
+use cc::Transition;
 use lab::{Logs, Parts, Recording, Run, Settings, Shape, TraceMode};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
@@ -48,6 +49,9 @@ pub(crate) struct Finished {
     fingerprint: String,
     #[pyo3(get)]
     windows: Py<PyDict>,
+    /// The transitions of controllers: time, s, number of the flow, state before, state after, reason.
+    #[pyo3(get)]
+    states: Vec<(f64, u32, &'static str, &'static str, &'static str)>,
     #[pyo3(get)]
     packets: Py<PyDict>,
     /// With packets, for each link whose rate varies the bits that it could have sent until equal times (f64 columns).
@@ -163,7 +167,7 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
     let outcome = run.outcome();
     let fingerprint = if recording.fingerprint { run.fingerprint() } else { String::new() };
     let (causes, causes_until_s) = reductions(py, &mut run, causes)?;
-    let Logs { windows, packets, transmissions, radio, .. } = run.take_logs();
+    let Logs { windows, states, packets, transmissions, radio, .. } = run.take_logs();
     let Shape { links, flows, flow_ends, segment_bytes, .. } = run.shape();
     let capacities = PyDict::new(py);
     for (link, bits) in run.capacities(if recording.packets { TIMES } else { 0 }) {
@@ -180,6 +184,7 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
         violation_count,
         fingerprint,
         windows: window_columns(py, windows)?,
+        states: states.iter().map(state).collect(),
         packets: packet_columns(py, packets, recording.packets)?,
         capacities: capacities.unbind(),
         transmissions: transmission_columns(py, transmissions)?,
@@ -190,6 +195,12 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
         causes: causes.iter().map(lab::to_json).collect(),
         causes_until_s,
     })
+}
+
+/// A transition as values of Python.
+fn state(row: &lab::StateRow) -> (f64, u32, &'static str, &'static str, &'static str) {
+    let Transition { at, from, to, why } = row.transition;
+    (at.seconds(), row.flow, from, to, why)
 }
 
 /// The causes of at most `limit` reductions of windows, and the time up to which they are all; other threads go on meanwhile.
@@ -262,6 +273,8 @@ pub(crate) fn window_columns(py: Python<'_>, log: lab::WindowLog) -> PyResult<Py
     put(&columns, "in_flight", log.in_flight)?;
     put(&columns, "phase", log.phase)?;
     put(&columns, "cause", log.cause)?;
+    put(&columns, "pacing_bps", log.pacing_bps)?;
+    put(&columns, "app_limited", log.app_limited)?;
     let internals = PyDict::new(py);
     for (name, column) in log.internals {
         put(&internals, &name, column)?;

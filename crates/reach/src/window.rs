@@ -110,6 +110,8 @@ impl WindowTrace {
         log.rtt_s.push(sample.rtt_s.unwrap_or(f64::NAN));
         log.in_flight.push(sample.in_flight);
         log.phase.push(code(&self.codes.phases, sample.phase));
+        log.pacing_bps.push(f64::NAN);
+        log.app_limited.push(WindowLog::UNKNOWN);
         log.cause.push(sample.cause.map_or(WindowLog::NO_CAUSE, |cause| code(&self.codes.causes, cause)));
     }
 

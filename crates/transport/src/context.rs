@@ -110,6 +110,8 @@ pub struct WindowRow<'a> {
     pub phase: Phase,
     /// Whether either end is in a hand-off.
     pub under_handoff: bool,
+    /// Whether rate samples of segments sent now count as limited by the application; `None` if nobody counts rates.
+    pub app_limited: Option<bool>,
     /// The controller, for its internal values.
     pub controller: &'a AnyController,
 }

@@ -218,6 +218,7 @@ impl Sender {
                 in_flight: self.in_flight(),
                 phase,
                 under_handoff: self.under_handoff,
+                app_limited: self.connection.reports.app_limited(),
                 controller: &self.connection.controller,
             });
         }

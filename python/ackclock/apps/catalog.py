@@ -47,7 +47,7 @@ def _entry(name: str, summary: str, status: str | None = None, source: str | Non
     """An entry that is not a model: it has no parameters, trace columns or limits."""
     about: dict[str, Any] = {"name": name, "summary": summary, "status": status, "source": source}
     about |= {"year": None, "needs": []}
-    return about | {"family": None, "params": [], "trace": [], "limits": []}
+    return about | {"family": None, "params": [], "trace": [], "states": [], "limits": []}
 
 
 def _papers() -> list[dict[str, Any]]:

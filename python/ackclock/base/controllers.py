@@ -22,7 +22,10 @@ from ackclock.controller import Controller
 if TYPE_CHECKING:
     import ast
 
-RESERVED = {"time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "cause", "handoff"}
+RESERVED = {
+    *("time_s", "flow", "event", "cwnd", "ssthresh", "ack", "rtt_s", "in_flight", "phase", "cause"),
+    *("pacing_bps", "app_limited", "handoff"),
+}
 """Columns of every window trace."""
 
 _modules: dict[str, ModuleType] = {}

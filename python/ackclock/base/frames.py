@@ -28,6 +28,11 @@ def _names(name: str, codes: Any, names: list[str]) -> pl.Series:
     return lookup.gather(pl.Series(indices)).alias(name)
 
 
+def _flags(name: str, codes: Any) -> pl.Series:
+    """Convert 0 and 1 to false and true; another code becomes null."""
+    return pl.Series(name, [False, True, None], dtype=pl.Boolean).gather(pl.Series(np.minimum(codes, 2))).alias(name)
+
+
 def windows(finished: _core.Finished | _core.FinishedLive) -> pl.DataFrame:
     """The window trace; see docs/outcome.md for the columns."""
     columns, codes = finished.windows, _core.codes()
@@ -42,11 +47,21 @@ def windows(finished: _core.Finished | _core.FinishedLive) -> pl.DataFrame:
         pl.Series("in_flight", _numbers(columns["in_flight"], np.float64)),
         _names("phase", _numbers(columns["phase"], np.uint8), codes["phase"]),
         _names("cause", _numbers(columns["cause"], np.uint8), codes["cause"]),
+        pl.Series("pacing_bps", _numbers(columns["pacing_bps"], np.float64), nan_to_null=True),
+        _flags("app_limited", _numbers(columns["app_limited"], np.uint8)),
     ]
     internals = columns["internals"]
     assert isinstance(internals, dict)
     series += [pl.Series(name, _numbers(column, np.float64), nan_to_null=True) for name, column in internals.items()]
     return pl.DataFrame(series)
+
+
+def states(finished: _core.Finished) -> pl.DataFrame:
+    """The transitions of controllers; see docs/outcome.md for the columns."""
+    schema = {"time_s": pl.Float64, "flow": pl.String, "from": pl.String, "to": pl.String, "why": pl.String}
+    names = finished.flow_names
+    rows = [(time_s, names[flow], *words) for time_s, flow, *words in finished.states]
+    return pl.DataFrame(rows, schema, orient="row")
 
 
 def packets(finished: _core.Finished | _core.FinishedEmulation, flow: str | None = None) -> pl.DataFrame:

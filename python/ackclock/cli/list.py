@@ -92,6 +92,8 @@ def listing(kind: str, entries: list[dict[str, Any]]) -> None:
             console.print(" ".join(filter(None, (f"    {param['name']}", usual, param["unit"]))) + f": {param['doc']}")
         if entry["trace"]:
             console.print(f"    trace columns: {', '.join(entry['trace'])}")
+        if entry["states"]:
+            console.print(f"    states: {', '.join(entry['states'])}")
         for limit in entry["limits"]:
             text = f"    a single flow uses less than 90 % of an empty path in profile {limit['profile']}"
             console.print(f"{text}: {limit['reason']}")

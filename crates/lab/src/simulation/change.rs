@@ -266,7 +266,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> ChangeApplier<'_, WINDOWS, PACKET
         if !sender.accepts(cc::Controller::needs(&controller)) {
             return Err(NotPrepared);
         }
-        simulation.recorder.probes.change(number, &tcp.control.probes());
+        simulation.recorder.change_controller(number, &tcp.control.probes());
         sender.change_controller(&mut flow_context!(simulation, number), controller);
         Ok(())
     }

@@ -57,7 +57,7 @@ pub use outcome_schema::outcome_schema;
 pub use parts::{PartFacts, Parts};
 pub use policies::Environment;
 pub use radio_log::{RadioLog, RouteChange};
-pub use recorder::{Logs, PacketLog, Recording, RuleRow, TraceMode, WindowLog};
+pub use recorder::{Logs, PacketLog, Recording, RuleRow, StateRow, TraceMode, WindowLog};
 pub use shape::Shape;
 pub use transmission_log::TransmissionLog;
 

@@ -172,6 +172,7 @@ impl QuicEndpoints {
             in_flight: state.in_flight().packets,
             phase: state.phase(),
             under_handoff: self.under_handoff,
+            app_limited: state.app_limited(),
             controller: state.controller(),
         };
         recorder.window(now, &row);

@@ -10,6 +10,7 @@ use crate::simulation::overview::Overview;
 use crate::simulation::probes::Probes;
 use crate::simulation::radio_log::RadioLog;
 use crate::simulation::transmission_log::TransmissionLog;
+use cc::{Controller, Transition};
 use net::radio::{RadioEvent, RadioStep};
 use net::{DropReason, Ecn, Packet, PacketEvent, PacketKind, PacketStep, Rule, RuleEvent, Tap, Transmission};
 use transport::{Blocks, WindowRow};
@@ -86,6 +87,10 @@ pub struct WindowLog {
     pub in_flight: Vec<f64>,
     /// Number of the phase in [`cc::Phase::ALL`].
     pub phase: Vec<u8>,
+    /// Pacing rate of the payload, bits per second; NaN for none.
+    pub pacing_bps: Vec<f64>,
+    /// 1 if the application limits rate samples now, 0 if not; 255 if the flow counts no rates.
+    pub app_limited: Vec<u8>,
     /// Number of the cause of a reduction, or of its undo, in [`transport::WindowCause::ALL`]; 255 for none.
     pub cause: Vec<u8>,
     /// The internal values of the controllers: names and columns.
@@ -138,6 +143,8 @@ impl WindowLog {
         set(&mut self.in_flight, place, row.in_flight as f64);
         set(&mut self.phase, place, row.phase as u8);
         set(&mut self.cause, place, row.cause.map_or(WindowLog::NO_CAUSE, |cause| cause as u8));
+        set(&mut self.pacing_bps, place, row.controller.pacing().map_or(f64::NAN, |rate| rate.bps() as f64));
+        set(&mut self.app_limited, place, row.app_limited.map_or(WindowLog::UNKNOWN, u8::from));
         for (_, column) in &mut self.internals {
             set(column, place, f64::NAN);
         }
@@ -150,8 +157,24 @@ impl WindowLog {
     }
     /// The code for no cause.
     pub const NO_CAUSE: u8 = 255;
+    /// The code of [`WindowLog::app_limited`] of a flow that counts no rates.
+    pub const UNKNOWN: u8 = 255;
     /// Rows of a log with bounded memory.
     pub const MOST_ROWS: usize = 1 << 19;
+}
+
+/// A transition of a flow's controller.
+#[derive(Clone, Copy, Debug)]
+pub struct StateRow {
+    /// Number of the flow.
+    pub flow: u32,
+    /// When, between which states, and why.
+    pub transition: Transition,
+}
+
+impl StateRow {
+    /// Rows of a log with bounded memory.
+    pub const MOST_ROWS: usize = 1 << 16;
 }
 
 /// A drop or a mark of a packet, with its rule.
@@ -190,6 +213,8 @@ const SHORTER: [&str; 3] = [
 pub struct Logs {
     /// The window trace.
     pub windows: WindowLog,
+    /// The transitions of controllers between their states up to the last row of each flow, recorded with the window trace.
+    pub states: Vec<StateRow>,
     /// With [`Recording::bounded`], the last row of each flow before the window trace begins, in any order.
     pub(crate) held: WindowLog,
     /// The packet events, in the order of time.
@@ -225,6 +250,8 @@ pub(crate) struct Recorder<const WINDOWS: bool, const PACKETS: bool> {
     pub counts: [u64; 2],
     /// The internal values of controllers.
     pub probes: Probes,
+    /// The number of transitions of each flow that are recorded.
+    transitions: Vec<u32>,
 }
 
 impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
@@ -249,6 +276,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             overview,
             full: None,
             counts: [0; 2],
+            transitions: if WINDOWS { vec![0; probes.len()] } else { Vec::new() },
             probes: columns,
         }
     }
@@ -264,6 +292,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         if self.recording.trace == TraceMode::Off {
             return;
         }
+        self.transitions(row);
         let recorded = self.recording.trace == TraceMode::EveryAck || row.changed;
         if self.overview.is_some() || recorded {
             self.probes.read(row);
@@ -278,6 +307,29 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
             }
         } else if recorded {
             self.keep(now, row);
+        }
+    }
+
+    /// Records the transitions of a row's controller since the last row of its flow.
+    #[inline]
+    fn transitions(&mut self, row: &WindowRow) {
+        let Some(transitions) = row.controller.transitions() else { return };
+        let Some(seen) = self.transitions.get_mut(row.flow as usize) else { return };
+        if transitions.count() == *seen {
+            return;
+        }
+        let room =
+            if self.recording.bounded { StateRow::MOST_ROWS - self.logs.states.len() } else { usize::MAX };
+        let rows = transitions.since(*seen).map(|transition| StateRow { flow: row.flow, transition });
+        self.logs.states.extend(rows.take(room));
+        *seen = transitions.count();
+    }
+
+    /// The controller of `flow` is another one from now on, with the values `probes`.
+    pub fn change_controller(&mut self, flow: u32, probes: &[String]) {
+        self.probes.change(flow, probes);
+        if let Some(seen) = self.transitions.get_mut(flow as usize) {
+            *seen = 0;
         }
     }
 
@@ -335,7 +387,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         let packets = self.logs.packets.time.len() as u64;
         let rows = self.logs.windows.time_s.len() as u64;
         // Columns double their capacity when they grow, and are copied twice on output.
-        let row = 4 * (60 + 8 * self.logs.windows.internals.len() as u64);
+        let row = 4 * (69 + 8 * self.logs.windows.internals.len() as u64);
         let captured = self.captures.as_ref().map_or(0, Captures::bytes);
         let ahead = self.stream.growth() as u64;
         vec![

@@ -218,6 +218,10 @@ impl ControllerState {
     pub fn highest_acked(&self) -> i64 {
         self.largest_acked.map_or(-1, |number| number as i64)
     }
+    /// Whether rate samples of packets sent now count as limited by the application; `None` if the controller needs none.
+    pub fn app_limited(&self) -> Option<bool> {
+        self.rate.as_ref().map(|rate| rate.app_limited())
+    }
     /// The smoothed round-trip time.
     pub fn smoothed_rtt(&self) -> Option<Span> {
         self.srtt.map(Span::from_seconds)

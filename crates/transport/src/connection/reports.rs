@@ -54,6 +54,11 @@ impl Reports {
         self.rate.is_some()
     }
 
+    /// Whether rate samples of segments sent now count as limited by the application; `None` without rate samples.
+    pub(crate) fn app_limited(&self) -> Option<bool> {
+        self.rate.as_ref().map(|rate| rate.app_limited())
+    }
+
     /// Begins rate samples if a later controller needs them; before the flow starts.
     pub(crate) fn prepare(&mut self, needs: Signals) {
         if needs.has(Signals::RATE) && self.rate.is_none() {

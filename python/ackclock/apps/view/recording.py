@@ -35,7 +35,7 @@ MOST_CAUSES_TEXT = 4_000_000
 """Maximum number of characters that they take."""
 NUMBERS = ("time_s", "cwnd", "ssthresh", "in_flight", "rtt_s", "ack")
 """Columns of the window trace that the page draws; also the internal values of controllers."""
-NOT_DRAWN = {"flow", "event", "phase", "cause", *NUMBERS}
+NOT_DRAWN = {"flow", "event", "phase", "cause", "pacing_bps", "app_limited", *NUMBERS}
 """Columns of the window trace that are not internal values."""
 LOG = {"time_s": 8, "link": 4, "event": 1, "reason": 1, "flow": 4, "kind": 1, "seq": 8}
 """Columns of the packet log that the page draws, with the bytes of a value in its memory."""

@@ -16,7 +16,7 @@ use crate::pacing_rate::pacing_rate;
 use crate::parameters::{Params, number, switch};
 use crate::{
     Ack, Algorithm, Congestion, Controller, FlowInfo, Handshake, Phase, RateSample, Restart, Signals,
-    Timeout, TransmitStart,
+    Timeout, Transitions, TransmitStart,
 };
 use common::{MIN_WINDOW, PACING_MARGIN, PROBE_RTT_TIME, QUANTA, saved_window};
 use long_term::LongTerm;
@@ -77,6 +77,7 @@ impl MaxOverRounds {
 #[derive(Clone, Debug)]
 pub struct Bbr {
     mode: Mode,
+    transitions: Transitions,
     cwnd: Segments,
     ssthresh: Segments,
     max_window: Segments,
@@ -144,9 +145,11 @@ impl Algorithm for Bbr {
         ],
         probes: &["bandwidth", "min_rtt", "pacing_gain", "cwnd_gain", "mode", "lt_bandwidth"],
     };
+    const STATES: &'static [&'static str] = &["startup", "drain", "probe_bw", "probe_rtt"];
     fn new(params: &Params, flow: &FlowInfo) -> Bbr {
         Bbr {
             mode: Mode::Startup,
+            transitions: Transitions::new(Self::STATES),
             cwnd: flow.initial_window,
             ssthresh: f64::INFINITY,
             max_window: flow.max_window,
@@ -211,7 +214,7 @@ impl Bbr {
         if let Some(long_term) = &mut self.long_term
             && long_term.update(ack, sample.app_limited, self.round_start, probing)
         {
-            self.enter_probe_bw(ack.now);
+            self.enter_probe_bw(ack.now, "policer");
         }
         let rate = sample.delivered as f64 / sample.interval.seconds();
         if !sample.app_limited || rate >= self.bandwidth.get() {
@@ -313,18 +316,23 @@ impl Bbr {
     fn check_drain(&mut self, ack: &Ack) {
         let bandwidth = self.bandwidth.get();
         if self.mode == Mode::Startup && self.full {
-            self.mode = Mode::Drain;
+            self.enter(Mode::Drain, ack.now, "full");
             self.ssthresh = self.inflight(bandwidth, 1.0);
         }
         if self.mode == Mode::Drain
             && self.in_flight_at_departure(ack, ack.in_flight) <= self.inflight(bandwidth, 1.0)
         {
-            self.enter_probe_bw(ack.now);
+            self.enter_probe_bw(ack.now, "drained");
         }
     }
 
-    fn enter_probe_bw(&mut self, now: Time) {
-        self.mode = Mode::ProbeBw;
+    fn enter(&mut self, mode: Mode, now: Time, why: &'static str) {
+        self.transitions.record(now, self.mode as u8, mode as u8, why);
+        self.mode = mode;
+    }
+
+    fn enter_probe_bw(&mut self, now: Time, why: &'static str) {
+        self.enter(Mode::ProbeBw, now, why);
         // Any phase but that of 0.75, which would only drain what Drain has drained.
         self.phase = CYCLE.len() - 1 - (self.random.next_u64() % 7) as usize;
         self.next_phase(now);
@@ -338,7 +346,7 @@ impl Bbr {
             (self.min_rtt, self.min_rtt_at) = (Some(rtt), ack.now);
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
+            self.enter(Mode::ProbeRtt, ack.now, "interval");
             self.save_window();
             self.probe_rtt_done = None;
         }
@@ -367,9 +375,9 @@ impl Bbr {
         self.min_rtt_at = now;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         if self.full {
-            self.enter_probe_bw(now);
+            self.enter_probe_bw(now, "done");
         } else {
-            self.mode = Mode::Startup;
+            self.enter(Mode::Startup, now, "done");
         }
     }
 
@@ -537,6 +545,9 @@ impl Controller for Bbr {
     }
     fn send_quantum(&self) -> u32 {
         self.quantum().max(1.0) as u32
+    }
+    fn transitions(&self) -> Option<&Transitions> {
+        Some(&self.transitions)
     }
     fn probe(&self, out: &mut [f64]) {
         out[0] = self.bandwidth.get() * self.segment_bits;

@@ -15,7 +15,7 @@ use crate::pacing_rate::pacing_rate;
 use crate::parameters::{Params, choice, number};
 use crate::{
     Ack, Algorithm, Congestion, Controller, FlowInfo, Lost, Phase, RateSample, Restart, Sample, Signals,
-    Timeout, TransmitStart,
+    Timeout, Transitions, TransmitStart,
 };
 use model::{Constants, Model};
 use rand_core::{Rng, SeedableRng};
@@ -42,6 +42,9 @@ pub(crate) enum State {
 }
 
 impl State {
+    /// The names, in the order of the states.
+    const NAMES: [&str; 7] = ["startup", "drain", "down", "cruise", "refill", "up", "probe_rtt"];
+
     fn probes_bandwidth(self) -> bool {
         matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
     }
@@ -85,6 +88,7 @@ pub struct Bbr3 {
     constants: Constants,
     model: Model,
     state: State,
+    transitions: Transitions,
     ack_phase: AckPhase,
     cwnd: Segments,
     prior_cwnd: Segments,
@@ -167,8 +171,21 @@ impl Algorithm for Bbr3 {
             "inflight_shortterm",
             "extra_acked",
             "full_bw",
+            "cwnd_gain",
+            "full_bw_count",
+            "full_bw_now",
+            "full_bw_reached",
+            "bw_shortterm",
+            "bw_latest",
+            "inflight_latest",
+            "ack_phase",
+            "prev_probe_too_high",
+            "idle_restart",
+            "undo_state",
+            "cycle_wait",
         ],
     };
+    const STATES: &'static [&'static str] = &State::NAMES;
     fn new(params: &Params, flow: &FlowInfo) -> Bbr3 {
         let linux = params.choice("variant") == "linux";
         let constants = Constants {
@@ -183,6 +200,7 @@ impl Algorithm for Bbr3 {
             constants,
             model: Model::new(constants, flow.initial_window),
             state: State::Startup,
+            transitions: Transitions::new(Self::STATES),
             ack_phase: AckPhase::None,
             cwnd: flow.initial_window,
             prior_cwnd: 0.0,
@@ -217,8 +235,9 @@ impl Algorithm for Bbr3 {
 impl Bbr3 {
     // ---- transitions --------------------------------------------------------------------------------------
 
-    /// Enters a state. `now`: time; `delivered`: segments delivered so far.
-    fn enter(&mut self, state: State, now: Time, delivered: u64) {
+    /// Enters a state. `why`: the reason, for the record; `now`: time; `delivered`: segments delivered so far.
+    fn enter(&mut self, state: State, why: &'static str, now: Time, delivered: u64) {
+        self.transitions.record(now, self.state as u8, state as u8, why);
         match state {
             State::Drain => self.drain_round = self.model.rounds,
             State::Down => {
@@ -291,19 +310,22 @@ impl Bbr3 {
 
     fn check_startup_and_drain(&mut self, ack: &Ack, sample: &RateSample, had_loss: bool) {
         if self.state == State::Startup {
-            if self.model.lossy_startup(sample, had_loss) {
+            let lossy = self.model.lossy_startup(sample, had_loss);
+            if lossy {
                 self.note_ended_by_losses();
                 self.model.full = true;
                 self.model.longterm = self.model.bdp(1.0).max(self.model.inflight_latest);
             }
             if self.model.full {
-                self.enter(State::Drain, ack.now, ack.delivered_total);
+                let why = if lossy { "loss" } else { "full" };
+                self.enter(State::Drain, why, ack.now, ack.delivered_total);
             }
         }
         if self.state == State::Drain {
             let drained = ack.in_flight <= self.budget(self.model.bdp(1.0));
             if drained || self.model.rounds > self.drain_round + 3 {
-                self.enter(State::Down, ack.now, ack.delivered_total);
+                let why = if drained { "drained" } else { "rounds" };
+                self.enter(State::Down, why, ack.now, ack.delivered_total);
             }
         }
     }
@@ -316,19 +338,21 @@ impl Bbr3 {
         if self.adapt_longterm(ack, sample) {
             return;
         }
-        let due = now.since(self.cycle_began) > self.wait
-            || self.rounds_since_up as f64 >= self.target_inflight().min(MOST_ROUNDS);
+        let waited = now.since(self.cycle_began) > self.wait;
+        let due = waited || self.rounds_since_up as f64 >= self.target_inflight().min(MOST_ROUNDS);
         match self.state {
-            State::Down | State::Cruise if due => self.enter(State::Refill, now, total),
+            State::Down | State::Cruise if due => {
+                self.enter(State::Refill, if waited { "time" } else { "rounds" }, now, total);
+            }
             State::Down => {
                 let estimate = self.budget(self.model.bdp_of(self.model.max_bandwidth(), 1.0));
                 if ack.in_flight <= self.model.with_headroom().min(estimate) {
-                    self.enter(State::Cruise, now, total);
+                    self.enter(State::Cruise, "drained", now, total);
                 }
             }
             State::Refill if self.model.round_start => {
                 self.model.restart_full(rate);
-                self.enter(State::Up, now, total);
+                self.enter(State::Up, "round", now, total);
             }
             State::Up => {
                 let precaution = self.too_high && ack.in_flight >= self.model.longterm;
@@ -337,7 +361,7 @@ impl Bbr3 {
                 } else if precaution || self.model.full_now {
                     self.precautionary |= precaution;
                     self.too_high = false;
-                    self.enter(State::Down, now, total);
+                    self.enter(State::Down, if precaution { "loss" } else { "full" }, now, total);
                 }
             }
             _ => {}
@@ -355,7 +379,7 @@ impl Bbr3 {
                         self.model.advance_bandwidth();
                     }
                     if self.state.probes_bandwidth() && self.precautionary && !self.too_high {
-                        self.enter(State::Refill, ack.now, ack.delivered_total);
+                        self.enter(State::Refill, "precaution", ack.now, ack.delivered_total);
                         return true;
                     }
                 }
@@ -387,7 +411,7 @@ impl Bbr3 {
 
     fn check_probe_rtt(&mut self, ack: &Ack) {
         if self.state != State::ProbeRtt && self.model.probe_rtt_expired && !self.idle_restart {
-            self.enter(State::ProbeRtt, ack.now, ack.delivered_total);
+            self.enter(State::ProbeRtt, "interval", ack.now, ack.delivered_total);
         }
         if self.state == State::ProbeRtt {
             match self.probe_rtt_done {
@@ -415,10 +439,10 @@ impl Bbr3 {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
         self.model.reset_short_term();
         if self.model.full {
-            self.enter(State::Down, now, delivered);
-            self.enter(State::Cruise, now, delivered);
+            self.enter(State::Down, "done", now, delivered);
+            self.enter(State::Cruise, "done", now, delivered);
         } else {
-            self.enter(State::Startup, now, delivered);
+            self.enter(State::Startup, "done", now, delivered);
         }
     }
 
@@ -512,7 +536,7 @@ impl Controller for Bbr3 {
         }
         if self.state == State::Up {
             self.note_ended_by_losses();
-            self.enter(State::Down, lost.now, lost.delivered_total);
+            self.enter(State::Down, "loss", lost.now, lost.delivered_total);
         }
     }
     fn on_sample(&mut self, sample: &Sample) {
@@ -553,9 +577,9 @@ impl Controller for Bbr3 {
             match undo.state {
                 Some(State::Startup) => {
                     self.model.full = false;
-                    self.enter(State::Startup, now, self.delivered);
+                    self.enter(State::Startup, "undo", now, self.delivered);
                 }
-                Some(State::Up) => self.enter(State::Refill, now, self.delivered),
+                Some(State::Up) => self.enter(State::Refill, "undo", now, self.delivered),
                 _ => {}
             }
         }
@@ -596,6 +620,9 @@ impl Controller for Bbr3 {
     fn pacing(&self) -> Option<Rate> {
         pacing_rate(self.pacing * self.segment_bits)
     }
+    fn transitions(&self) -> Option<&Transitions> {
+        Some(&self.transitions)
+    }
     fn probe(&self, out: &mut [f64]) {
         let finite = |x: f64| if x.is_finite() { x } else { f64::NAN };
         out[0] = self.model.bandwidth * self.segment_bits;
@@ -608,5 +635,18 @@ impl Controller for Bbr3 {
         out[7] = finite(self.model.inflight_shortterm);
         out[8] = self.model.extra_acked();
         out[9] = self.model.full_bandwidth * self.segment_bits;
+        out[10] = self.cwnd_gain();
+        out[11] = self.model.full_rounds as f64;
+        out[12] = f64::from(self.model.full_now);
+        out[13] = f64::from(self.model.full);
+        out[14] = finite(self.model.bandwidth_shortterm * self.segment_bits);
+        out[15] = self.model.bandwidth_latest * self.segment_bits;
+        out[16] = self.model.inflight_latest;
+        out[17] = self.ack_phase as u8 as f64;
+        out[18] = f64::from(self.too_high);
+        out[19] = f64::from(self.idle_restart);
+        let undo = self.undo.and_then(|undo| undo.state);
+        out[20] = undo.map_or(f64::NAN, |state| state as u8 as f64);
+        out[21] = self.wait.seconds();
     }
 }

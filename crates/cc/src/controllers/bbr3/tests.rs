@@ -29,7 +29,7 @@ fn windows_have_the_values_of_the_reference() {
 fn the_long_term_bound_rises_faster_each_round() {
     let mut b = on_path();
     (b.model.full, b.cwnd, b.model.longterm) = (true, 100.0, 100.0);
-    b.enter(State::Up, Time::ZERO, 0);
+    b.enter(State::Up, "round", Time::ZERO, 0);
     let mut bounds = Vec::new();
     for round in 0..5 {
         for n in 0..100 {
@@ -64,7 +64,7 @@ fn a_loss_above_two_percent_ends_a_probe() {
     };
     let mut b = on_path();
     (b.model.full, b.cwnd) = (true, 120.0);
-    b.enter(State::Up, Time::ZERO, 100);
+    b.enter(State::Up, "round", Time::ZERO, 100);
     b.on_lost(&lost(2));
     assert_eq!((b.state, b.model.longterm), (State::Up, f64::INFINITY));
     b.on_lost(&lost(3));
