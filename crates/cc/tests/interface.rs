@@ -6,7 +6,7 @@ use syn::{Fields, FnArg, ImplItem, Item, Pat, ReturnType, TraitItem, TraitItemFn
 
 const TABLES: &str = "src/outside/tables.rs";
 /// Methods of the trait that are neither events nor answers: read once, or for the trace.
-const NEITHER: [&str; 3] = ["needs", "initial_window", "probe"];
+const NEITHER: [&str; 4] = ["needs", "initial_window", "transitions", "probe"];
 /// Types that exist in Rust only; methods in `outside/derived.rs` give what controllers outside read of them.
 const RUST_ONLY: [&str; 3] = ["Arithmetic", "Option<RateSample>", "SenderState"];
 

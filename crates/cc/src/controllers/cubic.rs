@@ -226,15 +226,14 @@ impl Controller for Cubic {
         }
         let counts = !std::mem::take(&mut self.discarded);
         let last = if ack.may_grow { self.last_ack.replace(ack.now) } else { None };
-        if !self.window.on_ack_with(ack, counts) {
-            // Section 4.2: the time in which application or receiver limit the sender is not on the curve.
+        let grows = self.window.on_ack_with(ack, counts);
+        let left = if grows { self.window.slow_start_step(ack) } else { 0.0 };
+        if left <= 0.0 {
+            // Section 4.2: the time in which application or receiver limit the sender is not on the curve, nor is that in
+            // which the window, lowered because it was not used, grows up to the threshold again.
             if let (Some(last), Some(epoch)) = (last, &mut self.epoch) {
                 epoch.start = (epoch.start + ack.now.since(last)).min(ack.now);
             }
-            return;
-        }
-        let left = self.window.slow_start_step(ack);
-        if left <= 0.0 {
             return;
         }
         match &mut self.linux {

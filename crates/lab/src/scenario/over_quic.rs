@@ -1,7 +1,7 @@
 //! A scenario with its TCP flows over QUIC.
 
 use super::key::key_text;
-use super::model::{FlowKind, QuicFlow, Scenario, TcpFlow};
+use super::model::{Action, Flow, FlowKind, QuicFlow, Scenario, TcpFlow};
 use crate::error::{Origin, ScenarioError};
 use ::quic::Pacing;
 use cc::Signals;
@@ -57,6 +57,7 @@ impl Scenario {
             }
             *kind = FlowKind::Quic(Arc::new(quic));
         }
+        self.refuse_changes_of_tcp()?;
         let mut remarks = Vec::new();
         if !lost.is_empty() {
             let names = lost.into_iter().collect::<Vec<_>>().join(", ");
@@ -68,6 +69,31 @@ impl Scenario {
             ));
         }
         Ok((over, remarks))
+    }
+}
+
+impl Scenario {
+    /// Fails for a change of what a QUIC flow cannot change during a run.
+    fn refuse_changes_of_tcp(&self) -> Result<(), ScenarioError> {
+        let of_tcp =
+            |flow: &usize| matches!(self.flows.get(*flow), Some(Flow { kind: FlowKind::Tcp(_), .. }));
+        for change in &self.changes {
+            for action in &change.actions {
+                let (flow, what) = match action {
+                    Action::ReceiveWindow(flow, _) => (flow, "receive window"),
+                    Action::Control(flow, _) => (flow, "controller"),
+                    _ => continue,
+                };
+                if of_tcp(flow) {
+                    let key = key_text(["change", &change.name, "set"]);
+                    let text = format!(
+                        "the {what} of a QUIC flow cannot change during a run; omit the change, or run on TCP"
+                    );
+                    return Err(ScenarioError::new(&Origin::command_line("over quic"), &key, text).unmet());
+                }
+            }
+        }
+        Ok(())
     }
 }
 
