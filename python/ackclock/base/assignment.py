@@ -10,7 +10,7 @@ from typing import Any
 
 from ackclock import _core
 from ackclock.base.files import BadInput
-from ackclock.base.languages import joined, language_of
+from ackclock.base.languages import joined, language_of, name_of, named_in
 from ackclock.base.refusal import utf8
 from ackclock.base.toml_text import inline, read_value
 
@@ -100,8 +100,8 @@ def control_table(
 ) -> dict[str, Any]:
     """A controller as a table: from a name, `FILE.py:CLASS`, `FILE.wasm:NAME`, `FILE.policy`, or a table of TOML.
 
-    `parameters` of a named controller are added. Raises BadInput, which names the option, for a table that is no TOML,
-    a file in Python without a class, and a missing policy.
+    `parameters` of a named controller are added, where a table has none of its own. Raises BadInput, which names the
+    option, for a table that is no TOML, a file in Python without a class, and a missing policy.
     """
     control = control.strip()
     if control.startswith("{"):
@@ -110,7 +110,9 @@ def control_table(
         except tomllib.TOMLDecodeError as error:
             wanted = 'a name, FILE.py:CLASS, FILE.wasm, or a table such as { kind = "vegas" }'
             raise BadInput(f"{option} {control}: must be {wanted} ({error})") from None
-        return dict(table)
+        code = named_in(table)
+        name_of_table = str(table.get("kind") or (name_of(*code) if code else ""))
+        return {**(parameters or {}).get(name_of_table, {}), **table}
     named = language_of(control)
     if named is not None and named[0] == "python" and named[2] is None:
         raise BadInput(f"{option} {control}: names no class; write {control}:CLASS")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "Run": ("new", "check", "run", "view", "serve", "plot"),
-    "Compare": ("compare", "suite", "sweep", "results", "report", "paper", "expect"),
+    "Compare": ("compare", "suite", "scoreboard", "sweep", "results", "report", "paper", "expect"),
     "Understand": ("why", "what-if", "search", "agree"),
     "Real programs": ("conform", "emulate"),
     "Tools": (

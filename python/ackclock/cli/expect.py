@@ -19,32 +19,51 @@ EXAMPLE = "ackclock expect out/search/shrew-reno"
 
 
 def command(*targets: Path, time_limit: TimeLimit = None, allow_code: AllowCode = False) -> int:
-    """Run known failures again.
+    """Run known failures, or the suite of a result, again.
 
-    The exit status is 1 if one has changed: if it is fixed, milder or worse.
+    The exit status is 1 if one has changed: if it is fixed, milder or worse, or if a verdict is another one.
 
     Parameters
     ----------
     targets
-        Files `regression.toml` of `ackclock search`, or folders with such files.
+        Files `regression.toml` of `ackclock search`, folders with such files, or results of `ackclock suite`.
     time_limit
         Longest time of the runs of one failure with a controller in Python, such as 60s. 0: no limit. Default: 10
         minutes.
     allow_code
-        Allow the files to name code outside their own folder.
+        Allow the files to name code outside their own folder, and results to name controllers in Python or a stack.
 
     """
     from ackclock.apps.search.expect import check, files
 
     if not targets:
-        raise BadInput("expect needs a folder of ackclock search, or a file regression.toml")
+        raise BadInput("expect needs a folder of ackclock search or ackclock suite, or a file regression.toml")
     changed = 0
-    for file in files(targets):
+    results = [target for target in targets if (target / "suite.json").is_file()]
+    for folder in results:
+        changed += _of_suite(folder, time_limit, allow_code=allow_code)
+    for file in files([target for target in targets if target not in results]) if len(results) < len(targets) else ():
         states = check(file, allow_code=allow_code)
         while (state := _next(states, time_limit)) is not None:
             say(f"{state.state}: {state.scenario}: {state.text}")
             changed += state.state != "as known"
     return 1 if changed else 0
+
+
+def _of_suite(folder: Path, limit_s: float | None, *, allow_code: bool) -> int:
+    """Run the suite of a result again, and print the changes of its verdicts; returns their number."""
+    from ackclock.apps.suite.expected import again
+    from ackclock.study.executors import Local
+
+    result, changes = again(folder, Local(None, limit_s), allow_code=allow_code)
+    about = result.metadata
+    for change in changes:
+        say(f"changed: {about.suite} {about.control}: {change}")
+    if not changes:
+        say(f"as known: {about.suite} {about.control}: {len(result.checks)} verdicts")
+    for run_id, error in result.failed[:5]:
+        say(f"failed: {about.suite} {about.control}: {run_id}: {error}")
+    return len(changes) + len(result.failed)
 
 
 def _next(states: Iterator[State], limit_s: float | None) -> State | None:

@@ -10,13 +10,15 @@ from rich.table import Table
 
 from ackclock.apps.controls import check_controls
 from ackclock.apps.suite.measures import SUITE_METRICS
-from ackclock.base.files import BadInput, write_text
+from ackclock.base import junit as junit_files
+from ackclock.base.files import BadInput, check_targets, write_text
 from ackclock.base.names import folder_name
 from ackclock.base.si import estimate, value
 from ackclock.base.text import fail, interrupted
 from ackclock.cli.compare_folders import changes_table
 from ackclock.cli.console import counted_progress, wide_console
-from ackclock.cli.options import AllowCode, Engine, Jobs, TimeLimit
+from ackclock.cli.options import AllowCode, Engine, Jobs, Overrides, TimeLimit
+from ackclock.cli.verdicts import as_markdown, cases, changed_checks, print_checks
 
 if TYPE_CHECKING:
     from ackclock.apps.suite.folder import Suite
@@ -38,7 +40,11 @@ def command(
     jobs: Jobs = None,
     time_limit: TimeLimit = None,
     engine: Engine = "local",
+    on: str = "tcp",
+    overrides: Overrides = None,
     gate: bool = False,
+    markdown: Path | None = None,
+    junit: Path | None = None,
     every: Annotated[bool, Parameter(name="--all")] = False,
     allow_code: AllowCode = False,
 ) -> int:
@@ -49,7 +55,8 @@ def command(
     Parameters
     ----------
     name
-        Name of the suite (tcpeval; comparison: the networks of the papers), or a folder with a suite.toml.
+        Name of the suite (`ackclock list suites`; comparison: the networks of the papers), or a folder with a
+        suite.toml.
     control
         A controller's name, FILE.py:CLASS, FILE.wasm, or a table such as '{ kind = "vegas", alpha = 1 }'.
     out
@@ -64,9 +71,17 @@ def command(
         limit. Default: 10 minutes.
     engine
         Executor: this machine, or a Ray cluster.
+    on
+        Substrate: tcp or quic; a suite of checks also runs on stack:FILE, and in real time on udp, linux, linux:NAME.
+    overrides
+        `KEY=VALUE`: another value of a key in the scenarios of all situations, which can change what checks show.
     gate
-        Exit with status 1 if a metric is worse than in the earlier results of the folder, which are kept then; without
-        earlier ones with those of the package for this controller.
+        Exit with status 1 if a metric is worse, or a check that passed does not pass any more, than in the earlier
+        results of the folder, which are kept then; without earlier ones with those of the package for this controller.
+    markdown
+        File for the verdicts, or with --gate the changes, as a table in Markdown.
+    junit
+        File for the verdicts as JUnit XML.
     every
         Print every metric of every situation instead of the comparison with other controllers.
     allow_code
@@ -81,12 +96,15 @@ def command(
     from ackclock.base.shipped import is_shipped
     from ackclock.study.executors import ENGINES
 
+    check_targets([file for file in (markdown, junit) if file is not None])
     check_controls([control], allow_code=allow_code)
     networks = comparison_folder() if name == COMPARISON else None
     suite = find(name if networks is None else str(networks))
     compared = networks is not None and is_shipped(networks)
     base = Path("out") / COMPARISON if compared else Path("out") / "suites" / suite.key
-    target = out or base / folder_name(control)
+    target = out or base / folder_name(control if on == "tcp" else f"{control} {on}")
+    if on not in {"tcp", "quic"} and not suite.has_checks:
+        raise BadInput(f"--on {on}: the suite {suite.key} has no checks, so it runs on tcp and quic only")
     allow_code = allow_code or compared  # its scenarios extend networks in the folders of the papers
     earlier = _earlier(suite, target, control) if gate else None
     # The earlier results stay as they are, so that a gate that fails does so again.
@@ -94,14 +112,31 @@ def command(
     try:
         with counted_progress("situation", len(suite.situations)) as progress:
             executor = ENGINES[engine](jobs, time_limit)
-            result = run(suite, control, folder, executor, quick=quick, progress=progress, allow_code=allow_code)
+            result = run(
+                suite,
+                control,
+                folder,
+                executor,
+                quick=quick,
+                progress=progress,
+                allow_code=allow_code,
+                on=on,
+                overrides=overrides or (),
+            )
     except KeyboardInterrupt:
         return interrupted(folder)
     console = wide_console()
-    if every:
+    changes = changed_checks(earlier, result) if earlier is not None else []
+    if suite.has_checks:
+        print_checks(console, suite, result, every=every)
+    if result.measures and every:
         _all_results(console, result)
-    else:
+    elif result.measures and not suite.has_checks:
         _overview(console, suite, result)
+    if markdown is not None:
+        write_text(markdown, as_markdown(suite, result, changes if gate else None))
+    if junit is not None:
+        junit_files.write(junit, f"{suite.key} {control}", cases(suite, result))
     for situation, reason in result.refused.items():
         console.print(f"{situation}: not tried: {reason}")
     for run_id, error in result.failed[:5]:
@@ -113,9 +148,12 @@ def command(
         write_text(page, comparison_page(read_comparison(suite, base)))
         console.print(f"written: {page}", soft_wrap=True)
     worse = _worse(earlier, result) if earlier is not None else []
-    for reason in worse:
+    lost = [change for change in changes if change.is_worse]
+    for reason in [*worse, *map(str, lost)]:
         fail(f"--gate: {reason}", 1)
-    return 1 if result.failed or worse else 0
+    # A gate is about changes; without it the failed checks of the document set the status.
+    wrong = bool(worse or lost) if gate else any(check.failed for check in result.checks)
+    return 1 if result.failed or wrong else 0
 
 
 def _earlier(suite: Suite, folder: Path, control: str) -> SuiteResult:
@@ -135,6 +173,8 @@ def _worse(earlier: SuiteResult, result: SuiteResult) -> list[str]:
     """The metrics that are worse than before, or missing."""
     from ackclock.apps.suite.difference import changes_between
 
+    if not earlier.measures and not result.measures:
+        return []
     changed = changes_between(earlier, result, same_form=False)
     wrong = (one for one in changed if one.verdict in {"worse", "missing"})
     places = ((one, f"{one.situation}, {one.point}" if one.point else one.situation) for one in wrong)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ackclock.apps.suite import figures
+from ackclock.apps.suite import checks_page, figures
 from ackclock.apps.suite.baselines import baselines
 from ackclock.apps.suite.difference import Change, changes_between, largest
 from ackclock.apps.suite.measures import SUITE_METRICS
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def render(suite: Suite, result: SuiteResult) -> str:
-    """The page as HTML: the controller against others on the first screen, then details."""
+    """The page as HTML: the verdicts, or the controller against others, on the first screen, then details."""
+    if suite.has_checks:
+        return checks_page.render(suite, result)
     others = baselines(suite, result)
     names = short_names([result.metadata.control, *others.results])
     result = _named(result, names)

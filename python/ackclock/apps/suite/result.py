@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ackclock import stats
+from ackclock.apps.suite.checks import CheckResult
 from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.base.files import BadInput
+
+CURVES = "curves.json"
+"""The file of curves in the folder of a result."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,12 @@ class SuiteMetadata:
     quick: bool
     engine: str
     runs: int
+    on: str = "tcp"
+    """The substrate."""
+    overrides: tuple[str, ...] = ()
+    """`KEY=VALUE` for the scenarios of all situations."""
+    place: str = ""
+    """The folder of a suite that is not of the package."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,14 @@ class SuiteResult:
     failed: list[tuple[str, str]]
     deterministic: set[tuple[str, str]]
     """Situations and points at which all seeds give the same outcome."""
+    checks: list[CheckResult] = field(default_factory=list)
+    """The verdicts, in the order of the suite."""
+    curves: dict[str, Any] = field(default_factory=dict)
+    """For each situation with checks the curves of its first run, and its scenario."""
+
+    def count(self, verdict: str) -> int:
+        """Number of checks with a verdict."""
+        return sum(check.verdict == verdict for check in self.checks)
 
     def values(self) -> dict[tuple[str, str, str], dict[int, float]]:
         """The values by seed for each (situation, point, metric), in the order of the suite."""
@@ -76,6 +95,10 @@ def read(folder: Path) -> SuiteResult:
         refused = about.pop("refused")
         failed = [(str(run_id), str(error)) for run_id, error in about.pop("failed", [])]
         deterministic = {(situation, point) for situation, point in about.pop("deterministic")}
+        checks = [CheckResult(**check) for check in about.pop("checks", [])]
+        file_of_curves = folder / CURVES
+        curves = json.loads(file_of_curves.read_text(encoding="utf-8")) if file_of_curves.is_file() else {}
+        about["overrides"] = tuple(about.get("overrides", ()))
         with open(folder / "measures.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         measures = [
@@ -85,8 +108,8 @@ def read(folder: Path) -> SuiteResult:
         unknown = {m.metric for m in measures} - SUITE_METRICS.keys()
         if unknown:
             raise ValueError(f"this version has no metric {', '.join(sorted(unknown))}")
-        return SuiteResult(SuiteMetadata(**about), folder, measures, refused, failed, deterministic)
+        return SuiteResult(SuiteMetadata(**about), folder, measures, refused, failed, deterministic, checks, curves)
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{folder}: no suite was run there (ackclock suite NAME --control C --out {folder})") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{folder}: suite.json or measures.csv cannot be read: {error}") from None
+        raise BadInput(f"{folder}: suite.json, curves.json or measures.csv cannot be read: {error}") from None

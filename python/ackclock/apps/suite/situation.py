@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ackclock.apps.suite.checks import Check
+
 
 @dataclass(frozen=True)
 class Situation:
@@ -16,9 +18,9 @@ class Situation:
 
     id: str
     title: str
-    metrics: list[str]
-    seeds: int
-    quick: int
+    metrics: list[str] = field(default_factory=list)
+    seeds: int = 1
+    quick: int = 1
     place: str = ""
     """Where the source of the suite describes it."""
     question: str = ""
@@ -28,3 +30,14 @@ class Situation:
     rivals: str = ""
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Parameters that describe the network to controllers, by controller name."""
+    source: str = ""
+    """`SUITE/ID` of the situation of another suite whose scenario it uses (`from` in the file)."""
+    level: str = "test"
+    """What the document demands: `test`, `must`, `should`, `may` or `text`."""
+    demand: str = ""
+    """What the document demands, in words of the suite."""
+    pilot: dict[str, Any] = field(default_factory=dict)
+    """Times in a first run of the scenario without the values that use them, as expressions, by name."""
+    networks: bool = False
+    """Whether it is also run in the networks of the suite."""
+    check: list[Check] = field(default_factory=list)
