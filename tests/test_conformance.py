@@ -516,18 +516,6 @@ def test_expect_runs_a_result_again(place: Path, capsys: pytest.CaptureFixture[s
     assert {path: path.read_bytes() for path in (place / "o").rglob("*") if path.is_file()} == before
 
 
-def test_expect_runs_no_code_of_a_result(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    suite_with(place / "s", "", check_of("at(cwnd, 0)"), NETWORK)
-    assert main(["suite", "s", "--control", "reno", "--jobs", "1", "--out", "o"]) == 0
-    (place / "evil.py").write_text("open('ran', 'w')\n")
-    document = json.loads((place / "o" / "suite.json").read_text())
-    for key, value in (("control", "evil.py:Evil"), ("on", "stack:evil.toml")):
-        (place / "o" / "suite.json").write_text(json.dumps(document | {key: value}))
-        assert main(["expect", "o"]) == 2
-        assert "allow it with --allow-code" in capsys.readouterr().err
-    assert not (place / "ran").exists()
-
-
 def test_the_scoreboard(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for control in ("reno", "cubic"):
         assert main(["suite", "ratelimited", "--control", control, "--jobs", "1"]) == 0

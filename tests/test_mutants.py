@@ -84,8 +84,8 @@ MUTANTS = {
         Mutant("no Refill", BBR3, "State::Refill if self.model.round_start => {", "State::Refill => {"),
     ],
     "cubic": [
-        Mutant("beta 0.8", CUBIC, '"beta", "0.7"', '"beta", "0.8"'),
-        Mutant("C 0.3", CUBIC, '"c", "0.4"', '"c", "0.3"'),
+        Mutant("beta 0.8", CUBIC, '"beta",\n                "0.7"', '"beta",\n                "0.8"'),
+        Mutant("C 0.3", CUBIC, '"c",\n                "0.4"', '"c",\n                "0.3"'),
         Mutant("no fast convergence", CUBIC, "self.fast_convergence && reached < self.w_max", "false"),
         Mutant("alpha 1", CUBIC, "3.0 * (1.0 - self.beta) / (1.0 + self.beta)", "1.0"),
         Mutant("alpha never 1", CUBIC, "if epoch.w_est < self.cwnd_prior {", "if epoch.w_est < f64::INFINITY {"),

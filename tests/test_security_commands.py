@@ -37,6 +37,7 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "plot": ("s.toml", {"plot.svg"}, True),
     "suite": ("suite --control mine.py:X --quick", {"out"}, True),
     "compare": ("one two", set(), False),
+    "scoreboard": ("results --out board", {"board"}, False),
     "search": ("space.toml --control mine.py:X --budget 8 --out found", {"found"}, True),
     "expect": ("known", set(), False),
     "agree": ("s.toml --on tcp,quic --seeds 2 --out agreed --plot f.svg", {"agreed", "f.svg"}, True),
@@ -67,6 +68,11 @@ def inputs(place: Place, command: str) -> None:
     if command == "compare":
         for name in ("one", "two"):
             assert main(["suite", "suite", "--control", "reno", "--quick", "--out", name]) == 0
+    if command == "scoreboard":
+        check = "[[situation.check]]\nid = 'c'\nsay = 'c'\nvalue = 'metric.goodput'\nleast = 0\n"
+        place.write("suite/suite.toml", f"title = 't'\nsource = 's'\nsummary = 's'\n{SITUATION}tested = 'f'\n{check}")
+        place.write("suite/one.toml", NETWORK)
+        assert main(["suite", "suite", "--control", "mine.py:X", "--quick", "--out", "results"]) == 0
     if command == "gym":
         rival = "[[flow]]\nname = 'r'\nfrom = 'a'\nto = 'b'\ntcp = { congestion_control = { python = 'mine.py:X' } }\n"
         place.write("env.toml", NETWORK.replace('recovery = "newreno"', 'congestion_control = "policy"') + rival)

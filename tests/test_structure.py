@@ -187,7 +187,7 @@ LAYERS = {
         "dispatch",
         "boxed outside registry window",
         "controller estimators slow_start",
-        "events noise",
+        "events noise transitions",
         "descriptor detmath flow pacing_rate parameters signals",
     ],
     "net": [

@@ -173,7 +173,7 @@ WRITTEN = [
         'another change is called "c" too',
     ),
     ('at = "4s"\nwhen = "5s"\ndo = "drop_next"\nlink = "l"', "unknown key"),
-    ('at = "4s"\nset = { "link.l.loss" = { kind = "jitter", max = "3ms" } }', "cannot begin or end during a run"),
+    ('at = "4s"\nset = { "link.l.loss" = { kind = "duplicate", rate = 0.1 } }', "cannot begin or end during a run"),
 ]
 
 

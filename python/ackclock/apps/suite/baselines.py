@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from ackclock.apps.suite.folder import Suite, known
@@ -104,7 +104,7 @@ def pack(suite: Suite, results: list[SuiteResult]) -> bytes:
         "definition": definition(suite),
         "results": [
             {
-                "about": asdict(result.metadata),
+                "about": result.metadata.as_dict(),
                 "refused": result.refused,
                 "deterministic": sorted(result.deterministic),
                 "measures": [

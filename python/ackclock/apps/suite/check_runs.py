@@ -40,8 +40,8 @@ MOST_POINTS = 400
 """Points of a curve of the page."""
 MOST_CURVES = 3
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-QUIC_OVERHEAD = 65
-"""Bytes of a full QUIC packet on the wire besides its payload."""
+HEADERS = {"tcp": 52, "quic": 65}
+"""Bytes of a full packet on the wire besides its payload, by kind of flow, where a run does not say more."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Situations:
         """The study of the first run of a task."""
         key = (task.situation, task.network)
         if key not in self._studies:
-            self._studies[key] = self._read(task, lambda source: source.with_text(self._bare(task)))
+            self._studies[key] = self._read(task, lambda source: source.with_text(self._bare(self.situation(task))))
         return self._studies[key]
 
     def filled(self, task: Task, record: Record) -> Study:
@@ -139,7 +139,7 @@ class Situations:
         """The study of a situation without pilot times over so many seeds, with another controller if one is named."""
         assigned = self.assigned if control is None else replace(self.assigned, control=control)
         entries = [*assigned.assignments(situation, None), Assignment(("sweep", "seed"), f"1..{seeds}")]
-        source = assigned.source(self.suite, situation)
+        source = assigned.source(self.suite, situation).with_text(self._bare(situation))
         on = "quic" if assigned.on == "quic" else "tcp"
         return Study.read(source, [*entries, Assignment(("delays",), True)], on=on)
 
@@ -154,8 +154,9 @@ class Situations:
         """Whether the tested controller is the package's own, on a substrate that runs it."""
         return "kind" in control_table(self.assigned.control) and not self.assigned.on.startswith("stack:")
 
-    def _bare(self, task: Task) -> str:
-        template = self.suite.checks(self.situation(task)).template
+    def _bare(self, situation: Situation) -> str:
+        """The text of the first run of a situation."""
+        template = self.suite.checks(situation).template
         return (template.constant() if template.is_constant else template.without()).text
 
     def _read(self, task: Task, changed: Callable[[Source], Source]) -> Study:
@@ -251,10 +252,7 @@ def _record(state: Situations, situation: Situation, scenario: Scenario, seed: i
         finished = substrate(on).run(scenario, seed, stop)
         outcome, trace, flows = finished.outcome, finished.trace, {}
     row: Row = outcome
-    tested = [flow for flow in outcome["flows"] if flow["name"].startswith(situation.tested)]
-    if not tested:
-        raise BadInput(f"{scenario.file}: no flow has a name that begins with {situation.tested}")
-    flow = tested[0]
+    flow = _tested(situation, scenario, row)
     names = {entry["name"]: entry["states"] for entry in models("controllers")}
     own = names.get(flow["control"], []) if state.is_registered else []
     if trace is not None and "flow" in trace.columns:
@@ -286,10 +284,19 @@ def bare_record(
     situation: Situation, scenario: Scenario, row: Row, base: Mapping[str, float], standard: Row | None
 ) -> Record:
     """What is known of a run without a trace."""
-    flow = next(one for one in row["flows"] if one["name"].startswith(situation.tested))
+    flow = _tested(situation, scenario, row)
     link = next((one for one in row["links"] if one["name"] == _bottleneck(situation, scenario, flow)), None)
     data = RunData(replace(situation, bottleneck=link["name"] if link else ""), row, base, standard)
     return Record(None, None, _numbers(scenario, flow, link, None), flow, link, _metric_of(data), row)
+
+
+def _tested(situation: Situation, scenario: Scenario, row: Row) -> Mapping[str, Any]:
+    """The first tested flow of an outcome. Raises BadInput if there is none."""
+    for flow in row["flows"]:
+        if flow["name"].startswith(situation.tested):
+            tested: Mapping[str, Any] = flow
+            return tested
+    raise BadInput(f"{scenario.file}: no flow has a name that begins with {situation.tested}; `tested` names another")
 
 
 def _metric_of(data: RunData) -> Callable[[str], float | None]:
@@ -318,7 +325,7 @@ def _numbers(
     resolved = scenario.resolved
     about = next(one for one in resolved["flows"] if one["name"] == flow["name"])
     packet = about["packet_bytes"] or 1500
-    mss = segment or packet - QUIC_OVERHEAD
+    mss = segment or packet - HEADERS.get(about["kind"], 0)
     rtt = about["base_rtt_s"] or float("nan")
     name = link["name"] if link else ""
     wire = next((one["rate_bps"] for one in resolved["links"] if one["name"] == name), None) or float("nan")

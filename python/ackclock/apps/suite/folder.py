@@ -45,7 +45,8 @@ class Checks:
     @property
     def needs_trace(self) -> bool:
         """Whether the runs must be traced."""
-        return bool(self.pilot) or any(check.needs_trace for check in self.checks)
+        depends = bool(self.pilot) or not self.template.is_constant
+        return depends or any(check.needs_trace for check in self.checks)
 
 
 class Suite:

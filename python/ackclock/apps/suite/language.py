@@ -106,7 +106,7 @@ OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Pow: operator.pow,
+    ast.Pow: lambda base, exponent: np.float64(base) ** exponent if np.ndim(base) == 0 else base**exponent,
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -131,8 +131,9 @@ class Expression:
 
     @property
     def names(self) -> set[str]:
-        """The names of values in it, functions and states excluded."""
-        return {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)} - self.functions - self.states
+        """The names of values in it; not those of functions, states and tables."""
+        names = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        return names - self.functions - self.states - {table for table, _ in self.tables}
 
     @property
     def functions(self) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,11 @@ class SuiteMetadata:
     """`KEY=VALUE` for the scenarios of all situations."""
     place: str = ""
     """The folder of a suite that is not of the package."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: without what has its default."""
+        defaults = {field.name: field.default for field in fields(self)}
+        return {name: value for name, value in asdict(self).items() if value != defaults[name]}
 
 
 @dataclass(frozen=True)

@@ -281,7 +281,7 @@ def _write(suite: Suite, result: SuiteResult, *, page: bool) -> None:
     table = csv.DictWriter(text, list(Measure.__dataclass_fields__), lineterminator="\n")
     table.writeheader()
     table.writerows(asdict(m) for m in result.measures)
-    about = asdict(result.metadata) | {"refused": result.refused, "deterministic": sorted(result.deterministic)}
+    about = result.metadata.as_dict() | {"refused": result.refused, "deterministic": sorted(result.deterministic)}
     about |= {"failed": result.failed}
     if suite.has_checks:
         about |= {"checks": [check.as_dict() for check in result.checks]}

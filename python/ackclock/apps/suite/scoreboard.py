@@ -10,7 +10,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ def pack(results: Sequence[SuiteResult]) -> bytes:
     """Results of one suite as a compressed file, with thinned curves. The same results give the same bytes."""
     document = [
         {
-            "about": asdict(result.metadata),
+            "about": result.metadata.as_dict(),
             "refused": result.refused,
             "checks": [check.as_dict() for check in result.checks],
             "curves": {key: _thinned(of) for key, of in result.curves.items()},
