@@ -219,6 +219,7 @@ docs: build $(PAGE) $(VENV)/.dev
 # The same as a folder that any web server serves, with the laboratory in it: links (ackclock link --at ADDRESS) open there.
 site: docs
 	@test -f out/site/lab.html
+	$(BIN)/ackclock scoreboard validation/scoreboard --out out/site/scoreboard
 	@echo "next: copy $(abspath out/site) to a web server; links: $(BIN)/ackclock link @dumbbell --at https://SERVER/FOLDER"
 
 # The files that are made from descriptions in the code: schemas, types, tables of the page, reference pages.
@@ -235,6 +236,10 @@ interface:
 # The results of well-known controllers in the quick suite, with which pages of suites compare: six minutes.
 baselines: build
 	$(BIN)/python tools/reference/ship.py
+
+# The results of the scoreboard (ackclock scoreboard validation/scoreboard): two minutes.
+scoreboard: build
+	$(BIN)/python tools/reference/scoreboard.py
 
 # Wheels for Python 3.11 and later (abi3) and every system of tools/wheels.py, into out/wheels; TARGET chooses one. The one
 # of this machine is tried in an empty environment without a compiler, with each Python in PYTHONS.

@@ -225,11 +225,11 @@ def _evaluated(state: Situations, task: Task, label: str, study: Study, stop: St
     done = Evaluated(task, label, findings, dict(record.row))
     if task.curves:
         done.curves = _curves(record, checks.checks)
-        done.scenario = _alone(study, task.point)
+        done.scenario = alone(study, task.point)
     return done
 
 
-def _alone(study: Study, point: int) -> str:
+def alone(study: Study, point: int) -> str:
     """The scenario of a point as text; empty if it names code, which a link does not hold, or on another substrate."""
     if study.on != "tcp":
         return ""

@@ -166,6 +166,8 @@ class Expression:
             raise Missing(f"{self.text} is no number")
         if np.isnan(value):
             raise Missing(f"{self.text} has no value")
+        if np.isinf(value):
+            raise Missing(f"{self.text} is infinite")
         return float(value)
 
 

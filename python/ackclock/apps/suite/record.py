@@ -19,10 +19,15 @@ COLUMNS = ("cwnd", "ssthresh", "in_flight", "ack", "phase", "cause", "pacing_bps
 """Columns of the window trace that are series of the same name."""
 SERIES = ("time", "rtt", "bdp1", *COLUMNS)
 """Series of every controller."""
+LARGEST_WINDOW = 1e9
+"""Segments."""
 OFTEN_EMPTY = ("cause", "pacing_bps")
 """Columns without a value in a whole run of some controllers: no reduction, no pacing rate."""
 PHASES = ("open", "cwr", "recovery", "loss")
 """Phases of recovery, which are states of every flow."""
+SIMULATED = ("tcp", "quic", "udp")
+COMPLETION = ("completion_s", "completion", "finished")
+"""What an outcome has of flows that the simulator plays itself."""
 NUMBERS = ("rate", "rtt0", "bdp", "mss", "iw", "inf")
 """Values of the scenario."""
 BANDWIDTHS = ("bw", "bandwidth")
@@ -84,7 +89,9 @@ class Record:
         column = self._frame[name]
         if column.dtype == pl_text():
             return column.fill_null("").to_numpy()
-        return column.cast(float).fill_null(np.nan).to_numpy()
+        values = column.cast(float).fill_null(np.nan).to_numpy()
+        # A stack without a threshold reports the largest number that it has.
+        return np.where(values > LARGEST_WINDOW, np.inf, values) if name == "ssthresh" else values
 
     # ---- values of the language ---------------------------------------------------------------------------------
 
@@ -111,6 +118,8 @@ class Record:
 
     def member(self, table: str, key: str) -> float:
         """See Values."""
+        if key in COMPLETION and self.flow.get("kind") not in SIMULATED:
+            raise NotRecorded(f"{table}.{key} is not recorded of a stack")
         if table == "metric":
             value = self.metric(key)
         else:

@@ -18,6 +18,7 @@ from ackclock.apps.suite.check_runs import (
     Setup,
     Situations,
     Task,
+    alone,
     bare_record,
     run_all,
     tasks_of,
@@ -166,6 +167,8 @@ def _run_studies(
     beside = {(row["axes"], row["seed"]): row for row in standard}
     found: dict[str, list[tuple[str, Finding]]] = {check.id: [] for check in checks}
     study = studies[""]
+    if text := alone(study, 0):
+        collected.curves[situation.id] = {"time": [], "series": {}, "stays": [], "scenario": text}
     points = {json.dumps(study.labels(point)): point for point in range(study.points)}
     base = {point: bases(rows) for point, rows in _points(stored[0]).items()}
     for row in stored[0]:

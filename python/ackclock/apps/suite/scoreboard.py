@@ -19,6 +19,8 @@ from ackclock.apps.suite import checks_page
 from ackclock.apps.suite.checks import CheckResult
 from ackclock.apps.suite.folder import Suite, find, known
 from ackclock.apps.suite.result import SuiteMetadata, SuiteResult, read
+from ackclock.base.assignment import control_table
+from ackclock.base.controllers import short_names
 from ackclock.base.files import BadInput, check_folder, foreign, own_folder, write_text
 from ackclock.base.names import folder_name
 from ackclock.base.text import shown
@@ -53,6 +55,11 @@ class Entry:
         """Demands that could be judged."""
         return sum(self.result.count(verdict) for verdict in JUDGED)
 
+    @property
+    def binding(self) -> int:
+        """Demands that fail and are binding."""
+        return sum(check.failed for check in self.result.checks)
+
     def cell(self, situation: str) -> tuple[str, str]:
         """The class of a situation's cell, and its words."""
         checks = [one for one in self.result.checks if one.situation == situation]
@@ -65,7 +72,12 @@ class Entry:
 def label_of(about: SuiteMetadata) -> str:
     """A controller with its substrate and the changes of the networks."""
     on = about.on.removeprefix("stack:")
-    parts = [about.control if not about.on.startswith("stack:") else f"{Path(on).parent.name or on} {about.control}"]
+    control = short_names([about.control])[about.control]
+    if control.startswith("{"):
+        table = control_table(control)
+        rest = ", ".join(f"{key} {value}" for key, value in table.items() if key != "kind")
+        control = f"{table['kind']}, {rest}" if "kind" in table else control
+    parts = [control if not about.on.startswith("stack:") else f"{Path(on).parent.name or on} {control}"]
     if about.on == "quic":
         parts.append("(QUIC)")
     elif about.on not in {"tcp"} and not about.on.startswith("stack:"):
@@ -88,7 +100,7 @@ def pack(results: Sequence[SuiteResult]) -> bytes:
 
 
 def _thinned(curves: dict[str, Any]) -> dict[str, Any]:
-    step = -(-len(curves["time"]) // POINTS)
+    step = max(1, -(-len(curves["time"]) // POINTS))
     series = {name: of[::step] for name, of in curves["series"].items()}
     return {**curves, "time": curves["time"][::step], "series": series}
 
