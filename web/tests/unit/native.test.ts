@@ -71,6 +71,39 @@ it('gives the outcomes, logs and fingerprints of the shipped scenarios', () => {
   }
 }, 10 * MINUTES);
 
+const SITUATIONS = `
+import hashlib, json, sys
+from pathlib import Path
+import numpy as np
+from ackclock import Scenario
+from ackclock.apps.suite.scoreboard import unpack
+answer = {}
+for name in sys.argv[1:]:
+    result = next(one for one in unpack(Path(f"validation/scoreboard/{name}.json.gz")) if one.metadata.on == "tcp")
+    for situation, curves in result.curves.items():
+        if not curves["scenario"]:
+            continue
+        run = Scenario.parse(curves["scenario"]).run(seed=1, trace="ack", fingerprint=True)
+        trace = run.trace
+        columns = ["time_s", "cwnd", "ssthresh", "in_flight", *trace.columns[12:]]
+        bits = b"".join(trace[column].cast(float).fill_null(float("nan")).to_numpy().astype("<f8").tobytes() for column in columns)
+        answer[f"{name} {situation}"] = [curves["scenario"], len(columns) - 4, run.fingerprint, hashlib.sha256(bits).hexdigest()]
+print(json.dumps(answer))
+`;
+it('gives the traces of the situations of the suites, so that their verdicts are equal', () => {
+  const expected = native<Record<string, [string, number, string, string]>>(SITUATIONS, 'bbr-draft', 'rfc9438', 'rfc9406', 'ratelimited'), core = lab();
+  expect(Object.keys(expected).length).toBeGreaterThan(50);
+  const changed = Object.entries(expected).filter(([, [text, internals, fingerprint, digest]]) => {
+    outcome(core, { text, seed: 1, trace: 'ack' });
+    const hash = createHash('sha256');
+    // NaN has one form.
+    const plain = (column: ArrayLike<number>): Float64Array => Float64Array.from(column, (value) => (Number.isNaN(value) ? NaN : value));
+    for (const number of [0, 3, 4, 7, ...Array.from({ length: internals }, (_, place) => 100 + place)]) hash.update(new Uint8Array(plain(core.column(number)).buffer));
+    return core.fingerprint() !== fingerprint || hash.digest('hex') !== digest;
+  });
+  expect(changed.map(([name]) => name)).toEqual([]);
+}, 10 * MINUTES);
+
 it('has the engine of the Python package', () => {
   const catalog = lab().catalog();
   expect(catalog.engine).toBe(native('import ackclock, json; from ackclock import _core; print(json.dumps(_core.ENGINE))'));
