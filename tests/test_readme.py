@@ -160,7 +160,7 @@ def ends(installed: Path, folder: Path, command: Command, *, whole: bool) -> Non
         assert limit == BEGIN_S, f"{command.page}: `{command.text}` takes longer than {limit} s"
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=60)
-        assert process.returncode in {0, 130}, f"{command.page}: `{command.text}`: {error}"
+        assert process.returncode in {0, 130, -signal.SIGINT}, f"{command.page}: `{command.text}`: {error}"
         return
     allowed = {0, 3, 4} if any(part in command.text for part in MACHINE) else {0}
     if command.after.startswith("search"):

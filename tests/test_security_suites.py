@@ -82,6 +82,10 @@ def test_expect_runs_no_code_of_a_result(place: Path, capsys: pytest.CaptureFixt
     assert main(["suite", "s", "--control", "reno", "--jobs", "1", "--out", "o"]) == 0
     (place / "evil.py").write_text("open('ran', 'w')\n")
     document = json.loads((place / "o" / "suite.json").read_text())
+    python = 'tcp.congestion_control={ python = "evil.py:Evil" }'
+    (place / "o" / "suite.json").write_text(json.dumps(document | {"overrides": [python]}))
+    assert main(["expect", "o"]) == 2
+    assert "names a controller in Python" in capsys.readouterr().err
     for key, value in (("control", "evil.py:Evil"), ("on", "stack:evil.toml")):
         (place / "o" / "suite.json").write_text(json.dumps(document | {key: value}))
         assert main(["expect", "o"]) == 2

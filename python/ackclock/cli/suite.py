@@ -21,6 +21,8 @@ from ackclock.cli.options import AllowCode, Engine, Jobs, Overrides, TimeLimit
 from ackclock.cli.verdicts import as_markdown, cases, changed_checks, print_checks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ackclock.apps.suite.folder import Suite
     from ackclock.apps.suite.result import SuiteResult
     from ackclock.base.plain_console import PlainConsole
@@ -107,6 +109,8 @@ def command(
         raise BadInput(f"--on {on}: the suite {suite.key} has no checks, so it runs on tcp and quic only")
     allow_code = allow_code or compared  # its scenarios extend networks in the folders of the papers
     earlier = _earlier(suite, target, control) if gate else None
+    if earlier is not None:
+        _check_alike(earlier, quick=quick, on=on, overrides=overrides or [])
     # The earlier results stay as they are, so that a gate that fails does so again.
     folder = target.with_name(f"{target.name}-gate") if gate else target
     try:
@@ -167,6 +171,17 @@ def _earlier(suite: Suite, folder: Path, control: str) -> SuiteResult:
     if control in packaged:
         return packaged[control]
     raise BadInput(f"--gate: {folder} has no earlier results of {control} to compare with; run it once without --gate")
+
+
+def _check_alike(earlier: SuiteResult, *, quick: bool, on: str, overrides: Sequence[str]) -> None:
+    """Raise BadInput if the earlier results are of other runs."""
+    about = earlier.metadata
+    before, now = (about.on, about.overrides), (on, tuple(overrides))
+    if before != now or (earlier.checks and about.quick != quick):
+        raise BadInput(
+            f"--gate: the earlier results of {earlier.folder} were made with other options of --on, --set or --quick; "
+            "repeat the command without --gate first"
+        )
 
 
 def _worse(earlier: SuiteResult, result: SuiteResult) -> list[str]:

@@ -32,7 +32,7 @@ def summary(result: SuiteResult) -> str:
     """How many checks hold, in a sentence."""
     counts = {verdict: result.count(verdict) for verdict in VERDICTS}
     judged = sum(counts[v] for v in ("pass", "fixed", "known", "fail"))
-    parts = [f"{counts['pass'] + counts['fixed']} of {judged} demands hold"]
+    parts = [f"{counts['pass'] + counts['fixed']} of {judged} demands hold" if judged else "no demand could be judged"]
     failed = [one for one in result.checks if one.verdict == "fail"]
     if failed:
         binding = sum(one.binding for one in failed)

@@ -21,7 +21,7 @@ from ackclock.apps.suite.measures import SUITE_METRICS, RunData
 from ackclock.apps.suite.record import SERIES, Record, states_of_numbers, stays_of
 from ackclock.apps.suite.situation import Situation
 from ackclock.apps.suite.template import pilot_record
-from ackclock.base.assignment import Assignment, control_table
+from ackclock.base.assignment import Assignment, Override, control_table
 from ackclock.base.files import BadInput
 from ackclock.base.models import models
 from ackclock.base.source import Source, read_source
@@ -29,6 +29,7 @@ from ackclock.base.workers import Stop, Work
 from ackclock.metrics import Row
 from ackclock.study import Study
 from ackclock.study.executors import Executor, Local, Ray
+from ackclock.study.plan import VIRTUAL
 from ackclock.study.runners import Cluster, Runner, Threads, for_python
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Assigned:
 
     control: str
     on: str = "tcp"
-    overrides: tuple[str, ...] = ()
+    overrides: tuple[Override, ...] = ()
     """`KEY=VALUE` for the scenarios of all situations."""
     allow_code: bool = False
 
@@ -62,12 +63,26 @@ class Assigned:
             libraries=self.allow_code,
         )
 
-    def assignments(self, situation: Situation, network: Network | None) -> list[Assignment | str]:
-        """What is assigned to the scenario of a situation."""
-        table = control_table(self.control, situation.parameters)
-        tested = Assignment(("tcp", "congestion_control"), table, f"--control {self.control}", of_text=False)
-        of_network = [] if network is None else [f"{key}={json.dumps(value)}" for key, value in network.set.items()]
-        return [tested, *of_network, *self.overrides]
+    def study(self, source: Source, situation: Situation, network: Network | None = None, seeds: int = 0) -> Study:
+        """The study of a situation's scenario, over so many seeds if there are any.
+
+        The parameters that the situation gives to a controller are those of the package's; one from a file may lack
+        them. Raises ScenarioError.
+        """
+        of_network = [] if network is None else network.assignments()
+        more = [Assignment(("sweep", "seed"), f"1..{seeds}")] if seeds else []
+        entries: list[Assignment | str] = [*of_network, *self.overrides, *more, Assignment(("delays",), True)]
+        plain, whole = control_table(self.control), control_table(self.control, situation.parameters)
+        on = "quic" if self.on == "quic" else "tcp"
+        try:
+            return Study.read(source, [self._tested(whole), *entries], on=on)
+        except ScenarioError as error:
+            if plain == whole or "kind" in plain or "has no parameter" not in str(error):
+                raise
+            return Study.read(source, [self._tested(plain), *entries], on=on)
+
+    def _tested(self, table: dict[str, Any]) -> Assignment:
+        return Assignment(("tcp", "congestion_control"), table, f"--control {self.control}", of_text=False)
 
 
 @dataclass(frozen=True)
@@ -138,10 +153,8 @@ class Situations:
     def swept(self, situation: Situation, seeds: int, control: str | None = None) -> Study:
         """The study of a situation without pilot times over so many seeds, with another controller if one is named."""
         assigned = self.assigned if control is None else replace(self.assigned, control=control)
-        entries = [*assigned.assignments(situation, None), Assignment(("sweep", "seed"), f"1..{seeds}")]
         source = assigned.source(self.suite, situation).with_text(self._bare(situation))
-        on = "quic" if assigned.on == "quic" else "tcp"
-        return Study.read(source, [*entries, Assignment(("delays",), True)], on=on)
+        return assigned.study(source, situation, seeds=seeds)
 
     @property
     def control_name(self) -> str:
@@ -162,9 +175,7 @@ class Situations:
     def _read(self, task: Task, changed: Callable[[Source], Source]) -> Study:
         situation = self.situation(task)
         source = changed(self.assigned.source(self.suite, situation))
-        entries = self.assigned.assignments(situation, self._networks.get(task.network))
-        on = self.assigned.on if self.assigned.on == "quic" else "tcp"
-        return Study.read(source, [*entries, Assignment(("delays",), True)], on=on)
+        return self.assigned.study(source, situation, self._networks.get(task.network))
 
 
 def prepare(setup: Setup) -> Situations:
@@ -215,6 +226,14 @@ def _evaluated(state: Situations, task: Task, label: str, study: Study, stop: St
             return Evaluated(task, label, findings, dict(record.row))
         except NotRecorded as error:
             findings = {check.id: Finding(reason=str(error), recorded=False) for check in checks.checks}
+            return Evaluated(task, label, findings, dict(record.row))
+        except ScenarioError as error:  # a time beyond the end, a number that no link can have
+            if error.unmet_need:
+                raise
+            findings = {
+                check.id: Finding(reason=f"the times of the first run do not fit: {error.message}")
+                for check in checks.checks
+            }
             return Evaluated(task, label, findings, dict(record.row))
         times = {name: value for name, value in record.numbers.items() if name in checks.pilot}
         record = _record(state, situation, study.scenario(task.point), task.seed, stop)
@@ -335,7 +354,7 @@ def _numbers(
         "rtt0": rtt,
         "mss": mss,
         "bdp": rate * rtt / (8 * mss),
-        "iw": 10.0,
+        "duration": scenario.duration_s,
         "inf": float("inf"),
     }
 
@@ -422,12 +441,14 @@ class Kept:
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
 
     def find(self, task: Task) -> Evaluated | None:
-        """A finished run."""
+        """A finished run; none of a stack or in real time, whose program may be another one."""
+        if self._situations.assigned.on not in VIRTUAL:
+            return None
         return self._lines.get(self.key(task))
 
     def add(self, done: Evaluated) -> None:
         """Keep a finished run; those that failed are run again."""
-        if not done.error:
+        if not done.error and self._situations.assigned.on in VIRTUAL:
             self._append(json.dumps({"key": self.key(done.task), **asdict(done)}) + "\n")
 
     def _append(self, line: str) -> None:

@@ -1,8 +1,10 @@
-"""Checks: assertions of a situation with a verdict, and known failures (docs/suites.md)."""
+"""Checks: assertions of a situation with a verdict, and known failures (docs/conformance.md)."""
 
 from __future__ import annotations
 
 import ast
+import difflib
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,6 +15,7 @@ from ackclock import stats
 from ackclock.apps.suite.language import Expression, Missing, NotRecorded, Vocabulary, parse
 from ackclock.apps.suite.record import COLUMNS, NUMBERS, PHASES, SERIES, Record
 from ackclock.base.files import BadInput
+from ackclock.base.frames import codes
 from ackclock.base.models import models
 from ackclock.base.records import read_record, read_toml
 from ackclock.base.si import value as shown_value
@@ -73,6 +76,8 @@ class Finding:
     reason: str = ""
     recorded: bool = True
     """Whether the values that it needs are recorded."""
+    failed: bool = False
+    """Whether the run has failed."""
 
     @property
     def holds(self) -> bool:
@@ -92,6 +97,8 @@ class ParsedCheck:
 
         def expression(key: str) -> Expression | None:
             text = getattr(check, key)
+            if isinstance(text, float) and not math.isfinite(text):
+                raise BadInput(f"{place}: {key}: must be a finite number or an expression")
             return None if text is None or text == "" else parse(str(text), f"{place}: {key}", vocabulary)
 
         value = expression("value")
@@ -107,11 +114,12 @@ class ParsedCheck:
         if self.tolerance(1.0, {"rtt0": 1.0}) is None:
             raise BadInput(f"{place}: tolerance: must be {FORMS}, not {check.tolerance!r}")
         self.share = _share(check.over, place)
+        check_controllers(check.controllers, place)
 
     def tolerance(self, bound: float, numbers: Mapping[str, float]) -> float | None:
         """The tolerance of a bound in the unit of the value; None if it cannot be read."""
         if isinstance(self.check.tolerance, (int, float)):
-            return float(self.check.tolerance)
+            return float(self.check.tolerance) if self.check.tolerance >= 0 else None
         match = TOLERANCE.fullmatch(self.check.tolerance.strip())
         if match is None:
             return None
@@ -132,7 +140,11 @@ class ParsedCheck:
         """Whether its value is true or false, which tables write as yes and no."""
         tree = self.value.tree
         called = tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ""
-        return called in {"next", "why", "isset"} or isinstance(tree, (ast.Compare, ast.BoolOp))
+        if str(self.check.equals) not in {"0", "1"} and self.check.tolerance != 0:
+            return False
+        return called in {"next", "why", "isset"} or (
+            self.check.equals is not None and isinstance(tree, (ast.Compare, ast.BoolOp))
+        )
 
     @property
     def needs_trace(self) -> bool:
@@ -153,6 +165,8 @@ class ParsedCheck:
         equals, least, most = bounds["equals"], bounds["least"], bounds["most"]
         if equals is not None:
             least = most = equals
+        if "rtt" in str(self.check.tolerance) and math.isnan(record.numbers["rtt0"]):
+            return Finding(reason="the round-trip time of the empty path is not known", recorded=False)
         return Finding(
             value,
             Bounds(
@@ -252,8 +266,9 @@ def judge(
         "level": check.level,
         "runs": len(values),
     }
-    if not values:
-        reasons = list(dict.fromkeys(finding.reason for _, finding in findings))
+    broken = any(finding.failed for _, finding in findings)
+    if not values or broken:
+        reasons = list(dict.fromkeys(finding.reason for _, finding in findings if finding.reason))
         observable = any(finding.recorded for _, finding in findings)
         verdict: Verdict = "not shown" if observable else "not observable"
         return CheckResult(**about, verdict=verdict, value="", demand=_written(check), reason="; ".join(reasons))
@@ -275,6 +290,8 @@ def judge(
         wrong = f"{len(shown) - right} of {len(shown)} runs" if len(shown) > 1 and right < len(shown) else ""
         wrong += f": {', '.join(places[:3])}" if wrong and places else ""
     reason = wrong if not holds else ""
+    if len(shown) < len(findings):
+        reason = "; ".join(filter(None, (reason, f"shown in {len(shown)} of {len(findings)} runs")))
     if known is not None:
         reason = f"{known.why} (since {known.since})"
     verdict = ("known", "fixed")[holds] if known is not None else ("fail", "pass")[holds]
@@ -327,9 +344,22 @@ def vocabulary(states: Sequence[str], metrics: Sequence[str]) -> Vocabulary:
         NUMBERS,
         [*PHASES, *states],
         tables | {"metric": list(metrics)},
+        {"cause": codes()["cause"], "phase": PHASES},
     )
 
 
 def probe_names() -> frozenset[str]:
     """Names of the internal values of all registered controllers."""
     return frozenset(name for entry in models("controllers") for name in entry["trace"]) - set(COLUMNS)
+
+
+def check_controllers(names: Any, place: str) -> None:
+    """Raise BadInput unless it is a list of names of controllers of the package."""
+    every = [entry["name"] for entry in models("controllers")]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise BadInput(f"{place}: controllers: must be a list of names")
+    for name in names:
+        if name not in every:
+            near = difflib.get_close_matches(name, every, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise BadInput(f"{place}: controllers: there is no controller {name}{hint}")

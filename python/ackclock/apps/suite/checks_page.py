@@ -40,7 +40,7 @@ ORDER = ("pass", "fixed", "known", "fail", "not shown", "not observable")
 def command_of(suite: Suite, result: SuiteResult) -> str:
     """The command that makes a result again."""
     about = result.metadata
-    parts = ["ackclock", "suite", about.suite, "--control", about.control]
+    parts = ["ackclock", "suite", about.place or about.suite, "--control", about.control]
     parts += ["--on", about.on] if about.on != "tcp" else []
     parts += ["--quick"] if about.quick else []
     for text in about.overrides:
@@ -108,12 +108,16 @@ def _pictures(result: SuiteResult, situation: Situation, laboratory_in: str) -> 
     if stored is None:
         return "", ""
     href = ""
-    if stored.get("scenario") and laboratory.is_built():
+    try:
+        picture = curves.svg(stored)
+    except (KeyError, TypeError, ValueError, AttributeError):  # a stranger's result
+        picture = ""
+    if isinstance(stored, dict) and stored.get("scenario") and laboratory.is_built():
         try:
             href = laboratory_in + share.link(Scenario.parse(stored["scenario"]), seed=1)
-        except (BadInput, ScenarioError):  # a controller in a file, which a link does not hold
+        except (BadInput, ScenarioError, TypeError):  # a controller in a file, which a link does not hold
             href = ""
-    return curves.svg(stored), href if len(href) <= share.LONGEST else ""
+    return picture, href if len(href) <= share.LONGEST else ""
 
 
 def _rows(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import tempfile
+import tomllib
 from pathlib import Path
 
+from ackclock import _core
 from ackclock.apps.suite.folder import find
 from ackclock.apps.suite.result import SuiteResult, read
 from ackclock.apps.suite.run import run
 from ackclock.apps.suite.verdict_changes import VerdictChange, changes
-from ackclock.base.assignment import control_table
+from ackclock.base.assignment import Assignment, control_table, key_names
 from ackclock.base.files import BadInput
 from ackclock.base.languages import UNGUARDED, named_in
+from ackclock.base.toml_text import read_value
 from ackclock.study.executors import Executor
 
 
@@ -40,6 +43,18 @@ def again(folder: Path, executor: Executor, *, allow_code: bool) -> tuple[SuiteR
             page=False,
             allow_code=allow_code,
             on=about.on,
-            overrides=about.overrides,
+            overrides=[_of_text(text) for text in about.overrides],
         )
     return result, changes(earlier, result)
+
+
+def _of_text(text: str) -> Assignment:
+    """An assignment of a result, which may name no more than a scenario may. Raises BadInput."""
+    parts = _core.split_assignment(text)
+    if parts is None:
+        raise BadInput(f"the result has the assignment {text!r}, which is none: KEY=VALUE")
+    try:
+        value = read_value(parts[1])
+    except tomllib.TOMLDecodeError:
+        value = parts[1]
+    return Assignment(key_names(parts[0], "the result"), value, f"the result's {parts[0]}")

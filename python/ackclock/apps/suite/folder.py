@@ -1,4 +1,4 @@
-"""Reads the folder of a suite: suite.toml, and a scenario or study for each situation (docs/suites.md)."""
+"""Reads the folder of a suite: suite.toml, and a scenario or study for each situation (docs/conformance.md)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ackclock.apps.suite.checks import Check, Known, ParsedCheck, read_known, vocabulary
+from ackclock.apps.suite.checks import Check, Known, ParsedCheck, check_controllers, read_known, vocabulary
 from ackclock.apps.suite.language import Expression
 from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.apps.suite.situation import Situation
 from ackclock.apps.suite.template import Template, parse_pilot
+from ackclock.base.assignment import Assignment, key_names
 from ackclock.base.files import BadInput
 from ackclock.base.records import read_record, read_toml
 from ackclock.base.source import read_source
@@ -32,6 +33,11 @@ class Network:
 
     name: str
     set: dict[str, Any]
+
+    def assignments(self) -> list[Assignment]:
+        """What it assigns. Raises BadInput for what is no key."""
+        place = f"network {self.name}"
+        return [Assignment(key_names(key, place), value, f"{place}: {key}") for key, value in self.set.items()]
 
 
 @dataclass(frozen=True)
@@ -79,10 +85,16 @@ class Suite:
         """The result in words; `{SITUATION.METRIC.CONTROLLER}` is a value."""
         self.standard: str = about.get("standard", "")
         """The controller that `rivals_kept` is measured against."""
+        if not isinstance(about.get("status", ""), str):
+            raise BadInput(f"{file}: status: must be a text")
         self.status: str = about.get("status", "")
         """The document, its revision and its date."""
-        self.states: list[str] = about.get("states", [])
+        states = about.get("states", [])
+        if not isinstance(states, list) or not all(isinstance(name, str) and name.isidentifier() for name in states):
+            raise BadInput(f"{file}: states: must be a list of words")
+        self.states: list[str] = states
         """The states of a controller that its checks may name."""
+        check_controllers(about.get("controllers", []), str(file))
         self.controllers: list[str] = about.get("controllers", [])
         """The controllers of the package that its document is about; none: every one."""
         for key in ("network", "situation", "omitted"):
@@ -117,6 +129,8 @@ class Suite:
                     raise BadInput(f"{file}: {situation.id}: there is no metric {metric}; {hint}")
             if not situation.bottleneck and any(SUITE_METRICS[metric].of_link for metric in situation.metrics):
                 raise BadInput(f"{file}: {situation.id}: bottleneck is missing; name the link that is measured")
+            if min(situation.seeds, situation.quick) < 1:
+                raise BadInput(f"{file}: {situation.id}: seeds and quick must be at least 1")
             if "rivals_kept" in situation.metrics and not self.standard:
                 raise BadInput(f"{file}: standard is missing; {situation.id} measures rivals_kept against it")
             if situation.source and not re.fullmatch(r"[a-z0-9-]+/[A-Za-z0-9._-]+", situation.source):

@@ -1,7 +1,7 @@
 """The language of checks: one expression over the record of a run. Nothing of it is executed as Python.
 
-docs/suites.md lists the values and functions. An expression is parsed once, when its suite is read: names that nobody
-has are refused then, with file, position and the nearest name.
+docs/conformance.md lists the values and functions. An expression is parsed once, when its suite is read: names that
+nobody has are refused then, with file, position and the nearest name.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ class Vocabulary:
     states: Collection[str]
     tables: dict[str, Collection[str]]
     """Keys of `outcome`, `link` and `metric`."""
+    texts: dict[str, Collection[str]]
+    """Series of texts, and the words that each can have."""
 
 
 STATE_FUNCTIONS = {"enter": 1, "leave": 1, "count": 1, "during": 1, "number": 1, "why": 1, "next": 2}
@@ -162,13 +164,17 @@ class Expression:
     def number(self, values: Values) -> float:
         """Its value as a number; true is 1. Raises Missing, also for what is no number, and NotRecorded."""
         value = self.evaluate(values)
-        if isinstance(value, (Interval, str)) or np.ndim(value):
+        if isinstance(value, Interval) or np.ndim(value):
             raise Missing(f"{self.text} is no number")
-        if np.isnan(value):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = np.inf
+        if np.isnan(number):
             raise Missing(f"{self.text} has no value")
-        if np.isinf(value):
+        if np.isinf(number):
             raise Missing(f"{self.text} is infinite")
-        return float(value)
+        return number
 
 
 def parse(text: str, place: str, vocabulary: Vocabulary) -> Expression:
@@ -230,7 +236,9 @@ Fail = Callable[[ast.AST, str], BadInput]
 def _check(node: ast.AST, vocabulary: Vocabulary, fail: Fail) -> None:
     """Raise BadInput for anything but the nodes and names of the language."""
     if isinstance(node, ast.Constant):
-        if isinstance(node.value, (bool, int, float, str)):
+        if isinstance(node.value, str):
+            raise fail(node, "a text stands beside `cause` or `phase` only, or is the reason of `why`")
+        if isinstance(node.value, (bool, int, float)):
             return
     elif isinstance(node, ast.Name):
         known = {*vocabulary.series, *vocabulary.numbers}
@@ -246,6 +254,8 @@ def _check(node: ast.AST, vocabulary: Vocabulary, fail: Fail) -> None:
         return
     elif isinstance(node, ast.Call):
         return _check_call(node, vocabulary, fail)
+    elif isinstance(node, ast.Compare) and any(_is_text(one) for one in (node.left, *node.comparators)):
+        return _check_text(node, vocabulary, fail)
     elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare)):
         operators = node.ops if isinstance(node, ast.Compare) else [node.op]
         allowed = (*OPERATORS, ast.Div, ast.USub, ast.Not, ast.And, ast.Or)
@@ -255,6 +265,23 @@ def _check(node: ast.AST, vocabulary: Vocabulary, fail: Fail) -> None:
                     _check(child, vocabulary, fail)
             return
     raise fail(node, "is not part of the language")
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _check_text(node: ast.Compare, vocabulary: Vocabulary, fail: Fail) -> None:
+    """A comparison of a series of texts with one of its words. Raises BadInput."""
+    both = [node.left, *node.comparators]
+    words = [one for one in both if isinstance(one, ast.Constant)]
+    series = [one.id for one in both if isinstance(one, ast.Name)]
+    fits = len(both) == 2 and len(words) == len(series) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq))
+    if not fits or series[0] not in vocabulary.texts:
+        raise fail(node, f"a text is compared with {' or '.join(vocabulary.texts)} only, by == or !=")
+    word, known = words[0].value, vocabulary.texts[series[0]]
+    if word not in known:
+        raise fail(words[0], f"there is no {series[0]} {word!r}; {_nearest(str(word), known)}")
 
 
 def _check_call(node: ast.Call, vocabulary: Vocabulary, fail: Fail) -> None:
@@ -273,6 +300,10 @@ def _check_call(node: ast.Call, vocabulary: Vocabulary, fail: Fail) -> None:
         if argument.id not in vocabulary.states:
             raise fail(argument, f"there is no state {argument.id}; {_nearest(argument.id, vocabulary.states)}")
     for argument in node.args[of_states:]:
+        if name == "why" and argument is node.args[of_states]:
+            if not _is_text(argument):
+                raise fail(argument, "why needs the reason as a text")
+            continue
         _check(argument, vocabulary, fail)
 
 
@@ -285,7 +316,7 @@ def _value(node: ast.AST, values: Values) -> Any:
         case ast.Attribute(value=ast.Name(id=table)):
             return values.member(table, node.attr)
         case ast.UnaryOp(op=ast.Not()):
-            return np.logical_not(_value(node.operand, values))
+            return np.logical_not(_truth(_value(node.operand, values)))
         case ast.UnaryOp():
             return -_value(node.operand, values)
         case ast.BoolOp():
@@ -299,6 +330,8 @@ def _value(node: ast.AST, values: Values) -> Any:
             return OPERATORS[type(node.op)](_value(node.left, values), _value(node.right, values))
         case ast.Compare():
             operands = [_value(one, values) for one in (node.left, *node.comparators)]
+            if any(isinstance(one, float) and np.isnan(one) for one in operands):
+                raise Missing("a comparison with what has no value")
             pairs = zip(node.ops, operands, operands[1:], strict=False)
             results = [OPERATORS[type(op)](left, right) for op, left, right in pairs]
             return results[0] if len(results) == 1 else np.logical_and.reduce(results)
@@ -313,14 +346,21 @@ def _value(node: ast.AST, values: Values) -> Any:
     raise AssertionError(ast.dump(node))
 
 
+def _truth(value: Any) -> Any:
+    """A value that is a number, a truth value, or a series of either."""
+    if isinstance(value, Interval):
+        raise Missing("an interval is neither true nor false")
+    return value
+
+
 def _boolean(node: ast.BoolOp, values: Values) -> Any:
     """`and`, `or`: of numbers only as far as they are needed."""
     is_and = isinstance(node.op, ast.And)
-    result = _value(node.values[0], values)
+    result = _truth(_value(node.values[0], values))
     for operand in node.values[1:]:
         if np.ndim(result) == 0 and bool(result) != is_and:
             return result
-        result = (np.logical_and if is_and else np.logical_or)(result, _value(operand, values))
+        result = (np.logical_and if is_and else np.logical_or)(result, _truth(_value(operand, values)))
     return result
 
 

@@ -28,7 +28,9 @@ PHASES = ("open", "cwr", "recovery", "loss")
 SIMULATED = ("tcp", "quic", "udp")
 COMPLETION = ("completion_s", "completion", "finished")
 """What an outcome has of flows that the simulator plays itself."""
-NUMBERS = ("rate", "rtt0", "bdp", "mss", "iw", "inf")
+MOST_BRIEF = 16
+"""States that last no time, one after the other."""
+NUMBERS = ("rate", "rtt0", "bdp", "mss", "duration", "inf")
 """Values of the scenario."""
 BANDWIDTHS = ("bw", "bandwidth")
 """Internal values that are a controller's present estimate of the bandwidth, bits per second."""
@@ -199,7 +201,9 @@ class Record:
         end, following = self._leave(state, number), stay.next
         if following != after and not stay.why and state not in PHASES:
             raise NotRecorded("states that last no time are not visible here")
-        while following and following != after:
+        for _ in range(MOST_BRIEF):
+            if not following or following == after:
+                break
             brief = next((one for one in self._stays(following) if one.begin == end == one.end), None)
             if brief is None:
                 return False
@@ -209,6 +213,8 @@ class Record:
     # ---- series -------------------------------------------------------------------------------------------------
 
     def _row(self, time: float, side: str = "right") -> int:
+        if time > self.numbers.get("duration", np.inf):
+            raise Missing(f"the run has ended before {time:g} s")
         row = int(np.searchsorted(self.time, time, side)) - 1  # type: ignore[call-overload]
         if row < 0:
             raise Missing(f"there is no row of the trace up to {time:g} s")
@@ -222,11 +228,14 @@ class Record:
         row = self._row(time, "left")
         return series[row] if np.ndim(series) else series
 
-    def _rows(self, interval: Interval) -> Any:
+    def _parts(self, interval: Interval) -> tuple[tuple[float, float], ...]:
         if not isinstance(interval, Interval):
             raise Missing("an interval is needed: during(STATE), or span(FROM, TO)")
+        return interval.parts
+
+    def _rows(self, interval: Interval) -> Any:
         inside = np.zeros(len(self.time), bool)
-        for begin, end in interval.parts:
+        for begin, end in self._parts(interval):
             inside |= (self.time >= begin) & (self.time <= end)
         return inside
 
@@ -246,13 +255,20 @@ class Record:
 
     def _mean(self, series: Any, interval: Interval) -> float:
         """Over time: each value holds until the next row."""
-        inside = self._rows(interval)
-        values = np.asarray(series, float) if np.ndim(series) else np.full(len(inside), float(series))
-        lasting = np.append(np.diff(self.time), 0.0)
-        chosen = inside & ~np.isnan(values) & (lasting > 0)
-        if not chosen.any():
+        if not np.ndim(series):
+            return float(series)
+        area = total = 0.0
+        for begin, end in self._parts(interval):
+            first, last = max(begin, self.time[0]), min(end, self.time[-1])
+            inside = self.time[(self.time > first) & (self.time < last)]
+            edges = np.array([first, *inside, last])
+            values = np.asarray(series, float)[np.searchsorted(self.time, edges[:-1], "right") - 1]
+            lasting = np.diff(edges)
+            known = ~np.isnan(values) & (lasting > 0)
+            area, total = area + float(values[known] @ lasting[known]), total + float(lasting[known].sum())
+        if total <= 0:
             raise Missing("there is no value in the interval")
-        return float(np.average(values[chosen], weights=lasting[chosen]))
+        return area / total
 
     def _median(self, series: Any, interval: Interval) -> float:
         return float(np.median(self._within(series, interval)))
@@ -306,7 +322,7 @@ class Record:
         while True:
             # What was sent before the ACK of this row was processed.
             before = sent[row - 1] if row else acked[row]
-            row = int(np.searchsorted(acked, before, "right"))
+            row = max(row + 1, int(np.searchsorted(acked, before, "right")))
             if row > last:
                 return float(rounds)
             rounds += 1
@@ -333,7 +349,7 @@ def stays_of(transitions: Sequence[tuple[float, str, str, str]], first: str, beg
 def states_of_numbers(times: Any, numbers: Any, names: Sequence[str]) -> dict[str, list[Stay]] | None:
     """Stays from an internal value that is the number of the state; None if a number has no name."""
     known = numbers[~np.isnan(numbers)]
-    if not len(known) or known.min() < 0 or known.max() >= len(names):
+    if not len(known) or known.min() < 0 or known.max() >= len(names) or (known != np.floor(known)).any():
         return None
     rows = [0, *(np.flatnonzero(np.diff(numbers) != 0) + 1)]
     states = [names[int(numbers[row])] for row in rows if not np.isnan(numbers[row])]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from ackclock import stats
-from ackclock.apps.suite.checks import CheckResult
+from ackclock.apps.suite.checks import LEVELS, VERDICTS, CheckResult
 from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.base.files import BadInput
+from ackclock.base.records import read_record
 
 CURVES = "curves.json"
 """The file of curves in the folder of a result."""
@@ -91,6 +92,32 @@ class SuiteResult:
         }
 
 
+def metadata_of(about: Any) -> SuiteMetadata:
+    """The metadata of a result that can be a stranger's. Raises ValueError."""
+    table = {key: value for key, value in dict(about).items() if key != "overrides"}
+    overrides = about.get("overrides", [])
+    if not isinstance(overrides, list) or not all(isinstance(text, str) for text in overrides):
+        raise ValueError("overrides must be a list of texts")
+    try:
+        return replace(read_record(SuiteMetadata, table, "metadata"), overrides=tuple(overrides))
+    except BadInput as error:
+        raise ValueError(str(error)) from None
+
+
+def checked(checks: Any) -> list[CheckResult]:
+    """The verdicts of a result that can be a stranger's. Raises ValueError."""
+    if not isinstance(checks, list):
+        raise ValueError("checks must be a list")
+    try:
+        results = [read_record(CheckResult, check, f"checks[{i}]") for i, check in enumerate(checks)]
+    except BadInput as error:
+        raise ValueError(str(error)) from None
+    for one in results:
+        if one.verdict not in VERDICTS or one.level not in LEVELS:
+            raise ValueError(f"{one.situation}.{one.check}: there is no verdict {one.verdict} of level {one.level}")
+    return results
+
+
 def read(folder: Path) -> SuiteResult:
     """Read the result that `run` wrote to a folder. Raises BadInput if there is none."""
     try:
@@ -100,10 +127,9 @@ def read(folder: Path) -> SuiteResult:
         refused = about.pop("refused")
         failed = [(str(run_id), str(error)) for run_id, error in about.pop("failed", [])]
         deterministic = {(situation, point) for situation, point in about.pop("deterministic")}
-        checks = [CheckResult(**check) for check in about.pop("checks", [])]
+        checks = checked(about.pop("checks", []))
         file_of_curves = folder / CURVES
         curves = json.loads(file_of_curves.read_text(encoding="utf-8")) if file_of_curves.is_file() else {}
-        about["overrides"] = tuple(about.get("overrides", ()))
         with open(folder / "measures.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         measures = [
@@ -113,8 +139,8 @@ def read(folder: Path) -> SuiteResult:
         unknown = {m.metric for m in measures} - SUITE_METRICS.keys()
         if unknown:
             raise ValueError(f"this version has no metric {', '.join(sorted(unknown))}")
-        return SuiteResult(SuiteMetadata(**about), folder, measures, refused, failed, deterministic, checks, curves)
+        return SuiteResult(metadata_of(about), folder, measures, refused, failed, deterministic, checks, curves)
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"{folder}: no suite was run there (ackclock suite NAME --control C --out {folder})") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{folder}: suite.json, curves.json or measures.csv cannot be read: {error}") from None

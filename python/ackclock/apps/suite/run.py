@@ -28,6 +28,7 @@ from ackclock.apps.suite.folder import Suite
 from ackclock.apps.suite.measures import SUITE_METRICS, RunData, bases
 from ackclock.apps.suite.result import CURVES, Measure, SuiteMetadata, SuiteResult
 from ackclock.apps.suite.situation import Situation
+from ackclock.base.assignment import Override
 from ackclock.base.files import UnmetNeed, check_folder, own_folder, write_text
 from ackclock.metrics import Row, numbers
 from ackclock.study import Store, Study, sweep
@@ -74,7 +75,7 @@ def run(
     progress: Begin | None = None,
     allow_code: bool = False,
     on: str = "tcp",
-    overrides: Sequence[str] = (),
+    overrides: Sequence[Override] = (),
 ) -> SuiteResult:
     """Run a controller through a suite and write the results to `out`, with a page. Finished runs are kept.
 
@@ -87,9 +88,9 @@ def run(
     setup = Setup(str(suite.folder), Assigned(control, on, tuple(overrides), allow_code))
     situations = Situations(setup, suite)
     collected = _Collected()
-    kept = Kept(own_folder(out, "studies") / "checks.jsonl", situations)
     traced = {one.id for one in suite.situations if suite.checks(one).needs_trace or on not in {"tcp", "quic"}}
     planned = _planned(situations, collected, traced, quick=quick)
+    kept = Kept(own_folder(out, "studies") / "checks.jsonl", situations)
     for situation, plan in planned:
         begin = progress if progress is not None else lambda _: None
         if isinstance(plan, list):
@@ -99,7 +100,7 @@ def run(
     if collected.refused and not (collected.measures or collected.checks):
         raise UnmetNeed(f"{control}: {next(iter(collected.refused.values()))}")
     about = SuiteMetadata(
-        suite.key, suite.title, control, quick, ENGINE, collected.runs, on, tuple(overrides), suite.place
+        suite.key, suite.title, control, quick, ENGINE, collected.runs, on, tuple(map(str, overrides)), suite.place
     )
     result = SuiteResult(
         about,
@@ -194,9 +195,10 @@ def _run_traced(
     """Run a situation whose checks need traces."""
     results = run_all(situations, setup, tasks, executor, kept, progress)
     collected.runs += len(results)
-    collected.failed += [
-        (f"{situation.id} {one.label} seed {one.task.seed}", one.error) for one in results if one.error
-    ]
+    for one in results:
+        if one.error:
+            where = (situation.id, one.label, f"seed {one.task.seed}")
+            collected.failed.append((" ".join(filter(None, where)), one.error.splitlines()[0]))
     refused = [one.refused for one in results if one.refused]
     if refused and len(refused) == len(results):
         collected.refused[situation.id] = refused[0]
@@ -208,7 +210,9 @@ def _run_traced(
     found: dict[str, list[tuple[str, Finding]]] = {check.id: [] for check in situations.suite.checks(situation).checks}
     for one in results:
         for name in found:
-            missing = Finding(reason=f"the run failed: {one.error.splitlines()[0]}" if one.error else one.refused)
+            missing = Finding(reason=one.refused)
+            if one.error:
+                missing = Finding(reason=f"the run failed: {one.error.splitlines()[0]}", failed=True)
             found[name].append((_where(one.label, one.task.seed), one.findings.get(name, missing)))
         if one.curves is not None:
             collected.curves[situation.id] = {**one.curves, "scenario": one.scenario}
@@ -237,7 +241,9 @@ def _judge(
     for check in suite.checks(situation).checks:
         findings = found[check.id]
         meant = check.check.controllers or suite.controllers
-        if meant and name not in meant and situations.is_registered:
+        # A document's own checks are for every controller from outside, those of one controller for that one.
+        outside = not check.check.controllers and not situations.is_registered
+        if meant and name not in meant and not outside:
             reason = f"a check of {', '.join(meant)}"
             findings = [("", Finding(reason=reason, recorded=False))]
         known = suite.known_failure(situation.id, check.id, assigned.control, assigned.on)

@@ -16,12 +16,11 @@ from typing import Any
 
 from ackclock.apps import laboratory
 from ackclock.apps.suite import checks_page
-from ackclock.apps.suite.checks import CheckResult
 from ackclock.apps.suite.folder import Suite, find, known
-from ackclock.apps.suite.result import SuiteMetadata, SuiteResult, read
+from ackclock.apps.suite.result import SuiteMetadata, SuiteResult, checked, metadata_of, read
 from ackclock.base.assignment import control_table
 from ackclock.base.controllers import short_names
-from ackclock.base.files import BadInput, check_folder, foreign, own_folder, write_text
+from ackclock.base.files import BadInput, check_folder, own_folder, write_text
 from ackclock.base.names import folder_name
 from ackclock.base.text import shown
 from ackclock.draw.page import environment
@@ -32,6 +31,8 @@ LARGEST_PACK = 64_000_000
 JUDGED = ("pass", "fixed", "known", "fail")
 RANK = ("fail", "differ", "known", "not-shown", "pass", "not-observable")
 """Classes of a cell: the first one that a check of the situation has."""
+LONGEST_NAME = 80
+"""Letters of the name of a page."""
 POINTS = 120
 """Points of a curve in a pack."""
 
@@ -74,7 +75,10 @@ def label_of(about: SuiteMetadata) -> str:
     on = about.on.removeprefix("stack:")
     control = short_names([about.control])[about.control]
     if control.startswith("{"):
-        table = control_table(control)
+        try:
+            table = control_table(control)
+        except BadInput:  # a stranger's result
+            return shown(control)
         rest = ", ".join(f"{key} {value}" for key, value in table.items() if key != "kind")
         control = f"{table['kind']}, {rest}" if "kind" in table else control
     parts = [control if not about.on.startswith("stack:") else f"{Path(on).parent.name or on} {control}"]
@@ -114,11 +118,10 @@ def unpack(file: Path) -> list[SuiteResult]:
             raise BadInput(f"{file}: is larger than {LARGEST_PACK:,} bytes; no pack is")
         results = []
         for one in json.loads(text)["results"]:
-            about = SuiteMetadata(**{**one["about"], "overrides": tuple(one["about"].get("overrides", ()))})
-            checks = [CheckResult(**check) for check in one["checks"]]
+            about, checks = metadata_of(one["about"]), checked(one["checks"])
             results.append(SuiteResult(about, file, [], dict(one["refused"]), [], set(), checks, dict(one["curves"])))
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(foreign(file, f"a pack of results cannot be read ({error})")) from None
+        raise BadInput(f"{file}: is no pack of results ({error})") from None
     return results
 
 
@@ -128,7 +131,12 @@ def results_in(folders: Iterable[Path]) -> list[SuiteResult]:
     for folder in folders:
         if not folder.is_dir():
             raise BadInput(f"{folder}: is no folder; name one with results of ackclock suite")
-        files = sorted(path for path in folder.rglob("*") if path.name == "suite.json" or path.name.endswith(PACK))
+        # The folder of a gate (NAME-gate) has what was compared with the results beside it.
+        files = sorted(
+            path
+            for path in folder.rglob("*")
+            if (path.name == "suite.json" and not path.parent.name.endswith("-gate")) or path.name.endswith(PACK)
+        )
         for file in files:
             found += unpack(file) if file.name.endswith(PACK) else [read(file.parent)]
     checked = [result for result in found if result.checks]
@@ -151,6 +159,10 @@ def write(results: Sequence[SuiteResult], out: Path) -> list[str]:
     order = [*known(), *sorted({result.metadata.suite for result in results} - set(known()))]
     for key in order:
         of_suite = [result for result in results if result.metadata.suite == key]
+        own = [result for result in of_suite if not result.metadata.place]
+        if own and len(own) < len(of_suite):  # a stranger's suite with the name of the package's
+            remarks.append(f"{key}: left out: {len(of_suite) - len(own)} results of another suite of this name")
+            of_suite = own
         if not of_suite:
             continue
         try:
@@ -158,7 +170,7 @@ def write(results: Sequence[SuiteResult], out: Path) -> list[str]:
         except BadInput as error:
             remarks.append(f"{key}: left out: {error}")
             continue
-        board.append((suite, _entries(of_suite)))
+        board.append((suite, _entries(of_suite, remarks)))
     own_folder(out)
     if laboratory.is_built():
         laboratory.place(out)
@@ -172,11 +184,17 @@ def write(results: Sequence[SuiteResult], out: Path) -> list[str]:
     return remarks
 
 
-def _entries(results: Sequence[SuiteResult]) -> list[Entry]:
-    """Results by their labels, the last one of each; those that show something come first."""
-    by_label = {label_of(result.metadata): result for result in results}
+def _entries(results: Sequence[SuiteResult], remarks: list[str]) -> list[Entry]:
+    """Results by their labels, a whole form before a quick one; those that show something come first."""
+    by_label: dict[str, SuiteResult] = {}
+    for result in sorted(results, key=lambda one: not one.metadata.quick):
+        label = label_of(result.metadata)
+        if label in by_label:
+            remarks.append(f"{result.metadata.suite}: left out: another result of {label}")
+        by_label[label] = result
     entries = [
-        Entry(replace(result, failed=[]), label, f"{folder_name(label)}.html") for label, result in by_label.items()
+        Entry(replace(result, failed=[]), label, f"{folder_name(label)[:LONGEST_NAME]}.html")
+        for label, result in by_label.items()
     ]
     return sorted(entries, key=lambda entry: (entry.judged == 0, entry.label))
 
@@ -195,5 +213,10 @@ def _index(board: Sequence[tuple[Suite, Sequence[Entry]]]) -> str:
     return (
         environment("ackclock.apps.suite")
         .get_template("scoreboard.html")
-        .render(suites=[suite for suite, _ in board], rows=rows, engines=engines)
+        .render(
+            suites=[suite for suite, _ in board],
+            rows=rows,
+            engines=engines,
+            quick=all(entry.result.metadata.quick for _, entries in board for entry in entries),
+        )
     )

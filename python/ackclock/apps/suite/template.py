@@ -170,5 +170,7 @@ def parse_pilot(pilot: Mapping[str, Any], place: str, names: Vocabulary) -> dict
         if not isinstance(text, str):
             raise BadInput(f"{place}: pilot.{name}: must be an expression in quotes")
         known: Sequence[str] = [*names.numbers, *parsed]
+        if not name.isidentifier() or name in {*names.series, *names.numbers}:
+            raise BadInput(f"{place}: pilot.{name}: the name of a time must be a word, and no other value's")
         parsed[name] = parse(text, f"{place}: pilot.{name}", replace(names, numbers=known))
     return parsed
