@@ -689,3 +689,18 @@ def test_the_script_of_the_action_compares_two_revisions(tmp_path: Path) -> None
     left = subprocess.run(["git", "worktree", "list"], cwd=repository, capture_output=True, text=True).stdout
     assert left.count("\n") == 1
     assert BINDING == ("test", "must")
+
+
+def test_a_module_without_the_parameters_of_a_situation_is_run_without_them(tmp_path: Path) -> None:
+    """A class in JavaScript, which is called as a controller of the package, has none of its parameters."""
+    (tmp_path / "reno.js").write_text(
+        "class reno {\n"
+        "  constructor(flow) { this.cwnd = 10; this.ssthresh = 1e9; }\n"
+        "  onAck(ack) {}\n  onCongestion(event) {}\n  onRto(event) {}\n  setWindow(cwnd) { this.cwnd = cwnd; }\n"
+        "}\n"
+    )
+    suite = suite_with(
+        tmp_path / "s", 'parameters = { reno = { slow_start = "hystart_pp" } }', check_of("at(cwnd, 1s)"), NETWORK
+    )
+    (one,) = result_of(suite, tmp_path / "out", f"{tmp_path / 'reno.js'}:reno").checks
+    assert one.verdict == "pass", one
