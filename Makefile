@@ -23,7 +23,7 @@ $(shell [ "$$(cat $(VENV)/.built 2>/dev/null)" = "$$($(USED_PGO))" ] || rm -f $(
 
 .PHONY: build capi kernel pgo bpf web page run test test-times test-install test-rust-build test-rust test-wheel test-python \
         test-page test-publish test-instructions nightly clippy lint format bench validate live fuzz docs site reference \
-        interface baselines wheel locks clean
+        interface baselines scoreboard wheel locks clean
 
 build: $(VENV)/.built
 	@echo "built: $(BIN)/ackclock, with the Python package of this folder; next: make run, or $(BIN)/ackclock --help"
