@@ -7,7 +7,7 @@
 use crate::events::{Ack, Phase, Timeout};
 use crate::flow::{Arithmetic, Growth};
 use crate::parameters::{Params, choice};
-use crate::slow_start::SlowStart;
+use crate::slow_start::{SlowStart, Step};
 use params::Key;
 use units::Segments;
 
@@ -51,6 +51,9 @@ macro_rules! impl_window_accessors {
         }
         fn set_ssthresh(&mut self, ssthresh: $crate::Segments) {
             self.$($field).+.ssthresh = ssthresh;
+        }
+        fn owns_window(&self) -> bool {
+            self.$($field).+.owns_recovery()
         }
         #[inline]
         fn cwnd(&self) -> $crate::Segments {
@@ -140,17 +143,57 @@ impl Window {
     /// [`Window::on_ack`], where the round-trip sample of the ACK may not count for the end of slow start.
     #[inline]
     pub fn on_ack_with(&mut self, ack: &Ack, sample_counts: bool) -> bool {
-        if sample_counts && self.slow_start.is_some() {
-            self.check_slow_start(ack);
+        if self.slow_start.is_some() && self.check_slow_start(ack, sample_counts) {
+            return false;
         }
         ack.may_grow && (ack.window_limited || self.arithmetic.growth == Growth::PerAck)
     }
 
+    /// Returns whether slow start has set the window, which does not grow then.
     #[cold]
-    fn check_slow_start(&mut self, ack: &Ack) {
+    fn check_slow_start(&mut self, ack: &Ack, counts: bool) -> bool {
         let (below, cwnd) = (self.slow_start(), self.cwnd);
-        if self.slow_start.as_mut().is_some_and(|end| end.on_ack(ack, cwnd, below)) {
-            self.ssthresh = self.cwnd;
+        let step =
+            self.slow_start.as_mut().map_or(Step::None, |state| state.on_ack(ack, cwnd, below, counts));
+        match step {
+            Step::None => false,
+            Step::End => {
+                self.ssthresh = self.cwnd;
+                false
+            }
+            Step::Set { cwnd, ssthresh } => {
+                self.set(self.whole(cwnd));
+                self.ssthresh = self.whole(ssthresh);
+                self.counter = 0.0;
+                true
+            }
+        }
+    }
+
+    /// `window` as this window counts: a whole number with the integers of Linux.
+    fn whole(&self, window: Segments) -> Segments {
+        if self.arithmetic.growth == Growth::Counted && !self.exact { window.floor() } else { window }
+    }
+
+    /// Whether slow start sets the window in the recovery that is in progress ([`Controller::owns_window`]).
+    ///
+    /// [`Controller::owns_window`]: crate::Controller::owns_window
+    #[inline]
+    pub fn owns_recovery(&self) -> bool {
+        self.slow_start.as_ref().is_some_and(|state| state.owns_recovery())
+    }
+
+    /// The window that a recovery has reached which slow start has set, segments.
+    pub fn recovered(&self) -> Option<Segments> {
+        self.slow_start.as_ref().and_then(|state| state.recovered())
+    }
+
+    /// A reduction of `used` segments to `reduced`: slow start may begin the recovery with another window.
+    fn end_slow_start(&mut self, used: Segments, reduced: Segments) {
+        if let Some(state) = &mut self.slow_start
+            && let Some(window) = state.on_congestion(used, reduced / used.max(1.0))
+        {
+            self.cwnd = self.whole(window);
         }
     }
 
@@ -173,9 +216,9 @@ impl Window {
         }
     }
 
-    /// The growth in slow start for `acked` acknowledged segments.
+    /// The growth in slow start for `acked` acknowledged segments, before what a controller itself makes of it.
     #[inline]
-    fn slow_start_growth(&mut self, acked: f64) -> f64 {
+    pub fn slow_start_growth(&mut self, acked: f64) -> f64 {
         match &mut self.slow_start {
             None => acked,
             Some(end) => end.growth(acked),
@@ -204,8 +247,9 @@ impl Window {
                     self.count_slow_start(growth);
                     return 0.0;
                 }
-                self.set((before + acked).min(self.ssthresh));
-                acked - (self.cwnd - before).max(0.0)
+                self.set((before + growth).min(self.ssthresh));
+                let left = growth - (self.cwnd - before).max(0.0);
+                if growth == acked { left } else { left * acked / growth } // Rapid Start: its growth is larger
             }
         }
     }
@@ -272,13 +316,11 @@ impl Window {
 
     /// Sets window and threshold to `used * factor`.
     pub fn reduce(&mut self, used: Segments, factor: f64) {
-        if let Some(end) = &mut self.slow_start {
-            end.on_congestion();
-        }
         self.counter = 0.0;
         if self.exact {
             self.ssthresh = (used * factor).max(2.0);
             self.cwnd = self.ssthresh;
+            self.end_slow_start(used, used * factor);
             return;
         }
         let whole = self.arithmetic.integer_windows || self.arithmetic.growth == Growth::Counted;
@@ -290,16 +332,16 @@ impl Window {
             Growth::PerAck if whole => reduced.floor().max(1.0),
             Growth::PerAck => reduced.max(1.0),
         };
+        self.end_slow_start(used, reduced);
     }
 
     /// Sets window and threshold to `reduced`, a whole number.
     pub fn reduce_to(&mut self, reduced: Segments) {
-        if let Some(end) = &mut self.slow_start {
-            end.on_congestion();
-        }
+        let used = self.cwnd;
         self.ssthresh = reduced;
         self.cwnd = reduced;
         self.counter = 0.0;
+        self.end_slow_start(used, reduced);
     }
 
     /// A timeout: reduces the threshold as for a loss and sets the window to one segment.

@@ -281,6 +281,8 @@ impl Algorithm for Bic {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             choice!(
                 "form",
                 ["linux", "paper"],

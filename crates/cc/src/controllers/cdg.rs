@@ -71,6 +71,8 @@ impl Algorithm for Cdg {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             VARIANT,
             switch(
                 "tolerance",

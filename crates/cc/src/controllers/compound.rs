@@ -53,6 +53,8 @@ impl Algorithm for Compound {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             number("gamma", "30", [0.0, 1e6], "segments", "the delay window grows below this queue"),
             switch(
                 "tube",

@@ -93,9 +93,11 @@ impl Algorithm for Cubic {
             switch("reno_friendly", true, "never below Reno's window (section 4.3)"),
             choice!(
                 "slow_start",
-                ["profile", "standard", "hystart", "hystart_pp"],
-                "what ends slow start besides a loss: nothing, HyStart as in Linux, or HyStart++ (RFC 9406); `profile`: `hystart` in the profile linux, otherwise `standard`"
+                ["profile", "standard", "hystart", "hystart_pp", "search", "rapid", "rapid_pp"],
+                "what ends slow start besides a loss: nothing, HyStart as in Linux, HyStart++ (RFC 9406), or SEARCH (draft-chung-ccwg-search); Rapid Start (draft-kazuho-ccwg-rapid-start) triples the window in each round trip without a queue, `rapid_pp` with HyStart++; `profile`: `hystart` in the profile linux, otherwise `standard`"
             ),
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             choice!(
                 "arithmetic",
                 ["profile", "rfc9438", "linux"],
@@ -130,7 +132,9 @@ impl Algorithm for Cubic {
             fast_convergence: params.switch("fast_convergence"),
             reno_friendly: params.switch("reno_friendly"),
             // The RFC has real numbers; whole segments would cost a tenth of the rate at small windows.
-            window: Window::new(flow).with_slow_start(SlowStart::new(slow_start)).with_exact_reduction(),
+            window: Window::new(flow)
+                .with_slow_start(SlowStart::named(slow_start, params))
+                .with_exact_reduction(),
             abe: flow.abe,
             srtt: Smoothed::new(0.125),
             w_max: 0.0,
@@ -277,6 +281,16 @@ impl Controller for Cubic {
         // Section 4.8: the next avoidance stage starts from its own window, K = 0.
         self.w_max = 0.0;
         self.epoch = None;
+    }
+    fn on_recovery_exit(&mut self, _now: Time) {
+        // Rapid Start knows only now what the path carries.
+        if let Some(window) = self.window.recovered() {
+            let reached = window / self.beta;
+            (self.w_max, self.cwnd_prior, self.epoch) = (reached, reached, None);
+            if let Some(linux) = &mut self.linux {
+                linux.set_reached(reached as u64);
+            }
+        }
     }
     fn on_transmit_start(&mut self, event: &TransmitStart) {
         if let Some(linux) = &mut self.linux {

@@ -167,6 +167,11 @@ impl CubicLinux {
         (cwnd * beta / 1024).max(2)
     }
 
+    /// A recovery of Rapid Start ends: the window before the loss, segments, is that of which this one is the part beta.
+    pub fn set_reached(&mut self, cwnd: u64) {
+        (self.last_max, self.epoch) = (cwnd, None);
+    }
+
     /// A retransmission timeout: the state starts anew.
     pub fn reset(&mut self) {
         *self = CubicLinux { opened: self.opened, ..CubicLinux::new(self.constants) };

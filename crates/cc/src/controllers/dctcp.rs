@@ -51,6 +51,8 @@ impl Algorithm for Dctcp {
         params: &[
             GAIN,
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             choice!(
                 "variant",
                 ["rfc8257", "linux"],

@@ -42,6 +42,8 @@ impl Algorithm for Hstcp {
         status: Status::Checked,
         params: &[
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             VARIANT,
             number("low_window", "38", [1.0, 1e6], "segments", "up to this window the algorithm is Reno"),
             number("high_window", "83000", [2.0, 1e9], "segments", "the window at the lowest loss rate"),

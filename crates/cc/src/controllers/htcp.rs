@@ -84,6 +84,8 @@ impl Algorithm for Htcp {
         status: Status::Checked,
         params: &[
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             VARIANT,
             switch("rtt_scaling", true, "the growth is multiplied by RTTmin/100 ms, within 0.1 to 2"),
         ],

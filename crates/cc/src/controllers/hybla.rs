@@ -43,6 +43,8 @@ impl Algorithm for Hybla {
         status: Status::Checked,
         params: &[
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             VARIANT,
             number("rtt0", "0.025", [0.001, 10.0], "s", "the reference round-trip time (25 ms in the paper)"),
             choice!("rtt", ["min", "smoothed"], "which round-trip time is compared with it (variant paper)"),
@@ -92,6 +94,7 @@ impl Controller for Formulas {
         let cwnd = self.window.cwnd;
         if self.window.slow_start() {
             let step = exp(rho.min(self.rho_max) * std::f64::consts::LN_2) - 1.0;
+            let acks = self.window.slow_start_growth(acks);
             self.window.set((cwnd + acks * step).min(self.window.ssthresh.max(cwnd + acks)));
         } else {
             self.window.additive_step(acks * rho * rho);

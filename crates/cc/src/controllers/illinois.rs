@@ -85,7 +85,7 @@ impl Algorithm for Illinois {
         source: "Liu, Basar and Srikant, Performance Evaluation 65, 2008; variant of Linux",
         family: Family::LossAndDelay,
         status: Status::Checked,
-        params: &[crate::slow_start::PARAM, VARIANT],
+        params: &[crate::slow_start::PARAM, crate::slow_start::EXIT, crate::slow_start::VARIANT, VARIANT],
         probes: &["alpha", "beta"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Illinois {

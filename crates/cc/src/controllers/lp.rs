@@ -87,6 +87,8 @@ impl Algorithm for Lp {
             ),
             VARIANT,
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
         ],
         probes: &["smoothed_delay", "infers"],
     };

@@ -97,6 +97,8 @@ impl Algorithm for Nv {
                 "the smallest round-trip time is that of about this time",
             ),
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             choice!(
                 "variant",
                 ["netdev", "linux"],

@@ -24,7 +24,7 @@ impl Algorithm for Reno {
         source: "RFC 5681 (2009)",
         family: Family::Loss,
         status: Status::Checked,
-        params: &[crate::slow_start::PARAM],
+        params: &[crate::slow_start::PARAM, crate::slow_start::EXIT, crate::slow_start::VARIANT],
         probes: &[],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Reno {

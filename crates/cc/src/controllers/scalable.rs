@@ -40,6 +40,8 @@ impl Algorithm for Scalable {
         status: Status::Checked,
         params: &[
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             crate::window::VARIANT,
             number(
                 "low_window",

@@ -54,6 +54,8 @@ impl Algorithm for Veno {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             number(
                 "beta",
                 "3",

@@ -43,6 +43,8 @@ impl Algorithm for Westwood {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             choice!(
                 "filter",
                 ["tustin", "type0", "type1", "type2"],

@@ -67,6 +67,8 @@ impl Algorithm for WestwoodPlus {
         status: Status::Draft,
         params: &[
             crate::slow_start::PARAM,
+            crate::slow_start::EXIT,
+            crate::slow_start::VARIANT,
             choice!(
                 "variant",
                 ["paper", "linux", "ns2"],

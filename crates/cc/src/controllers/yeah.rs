@@ -21,7 +21,7 @@ impl Algorithm for Yeah {
         source: "Baiocchi, Castellani and Vacirca, PFLDnet 2007; constants of Linux",
         family: Family::LossAndDelay,
         status: Status::Checked,
-        params: &[crate::slow_start::PARAM],
+        params: &[crate::slow_start::PARAM, crate::slow_start::EXIT, crate::slow_start::VARIANT],
         probes: &["backlog"],
     };
     fn new(params: &Params, flow: &FlowInfo) -> Yeah {

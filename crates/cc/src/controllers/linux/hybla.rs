@@ -73,7 +73,8 @@ impl Module for Hybla {
         }
         let slow_start = window.slow_start();
         let increment = if slow_start {
-            (FRACTIONS[(self.rho8 % 8) as usize] << (self.rho8 / 8).min(LARGEST)) - ONE
+            let increment = (FRACTIONS[(self.rho8 % 8) as usize] << (self.rho8 / 8).min(LARGEST)) - ONE;
+            (window.slow_start_growth(1.0) * increment as f64) as u64
         } else {
             let increment = 2 * self.rho8 * self.rho8 / window.cwnd as u64;
             window.counter += f64::from(u8::from(increment < ONE));

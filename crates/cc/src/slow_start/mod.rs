@@ -1,19 +1,47 @@
-//! How slow start ends before a loss: HyStart as in Linux, and HyStart++ (RFC 9406). All controllers with a
-//! [`crate::Window`] share it.
+//! How slow start grows, and how it ends before a loss. All controllers with a [`crate::Window`] share it.
+
+mod hystart;
+mod plus_plus;
+mod rapid;
+mod search;
 
 use crate::events::Ack;
 use crate::parameters::{Params, choice};
-use params::Key;
-use units::Span;
+pub use hystart::HyStart;
+use params::{Key, Needs};
+pub use plus_plus::HyStartPlusPlus;
+pub use rapid::Rapid;
+pub use search::Search;
+use units::Segments;
 
 /// The parameter `slow_start` of a controller.
 pub const PARAM: Key = choice!(
     "slow_start",
-    ["standard", "hystart", "hystart_pp"],
-    "what ends slow start besides a loss: nothing, HyStart as in Linux, or HyStart++ (RFC 9406)"
+    ["standard", "hystart", "hystart_pp", "search", "rapid", "rapid_pp"],
+    "what ends slow start besides a loss: nothing, HyStart as in Linux, HyStart++ (RFC 9406), or SEARCH (draft-chung-ccwg-search); Rapid Start (draft-kazuho-ccwg-rapid-start) triples the window in each round trip without a queue, `rapid_pp` with HyStart++"
 );
 
-/// The end of slow start, with its state.
+/// The parameter `slow_start_exit`: what SEARCH does to the window.
+pub const EXIT: Key = Key {
+    needs: Needs::Is("slow_start", &["search"]),
+    ..choice!(
+        "slow_start_exit",
+        ["stop", "rollback", "drain"],
+        "what SEARCH does to the window: it stays, falls by what was acknowledged in two round trips (version 3), or falls to what the path delivers in a round trip"
+    )
+};
+
+/// The parameter `slow_start_variant`: another form of SEARCH or Rapid Start.
+pub const VARIANT: Key = Key {
+    needs: Needs::Is("slow_start", &["search", "rapid", "rapid_pp"]),
+    ..choice!(
+        "slow_start_variant",
+        ["draft", "v3", "quicly"],
+        "SEARCH of version 9 or of version 3 (`v3`); Rapid Start of version 2 or as in the stack quicly in 2026 (`quicly`)"
+    )
+};
+
+/// How slow start grows and ends, with its state.
 #[derive(Clone, Debug, Default)]
 pub enum SlowStart {
     /// Only a loss or the threshold ends it.
@@ -23,32 +51,67 @@ pub enum SlowStart {
     HyStart(HyStart),
     /// HyStart++ (RFC 9406).
     HyStartPlusPlus(HyStartPlusPlus),
+    /// SEARCH (draft-chung-ccwg-search).
+    Search(Search),
+    /// Rapid Start (draft-kazuho-ccwg-rapid-start).
+    Rapid(Rapid),
+}
+
+/// What an ACK does to a window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// Nothing.
+    None,
+    /// Slow start ends: the threshold becomes the window.
+    End,
+    /// Window and threshold become these, segments, and this ACK does not permit growth.
+    Set {
+        /// The window.
+        cwnd: Segments,
+        /// The threshold.
+        ssthresh: Segments,
+    },
 }
 
 impl SlowStart {
-    /// The kind that the parameter `slow_start` names.
+    /// The kind that the parameter `slow_start` names, with the defaults of the other parameters.
     pub fn new(name: &str) -> SlowStart {
-        match name {
-            "hystart" => SlowStart::HyStart(HyStart::default()),
-            "hystart_pp" => SlowStart::HyStartPlusPlus(HyStartPlusPlus::default()),
-            _ => SlowStart::Standard,
-        }
+        SlowStart::with(name, "stop", "draft")
+    }
+
+    /// The kind that `params` has; `name` in place of its parameter `slow_start`.
+    pub fn named(name: &str, params: &Params) -> SlowStart {
+        SlowStart::with(name, params.choice("slow_start_exit"), params.choice("slow_start_variant"))
     }
 
     /// The kind that `params` has.
     pub fn from_params(params: &Params) -> SlowStart {
-        SlowStart::new(params.choice("slow_start"))
+        SlowStart::named(params.choice("slow_start"), params)
+    }
+
+    fn with(name: &str, exit: &str, variant: &str) -> SlowStart {
+        match name {
+            "hystart" => SlowStart::HyStart(HyStart::default()),
+            "hystart_pp" => SlowStart::HyStartPlusPlus(HyStartPlusPlus::default()),
+            "search" => SlowStart::Search(Search::new(exit, variant == "v3")),
+            "rapid" => SlowStart::Rapid(Rapid::new(variant == "quicly", false)),
+            "rapid_pp" => SlowStart::Rapid(Rapid::new(variant == "quicly", true)),
+            _ => SlowStart::Standard,
+        }
     }
 
     /// Processes an ACK. `slow_start` tells whether the window is below its threshold, `cwnd` is the window in segments.
-    /// Returns whether slow start ends: the threshold becomes the window.
+    /// `counts`: its round-trip sample counts for HyStart and HyStart++.
     #[inline]
-    pub fn on_ack(&mut self, ack: &Ack, cwnd: f64, slow_start: bool) -> bool {
-        match self {
+    pub fn on_ack(&mut self, ack: &Ack, cwnd: Segments, slow_start: bool, counts: bool) -> Step {
+        let ends = match self {
             SlowStart::Standard => false,
-            SlowStart::HyStart(state) => state.on_ack(ack, cwnd, slow_start),
-            SlowStart::HyStartPlusPlus(state) => slow_start && state.on_ack(ack),
-        }
+            SlowStart::HyStart(state) => counts && state.on_ack(ack, cwnd, slow_start),
+            SlowStart::HyStartPlusPlus(state) => counts && slow_start && state.on_ack(ack),
+            SlowStart::Search(state) => return state.on_ack(ack, cwnd, slow_start),
+            SlowStart::Rapid(state) => return state.on_ack(ack, slow_start, counts),
+        };
+        if ends { Step::End } else { Step::None }
     }
 
     /// The number of segments by which the window grows in slow start for `acked` acknowledged segments.
@@ -56,160 +119,42 @@ impl SlowStart {
     pub fn growth(&mut self, acked: f64) -> f64 {
         match self {
             SlowStart::HyStartPlusPlus(state) => state.growth(acked),
-            SlowStart::Standard | SlowStart::HyStart(_) => acked,
+            SlowStart::Rapid(state) => state.growth(acked),
+            SlowStart::Standard | SlowStart::HyStart(_) | SlowStart::Search(_) => acked,
         }
     }
 
-    /// A retransmission timeout: HyStart starts again. HyStart++ covers the initial slow start only (RFC 9406 section 4.3).
+    /// A retransmission timeout: HyStart starts again. The others cover the initial slow start only (RFC 9406 section 4.3).
     pub fn on_rto(&mut self) {
         match self {
             SlowStart::Standard => {}
             SlowStart::HyStart(state) => *state = HyStart::default(),
             SlowStart::HyStartPlusPlus(state) => state.done = true,
+            SlowStart::Search(state) => state.end(),
+            SlowStart::Rapid(state) => state.end(),
         }
     }
 
-    /// A loss or an ECN echo reduced the window.
-    pub fn on_congestion(&mut self) {
-        if let SlowStart::HyStartPlusPlus(state) = self {
-            state.done = true;
+    /// A loss or an ECN echo reduced a window of `cwnd` segments to its part `factor`. Returns the window with which the
+    /// recovery begins, segments, if it is another one.
+    pub fn on_congestion(&mut self, cwnd: Segments, factor: f64) -> Option<Segments> {
+        match self {
+            SlowStart::HyStartPlusPlus(state) => state.done = true,
+            SlowStart::Search(state) => state.end(),
+            SlowStart::Rapid(state) => return state.begin_recovery(cwnd, factor),
+            SlowStart::Standard | SlowStart::HyStart(_) => {}
         }
-    }
-}
-
-const US: u64 = 1_000_000; // ps
-
-/// HyStart as in Linux: slow start ends when the round-trip time has grown, or when a train of closely spaced ACKs is as
-/// long as half the smallest round-trip time. Times in microseconds.
-#[derive(Clone, Debug, Default)]
-pub struct HyStart {
-    delay_min: u64,
-    finished: bool,
-    /// Whether a round has begun.
-    begun: bool,
-    round_start: u64,
-    last_ack: u64,
-    /// The round ends when a segment above this number is acknowledged.
-    end: u64,
-    round_min: u64,
-    samples: u32,
-}
-
-impl HyStart {
-    /// Smallest window, segments.
-    const LOW_WINDOW: f64 = 16.0;
-    /// Samples of a round before its minimum counts.
-    const SAMPLES: u32 = 8;
-    /// Bounds of the growth of the round-trip time that ends slow start, microseconds.
-    const DELAY: (u64, u64) = (4000, 16_000);
-    /// The largest spacing of two ACKs in a train, microseconds.
-    const SPACING: u64 = 2000;
-    /// Allowance for aggregated segments and ACKs, microseconds. In Linux the time of 256 kB at the pacing rate, at most
-    /// this: less above 2 Gb/s only.
-    const ACK_DELAY: u64 = 1000;
-
-    fn on_ack(&mut self, ack: &Ack, cwnd: f64, slow_start: bool) -> bool {
-        let Some(rtt) = ack.rtt else { return false };
-        let (now, rtt) = (ack.now.ps() / US, (rtt.ps() / US).max(1));
-        if self.delay_min == 0 || rtt < self.delay_min {
-            self.delay_min = rtt;
-        }
-        if self.finished || !slow_start {
-            return false;
-        }
-        if !self.begun || ack.acked_through.wrapping_add(1) > self.end {
-            self.begun = true;
-            (self.round_start, self.last_ack, self.end) = (now, now, ack.next);
-            (self.round_min, self.samples) = (u64::MAX, 0);
-        }
-        if cwnd < HyStart::LOW_WINDOW {
-            return false;
-        }
-        if now - self.last_ack <= HyStart::SPACING {
-            self.last_ack = now;
-            let limit = self.delay_min + HyStart::ACK_DELAY;
-            self.finished = now - self.round_start > if ack.paced { limit } else { limit / 2 };
-        }
-        self.round_min = self.round_min.min(rtt);
-        if self.samples < HyStart::SAMPLES {
-            self.samples += 1;
-        } else if self.round_min
-            > self.delay_min + (self.delay_min >> 3).clamp(HyStart::DELAY.0, HyStart::DELAY.1)
-        {
-            self.finished = true;
-        }
-        self.finished
-    }
-}
-
-/// HyStart++ (RFC 9406): a growing round-trip time first slows the growth of the window (conservative slow start); after
-/// five such rounds slow start ends.
-#[derive(Clone, Debug, Default)]
-pub struct HyStartPlusPlus {
-    last_min: Option<Span>,
-    round_min: Option<Span>,
-    samples: u32,
-    end: u64,
-    /// The baseline of conservative slow start and its rounds so far.
-    conservative: Option<(Span, u32)>,
-    done: bool,
-    paced: bool,
-}
-
-impl HyStartPlusPlus {
-    /// MIN_RTT_THRESH and MAX_RTT_THRESH.
-    const THRESHOLD: (Span, Span) = (Span::from_ms(4), Span::from_ms(16));
-    const MIN_RTT_DIVISOR: u64 = 8;
-    const N_RTT_SAMPLE: u32 = 8;
-    const CSS_GROWTH_DIVISOR: f64 = 4.0;
-    const CSS_ROUNDS: u32 = 5;
-    /// Largest growth per ACK without pacing, segments.
-    const L: f64 = 8.0;
-
-    fn on_ack(&mut self, ack: &Ack) -> bool {
-        if self.done {
-            return false;
-        }
-        self.paced = ack.paced;
-        if ack.acked_through.wrapping_add(1) > self.end {
-            self.last_min = self.round_min.take();
-            self.samples = 0;
-            self.end = ack.next;
-            if let Some((_, rounds)) = &mut self.conservative {
-                *rounds += 1;
-                if *rounds >= HyStartPlusPlus::CSS_ROUNDS {
-                    self.done = true;
-                    return true;
-                }
-            }
-        }
-        let Some(rtt) = ack.rtt else { return false };
-        let current = self.round_min.map_or(rtt, |least| least.min(rtt));
-        self.round_min = Some(current);
-        self.samples += 1;
-        if self.samples >= HyStartPlusPlus::N_RTT_SAMPLE {
-            match (self.conservative, self.last_min) {
-                (Some((baseline, _)), _) if current < baseline => self.conservative = None,
-                (None, Some(last)) if current >= last + HyStartPlusPlus::threshold(last) => {
-                    self.conservative = Some((current, 0));
-                }
-                _ => {}
-            }
-        }
-        false
+        None
     }
 
-    fn threshold(last: Span) -> Span {
-        let (least, largest) = HyStartPlusPlus::THRESHOLD;
-        Span::from_ps(last.ps() / HyStartPlusPlus::MIN_RTT_DIVISOR).max(least).min(largest)
+    /// Whether it sets the window in the recovery that is in progress.
+    pub fn owns_recovery(&self) -> bool {
+        matches!(self, SlowStart::Rapid(state) if state.recovers())
     }
 
-    fn growth(&mut self, acked: f64) -> f64 {
-        if self.done {
-            return acked;
-        }
-        let acked = if self.paced { acked } else { acked.min(HyStartPlusPlus::L) };
-        if self.conservative.is_some() { acked / HyStartPlusPlus::CSS_GROWTH_DIVISOR } else { acked }
+    /// The window that the recovery has reached if it has set the window, segments.
+    pub fn recovered(&self) -> Option<Segments> {
+        if let SlowStart::Rapid(state) = self { state.window() } else { None }
     }
 }
 
@@ -217,7 +162,9 @@ impl HyStartPlusPlus {
 mod tests {
     use super::*;
     use crate::testing::ack;
-    use units::Time;
+    use units::{Span, Time};
+
+    const US: u64 = 1_000_000; // ps
 
     /// An ACK at `now_us` of segment `una - 1`, with `next` the next segment and a round-trip time in microseconds.
     fn at(now_us: u64, una: u64, next: u64, rtt_us: u64) -> Ack {
@@ -269,14 +216,15 @@ mod tests {
     fn hystart_ends_once_until_a_timeout() {
         let mut slow_start = SlowStart::new("hystart");
         let run = |slow_start: &mut SlowStart| {
-            slow_start.on_ack(&at(0, 1, 40, 20_000), 10.0, true);
-            (1..=20).any(|n| slow_start.on_ack(&at(n * 5000, 40 + n, 80, 30_000), 30.0, true))
+            slow_start.on_ack(&at(0, 1, 40, 20_000), 10.0, true, true);
+            (1..=20)
+                .any(|n| slow_start.on_ack(&at(n * 5000, 40 + n, 80, 30_000), 30.0, true, true) == Step::End)
         };
         assert!(run(&mut slow_start));
         assert!(!run(&mut slow_start));
         slow_start.on_rto();
         assert!(run(&mut slow_start));
-        assert!(!SlowStart::new("standard").on_ack(&at(1, 1, 2, 3), 100.0, true));
+        assert_eq!(SlowStart::new("standard").on_ack(&at(1, 1, 2, 3), 100.0, true, true), Step::None);
     }
 
     #[test]
@@ -292,7 +240,7 @@ mod tests {
         assert!(!round(&mut state, 40_000));
         assert_eq!((state.growth(4.0), state.growth(20.0)), (4.0, 8.0));
         assert!(!round(&mut state, 44_900)); // below 40 + 5 ms
-        assert!(state.conservative.is_none());
+        assert!(!state.is_conservative());
         assert!(!round(&mut state, 50_600)); // above 44.9 + 5.6 ms
         assert_eq!(state.growth(4.0), 1.0);
         assert!(!round(&mut state, 50_000)); // below the baseline: back to slow start
@@ -309,7 +257,7 @@ mod tests {
     fn round_of(slow_start: &mut SlowStart, una: &mut u64, samples: u64, rtt_us: u64) -> bool {
         let (first, end) = (*una, *una + samples);
         *una = end;
-        (first..end).any(|seq| slow_start.on_ack(&at(seq, seq, end, rtt_us), 100.0, true))
+        (first..end).any(|seq| slow_start.on_ack(&at(seq, seq, end, rtt_us), 100.0, true, true) == Step::End)
     }
 
     /// Two rounds with these round-trip times, of which the second has `samples` samples: its first ACK still belongs to the
@@ -345,7 +293,7 @@ mod tests {
     fn hystart_plus_plus_bounds_the_growth_of_an_ack_without_pacing_only() {
         for (paced, growth) in [(false, 8.0), (true, 50.0)] {
             let mut slow_start = SlowStart::new("hystart_pp");
-            slow_start.on_ack(&Ack { paced, ..at(1, 1, 40, 20_000) }, 10.0, true);
+            slow_start.on_ack(&Ack { paced, ..at(1, 1, 40, 20_000) }, 10.0, true, true);
             assert_eq!(slow_start.growth(50.0), growth);
         }
     }
@@ -364,7 +312,8 @@ mod tests {
 
     #[test]
     fn hystart_plus_plus_covers_the_first_slow_start_only() {
-        for event in [SlowStart::on_rto, SlowStart::on_congestion] {
+        let congestion = |state: &mut SlowStart| assert_eq!(state.on_congestion(100.0, 0.5), None);
+        for event in [&SlowStart::on_rto as &dyn Fn(&mut SlowStart), &congestion] {
             let (mut slow_start, mut una) = (SlowStart::new("hystart_pp"), 1);
             round_of(&mut slow_start, &mut una, 10, 20_000);
             round_of(&mut slow_start, &mut una, 10, 40_000);
