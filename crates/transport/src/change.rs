@@ -19,13 +19,17 @@ pub enum WindowCause {
     Recovery,
     /// A hand-off of an end of the flow.
     Handoff,
+    /// The start with saved values came to another phase (RFC 9959).
+    Resume,
+    /// A loss or a mark of the jump of such a start: the window falls below what was acknowledged.
+    Retreat,
     /// The controller reduced its window without one of these events.
     Controller,
 }
 
 impl WindowCause {
     /// All causes, in the order of their numbers.
-    pub const ALL: [WindowCause; 9] = [
+    pub const ALL: [WindowCause; 11] = [
         WindowCause::FastRetransmit,
         WindowCause::Rto,
         WindowCause::Ecn,
@@ -34,6 +38,8 @@ impl WindowCause {
         WindowCause::Validation,
         WindowCause::Recovery,
         WindowCause::Handoff,
+        WindowCause::Resume,
+        WindowCause::Retreat,
         WindowCause::Controller,
     ];
     /// Its name in traces.
@@ -47,6 +53,8 @@ impl WindowCause {
             WindowCause::Validation => "validation",
             WindowCause::Recovery => "recovery",
             WindowCause::Handoff => "handoff",
+            WindowCause::Resume => "resume",
+            WindowCause::Retreat => "retreat",
             WindowCause::Controller => "controller",
         }
     }

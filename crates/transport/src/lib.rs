@@ -19,6 +19,7 @@ mod segments;
 mod sender;
 #[cfg(test)]
 mod standards;
+pub mod start;
 #[cfg(test)]
 mod testing;
 mod udp;

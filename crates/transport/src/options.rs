@@ -127,6 +127,10 @@ named_values! {
         Rfc7661 = "rfc7661",
         /// The window grows whether it is used or not.
         None = "none",
+        /// The window grows up to a limit by what was in flight (draft-ietf-ccwg-ratelimited-increase, version 10).
+        Ratelimited = "ratelimited",
+        /// The same, read literally: the limit also cuts a window that exceeds it, for instance after a reduction.
+        RatelimitedLiteral = "ratelimited_literal",
     }
 }
 
@@ -263,7 +267,7 @@ params::options! {
         timer: TimerClock = Word(TimerClock::NAMES), ["\"exact\""],
             "`rack`: exact timers, or jiffies of 4 ms and the timer wheel of Linux", needs RACK;
         validation: Validation = Word(Validation::NAMES), ["\"linux\""],
-            "`rack`: a window that the application does not use does not grow, and shrinks after a timeout; `rfc7661`: it is kept for five minutes, and a loss reduces what was used (RFC 7661); `none`: it grows", needs RACK;
+            "`rack`: a window that the application does not use does not grow, and shrinks after a timeout; `rfc7661`: it is kept for five minutes, and a loss reduces what was used (RFC 7661); `none`: it grows; `ratelimited`: it grows to twice what was in flight in slow start, and by its growth in a round trip after it (draft-ietf-ccwg-ratelimited-increase-10; `ratelimited_literal` also cuts it down to that)", needs RACK;
         idle_restart: IdleRestart = Word(IdleRestart::NAMES), ["\"linux\""],
             "`rack`: the window after an idle time longer than the timeout: halved for each timeout, the initial window (RFC 5681), or unchanged", needs RACK;
         min_rto: Span = Range(Unit::Time, "200ms", "0s", "1000000s"), ["\"200ms\""],
@@ -429,7 +433,7 @@ mod tests {
             assert_eq!((Recovery::from_name(name), recovery.name()), (Some(*recovery), *name));
         }
         assert_eq!(Recovery::from_name("none"), None);
-        assert_eq!(Validation::NAMES, ["linux", "rfc7661", "none"]);
+        assert_eq!(Validation::NAMES, ["linux", "rfc7661", "none", "ratelimited", "ratelimited_literal"]);
     }
 
     #[test]

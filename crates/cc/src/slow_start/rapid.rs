@@ -29,6 +29,8 @@ pub struct Rapid {
     slot_end: Time,
     /// The growth per acknowledged segment, segments.
     per_acked: f64,
+    /// The segments marked as lost since the start, as of the last ACK: a timer can mark some between two ACKs.
+    lost: u64,
     state: State,
 }
 
@@ -47,6 +49,10 @@ struct Recovery {
     /// What each acknowledged and each lost segment takes from it.
     per_acked: f64,
     per_lost: f64,
+    /// The window that remains if nothing is lost.
+    whole: Segments,
+    /// An ACK of the recovery has arrived.
+    begun: bool,
 }
 
 impl Recovery {
@@ -56,11 +62,12 @@ impl Recovery {
         let per_acked = silence * (1.0 - beta);
         let per_lost = beta + per_acked;
         let least = (cwnd * beta * LEAST_PART).max(2.0);
-        Recovery { window: (cwnd * per_lost).max(least), least, per_acked, per_lost }
+        let window = (cwnd * per_lost).max(least);
+        Recovery { window, least, per_acked, per_lost, whole: (cwnd * beta).max(least), begun: false }
     }
 
-    fn on_ack(&mut self, acked: u32, lost: u32) {
-        let falls = self.per_acked * f64::from(acked) + self.per_lost * f64::from(lost);
+    fn on_ack(&mut self, acked: u64, lost: u64) {
+        let falls = self.per_acked * acked as f64 + self.per_lost * lost as f64;
         self.window = (self.window - falls).max(self.least);
     }
 }
@@ -76,6 +83,7 @@ impl Rapid {
             slot: 0,
             slot_end: Time::ZERO,
             per_acked: 1.0,
+            lost: 0,
             state: State::Start,
         }
     }
@@ -105,12 +113,20 @@ impl Rapid {
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack, slow_start: bool, counts: bool) -> Step {
+        let lost = ack.lost_total.saturating_sub(self.lost).max(ack.newly_lost.into());
+        self.lost = ack.lost_total;
         match &mut self.state {
             State::Ended => Step::None,
             State::Recovery(recovery) => {
-                recovery.on_ack(ack.newly_delivered, ack.newly_lost);
+                let ends = matches!(ack.phase, Phase::Open);
+                if ends && !recovery.begun {
+                    recovery.window = recovery.whole; // a probe at the end of the data has repaired the loss
+                } else {
+                    recovery.on_ack(ack.newly_delivered.into(), lost);
+                }
+                recovery.begun = true;
                 let window = recovery.window;
-                if matches!(ack.phase, Phase::Open) {
+                if ends {
                     self.end();
                 }
                 Step::Set { cwnd: window, ssthresh: window }
@@ -216,9 +232,9 @@ mod tests {
                     let mut r = Recovery::new(90.0, beta, silence);
                     for n in 0..90 {
                         let gone = n % 3 == 0 && n / 3 < lost;
-                        r.on_ack(u32::from(!gone), u32::from(gone));
+                        r.on_ack(u64::from(!gone), u64::from(gone));
                     }
-                    assert!(close(r.window, beta * f64::from(90 - lost)), "{beta} {lost}");
+                    assert!(close(r.window, beta * (90 - lost) as f64), "{beta} {lost}");
                 }
             }
         }

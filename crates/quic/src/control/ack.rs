@@ -194,8 +194,12 @@ impl ControllerState {
         let min_rtt = (self.stats.rtt_count > 0).then_some(self.stats.rtt_min);
         let rate =
             if last { self.rate.as_mut().and_then(|rate| rate.sample(now, min_rtt, lost)) } else { None };
-        let window_limited = self.window_use.limits(self.controller.cwnd(), self.controller.ssthresh());
-        self.controller.on_ack(&Ack {
+        let window_limited =
+            !self.validates || self.window_use.limits(self.controller.cwnd(), self.controller.ssthresh());
+        if let Some(rules) = &mut self.rules {
+            rules.before_ack(&self.controller);
+        }
+        let ack_event = Ack {
             now,
             newly_acked: ack.segments,
             newly_delivered: ack.segments,
@@ -219,10 +223,15 @@ impl ControllerState {
             },
             phase: self.phase,
             may_grow: ack.segments > 0 && growing && !ece,
-            paced: self.pacing != Pacing::None,
+            paced: self.pacing() != Pacing::None,
             pacing_wait: self.pacer.wait(now),
             window_limited,
-        });
+        };
+        self.controller.on_ack(&ack_event);
+        if let Some(rules) = &mut self.rules {
+            let change = rules.after_ack(&mut self.controller, &ack_event, window_limited);
+            self.apply(change);
+        }
         if self.controller.limits_application() {
             self.limit_by_application();
         }

@@ -32,7 +32,7 @@ impl congestion::Controller for Adapter {
     fn on_mtu_update(&mut self, _: u16) {}
     fn window(&self) -> u64 {
         let state = self.handle.lock();
-        match state.pacing {
+        match state.pacing() {
             _ if state.closing => UNLIMITED,
             // The stack sends while less than the window is in flight with the next packet, not as much.
             Pacing::Stack => state.window_bytes().saturating_add(1),

@@ -78,6 +78,9 @@ impl ControllerState {
         self.phase = if cause == Cause::FastRetransmit { Phase::Recovery } else { Phase::Cwr };
         self.stats.cwnd_reductions += 1;
         self.cause = Some(cause.into());
+        if let Some(rules) = &mut self.rules {
+            rules.begin_reduction(&mut self.controller);
+        }
         self.controller.on_congestion(&Congestion {
             now,
             cause,
@@ -88,6 +91,10 @@ impl ControllerState {
             retransmitted: false,
             dupacks: 0,
         });
+        if let Some(rules) = &mut self.rules {
+            let change = rules.reduced(&mut self.controller, now, self.packets.next());
+            self.apply(change);
+        }
     }
 
     /// Persistent congestion (RFC 9002 section 7.6): the window restarts at its minimum.
@@ -100,6 +107,10 @@ impl ControllerState {
         self.cause = Some(WindowCause::Rto);
         self.change.timeout = true;
         self.controller.on_rto(&Timeout { now, window: self.controller.cwnd(), repeated });
+        if let Some(rules) = &mut self.rules {
+            let change = rules.timed_out(now);
+            self.apply(change);
+        }
         if !self.controller.owns_window() && self.controller.cwnd() < MIN_WINDOW {
             self.controller.set_window(MIN_WINDOW);
         }

@@ -28,7 +28,8 @@ use log::ConnectionLog;
 use pacer::{Pacer, WindowUse};
 use pending::PendingAck;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use transport::{RateSampler, WindowCause};
+use transport::start::{CarefulResume, Observed, Outcome, PathObserver, RuleChange, WindowRules};
+use transport::{RateSampler, Validation, WindowCause};
 use units::{Rate, Segments, Span, Time};
 
 /// The smallest window, segments (RFC 9002 section 7.2), whatever the controller's window is.
@@ -114,6 +115,12 @@ pub struct ControllerState {
     /// The connection is closing.
     closing: bool,
     window_use: WindowUse,
+    /// The validation of Linux decides whether the window may grow.
+    validates: bool,
+    /// What else decides about the window; most flows have nothing.
+    rules: Option<Box<WindowRules>>,
+    /// The rate, while the start of the flow sets it.
+    start_interval: Option<Span>,
     last_sent: Time,
     opened: Time,
     /// The time from the first packet sent to the first one received.
@@ -162,6 +169,9 @@ impl ControllerState {
             held: false,
             closing: false,
             window_use: WindowUse::default(),
+            validates: config.validation == Validation::Linux,
+            rules: WindowRules::of(config.validation, config.initial_window).map(Box::new),
+            start_interval: None,
             last_sent: Time::ZERO,
             opened: Time::ZERO,
             handshake_rtt: None,
@@ -194,9 +204,35 @@ impl ControllerState {
         self.rate = self.needs.has(Signals::RATE).then(RateSampler::default);
         self.pacing = if self.needs.has(Signals::PACING) { Pacing::Driver } else { pacing };
     }
-    /// What spaces the packets: [`Pacing::Driver`] if the controller requires it, otherwise as configured.
+    /// What spaces the packets: [`Pacing::Driver`] if the controller requires it, or while the start of the flow sets the rate,
+    /// otherwise as configured.
     pub fn pacing(&self) -> Pacing {
-        self.pacing
+        if self.start_interval.is_some() { Pacing::Driver } else { self.pacing }
+    }
+    /// The flow starts with saved values or a jump. Call it before the first packet.
+    pub fn begin_start(&mut self, start: CarefulResume) {
+        self.rules.get_or_insert_default().resume = Some(start);
+    }
+    /// A later flow may use what this one observes of its path. Call it before the first packet.
+    pub fn observe_path(&mut self) {
+        self.rules.get_or_insert_default().observer = Some(PathObserver::default());
+    }
+    /// What a later flow may use of the path.
+    pub fn observed(&self) -> Option<Observed> {
+        self.rules.as_ref()?.observer.as_ref()?.saved(self.initial_window)
+    }
+    /// How the flow has started, if with saved values or a jump.
+    pub fn start_outcome(&self) -> Option<&Outcome> {
+        self.rules.as_ref()?.resume.as_ref().map(CarefulResume::outcome)
+    }
+    /// What the rules of the window have changed.
+    fn apply(&mut self, change: RuleChange) {
+        if change.cause.is_some() {
+            self.cause = change.cause;
+        }
+        if let Some(interval) = change.pace {
+            self.start_interval = interval;
+        }
     }
     /// Bytes that may be in flight: whole segments, at least two.
     pub fn window_bytes(&self) -> u64 {
@@ -228,6 +264,9 @@ impl ControllerState {
     }
     /// The controller's pacing rate, or that of the driver for a controller without one; `None` if nothing paces by it.
     pub fn pacing_rate(&self) -> Option<Rate> {
+        if let Some(interval) = self.start_interval {
+            return Some(Rate::from_bps((self.packet as f64 * 8.0 / interval.seconds()) as u64));
+        }
         if self.pacing != Pacing::Driver {
             return None;
         }
@@ -294,7 +333,7 @@ impl ControllerState {
     /// Called before each attempt to send. Returns the time until which the pacer holds the next packet; `None` if it holds
     /// none.
     pub(crate) fn before_transmit(&mut self, now: Time) -> Option<Time> {
-        self.held = self.pacing == Pacing::Driver && self.pacer.next() > now;
+        self.held = self.pacing() == Pacing::Driver && self.pacer.next() > now;
         (self.held && self.has_room()).then(|| self.pacer.next())
     }
 
@@ -364,6 +403,9 @@ impl ControllerState {
         }
         self.stats.sent_packets += 1;
         self.last_sent = now;
+        if let Some(rules) = &mut self.rules {
+            rules.sent(self.packets.outstanding());
+        }
         if let Some(rate) = &mut self.rate {
             let first = self.packets.first() as u32;
             rate.on_send(first, number as u32, now, before, self.stats.lost_packets, false);

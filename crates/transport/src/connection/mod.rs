@@ -116,6 +116,8 @@ pub(crate) struct Connection {
     pub more_to_write: bool,
     /// The cause of the last reduction or undo that the window trace has not shown.
     pub cause: Option<WindowCause>,
+    /// The time of a segment where the start of the flow sets the pacing rate.
+    pub start_interval: Option<Span>,
     /// One past the highest segment sent when the last CWR without a reduction was set.
     answered: u32,
 }
@@ -151,6 +153,7 @@ impl Connection {
                 || needs.has(Signals::ROUTER_RATE)
                 || needs.has(Signals::ROUTER_FEEDBACK),
             answered: 0,
+            start_interval: None,
             receive_window: options.window,
             window_update: false,
             more_to_write: false,
@@ -181,6 +184,13 @@ impl Connection {
     pub fn window_with_limited_transmit(&self) -> u32 {
         let beyond = if self.options.limited_transmit { self.dupacks.min(2) } else { 0 };
         self.window().saturating_add(beyond)
+    }
+
+    /// The start of the flow paces with one segment each `interval`, or no longer sets the rate.
+    pub fn pace_at(&mut self, interval: Option<Span>) {
+        self.start_interval = interval;
+        self.paced =
+            interval.is_some() || self.options.pacing || self.controller.needs().has(Signals::PACING);
     }
 
     /// The congestion window, whole segments.

@@ -88,6 +88,9 @@ impl Connection {
     /// The time of a segment at the pacing rate. The controller's rate counts the payload, or whole packets if routers grant
     /// it. Without one it is the window over the round-trip time, times 2 in slow start and 1.2 after it, as in Linux.
     pub fn pacing_interval(&self, recovery: &impl LossRecovery) -> Option<Span> {
+        if self.start_interval.is_some() {
+            return self.start_interval;
+        }
         if let Some(rate) = self.controller.pacing() {
             let granted = self.reports.has(Signals::ROUTER_RATE);
             return Some(rate.time_for(if granted { self.wire_size } else { self.options.packet } as u64));

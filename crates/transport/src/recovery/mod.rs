@@ -90,6 +90,16 @@ impl AnyRecovery {
         }
     }
 
+    /// The recovery `rack`, if it is that one.
+    pub fn rack_mut(&mut self) -> Option<&mut rack::Rack> {
+        if let AnyRecovery::Rack(rack) = self { Some(rack) } else { None }
+    }
+
+    /// The recovery `rack`, if it is that one.
+    pub fn rack(&self) -> Option<&rack::Rack> {
+        if let AnyRecovery::Rack(rack) = self { Some(rack) } else { None }
+    }
+
     /// Gives an ACK to the recovery.
     #[inline(always)] // or an ACK pays a call for it
     pub fn on_ack<W: FlowContext>(

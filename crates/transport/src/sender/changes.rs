@@ -3,6 +3,7 @@
 use super::Sender;
 use crate::context::{FlowContext, FlowTimer, Trigger};
 use crate::options::Recovery;
+use crate::start::{CarefulResume, Observed, Outcome};
 use cc::{AnyController, Controller, Handshake, Signals};
 use std::sync::Arc;
 use units::Time;
@@ -22,6 +23,30 @@ impl Sender {
     /// that requires `needs`. Call it before the flow starts.
     pub fn prepare(&mut self, needs: Signals) {
         self.connection.reports.prepare(needs);
+    }
+
+    /// The flow starts with saved values or a jump (recovery `rack`). Call it before the flow starts.
+    pub fn begin_start(&mut self, start: CarefulResume) {
+        if let Some(rack) = self.recovery.rack_mut() {
+            rack.begin_start(start);
+        }
+    }
+
+    /// A later flow may use what this one observes of its path (recovery `rack`). Call it before the flow starts.
+    pub fn observe_path(&mut self) {
+        if let Some(rack) = self.recovery.rack_mut() {
+            rack.observe_path();
+        }
+    }
+
+    /// What a later flow may use of the path.
+    pub fn observed(&self) -> Option<Observed> {
+        self.recovery.rack()?.start().0?.saved(self.connection.options.initial_window)
+    }
+
+    /// How the flow has started, if with saved values or a jump.
+    pub fn start_outcome(&self) -> Option<&Outcome> {
+        Some(self.recovery.rack()?.start().1?.outcome())
     }
 
     /// Whether [`Sender::change_controller`] can start a controller that requires `needs`: the sender was prepared for it, and

@@ -23,12 +23,14 @@ mod tests;
 mod timer;
 mod timers;
 mod validation;
+mod window_rules;
 mod window_use;
 
 use crate::blocks::{AckOptions, Block};
 use crate::connection::{Connection, LossRecovery};
 use crate::context::FlowContext;
-use crate::options::{Options, Validation};
+use crate::options::Options;
+use crate::start::{CarefulResume, PathObserver};
 use cc::{Ack, Controller, EcnResponse, Phase, Sample, SenderState, Signals};
 use net::Packet;
 use prr::{Reduction, Undo};
@@ -37,7 +39,7 @@ use scoreboard::Scoreboard;
 pub use snapshot::{Snapshot, State};
 use timer::{Pending, Probe, Timer};
 use units::{Span, Time};
-use window_use::{WindowUse, WindowValidation};
+use window_use::WindowValidation;
 
 /// The state of the recovery.
 #[derive(Clone, Debug)]
@@ -176,7 +178,7 @@ impl Rack {
         if let Some(rtt) = rtt {
             c.rtt.sample(&c.options, rtt, c.una, c.next);
         }
-        if self.validation.pipe_ack.is_some() {
+        if !self.validation.plain {
             self.validation.measure(c, self.board.segments.delivered, now);
         }
         if nothing_outstanding {
@@ -280,6 +282,9 @@ impl Rack {
             window_limited: self.validation.window_limited(c),
         };
         c.controller.on_ack(&ack);
+        if !self.validation.plain {
+            self.validation.after_ack(c, &ack);
+        }
         if c.controller.limits_application() {
             c.reports.application_limits(segments.in_flight(c.outstanding()));
         }
@@ -304,10 +309,7 @@ impl LossRecovery for Rack {
             probe: None,
             timer: Timer { pending: Pending::None, deadline: Time::NEVER },
             rearm: false,
-            validation: WindowValidation {
-                window_use: WindowUse::default(),
-                pipe_ack: (options.validation == Validation::Rfc7661).then(Box::default),
-            },
+            validation: WindowValidation::new(options),
             last_sent: Time::ZERO,
             outstanding: 0,
             echoes_at_one: 0,
@@ -398,6 +400,23 @@ impl Rack {
         if !c.complete(context) {
             self.timer.apply(context);
         }
+    }
+
+    /// The flow starts with saved values or a jump.
+    pub(crate) fn begin_start(&mut self, start: CarefulResume) {
+        self.validation.rules_mut().window.resume = Some(start);
+    }
+
+    /// A later flow may use what this one observes of the path.
+    pub(crate) fn observe_path(&mut self) {
+        self.validation.rules_mut().window.observer = Some(PathObserver::default());
+    }
+
+    /// What the flow has observed of its path, and how it has started.
+    pub(crate) fn start(&self) -> (Option<&PathObserver>, Option<&CarefulResume>) {
+        let rules = self.validation.rules.as_ref();
+        let rules = rules.map(|rules| &rules.window);
+        (rules.and_then(|r| r.observer.as_ref()), rules.and_then(|r| r.resume.as_ref()))
     }
 
     /// The counts that Linux shows in `TCP_INFO`.

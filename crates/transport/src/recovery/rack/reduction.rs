@@ -46,11 +46,13 @@ impl Rack {
             retransmitted: oldest.is_some_and(|segment| segment.ever_retransmitted()),
             dupacks: c.dupacks,
         });
+        let retreats = self.validation.rules.as_mut().is_some_and(|rules| rules.reduced(c, now));
         let target = c.cwnd();
         let ssthresh = c.controller.ssthresh();
         let flight = segments.in_flight(c.outstanding());
         self.reduction = Reduction { prior_cwnd, target, ssthresh, flight, delivered: 0, sent: 0 };
-        if c.options.reduction != ReductionKind::AtOnce && !c.controller.owns_window() {
+        let at_once = c.options.reduction == ReductionKind::AtOnce || retreats;
+        if !at_once && !c.controller.owns_window() {
             c.controller.set_window(prior_cwnd as f64);
         }
     }
@@ -121,6 +123,9 @@ impl Rack {
         if delivered == 0 || c.options.reduction == ReductionKind::AtOnce || c.controller.owns_window() {
             return;
         }
+        if self.validation.rules.as_ref().is_some_and(|rules| rules.window.retreats()) {
+            return;
+        }
         // A window below the threshold counts as slow start: HyStart may lower the threshold, and the target with it.
         let ssthresh = c.controller.ssthresh();
         if ssthresh < self.reduction.ssthresh && ssthresh == c.controller.cwnd() {
@@ -141,6 +146,11 @@ impl Rack {
         if self.undo.prior_ssthresh > 0.0 {
             c.cause = Some(WindowCause::Undo);
             c.controller.on_undo(now);
+            if let Some(resume) =
+                self.validation.rules.as_mut().and_then(|rules| rules.window.resume.as_mut())
+            {
+                resume.on_undo(now);
+            }
             if !c.controller.owns_window() {
                 let cwnd = c.cwnd().max(self.undo.prior_cwnd);
                 c.controller.set_window(cwnd as f64);

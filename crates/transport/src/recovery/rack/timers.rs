@@ -146,8 +146,8 @@ impl Rack {
         }
         c.stats.timeouts += 1;
         c.notify_timeout(&Timeout { now, window: self.window_to_reduce(c) as f64, repeated: !cut }, cut);
-        if let Some(pipe_ack) = &mut self.validation.pipe_ack {
-            pipe_ack.restart();
+        if let Some(rules) = &mut self.validation.rules {
+            rules.timed_out(c, now);
         }
         c.controller.set_window((self.in_flight(c) + 1) as f64);
         self.validation.window_use.changed(now);

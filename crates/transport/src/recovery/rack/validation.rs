@@ -4,7 +4,7 @@
 use super::Rack;
 use super::snapshot::State;
 use crate::change::WindowCause;
-use crate::connection::Connection;
+use crate::connection::{Connection, LossRecovery};
 use crate::options::{IdleRestart, Validation};
 use cc::{Controller, Restart};
 use units::Time;
@@ -12,8 +12,8 @@ use units::Time;
 impl Rack {
     /// Called after each attempt to send. `full`: the window does not permit more.
     pub(super) fn validate_window(&mut self, c: &mut Connection, now: Time, full: bool) {
-        if self.validation.pipe_ack.is_some() {
-            self.halve_unvalidated(c, now);
+        if self.validation.rules.is_some() {
+            self.apply_rules(c, now);
         }
         let out = c.outstanding();
         let w = &mut self.validation.window_use;
@@ -36,6 +36,17 @@ impl Rack {
         }
     }
 
+    #[cold]
+    fn apply_rules(&mut self, c: &mut Connection, now: Time) {
+        let in_flight = self.in_flight(c);
+        if let Some(rules) = &mut self.validation.rules {
+            rules.window.sent(in_flight);
+        }
+        if self.validation.pipe_ack().is_some() {
+            self.halve_unvalidated(c, now);
+        }
+    }
+
     /// The application has not used the window for a whole timeout: the window moves halfway to what was used.
     fn shrink_unused(&mut self, c: &mut Connection, now: Time) {
         if self.state == State::Open && !c.controller.owns_window() {
@@ -53,7 +64,7 @@ impl Rack {
 
     /// The application writes after an idle time longer than the retransmission timeout.
     pub(super) fn restart_after_idle(&mut self, c: &mut Connection, now: Time) {
-        if self.validation.pipe_ack.is_some() {
+        if self.validation.pipe_ack().is_some() {
             self.halve_unvalidated(c, now);
         }
         let rto = c.rtt.rto();
@@ -94,7 +105,7 @@ impl Rack {
         if times == 0 || self.state != State::Open || c.controller.owns_window() {
             return;
         }
-        if let Some(pipe_ack) = &mut self.validation.pipe_ack {
+        if let Some(pipe_ack) = self.validation.pipe_ack_mut() {
             pipe_ack.halved(times);
         }
         let cwnd = c.cwnd();
