@@ -80,6 +80,13 @@ impl CongestionControl {
         matches!(self, CongestionControl::Registered(..)) && self.make(flow).owns_window()
     }
 
+    /// The value of its parameter `name`, one of several words, if it has that parameter.
+    pub(crate) fn word(&self, name: &str) -> Option<&str> {
+        let CongestionControl::Registered(control, params) = self else { return None };
+        let descriptor = &controller(control)?.descriptor;
+        descriptor.params.iter().any(|param| param.name == name).then(|| params.choice(name))
+    }
+
     /// The initial window that its controllers specify, segments.
     pub(crate) fn initial_window(&self, flow: &FlowInfo) -> Option<Segments> {
         match self {
@@ -211,6 +218,18 @@ fn registered(
         Params::new(descriptor.params, values.iter().map(|(key, value)| (key.as_str(), value.clone())))
             .and_then(|params| registration.check(&params).map(|()| params))
             .map_err(refuse)?;
+    for (key, _) in &values {
+        let Some(param) = descriptor.params.iter().find(|param| param.name == key) else { continue };
+        let written = |name: &str| match descriptor.params.iter().any(|param| param.name == name) {
+            true => params.choice(name).to_string(),
+            false => String::new(),
+        };
+        if let Some(unmet) = param.needs.unmet(&written) {
+            let message =
+                format!("has no effect with {}: remove it, or write {}", unmet.because, unmet.remedy);
+            return Err(table.error(key, message));
+        }
+    }
     Ok(CongestionControl::Registered(descriptor.name, params))
 }
 

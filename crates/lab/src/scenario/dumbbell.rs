@@ -2,7 +2,7 @@
 
 use super::model::{CongestionControl, Prepared};
 use super::model::{Direction, Duplex, Flow, FlowKind, Scenario};
-use super::model::{SetOptions, TcpFlow};
+use super::model::{FlowStart, SetOptions, TcpFlow};
 use net::qdisc::Queue;
 use std::sync::Arc;
 use transport::{Options, Recovery};
@@ -45,6 +45,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         options,
         default_initial_window: None,
         options_set: SetOptions::default(),
+        start: FlowStart::default(),
     });
     let flows = hosts
         .into_iter()

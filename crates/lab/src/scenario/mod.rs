@@ -45,6 +45,7 @@ pub(crate) mod reading;
 mod router;
 mod satellites;
 mod short;
+mod start;
 pub(crate) mod table;
 mod tables;
 mod tcp;

@@ -265,6 +265,55 @@ pub struct TcpFlow {
     pub default_initial_window: Option<f64>,
     /// The options that the scenario gives, for messages.
     pub options_set: SetOptions,
+    /// How it starts.
+    pub start: FlowStart,
+}
+
+/// How a flow starts besides slow start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowStart {
+    /// Saved values of the path.
+    pub resume: Option<ResumeStart>,
+    /// The window after the first round trip without them, segments.
+    pub jump: Option<f64>,
+}
+
+/// A start with saved values (RFC 9959).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResumeStart {
+    /// Where they are from.
+    pub from: ResumeFrom,
+    /// The largest window of the jump, bytes of payload.
+    pub max_jump: Option<u64>,
+    /// Values that are older are not used.
+    pub lifetime: Span,
+}
+
+/// Where saved values are from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ResumeFrom {
+    /// An earlier flow of this name.
+    Flow(String),
+    /// They are given.
+    Values {
+        /// The window, bytes of payload.
+        cwnd: u64,
+        /// The smallest round-trip time.
+        rtt: Span,
+        /// The time since both were observed, at the start of the flow.
+        age: Span,
+    },
+}
+
+impl FlowKind {
+    /// How it starts; none if it has no congestion controller.
+    pub(crate) fn start(&self) -> Option<&FlowStart> {
+        match self {
+            FlowKind::Tcp(tcp) => Some(&tcp.start),
+            FlowKind::Quic(quic) => Some(&quic.start),
+            FlowKind::Udp { .. } | FlowKind::Attached(_) => None,
+        }
+    }
 }
 
 /// Names of options that a scenario gives. They do not belong to the identity of a run.
@@ -289,6 +338,8 @@ pub struct QuicFlow {
     pub common: CommonOptions,
     /// The default initial window, segments, if the scenario gives none: then the controller may specify another.
     pub default_initial_window: Option<f64>,
+    /// How it starts.
+    pub start: FlowStart,
 }
 
 params::options! {

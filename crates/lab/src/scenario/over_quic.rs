@@ -22,6 +22,9 @@ const COMMON: &[&str] = &[
     "l4s",
     "pacing",
     "ack_every",
+    "validation",
+    "resume",
+    "jump",
 ];
 
 /// The smallest datagram, bytes of UDP payload (RFC 9000 section 14).
@@ -118,6 +121,10 @@ fn convert(tcp: &TcpFlow, base: &QuicFlow) -> QuicFlow {
     if tcp.options_set.0.iter().any(|key| key == "ack_every") {
         config.ack_every = Some(options.ack_every);
     }
+    if options.validation != transport::Validation::Rfc7661 {
+        config.validation = options.validation;
+    }
+    quic.start = tcp.start.clone();
     quic.default_initial_window = None;
     quic.common.initial_ssthresh = options.initial_ssthresh;
     quic.common.max_cwnd = options.max_cwnd;

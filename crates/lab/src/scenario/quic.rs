@@ -1,8 +1,9 @@
 //! Reads the QUIC options of a flow: `[quic]`, then the table of the flow.
 
 use super::control;
-use super::model::{CommonOptions, CongestionControl, QuicFlow};
+use super::model::{CommonOptions, CongestionControl, FlowStart, QuicFlow};
 use super::reading::Result;
+use super::start;
 use super::table::TableReader;
 use super::tcp::TCP;
 use crate::error::ErrorKind;
@@ -19,6 +20,7 @@ impl QuicFlow {
             common: CommonOptions::with_defaults(0),
             default_initial_window: Some(config.initial_window),
             config,
+            start: FlowStart::default(),
         }
     }
 
@@ -90,6 +92,11 @@ impl<'a> QuicLayers<'a> {
         if let Err(error) = flow.config.check() {
             let key = key_of(error.field);
             return Err(self.layer_with(key).error(key, error.message));
+        }
+        if let Some(key) = start::key_of(&flow.start)
+            && flow.control.owns_window(&flow.flow_info(0, 0))
+        {
+            return Err(self.layer_with(key).error(key, start::refusal(flow.control.name())));
         }
         match flow.unmet_option() {
             Some(lacks) => {

@@ -19,7 +19,7 @@ use super::top::{SCENARIO, SEED, Times};
 use super::transports::Defaults;
 use super::wifi_model::Wifi;
 use super::written::Document;
-use super::{cellular, topologies, traffic, wifi};
+use super::{cellular, start, topologies, traffic, wifi};
 use crate::error::{ScenarioError, nearest};
 use net::cellular::CellOptions;
 use std::borrow::Cow;
@@ -162,6 +162,7 @@ impl<'a> Tables<'a> {
             wifi::refuse_access(self.reading, "flow", self.list("flow"));
             wifi::refuse_access(self.reading, "traffic", self.list("traffic"));
         }
+        start::check_flows(&flow_tables, &flows)?;
         let (mut flows, traffic) = (all(flows.into_iter())?, all(traffic.into_iter())?);
         flows.extend(radio.flows?);
         if self.has_none("link") {

@@ -10,6 +10,7 @@ use super::radio::{MAC, MOBILITY, PROPAGATION, RADIO, RADIO_QUEUE, ROUTING};
 use super::radio_traffic::RADIO_TRAFFIC;
 use super::rate::SHAPER;
 use super::satellites::{CONSTELLATION, HANDOFF, TERMINAL, TRANSMITTER};
+use super::start::RESUME;
 use super::tcp::TCP;
 use super::top::SCENARIO;
 use super::topologies::TOPOLOGY;
@@ -39,7 +40,7 @@ pub fn tables() -> impl Iterator<Item = &'static Table> {
         .chain(rates)
         .chain(routers)
         .chain([&SHAPER, &DELAY_FILE, &WIFI, &AP_QUEUE, &FIXED_RATE, &EDCA, &TOPOLOGY])
-        .chain([&FLOW, &UDP, &TCP, &QUIC, &TRAFFIC, &CHANGE])
+        .chain([&FLOW, &UDP, &TCP, &QUIC, &RESUME, &TRAFFIC, &CHANGE])
         .chain([&CONSTELLATION, &TRANSMITTER, &HANDOFF, &TERMINAL])
         .chain([&RADIO, &MOBILITY, &PROPAGATION, &ROUTING, &RADIO_TRAFFIC, &RADIO_QUEUE])
         .chain([&EDCA_CATEGORY, &CELL])

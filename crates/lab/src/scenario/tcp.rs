@@ -1,8 +1,9 @@
 //! Reads the TCP options of a flow: the profile, then `[tcp]`, then the table of the flow.
 
 use super::control::{self, CONTROLLER};
-use super::model::{CongestionControl, SetOptions, TcpFlow};
+use super::model::{CongestionControl, FlowStart, SetOptions, TcpFlow};
 use super::reading::Result;
+use super::start;
 use super::table::TableReader;
 use crate::error::ErrorKind;
 use cc::{FlowInfo, Signals};
@@ -12,8 +13,11 @@ use params::{Key, Table, Value, by_profile, key};
 use transport::{EcnFeedback, IdleRestart, Options, Recovery, Validation};
 
 /// The options of a TCP flow.
-pub(super) static TCP: Table =
-    Table::new("tcp", "`[tcp]` for all flows, and `tcp` of a flow or of traffic", &[KEYS, Options::KEYS]);
+pub(super) static TCP: Table = Table::new(
+    "tcp",
+    "`[tcp]` for all flows, and `tcp` of a flow or of traffic",
+    &[KEYS, start::KEYS, Options::KEYS],
+);
 
 const KEYS: &[Key] =
     &[PROFILE, by_profile("congestion_control", Controller, ["\"reno\"", "\"cubic\""], CONTROLLER)];
@@ -101,6 +105,7 @@ impl<'a> TcpLayers<'a> {
             options: if ns2 { Options::ns2() } else { Options::linux() },
             default_initial_window: None,
             options_set: SetOptions::default(),
+            start: FlowStart::default(),
         };
         flow.default_initial_window = Some(flow.options.initial_window);
         for layer in self.layers() {
@@ -128,6 +133,7 @@ impl<'a> TcpLayers<'a> {
         self.check_ecn(&flow)?;
         self.check_effect(&flow)?;
         self.check_signals(&flow)?;
+        self.check_start(&flow)?;
         self.advise_unused(&flow);
         Ok(flow)
     }
@@ -243,6 +249,32 @@ impl<'a> TcpLayers<'a> {
         }
     }
 
+    /// Fails if the flow cannot start as its options say.
+    fn check_start(&self, flow: &TcpFlow) -> Result<()> {
+        let rapid = flow.control.word("slow_start").is_some_and(|word| word.starts_with("rapid"));
+        let rack = flow.options.recovery == Recovery::Rack;
+        if rapid
+            && !rack
+            && let Some(layer) = self.layer_with("congestion_control")
+        {
+            let message =
+                "slow_start = \"rapid\" needs recovery = \"rack\": it sets the window in recovery itself";
+            return Err(layer.error("congestion_control", message));
+        }
+        let Some((key, layer)) =
+            start::key_of(&flow.start).and_then(|key| Some((key, self.layer_with(key)?)))
+        else {
+            return Ok(());
+        };
+        if !rack {
+            return Err(layer.error(key, "needs recovery = \"rack\""));
+        }
+        if flow.control.owns_window(&flow_info(&flow.options, false, 0)) {
+            return Err(layer.error(key, start::refusal(flow.control.name())));
+        }
+        Ok(())
+    }
+
     /// Fails if the controller requires a signal that the flow does not provide.
     fn check_signals(&self, flow: &TcpFlow) -> Result<()> {
         let key = "congestion_control";
@@ -273,6 +305,7 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut TcpFlow) -> Result<()> {
         flow.default_initial_window = None;
     }
     let options = layer.each(Options::KEYS, |key, value| flow.options.set(key, value));
+    let options = start::read(layer, &mut flow.start).and(options);
     layer.finish().and(options).and(control)
 }
 

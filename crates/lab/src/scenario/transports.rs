@@ -19,7 +19,12 @@ use std::sync::Arc;
 pub(super) static QUIC: Table = Table::new(
     "quic",
     "`[quic]` for all QUIC flows, and `quic` of a flow or of traffic",
-    &[&[key("congestion_control", Controller, "\"cubic\"", CONTROLLER)], CommonOptions::KEYS, STACK],
+    &[
+        &[key("congestion_control", Controller, "\"cubic\"", CONTROLLER)],
+        super::start::KEYS,
+        CommonOptions::KEYS,
+        STACK,
+    ],
 );
 
 #[cfg(feature = "quic")]
@@ -149,6 +154,16 @@ impl FlowKind {
             FlowKind::Quic(_) => 0,
             FlowKind::Udp { packet, .. } => *packet,
             FlowKind::Attached(ends) => ends.mtu.saturating_sub(ends.header),
+        }
+    }
+
+    /// The window before the first ACK, segments; zero without a controller.
+    pub(crate) fn initial_window(&self) -> f64 {
+        match self {
+            FlowKind::Tcp(tcp) => tcp.options.initial_window,
+            #[cfg(feature = "quic")]
+            FlowKind::Quic(quic) => quic.config.initial_window,
+            _ => 0.0,
         }
     }
 

@@ -8,6 +8,7 @@ use super::endpoints::{Endpoints, FlowSchedule, PathFacts, SimulationContext, Ti
 use super::quic::QuicEndpoints;
 use super::recorder::Recorder;
 use super::satellites::{ConstellationSchedule, SatelliteEvent};
+use super::start::PlannedStart;
 use crate::clock::{cpu_time, wall_time};
 use crate::scenario::{Change, Prepared};
 use engine::{EventQueue, Next};
@@ -46,6 +47,8 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     /// Calls of [`Simulation::catch_up`].
     pub(super) steps: u64,
     pub(super) schedules: Vec<FlowSchedule>,
+    /// The flows that start with saved values or a jump.
+    pub(super) starts: Vec<PlannedStart>,
     pub(super) names: Vec<String>,
     pub(super) ends: Vec<[NodeId; 2]>,
     pub(super) paths: Vec<PathFacts>,
@@ -398,6 +401,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let schedule = &mut self.schedules[flow as usize];
         if !schedule.started {
             schedule.started = true;
+            self.begin_start(flow);
             self.senders[index].on_start(&mut flow_context!(self, flow));
         } else if self.event_queue.now() >= schedule.stop {
             return self.senders[index].on_stop(&mut flow_context!(self, flow));

@@ -4,7 +4,8 @@ use super::account::{ArrivalAccount, FlowAccount, Mean, PortAccount, SenderAccou
 use super::attached::AttachedFlow;
 use super::drops::Drops;
 use super::endpoints::FlowSchedule;
-use super::outcome::{BackOutcome, FlowOutcome};
+use super::outcome::{BackOutcome, FlowOutcome, ResumeOutcome, SavedOutcome};
+use transport::start::{Phase, SavedPath};
 use transport::{Receiver, ReceiverStats, SendLimit, Sender, UdpSource};
 use units::{Span, Time};
 
@@ -18,6 +19,31 @@ pub(super) struct FlowFacts {
     pub sender: Option<SenderFacts>,
     /// Of a flow with QUIC.
     pub connection: Option<ConnectionFacts>,
+    /// How it started with saved values or a jump.
+    pub resume: Option<ResumeOutcome>,
+    /// What it has saved of its path.
+    pub observed: Option<SavedOutcome>,
+}
+
+impl ResumeOutcome {
+    /// Of a flow with `packet` bytes of payload in a segment.
+    pub(super) fn new(start: &transport::start::Outcome, packet: u32) -> ResumeOutcome {
+        let began = Phase::ALL.iter().zip(start.began);
+        ResumeOutcome {
+            why: start.why.name(),
+            phases_s: began.filter_map(|(phase, at)| Some((phase.name(), at?.seconds()))).collect(),
+            jump: start.jump,
+            pipe: start.pipe,
+            saved: start.saved.map(|saved| SavedOutcome::new(saved, packet)),
+        }
+    }
+}
+
+impl SavedOutcome {
+    /// Of a flow with `packet` bytes of payload in a segment.
+    pub(super) fn new(saved: SavedPath, packet: u32) -> SavedOutcome {
+        SavedOutcome { cwnd_bytes: (saved.cwnd * f64::from(packet)) as u64, rtt_s: saved.rtt.seconds() }
+    }
 }
 
 /// What the outcome says of a sender with a controller besides its account.
@@ -171,12 +197,21 @@ impl FlowFacts {
                     .map(|at| at.since(schedule.start)),
             }),
             connection: None,
+            resume: sender.start_outcome().map(|start| ResumeOutcome::new(start, sender.options().packet)),
+            observed: sender.observed().map(|(saved, _)| SavedOutcome::new(saved, sender.options().packet)),
         }
     }
 
     /// Of a flow without a controller.
     pub(super) fn of_datagrams(kind: &'static str, stats: &ReceiverStats) -> FlowFacts {
-        FlowFacts { kind, delays: recorded_delays(stats), sender: None, connection: None }
+        FlowFacts {
+            kind,
+            delays: recorded_delays(stats),
+            sender: None,
+            connection: None,
+            resume: None,
+            observed: None,
+        }
     }
 }
 
@@ -190,7 +225,7 @@ impl FlowOutcome {
         facts: FlowFacts,
         seconds: f64,
     ) -> FlowOutcome {
-        let FlowFacts { kind, delays, sender: facts, connection } = facts;
+        let FlowFacts { kind, delays, sender: facts, connection, resume, observed } = facts;
         let (arrivals, sender) = (&account.arrivals, account.sender.as_ref());
         let rate = |bytes: u64| bytes as f64 * 8.0 / seconds;
         // What was sent in the warm-up and arrived after it is not part of what was sent after it.
@@ -226,6 +261,8 @@ impl FlowOutcome {
             connection_lost: connection.as_ref().and_then(|c| c.lost).map(|_| true),
             connection_lost_s: connection.as_ref().and_then(|c| c.lost).map(Time::seconds),
             connection_error: connection.map(|c| c.error),
+            resume,
+            observed,
             mean_cwnd: sender.and_then(|s| over_time(&s.cwnd)),
             mean_ssthresh: sender.and_then(|s| over_time(&s.ssthresh)),
             final_cwnd: facts.as_ref().and_then(|s| finite(s.cwnd)),

@@ -63,6 +63,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             datagrams: self.datagrams.clone(),
             outbox: VecDeque::new(),
             schedules: self.schedules.clone(),
+            starts: self.starts.clone(),
             names: self.names.clone(),
             ends: self.ends.clone(),
             paths: self.paths.clone(),

@@ -40,6 +40,7 @@ pub(crate) mod recorder;
 mod results;
 mod satellites;
 mod shape;
+mod start;
 mod transmission_log;
 
 pub use account::{PortAccount, RunAccount};

@@ -6,6 +6,7 @@ use super::endpoints::{FlowSchedule, QuicSetup};
 use super::flow_outcome::FlowFacts;
 use cc::Failure;
 use std::convert::Infallible;
+use transport::start::{CarefulResume, Observed};
 use units::Span;
 
 /// The endpoints of a QUIC flow: there are none.
@@ -43,6 +44,15 @@ impl QuicEndpoints {
         match self.0 {}
     }
     pub fn facts(&self, _: &FlowSchedule) -> FlowFacts {
+        match self.0 {}
+    }
+    pub fn begin_start(&mut self, _: CarefulResume) {
+        match self.0 {}
+    }
+    pub fn observe_path(&mut self) {
+        match self.0 {}
+    }
+    pub fn saved_path(&self) -> Option<Observed> {
         match self.0 {}
     }
     pub fn segment(&self) -> u32 {

@@ -67,6 +67,34 @@ pub struct BackOutcome {
     pub p99_delay_s: Option<f64>,
 }
 
+/// How a flow with `resume` or `jump` has started (RFC 9959).
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ResumeOutcome {
+    /// Why the controller alone decides since then: `validated`, `rate_limited`, `retreated`, `congestion`, `timeout`, or what
+    /// prevented the jump: `nothing_saved`, `expired`, `rtt_not_confirmed`, `small`; `not_yet` if it has not come to that.
+    pub why: &'static str,
+    /// When each phase began, seconds since the start of the run: reconnaissance, unvalidated, validating, retreat, normal;
+    /// only those that came.
+    pub phases_s: BTreeMap<&'static str, f64>,
+    /// The window of the jump, segments; zero without one.
+    pub jump: f64,
+    /// What was acknowledged of it, and what was in flight before it (PipeSize), segments.
+    pub pipe: f64,
+    /// The saved values that it used; null without any.
+    pub saved: Option<SavedOutcome>,
+}
+
+/// Saved values of a path.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SavedOutcome {
+    /// The window, bytes of payload.
+    pub cwnd_bytes: u64,
+    /// The smallest round-trip time, seconds.
+    pub rtt_s: f64,
+}
+
 /// A flow's result.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -124,6 +152,13 @@ pub struct FlowOutcome {
     /// When the connection was lost, seconds since the start of the run; absent if it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection_lost_s: Option<f64>,
+    /// How the flow has started with `resume` or `jump`; absent for other flows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<ResumeOutcome>,
+    /// What the flow has saved of its path, if another one starts with its values; absent for other flows, and if it is too
+    /// little to be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed: Option<SavedOutcome>,
     /// Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments: small for a
     /// flow that starts late.
     pub mean_cwnd: Option<f64>,

@@ -4,8 +4,10 @@ use super::account::{ArrivalAccount, FlowAccount, Mean, QuicAccount, SenderAccou
 use super::bounds::FlowBounds;
 use super::endpoints::{FlowSchedule, QuicSetup};
 use super::flow_outcome::{ConnectionFacts, FlowFacts, SenderFacts, recorded_delays};
+use super::outcome::{ResumeOutcome, SavedOutcome};
 use ::quic::{Config, ControllerHandle, Endpoint, Pacing};
 use cc::{Controller, Failure};
+use transport::start::{CarefulResume, Observed};
 use transport::{ReceiverStats, SendLimit};
 use units::{Span, Time, VirtualClock};
 
@@ -172,7 +174,24 @@ impl QuicEndpoints {
                 error: self.connection_error(),
                 lost: self.connection_lost(),
             }),
+            resume: state.start_outcome().map(|start| ResumeOutcome::new(start, self.segment())),
+            observed: state.observed().map(|(saved, _)| SavedOutcome::new(saved, self.segment())),
         }
+    }
+
+    /// The flow starts with saved values or a jump.
+    pub fn begin_start(&mut self, start: CarefulResume) {
+        self.controller.lock().begin_start(start);
+    }
+
+    /// A later flow may use what this one observes of its path.
+    pub fn observe_path(&mut self) {
+        self.controller.lock().observe_path();
+    }
+
+    /// What a later flow may use of the path, if this one is complete.
+    pub fn saved_path(&self) -> Option<Observed> {
+        self.ends[0].completed().and_then(|_| self.controller.lock().observed())
     }
 
     /// Bytes in which windows are counted: a full datagram.

@@ -59,6 +59,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// Processes the application timer of QUIC flow `index`: start, a write, stop.
     pub(super) fn quic_application(&mut self, flow: u32, index: usize) {
         let now = self.event_queue.now();
+        if !self.schedules[flow as usize].started {
+            self.begin_start(flow);
+        }
         let schedule = &mut self.schedules[flow as usize];
         let mut trigger = Trigger::FlowTimer;
         let starts = !std::mem::replace(&mut schedule.started, true);

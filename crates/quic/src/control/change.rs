@@ -34,6 +34,7 @@ impl ControllerState {
         change.window = window != before;
         let fell = window.0 < before.0;
         change.cause = match self.cause.take() {
+            Some(cause @ WindowCause::Resume) if change.window => Some(cause),
             Some(cause) if fell || window.1 != before.1 => Some(cause),
             _ if !fell => None,
             _ if self.phase != Phase::Open => Some(WindowCause::Recovery),

@@ -49,6 +49,7 @@ impl WindowTrace {
         let (fell, threshold) = (self.shown.0 < before.0, self.shown.1 != before.1);
         match connection.cause.take() {
             Some(WindowCause::Undo) => (self.shown != before).then_some(WindowCause::Undo),
+            Some(cause @ (WindowCause::Resume | WindowCause::Retreat)) => Some(cause),
             Some(cause) if fell || threshold => Some(cause),
             // The first ACK sets the initial window.
             _ if !fell || trigger == Trigger::Start || connection.una <= 1 => None,

@@ -8,9 +8,11 @@ use crate::simulation::attached::{Application, AttachedFlow, AttachedPort};
 use crate::simulation::endpoints::{Endpoints, FlowSchedule, PathFacts, QuicSetup};
 use crate::simulation::probes::HANDOFF;
 use crate::simulation::quic::QuicEndpoints;
+use crate::simulation::start::PlannedStart;
 use engine::Stream;
 use net::Network;
 use std::sync::Arc;
+use transport::start::SavedFrom;
 use transport::{
     ArrivalDetail, FlowTimer, Options, PacketNumbers, Receiver, ReceiverStats, Sender, Setup, UdpSource,
 };
@@ -27,6 +29,8 @@ pub(super) struct Flows {
     /// Routes of the data and, for TCP, of the acknowledgements of TCP and UDP flows.
     pub receiving: Vec<(u32, Option<u32>)>,
     pub schedules: Vec<FlowSchedule>,
+    /// Those that start with saved values or a jump.
+    pub starts: Vec<PlannedStart>,
     pub names: Vec<String>,
     pub paths: Vec<PathFacts>,
     /// For each TCP and QUIC flow, the names of the internal values in the trace.
@@ -52,6 +56,7 @@ pub(super) fn add_flows(
         attached: Vec::new(),
         receiving: Vec::new(),
         schedules: Vec::with_capacity(count),
+        starts: Vec::new(),
         names: Vec::with_capacity(count),
         paths: Vec::with_capacity(count),
         probes: Vec::with_capacity(count),
@@ -97,6 +102,7 @@ pub(super) fn add_flows(
             }
         }
     }
+    flows.plan_starts(plan);
     flows
 }
 
@@ -192,6 +198,28 @@ impl Flows {
         }
         self.senders.push(sender);
         self.add_probes(plan, &tcp.control);
+    }
+
+    /// Notes the flows that start with saved values or a jump, and lets those observe their paths whose values they use.
+    fn plan_starts(&mut self, plan: &BuildPlan<'_>) {
+        for (number, index) in plan.numbered.iter().enumerate() {
+            let kind = &plan.scenario.flows[*index].kind;
+            let (packet, initial) = (kind.segment(), kind.initial_window());
+            let Some(options) = kind.start().and_then(|start| start.options(packet)) else { continue };
+            let mut source = None;
+            if let Some(transport::start::Resume { from: SavedFrom::Flow(name), .. }) = &options.resume {
+                source = self.names.iter().position(|other| other == name).map(|flow| flow as u32);
+            }
+            if let Some(flow) = source {
+                match self.endpoints[flow as usize] {
+                    Endpoints::Tcp(index) => self.senders[index].observe_path(),
+                    Endpoints::Quic(index) => self.quic[index].observe_path(),
+                    Endpoints::Udp(_) | Endpoints::Attached(_) => {}
+                }
+            }
+            let flow = number as u32;
+            self.starts.push(PlannedStart { flow, options, initial, source, used: false });
+        }
     }
 
     /// Adds the columns of the internal values of a flow's controller.

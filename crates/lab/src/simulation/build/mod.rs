@@ -171,6 +171,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             lent: None,
             steps: 0,
             schedules: flows.schedules,
+            starts: flows.starts,
             names: flows.names,
             ends: layout.ends,
             topology: layout.topology,

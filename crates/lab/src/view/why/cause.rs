@@ -15,6 +15,14 @@ pub(super) fn fill_quic(explanation: &mut Explanation, packets: &Packets<'_>) {
         (_, Some(WindowCause::Rto)) => {
             lost_datagram(explanation, packets, "persistent congestion (RFC 9002 section 7.6)");
         }
+        (_, Some(WindowCause::Resume)) => resumed(explanation),
+        (_, Some(WindowCause::Retreat)) => {
+            lost_datagram(
+                explanation,
+                packets,
+                "a packet of the jump was lost or marked: retreat (RFC 9959)",
+            );
+        }
         (_, Some(WindowCause::Ecn | WindowCause::Controller)) => {
             let acked = std::mem::replace(&mut explanation.acked, i64::MAX);
             marked(explanation, packets);
@@ -86,6 +94,11 @@ pub(super) fn fill(explanation: &mut Explanation, packets: &Packets<'_>) {
             );
         }
         (_, Some(WindowCause::Recovery)) => recovered(explanation),
+        (_, Some(WindowCause::Resume)) => resumed(explanation),
+        (_, Some(WindowCause::Retreat)) => {
+            let cause = format!("packet {next} of the jump was lost or marked: retreat (RFC 9959)");
+            lost(explanation, packets, cause);
+        }
         (_, Some(WindowCause::Controller)) => {
             // Some controllers reduce their window at the end of a round in which packets were marked.
             marked(explanation, packets);
@@ -97,6 +110,18 @@ pub(super) fn fill(explanation: &mut Explanation, packets: &Packets<'_>) {
         }
         _ => grown(explanation, packets),
     }
+}
+
+/// A start with saved values came to another phase.
+fn resumed(explanation: &mut Explanation) {
+    let [before, after] = explanation.cwnd;
+    let acked = explanation.acked;
+    let what = if after > before {
+        "the path is confirmed, and the window jumps (RFC 9959, unvalidated phase)"
+    } else {
+        "the jump is sent, or was not used, and the window becomes what is in flight or acknowledged (RFC 9959, validating phase)"
+    };
+    explanation.cause = format!("the ACK of packet {acked} arrived; {what}");
 }
 
 /// A change by recovery itself.

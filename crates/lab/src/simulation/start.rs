@@ -1,0 +1,44 @@
+//! Flows that start with saved values of their path, or with a jump.
+
+use super::endpoints::Endpoints;
+use super::event_loop::Simulation;
+use transport::start::StartOptions;
+
+/// Such a flow.
+#[derive(Clone)]
+pub(super) struct PlannedStart {
+    pub flow: u32,
+    pub options: StartOptions,
+    /// Its initial window, segments.
+    pub initial: f64,
+    /// The flow whose values it uses.
+    pub source: Option<u32>,
+    /// It has taken those values: one flow only may use them (RFC 9959).
+    pub used: bool,
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
+    /// Flow `flow` is about to start.
+    pub(super) fn begin_start(&mut self, flow: u32) {
+        let Some(place) = self.starts.iter().position(|start| start.flow == flow) else { return };
+        let source = self.starts[place].source;
+        let taken = self.starts.iter().any(|start| start.used && start.source == source);
+        let saved = source.filter(|_| !taken).and_then(|source| match self.endpoints[source as usize] {
+            Endpoints::Tcp(index) => {
+                let sender = &self.senders[index];
+                sender.completed().and_then(|_| sender.observed())
+            }
+            Endpoints::Quic(index) => self.quic[index].saved_path(),
+            Endpoints::Udp(_) | Endpoints::Attached(_) => None,
+        });
+        let planned = &mut self.starts[place];
+        planned.used = true;
+        let now = self.event_queue.now();
+        let Some(start) = planned.options.begin(now, planned.initial, saved) else { return };
+        match self.endpoints[flow as usize] {
+            Endpoints::Tcp(index) => self.senders[index].begin_start(start),
+            Endpoints::Quic(index) => self.quic[index].begin_start(start),
+            Endpoints::Udp(_) | Endpoints::Attached(_) => {}
+        }
+    }
+}
