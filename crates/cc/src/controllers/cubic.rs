@@ -123,6 +123,7 @@ impl Algorithm for Cubic {
             "profile" => linux_profile && !flow.arithmetic.rfc_variants,
             other => other == "linux",
         };
+        let window = Window::new(flow).with_slow_start(SlowStart::named(slow_start, params));
         Cubic {
             linux: linux.then(|| Box::new(CubicLinux::new(constants(params)))),
             discarded: false,
@@ -132,9 +133,7 @@ impl Algorithm for Cubic {
             fast_convergence: params.switch("fast_convergence"),
             reno_friendly: params.switch("reno_friendly"),
             // The RFC has real numbers; whole segments would cost a tenth of the rate at small windows.
-            window: Window::new(flow)
-                .with_slow_start(SlowStart::named(slow_start, params))
-                .with_exact_reduction(),
+            window: if linux { window } else { window.with_exact_reduction() },
             abe: flow.abe,
             srtt: Smoothed::new(0.125),
             w_max: 0.0,

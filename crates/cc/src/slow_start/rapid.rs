@@ -51,6 +51,9 @@ struct Recovery {
     per_lost: f64,
     /// The window that remains if nothing is lost.
     whole: Segments,
+    /// Segments of the window before the loss about which no ACK has said anything yet. What is sent in the recovery, which lasts
+    /// a round trip longer in TCP than in QUIC, does not count.
+    left: f64,
     /// An ACK of the recovery has arrived.
     begun: bool,
 }
@@ -63,11 +66,15 @@ impl Recovery {
         let per_lost = beta + per_acked;
         let least = (cwnd * beta * LEAST_PART).max(2.0);
         let window = (cwnd * per_lost).max(least);
-        Recovery { window, least, per_acked, per_lost, whole: (cwnd * beta).max(least), begun: false }
+        let whole = (cwnd * beta).max(least);
+        Recovery { window, least, per_acked, per_lost, whole, left: cwnd, begun: false }
     }
 
     fn on_ack(&mut self, acked: u64, lost: u64) {
-        let falls = self.per_acked * acked as f64 + self.per_lost * lost as f64;
+        let lost = (lost as f64).min(self.left);
+        let acked = (acked as f64).min(self.left - lost);
+        self.left -= lost + acked;
+        let falls = self.per_acked * acked + self.per_lost * lost;
         self.window = (self.window - falls).max(self.least);
     }
 }
