@@ -404,7 +404,7 @@ impl ControllerState {
         self.stats.sent_packets += 1;
         self.last_sent = now;
         if let Some(rules) = &mut self.rules {
-            rules.sent(self.packets.outstanding());
+            rules.sent(&self.controller, self.packets.outstanding());
         }
         if let Some(rate) = &mut self.rate {
             let first = self.packets.first() as u32;

@@ -21,10 +21,12 @@ impl RateLimit {
         RateLimit { max_flight: initial, growth: 0.0, present: 0.0, acked: 0.0, literal }
     }
 
-    /// So many segments are in flight after a transmission.
+    /// So many segments are in flight after a transmission, with a window of `cwnd`. If there is no room for another one, the
+    /// window is used, its fraction too.
     #[inline]
-    pub fn on_flight(&mut self, in_flight: Segments) {
-        self.max_flight = self.max_flight.max(in_flight);
+    pub fn on_flight(&mut self, in_flight: Segments, cwnd: Segments) {
+        let used = if in_flight + 1.0 > cwnd { cwnd.max(in_flight) } else { in_flight };
+        self.max_flight = self.max_flight.max(used);
     }
 
     /// The window was reduced.
@@ -71,7 +73,7 @@ mod tests {
         let (mut limit, mut cwnd, mut out) = (RateLimit::new(10.0, false), 10.0, Vec::new());
         for packets in [4, 8, 4, 20] {
             for n in 0..packets {
-                limit.on_flight(f64::from(n + 1));
+                limit.on_flight(f64::from(n + 1), 1e9);
             }
             for n in 0..packets {
                 cwnd = limit.limited(&one(f64::from(packets - n - 1)), cwnd, cwnd + 1.0, true);
@@ -85,9 +87,9 @@ mod tests {
     fn after_a_reduction_the_window_stays_and_the_literal_reading_cuts_it() {
         for (literal, expected) in [(false, 50.0), (true, 21.0)] {
             let mut limit = RateLimit::new(10.0, literal);
-            limit.on_flight(100.0);
+            limit.on_flight(100.0, 100.0);
             limit.on_reduction();
-            limit.on_flight(20.0);
+            limit.on_flight(20.0, 50.0);
             assert_eq!(limit.limited(&one(19.0), 50.0, 50.02, false), expected);
         }
     }

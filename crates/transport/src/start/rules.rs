@@ -71,8 +71,10 @@ impl WindowRules {
             if let Some(ssthresh) = progress.ssthresh {
                 controller.set_ssthresh(ssthresh);
             }
-            if resume.phase() != phase {
+            if progress.cwnd.is_some_and(|cwnd| cwnd != before) || progress.ssthresh.is_some() {
                 change.cause = Some(WindowCause::Resume);
+            }
+            if resume.phase() != phase {
                 change.pace = Some(resume.pacing_interval());
             }
         }
@@ -107,9 +109,9 @@ impl WindowRules {
     }
 
     /// So many segments are in flight after a transmission.
-    pub fn sent(&mut self, in_flight: u32) {
+    pub fn sent(&mut self, controller: &AnyController, in_flight: u32) {
         if let Some(limit) = &mut self.rate_limit {
-            limit.on_flight(in_flight.into());
+            limit.on_flight(in_flight.into(), controller.cwnd());
         }
     }
 

@@ -40,7 +40,7 @@ impl Rack {
     fn apply_rules(&mut self, c: &mut Connection, now: Time) {
         let in_flight = self.in_flight(c);
         if let Some(rules) = &mut self.validation.rules {
-            rules.window.sent(in_flight);
+            rules.window.sent(&c.controller, in_flight);
         }
         if self.validation.pipe_ack().is_some() {
             self.halve_unvalidated(c, now);
