@@ -7,8 +7,8 @@
 //! - A rate sample above the nominal rate replaces it (picoquic); the text prints the comparison the other way round, with
 //!   which the rate would stay at zero.
 //! - The reduction for delay is `(rtt - (M + threshold)) / threshold`; the text closes the parenthesis later.
-//! - Rate samples are those of draft-ietf-ccwg-bbr: the time of a sample is that since the last delivery before the packet was
-//!   sent, at least the time since the packet was sent.
+//! - The sending times of a rate sample are those of draft-ietf-ccwg-bbr, the text has "the oldest delivered packet". An ACK
+//!   without a round-trip time has the whole sample of that draft.
 //! - In the initial state, growth is a quarter in an era (picoquic; the text: "does not increase"), and its end reduces nothing.
 //! - A loss signal needs a lost packet: the smoothed loss is compared with its threshold at each loss. Losses that a timer
 //!   finds do not count (the text: losses that acknowledgements show).
@@ -32,7 +32,7 @@ use crate::{
     Transitions,
 };
 use rules::{BETA, LOW_PUSH};
-use units::{Rate, Segments};
+use units::{Rate, Segments, Span};
 
 /// The state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,6 +283,17 @@ impl C4 {
         }
     }
 
+    /// What was delivered since the packet was sent, over the longer of the time since then and the time in which it was
+    /// sent. Without the round-trip time of the packet the first one is that since the delivery before.
+    fn sample_rate(&mut self, ack: &Ack) {
+        let Some(sample) = ack.rate else { return };
+        let interval = ack.rtt.map_or(sample.interval, |rtt| rtt.max(sample.send_interval));
+        if interval > Span::ZERO {
+            let rate = sample.delivered as f64 * self.packet / interval.seconds();
+            self.rate = self.rate.max(rate);
+        }
+    }
+
     /// Counts the packets that the ACK shows as lost and as delivered.
     fn count(&mut self, ack: &Ack) {
         for _ in 0..ack.newly_lost {
@@ -326,12 +337,8 @@ impl Controller for C4 {
     }
     fn on_ack(&mut self, ack: &Ack) {
         self.count(ack);
-        if let Some(sample) = ack.rate
-            && sample.interval.ps() > 0
-            && !(self.state == State::Recovery && self.congested)
-        {
-            let rate = sample.delivered as f64 * self.packet / sample.interval.seconds();
-            self.rate = self.rate.max(rate);
+        if !(self.state == State::Recovery && self.congested) {
+            self.sample_rate(ack);
         }
         if let Some(rtt) = ack.rtt {
             self.sample_rtt(rtt.seconds());

@@ -90,8 +90,9 @@ impl Flow {
         self.delivered += u64::from(EACH);
         let prior = if ends { self.c4.era_begins } else { self.c4.era_begins.saturating_sub(1) };
         let sample = RateSample {
-            delivered: (rate / 1e4) as u64,
-            interval: seconds(0.1),
+            delivered: (rate / 1e3) as u64,
+            send_interval: seconds(1.0),
+            interval: seconds(1.0),
             prior_delivered: prior,
             app_limited: self.limited,
             ..RateSample::default()
@@ -167,6 +168,24 @@ fn samples_raise_the_nominal_rate_and_never_lower_it() {
     let sample = RateSample { delivered: 900, ..RateSample::default() };
     flow.c4.on_ack(&Ack { rate: Some(sample), ..ack(1) });
     assert_eq!(flow.c4.rate, 3e6);
+}
+
+#[test]
+fn a_rate_sample_is_over_the_longer_of_its_times() {
+    let sample = |rtt: Option<f64>, sending: f64| {
+        let mut flow = Flow::new();
+        let sample = RateSample {
+            delivered: 100,
+            interval: seconds(0.125),
+            send_interval: seconds(sending),
+            ..RateSample::default()
+        };
+        flow.c4.on_ack(&Ack { rtt: rtt.map(seconds), rate: Some(sample), ..ack(1) });
+        flow.c4.rate
+    };
+    assert_eq!(sample(Some(0.1), 0.05), 1e6);
+    assert_eq!(sample(Some(0.1), 0.2), 5e5);
+    assert_eq!(sample(None, 0.05), 8e5);
 }
 
 #[test]
