@@ -14,7 +14,7 @@ RATE_BPS, RTT_MS, LEAST = 20e6, 40, 0.9
 EXCEPTIONS = {(entry["name"], limit["profile"]) for entry in entries("controllers") for limit in entry["limits"]}
 """Controllers and profiles (`ns2` with NewReno, `linux` with SACK) with less than 90 %; `ackclock list` says why."""
 NEEDS_ROUTERS = {"rcp", "xcp"}
-NEEDS_RACK = {"bbr", "bbr3", "copa", "ledbat", "ledbat_pp", "vivace", "policy", "swift", "timely"}
+NEEDS_RACK = {"bbr", "bbr3", "c4", "copa", "ledbat", "ledbat_pp", "vivace", "policy", "swift", "timely"}
 NEEDS_RECEIVER_TIME = {"ledbat", "lp", "sarbe"}
 
 

@@ -51,18 +51,18 @@ def changed(*changes: tuple[str, str]) -> Scenario:
 
 
 @pytest.mark.parametrize("over", ["tcp", "quic"])
-@pytest.mark.parametrize("control", ["bbr", "bbr3"])
+@pytest.mark.parametrize("control", ["bbr", "bbr3", "c4"])
 def test_transitions_are_a_chain_and_agree_with_the_trace(control: str, over: str) -> None:
     scenario = Scenario.parse(NETWORK, [f"tcp.congestion_control={control}", "duration=12s"])
     result = (scenario.over("quic") if over == "quic" else scenario).run(trace="ack")
     names = next(entry["states"] for entry in models("controllers") if entry["name"] == control)
     rows = result.states.rows(named=True)
     assert len(rows) > 3
-    assert rows[0]["from"] == names[0] == "startup"
+    assert rows[0]["from"] == names[0]
     assert all(one["to"] == after["from"] and one["time_s"] <= after["time_s"] for one, after in pairwise(rows))
     assert all(row["why"] and row["flow"] == "f" for row in rows)
     # The last transition up to a row of the trace gives the state that the row has.
-    column = "state" if control == "bbr3" else "mode"
+    column = {"bbr": "mode", "bbr3": "state", "c4": "c4_state"}[control]
     trace = result.trace.filter(pl.col(column).is_not_null())
     times = np.array([row["time_s"] for row in rows])
     last = np.searchsorted(times, trace["time_s"].to_numpy(), "right") - 1

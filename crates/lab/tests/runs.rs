@@ -36,8 +36,8 @@ fn router_of(tcp: &str) -> String {
 }
 
 /// Controllers that need the counts of recovery `rack`.
-const NEED_RACK: [&str; 9] =
-    ["bbr", "bbr3", "copa", "ledbat", "ledbat_pp", "vivace", "policy", "swift", "timely"];
+const NEED_RACK: [&str; 10] =
+    ["bbr", "bbr3", "c4", "copa", "ledbat", "ledbat_pp", "vivace", "policy", "swift", "timely"];
 
 fn profiles() -> Vec<String> {
     let mut results = Vec::new();

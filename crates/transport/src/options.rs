@@ -182,7 +182,7 @@ const DUPLICATES: Needs = Needs::Any(&[
 ]);
 const LIMITED: Needs = Needs::Any(&[RECOVERY_RACK, DUPLICATES]);
 /// The controllers whose quantum the pacer releases at once.
-const BURSTS: Needs = Needs::Is("congestion_control", &["bbr", "bbr3"]);
+const BURSTS: Needs = Needs::Is("congestion_control", &["bbr", "bbr3", "c4"]);
 /// The controllers that have another factor for ECN echoes.
 const ABE: Needs = Needs::All(&[
     Needs::Is("ecn", &["true"]),
@@ -227,7 +227,7 @@ params::options! {
         max_burst: u32 = Integer(0, 1 << 30), ["0"],
             "most packets sent in response to one event; 0 for no bound";
         gso_max_segs: u32 = Integer(1, 65_535), ["1", "65535"],
-            "most segments that the pacer releases at once for a controller with a quantum (`bbr`)", needs BURSTS;
+            "most segments that the pacer releases at once for a controller with a quantum (`bbr`, `c4`)", needs BURSTS;
         syn: bool = Switch, ["true"], "packet 0 is a SYN without data";
         delay_growth: bool = Switch, ["true"],
             "with a SYN (and in the recovery of ns-2's Vegas) the window is 1 until the first ACK, then `initial_window`", needs GROWTH;

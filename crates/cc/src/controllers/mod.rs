@@ -7,6 +7,7 @@ mod bbr3;
 mod bic;
 mod bic_awi;
 mod bic_dpe;
+mod c4;
 mod ca_artt;
 mod cdg;
 mod compound;
@@ -46,6 +47,7 @@ pub use bbr3::Bbr3;
 pub use bic::Bic;
 pub use bic_awi::BicAwi;
 pub use bic_dpe::BicDpe;
+pub use c4::C4;
 pub use ca_artt::CaArtt;
 pub use cdg::Cdg;
 pub use compound::Compound;
@@ -84,6 +86,7 @@ crate::dispatch::register! {
     Cubic,
     Bbr in Box,
     Bbr3 in Box,
+    C4 in Box,
     Dctcp,
     Prague,
     Westwood,

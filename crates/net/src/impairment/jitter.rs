@@ -21,9 +21,9 @@ pub(super) const JITTER: Kind = Kind {
             &[
                 key(
                     "distribution",
-                    Form::Word(&["uniform", "normal", "pareto"]),
+                    Form::Word(&["uniform", "normal", "pareto", "wifi"]),
                     "\"uniform\"",
-                    "distribution of the delays; `\"normal\"` is cut at zero and at 9 deviations above the mean, `\"pareto\"` (shape 3) at zero and at 30",
+                    "distribution of the delays; `\"normal\"` is cut at zero and at 9 deviations above the mean, `\"pareto\"` (shape 3) at zero and at 30; `\"wifi\"`: media access and retransmissions (draft-huitema-ccwg-c4-test)",
                 ),
                 key("min", Form::delay("0ms"), "\"0ms\"", "`\"uniform\"`: least delay"),
                 key(
@@ -36,12 +36,12 @@ pub(super) const JITTER: Kind = Kind {
                     "mean",
                     Form::delay("10ms"),
                     "none; needed with the others",
-                    "`\"normal\"`, `\"pareto\"`: mean delay",
+                    "`\"normal\"`, `\"pareto\"`: mean delay; `\"wifi\"`: the average jitter of its document, 1 to 91 ms, of which the mean is 0.32 ms less",
                 ),
                 key(
                     "deviation",
                     Form::delay("2ms"),
-                    "none; needed with the others",
+                    "none; needed with `\"normal\"`, `\"pareto\"`",
                     "`\"normal\"`, `\"pareto\"`: standard deviation",
                 ),
                 key(
@@ -63,6 +63,7 @@ pub(super) const JITTER: Kind = Kind {
         Ok(Distribution::Uniform { min, max }) => format!("jitter {min} to {max}"),
         Ok(Distribution::Normal { mean, deviation, .. }) => format!("jitter {mean} ± {deviation}, normal"),
         Ok(Distribution::Pareto { mean, deviation }) => format!("jitter {mean} ± {deviation}, Pareto"),
+        Ok(Distribution::Wifi { mean }) => format!("jitter {mean}, Wi-Fi"),
         Err(_) => String::new(),
     },
     stream: "jitter",
@@ -120,11 +121,42 @@ pub enum Distribution {
         /// Standard deviation, before the cut.
         deviation: Span,
     },
+    /// Delays of a busy Wi-Fi channel (draft-huitema-ccwg-c4-test, "Handling of High Jitter Environments"): steps of 1 ms,
+    /// one on average, less a uniform part of one; of a part of the packets also steps of 7.5 ms, 12 on average.
+    Wifi {
+        /// The average jitter of the document: 1 ms without the longer steps, 91 ms if every packet has them. The uniform
+        /// part makes the mean 0.32 ms less.
+        mean: Span,
+    },
 }
 
 /// The largest distances from the mean, in deviations.
 const LONGEST_NORMAL: f64 = 9.0;
 const LONGEST_PARETO: f64 = 30.0;
+
+/// Steps of `wifi`: their length, mean number, and largest number, which no random number of 53 bits exceeds.
+const SHORT_STEP: Span = Span::from_ms(1);
+const SHORT_STEPS: (f64, u64) = (1.0, 20);
+const LONG_STEP: Span = Span::from_us(7500);
+const LONG_STEPS: (f64, u64) = (12.0, 60);
+
+/// The part of the packets with long steps, for an average jitter.
+fn long_part(mean: Span) -> f64 {
+    ((1e3 * mean.seconds() - 1.0) / 90.0).clamp(0.0, 1.0)
+}
+
+/// A number with a Poisson distribution, by inversion; at most `most`.
+fn poisson(stream: &mut Stream, (mean, most): (f64, u64)) -> u64 {
+    let drawn = stream.uniform();
+    let mut probability = libm::exp(-mean);
+    let (mut sum, mut count) = (probability, 0);
+    while drawn >= sum && count < most {
+        count += 1;
+        probability *= mean / count as f64;
+        sum += probability;
+    }
+    count
+}
 
 impl Distribution {
     /// The distribution that the values of a table name. Fails if they do not go with it.
@@ -133,6 +165,7 @@ impl Distribution {
         let keys: &[&'static str] = match name {
             "uniform" => &["min", "max"],
             "normal" => &["mean", "deviation", "correlation"],
+            "wifi" => &["mean"],
             _ => &["mean", "deviation"],
         };
         let all = ["min", "max", "mean", "deviation", "correlation"];
@@ -151,7 +184,11 @@ impl Distribution {
             }
             return Ok(Distribution::Uniform { min, max });
         }
-        let (mean, deviation) = (need("mean", "mean delay")?, need("deviation", "deviation")?);
+        let mean = need("mean", "mean delay")?;
+        if name == "wifi" {
+            return Ok(Distribution::Wifi { mean });
+        }
+        let deviation = need("deviation", "deviation")?;
         let correlation = values.optional("correlation").unwrap_or(0.0);
         Ok(match name {
             "normal" => Distribution::Normal { mean, deviation, correlation },
@@ -165,6 +202,7 @@ impl Distribution {
             Distribution::Uniform { max, .. } => max,
             Distribution::Normal { mean, deviation, .. } => beyond(mean, deviation, LONGEST_NORMAL),
             Distribution::Pareto { mean, deviation } => beyond(mean, deviation, LONGEST_PARETO),
+            Distribution::Wifi { .. } => SHORT_STEP * SHORT_STEPS.1 + LONG_STEP * LONG_STEPS.1,
         }
     }
 }
@@ -221,6 +259,13 @@ impl Jitter {
                 // Shape 3 and scale 1: mean 3/2, variance 3/4.
                 let drawn = 1.0 / libm::cbrt(1.0 - self.stream.uniform());
                 beyond(mean, deviation, ((drawn - 1.5) / 0.75f64.sqrt()).min(LONGEST_PARETO))
+            }
+            Distribution::Wifi { mean } => {
+                let less = SHORT_STEP.part(self.stream.uniform());
+                let short = SHORT_STEP * poisson(&mut self.stream, SHORT_STEPS);
+                let short = if short > Span::ZERO { short - less } else { short };
+                let long = self.stream.uniform() < long_part(mean);
+                short + if long { LONG_STEP * poisson(&mut self.stream, LONG_STEPS) } else { Span::ZERO }
             }
         }
     }
@@ -285,11 +330,59 @@ mod tests {
     }
 
     #[test]
+    fn wifi_has_the_part_of_its_document() {
+        for (ms, part) in [(0, 0.0), (1, 0.0), (7, 1.0 / 15.0), (46, 0.5), (91, 1.0), (200, 1.0)] {
+            assert!((long_part(Span::from_ms(ms)) - part).abs() < 1e-12, "{ms}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_steps_are_poisson() {
+        for steps in [SHORT_STEPS, LONG_STEPS] {
+            let mut stream = Stream::new(5, "jitter", "test");
+            let drawn: Vec<f64> = (0..200_000).map(|_| poisson(&mut stream, steps) as f64).collect();
+            let mean = drawn.iter().sum::<f64>() / 2e5;
+            let variance = drawn.iter().map(|n| (n - mean) * (n - mean)).sum::<f64>() / 2e5;
+            assert!((mean / steps.0 - 1.0).abs() < 0.01 && (variance / steps.0 - 1.0).abs() < 0.02);
+            let zeros = drawn.iter().filter(|n| **n == 0.0).count() as f64 / 2e5;
+            assert!((zeros - libm::exp(-steps.0)).abs() < 0.004, "{zeros}");
+        }
+    }
+
+    #[test]
+    fn wifi_delays_have_their_moments() {
+        // ms: N short steps, less r if N >= 1, which has the probability p: E[N] - E[r] p, and
+        // E[N^2] - 2 E[N] E[r] + E[r^2] p. For the part x: 90 = 12 x 7.5, and 90^2 + 12 x 7.5^2.
+        let p = 1.0 - libm::exp(-1.0);
+        let short = 1.0 - 0.5 * p;
+        let short_square = 2.0 - 1.0 + p / 3.0;
+        for ms in [1, 7, 12, 91] {
+            let x = long_part(Span::from_ms(ms));
+            let mean = short + 90.0 * x;
+            let square = short_square + 2.0 * short * 90.0 * x + x * (90.0 * 90.0 + 12.0 * 7.5 * 7.5);
+            let deviation = (square - mean * mean).sqrt();
+            let measured = moments(Distribution::Wifi { mean: Span::from_ms(ms) });
+            let error = 5.0 * deviation / 200_000f64.sqrt(); // five standard errors
+            assert!((measured.0 - mean).abs() < error, "{ms}: {measured:?}, not {mean}");
+            assert!((measured.1 / deviation - 1.0).abs() < 0.02, "{ms}: {measured:?}, not {deviation}");
+        }
+        let mut jitter = Jitter::new(
+            Distribution::Wifi { mean: Span::from_ms(7) },
+            true,
+            Stream::new(6, "jitter", "test"),
+        );
+        let late = (0..100_000).filter(|_| jitter.delay() > Span::from_ms(25)).count();
+        assert!((6450..6850).contains(&late), "one in 15: {late}");
+        assert!(!jitter.reorders());
+    }
+
+    #[test]
     fn delays_are_never_negative_nor_above_their_bound() {
         let (mean, deviation) = (Span::from_ms(1), Span::from_ms(5));
         for distribution in [
             Distribution::Normal { mean, deviation, correlation: 0.9 },
             Distribution::Pareto { mean, deviation },
+            Distribution::Wifi { mean: Span::from_ms(7) },
         ] {
             let mut jitter = Jitter::new(distribution, true, Stream::new(4, "jitter", "test"));
             let delays: Vec<Span> = (0..100_000).map(|_| jitter.delay()).collect();
