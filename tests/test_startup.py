@@ -154,7 +154,8 @@ def test_the_second_download_has_the_time_of_the_closed_form() -> None:
     closed = 4 * 0.6 + (3660 - 2510) * 12e-5  # half a round trip more than at the receiver: the last ACK
     assert second["completion_s"] == pytest.approx(closed, rel=0.02)
     plain = outcome(Scenario.parse(SATELLITE), "second")
-    assert second["completion_s"] < 0.4 * plain["completion_s"]
+    ratio = (second["completion_s"] - 0.3) / (plain["completion_s"] - 0.3)  # at the receiver
+    assert ratio == pytest.approx(0.384, rel=0.02)  # the closed form of both
 
 
 @pytest.mark.parametrize("over", ["tcp", "quic"])
@@ -231,29 +232,38 @@ OLD = '{ cwnd = "1.2MB", rtt = "101ms" }'
 """What a path of 100 Mb/s carried: the link has a tenth of it now."""
 
 
-def test_safe_retreat_takes_no_more_from_a_rival_than_slow_start() -> None:
-    """Twenty seeds: the rival's goodput with the resumed flow is at least 0.8 of that beside a plain start (specs/startup.md
-    section 5.6), the retreat comes within a round trip of the first loss, and the jump is half of what was saved."""
-    ratios = []
+@pytest.mark.parametrize(("rate", "least"), [("25Mbps", 0.8), ("10Mbps", 0.7)])
+def test_safe_retreat_takes_from_a_rival_what_the_rfc_permits(rate: str, least: float) -> None:
+    """Twenty seeds on a path with a quarter and with a tenth of its old rate: the jump is half of what was saved, the retreat
+    comes within a round trip of the first loss, its window is half of what was acknowledged, and so is the threshold at its
+    end. The rival keeps 0.8 of its goodput beside a plain start (bound of specs/startup.md section 5.6, which is for a
+    quarter); with a tenth the median does."""
+    ratios, whys = [], []
     for seed in range(1, 21):
-        goodputs = []
-        for start in ([f"flow.resumed.tcp.resume={OLD}"], []):
-            result = Scenario.parse(HARM, [*start, f"seed={seed}"]).run(packets=True)
-            rival, resumed = result.outcome["flows"]
-            goodputs.append(rival["goodput_bps"])
-            if not start:
-                continue
-            phases = resumed["resume"]["phases_s"]
-            assert resumed["resume"]["why"] == "retreated"
-            assert resumed["resume"]["jump"] <= 1.2e6 / 1448 / 2
-            drops = result.packets.filter(
-                (pl.col("event") == "drop") & (pl.col("flow") == "resumed") & (pl.col("time_s") > phases["unvalidated"])
-            )
-            # A full queue doubles the round-trip time of 100 ms.
-            assert phases["retreat"] - drops["time_s"][0] < 0.25
-            # At the end of the retreat the threshold is half of what was acknowledged.
-        ratios.append(goodputs[0] / goodputs[1])
-    assert min(ratios) >= 0.8, ratios
+        changes = [f"link.l.rate={rate}", f"seed={seed}"]
+        plain = Scenario.parse(HARM, changes).run().outcome["flows"][0]["goodput_bps"]
+        result = Scenario.parse(HARM, [f"flow.resumed.tcp.resume={OLD}", *changes]).run(trace="ack", packets=True)
+        rival, resumed = result.outcome["flows"]
+        ratios.append(rival["goodput_bps"] / plain)
+        whys.append(resumed["resume"]["why"])
+        if whys[-1] == "congestion":  # the queue dropped a packet of the initial window: no jump
+            continue
+        assert whys[-1] == "retreated"
+        assert resumed["resume"]["jump"] == 1.2e6 // 1448 // 2
+        phases = resumed["resume"]["phases_s"]
+        of_flow = pl.col("flow") == "resumed"
+        lost = result.packets.filter(of_flow & (pl.col("event") == "drop") & (pl.col("time_s") > phases["unvalidated"]))
+        # With a full queue a round trip takes twice the 100 ms.
+        assert phases["retreat"] - lost["time_s"][0] < 0.25
+        retreat = (pl.col("time_s") >= phases["retreat"]) & (pl.col("time_s") < phases["normal"])
+        held = result.trace.filter(of_flow & retreat)
+        assert held["cwnd"].n_unique() == 1
+        assert held["cwnd"][0] <= resumed["resume"]["pipe"] / 2
+        end = result.trace.filter(of_flow & (pl.col("time_s") == phases["normal"]))
+        assert end["ssthresh"][0] == resumed["resume"]["pipe"] / 2
+    assert whys.count("retreated") >= 10
+    assert min(ratios) >= least, ratios
+    assert sorted(ratios)[10] >= 0.8
 
 
 # ---- a jump without knowledge ---------------------------------------------------------------------------

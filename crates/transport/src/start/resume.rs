@@ -142,6 +142,8 @@ pub struct CarefulResume {
     /// The first packet of the jump, and the last one.
     first: u64,
     last: u64,
+    /// The window of the retreat, segments.
+    held: Segments,
     outcome: Outcome,
 }
 
@@ -171,6 +173,7 @@ impl CarefulResume {
             acked: 0,
             first: 0,
             last: 0,
+            held: 0.0,
             outcome: Outcome {
                 began: [None; Phase::ALL.len()],
                 why: Reason::NotYet,
@@ -247,7 +250,7 @@ impl CarefulResume {
             }
             Phase::Retreat => {
                 self.count(ack);
-                self.retreat(ack, before)
+                self.retreat(ack)
             }
         }
     }
@@ -309,12 +312,11 @@ impl CarefulResume {
         Progress { cwnd: Some(flight.min(jump) + growth), ssthresh: None }
     }
 
-    fn retreat(&mut self, ack: &Ack, window: Segments) -> Progress {
-        let mut window = window;
+    fn retreat(&mut self, ack: &Ack) -> Progress {
         if self.jumpstart.is_some() {
-            window = window.max((self.outcome.pipe * RETREAT).floor());
+            self.held = self.held.max((self.outcome.pipe * RETREAT).floor());
         }
-        let mut progress = Progress { cwnd: Some(window), ssthresh: None };
+        let mut progress = Progress { cwnd: Some(self.held), ssthresh: None };
         if ack.acked_through >= self.last {
             self.leave(Reason::Retreated, ack.now);
             progress.ssthresh = Some((self.outcome.pipe * RETREAT).max(LEAST));
@@ -341,7 +343,8 @@ impl CarefulResume {
                 } else {
                     self.outcome.pipe
                 };
-                return Some((acked * RETREAT).floor().max(LEAST));
+                self.held = (acked * RETREAT).floor().max(LEAST);
+                return Some(self.held);
             }
             Phase::Retreat | Phase::Normal => {}
         }
@@ -450,7 +453,7 @@ mod tests {
             let sacked =
                 Ack { newly_acked: 0, newly_delivered: 1, ..acked(300, 63, 150.0 - seq as f64, 151) };
             assert_eq!(
-                start.on_ack(&sacked, 31.0, 31.0, false),
+                start.on_ack(&sacked, 150.0, 31.0, false),
                 Progress { cwnd: Some(31.0), ssthresh: None }
             );
         }
