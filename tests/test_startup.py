@@ -232,12 +232,11 @@ OLD = '{ cwnd = "1.2MB", rtt = "101ms" }'
 """What a path of 100 Mb/s carried: the link has a tenth of it now."""
 
 
-@pytest.mark.parametrize(("rate", "least"), [("25Mbps", 0.8), ("10Mbps", 0.7)])
-def test_safe_retreat_takes_from_a_rival_what_the_rfc_permits(rate: str, least: float) -> None:
+@pytest.mark.parametrize("rate", ["25Mbps", "10Mbps"])
+def test_safe_retreat_takes_from_a_rival_what_the_rfc_permits(rate: str) -> None:
     """Twenty seeds on a path with a quarter and with a tenth of its old rate: the jump is half of what was saved, the retreat
     comes within a round trip of the first loss, its window is half of what was acknowledged, and so is the threshold at its
-    end. The rival keeps 0.8 of its goodput beside a plain start (bound of specs/startup.md section 5.6, which is for a
-    quarter); with a tenth the median does."""
+    end. The rival keeps 0.8 of its goodput beside a plain start (bound of specs/startup.md section 5.6)."""
     ratios, whys = [], []
     for seed in range(1, 21):
         changes = [f"link.l.rate={rate}", f"seed={seed}"]
@@ -262,8 +261,7 @@ def test_safe_retreat_takes_from_a_rival_what_the_rfc_permits(rate: str, least: 
         end = result.trace.filter(of_flow & (pl.col("time_s") == phases["normal"]))
         assert end["ssthresh"][0] == resumed["resume"]["pipe"] / 2
     assert whys.count("retreated") >= 10
-    assert min(ratios) >= least, ratios
-    assert sorted(ratios)[10] >= 0.8
+    assert min(ratios) >= 0.8, ratios
 
 
 # ---- a jump without knowledge ---------------------------------------------------------------------------

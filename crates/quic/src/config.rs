@@ -36,7 +36,7 @@ options! {
         pacing: Pacing = Word(Pacing::NAMES), ["\"stack\""],
             "what spaces datagrams: `stack`: 1.25 windows per round trip, in bursts of 10 and more; `none`: ACKs alone; `driver`: one by one at the controller's rate, always used for controllers that need pacing";
         validation: Validation = Word(&["linux", "none", "ratelimited", "ratelimited_literal"]), ["\"linux\""],
-            "a window that the application does not use does not grow; `none`: it grows; `ratelimited`: it grows to twice what was in flight in slow start, and by its growth in a round trip after it (draft-ietf-ccwg-ratelimited-increase-10; `ratelimited_literal` also cuts it down to that)";
+            "a window that the application does not use does not grow; `none`: it grows; `ratelimited`: it grows to twice what was in flight in slow start, and by one segment more than that after it (draft-ietf-ccwg-ratelimited-increase-10; `ratelimited_literal` also cuts it down to that)";
         tls: bool = Switch, ["false"],
             "TLS 1.3 in place of a session without encryption whose packets have the same sizes";
         certificate ["certificate_size"]: u32 = Bytes(0, 16_000), ["\"800B\""],

@@ -267,7 +267,7 @@ params::options! {
         timer: TimerClock = Word(TimerClock::NAMES), ["\"exact\""],
             "`rack`: exact timers, or jiffies of 4 ms and the timer wheel of Linux", needs RACK;
         validation: Validation = Word(Validation::NAMES), ["\"linux\""],
-            "`rack`: a window that the application does not use does not grow, and shrinks after a timeout; `rfc7661`: it is kept for five minutes, and a loss reduces what was used (RFC 7661); `none`: it grows; `ratelimited`: it grows to twice what was in flight in slow start, and by its growth in a round trip after it (draft-ietf-ccwg-ratelimited-increase-10; `ratelimited_literal` also cuts it down to that)", needs RACK;
+            "`rack`: a window that the application does not use does not grow, and shrinks after a timeout; `rfc7661`: it is kept for five minutes, and a loss reduces what was used (RFC 7661); `none`: it grows; `ratelimited`: it grows to twice what was in flight in slow start, and by one segment more than that after it (draft-ietf-ccwg-ratelimited-increase-10; `ratelimited_literal` also cuts it down to that)", needs RACK;
         idle_restart: IdleRestart = Word(IdleRestart::NAMES), ["\"linux\""],
             "`rack`: the window after an idle time longer than the timeout: halved for each timeout, the initial window (RFC 5681), or unchanged", needs RACK;
         min_rto: Span = Range(Unit::Time, "200ms", "0s", "1000000s"), ["\"200ms\""],

@@ -261,6 +261,14 @@ impl<'a> TcpLayers<'a> {
                 "slow_start = \"rapid\" needs recovery = \"rack\": it sets the window in recovery itself";
             return Err(layer.error("congestion_control", message));
         }
+        let unpaced = !flow.options.pacing && flow.options.initial_window > 10.0;
+        if rapid
+            && unpaced
+            && let Some(layer) = self.layer_with("initial_window")
+        {
+            let message = "Rapid Start triples this window in a round trip: pace it (pacing = true), or write at most 10";
+            layer.advise("initial_window", message.into());
+        }
         let Some((key, layer)) =
             start::key_of(&flow.start).and_then(|key| Some((key, self.layer_with(key)?)))
         else {

@@ -3,14 +3,10 @@
 use cc::Ack;
 use units::Segments;
 
-/// The largest flight since the last reduction, and what the controller adds to its window in a window of data.
+/// The largest flight since the last reduction.
 #[derive(Clone, Debug)]
 pub struct RateLimit {
     max_flight: Segments,
-    /// What the controller added in the last window of data, and in the present one, whose acknowledged segments are counted.
-    growth: Segments,
-    present: Segments,
-    acked: f64,
     /// The limit also cuts a window that exceeds it, as the text says literally.
     literal: bool,
 }
@@ -18,7 +14,7 @@ pub struct RateLimit {
 impl RateLimit {
     /// For a flow with an initial window of `initial` segments. `literal`: the limit also cuts a window that exceeds it.
     pub fn new(initial: Segments, literal: bool) -> RateLimit {
-        RateLimit { max_flight: initial, growth: 0.0, present: 0.0, acked: 0.0, literal }
+        RateLimit { max_flight: initial, literal }
     }
 
     /// So many segments are in flight after a transmission, with a window of `cwnd`. If there is no room for another one, the
@@ -32,28 +28,25 @@ impl RateLimit {
     /// The window was reduced.
     pub fn on_reduction(&mut self) {
         self.max_flight = 0.0;
-        (self.growth, self.present, self.acked) = (0.0, 0.0, 0.0);
     }
 
     /// The window after an ACK that the controller has processed: it had set the window from `before` to `after` segments.
     /// `slow_start`: `before` was below the threshold.
-    pub fn limited(&mut self, ack: &Ack, before: Segments, after: Segments, slow_start: bool) -> Segments {
-        let (added, acked) = ((after - before).max(0.0), f64::from(ack.newly_delivered));
-        self.present += added;
-        self.acked += acked;
-        if self.acked >= before {
-            self.growth = self.present;
-            (self.present, self.acked) = (0.0, 0.0);
-        }
-        if ack.in_flight >= before || after <= before && !self.literal {
+    ///
+    /// The limit of slow start is what it makes of the largest flight in a round trip. After it the limit is one segment more than
+    /// the largest flight: what Reno adds. What other algorithms add is not known here, and does not need to be: a sender whose
+    /// flight was its window when the ACK arrived is not limited.
+    pub fn limited(&self, ack: &Ack, before: Segments, after: Segments, slow_start: bool) -> Segments {
+        let uses_window = ack.prior_in_flight + 1.0 > before;
+        if uses_window || after <= before && !self.literal {
             return after;
         }
         let limit = if slow_start {
             // Rapid Start adds two segments for each that is acknowledged.
-            let times = if added > 1.5 * acked { 3.0 } else { 2.0 };
+            let times = if after - before > 1.5 * f64::from(ack.newly_delivered) { 3.0 } else { 2.0 };
             times * self.max_flight
         } else {
-            self.max_flight + self.growth.max(self.present).max(1.0)
+            self.max_flight + 1.0
         };
         if self.literal { after.min(limit) } else { after.min(before.max(limit)) }
     }
@@ -64,8 +57,9 @@ mod tests {
     use super::*;
     use cc::testing::ack;
 
+    /// An ACK of one segment after which so many are in flight.
     fn one(in_flight: f64) -> Ack {
-        Ack { in_flight, ..ack(1) }
+        Ack { in_flight, prior_in_flight: in_flight + 1.0, ..ack(1) }
     }
 
     #[test]
@@ -73,7 +67,7 @@ mod tests {
         let (mut limit, mut cwnd, mut out) = (RateLimit::new(10.0, false), 10.0, Vec::new());
         for packets in [4, 8, 4, 20] {
             for n in 0..packets {
-                limit.on_flight(f64::from(n + 1), 1e9);
+                limit.on_flight(f64::from(n + 1), cwnd);
             }
             for n in 0..packets {
                 cwnd = limit.limited(&one(f64::from(packets - n - 1)), cwnd, cwnd + 1.0, true);
@@ -95,14 +89,19 @@ mod tests {
     }
 
     #[test]
-    fn growth_of_a_whole_segment_once_a_window_is_one_segment() {
-        // Reno in whole segments: one ACK of fifty adds one segment.
+    fn a_flight_that_is_the_window_is_not_limited() {
         let mut limit = RateLimit::new(50.0, false);
+        limit.on_flight(50.0, 50.0);
+        // CUBIC adds half of what is acknowledged: one ACK of 44 segments.
+        let stretched = Ack { prior_in_flight: 50.0, in_flight: 6.0, ..ack(44) };
+        assert_eq!(limit.limited(&stretched, 50.0, 72.0, false), 72.0);
+        // Thirty of fifty in flight: one segment in all.
         let mut cwnd = 50.0;
-        for n in 1..=200u32 {
-            let after = if n.is_multiple_of(50) { cwnd + 1.0 } else { cwnd };
-            cwnd = limit.limited(&one(30.0), cwnd, after, false);
+        for _ in 0..100 {
+            cwnd = limit.limited(&one(30.0), cwnd, cwnd + 0.5, false);
         }
-        assert_eq!(cwnd, 51.0); // 50 in flight at most, and one segment
+        assert_eq!(cwnd, 51.0);
+        assert_eq!(limit.limited(&one(30.0), 200.0, 202.0, true), 200.0); // Rapid Start: three times fifty
+        assert_eq!(limit.limited(&one(30.0), 148.0, 150.0, true), 150.0);
     }
 }
