@@ -267,7 +267,7 @@ impl<'a> TcpLayers<'a> {
             && let Some(layer) = self.layer_with("initial_window")
         {
             let message = "Rapid Start triples this window in a round trip: pace it (pacing = true), or write at most 10";
-            layer.advise("initial_window", message.into());
+            layer.advise("initial_window", message);
         }
         let Some((key, layer)) =
             start::key_of(&flow.start).and_then(|key| Some((key, self.layer_with(key)?)))
