@@ -4,7 +4,7 @@ use super::account::{ArrivalAccount, FlowAccount, Mean, PortAccount, SenderAccou
 use super::attached::AttachedFlow;
 use super::drops::Drops;
 use super::endpoints::FlowSchedule;
-use super::outcome::{BackOutcome, FlowOutcome, ResumeOutcome, SavedOutcome};
+use super::outcome::{BackOutcome, FlowOutcome, PhaseTimes, ResumeOutcome, SavedOutcome};
 use transport::start::{Phase, SavedPath};
 use transport::{Receiver, ReceiverStats, SendLimit, Sender, UdpSource};
 use units::{Span, Time};
@@ -28,10 +28,16 @@ pub(super) struct FlowFacts {
 impl ResumeOutcome {
     /// Of a flow with `packet` bytes of payload in a segment.
     pub(super) fn new(start: &transport::start::Outcome, packet: u32) -> ResumeOutcome {
-        let began = Phase::ALL.iter().zip(start.began);
+        let began = |phase: Phase| start.began[phase as usize].map(Time::seconds);
         ResumeOutcome {
             why: start.why.name(),
-            phases_s: began.filter_map(|(phase, at)| Some((phase.name(), at?.seconds()))).collect(),
+            phases_s: PhaseTimes {
+                reconnaissance: began(Phase::Reconnaissance),
+                unvalidated: began(Phase::Unvalidated),
+                validating: began(Phase::Validating),
+                retreat: began(Phase::Retreat),
+                normal: began(Phase::Normal),
+            },
             jump: start.jump,
             pipe: start.pipe,
             saved: start.saved.map(|saved| SavedOutcome::new(saved, packet)),

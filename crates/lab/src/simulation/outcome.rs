@@ -74,15 +74,30 @@ pub struct ResumeOutcome {
     /// Why the controller alone decides since then: `validated`, `rate_limited`, `retreated`, `congestion`, `timeout`, or what
     /// prevented the jump: `nothing_saved`, `expired`, `rtt_not_confirmed`, `small`; `not_yet` if it has not come to that.
     pub why: &'static str,
-    /// When each phase began, seconds since the start of the run: reconnaissance, unvalidated, validating, retreat, normal;
-    /// only those that came.
-    pub phases_s: BTreeMap<&'static str, f64>,
+    /// When each phase began, seconds since the start of the run.
+    pub phases_s: PhaseTimes,
     /// The window of the jump, segments; zero without one.
     pub jump: f64,
     /// What was acknowledged of it, and what was in flight before it (PipeSize), segments.
     pub pipe: f64,
     /// The saved values that it used; null without any.
     pub saved: Option<SavedOutcome>,
+}
+
+/// When the phases of a start began, seconds since the start of the run; null for a phase that did not come.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PhaseTimes {
+    /// The initial window: the path is observed.
+    pub reconnaissance: Option<f64>,
+    /// The packets of the jump are sent.
+    pub unvalidated: Option<f64>,
+    /// They are sent, and not all of them are acknowledged.
+    pub validating: Option<f64>,
+    /// A loss or a mark: the window falls below what was acknowledged.
+    pub retreat: Option<f64>,
+    /// The controller alone decides.
+    pub normal: Option<f64>,
 }
 
 /// Saved values of a path.

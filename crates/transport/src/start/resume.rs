@@ -35,16 +35,6 @@ impl Phase {
     /// All phases, in their order.
     pub const ALL: [Phase; 5] =
         [Phase::Reconnaissance, Phase::Unvalidated, Phase::Validating, Phase::Retreat, Phase::Normal];
-    /// Its name in outcomes.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Phase::Reconnaissance => "reconnaissance",
-            Phase::Unvalidated => "unvalidated",
-            Phase::Validating => "validating",
-            Phase::Retreat => "retreat",
-            Phase::Normal => "normal",
-        }
-    }
 }
 
 /// Why the start has come to the phase in which the controller alone decides.
