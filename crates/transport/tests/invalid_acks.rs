@@ -2,7 +2,7 @@
 
 use ackclock_transport::{AckOptions, Block, Options, RecordingContext, Sender, Setup};
 use cc::{AnyController, FlowInfo};
-use net::{Packet, PacketKind};
+use net::{EcnEcho, Packet, PacketKind};
 use proptest::prelude::*;
 use std::sync::Arc;
 use units::{Span, Time};
@@ -58,7 +58,7 @@ proptest! {
                 }
                 // Echoes of any time: also of the future, as after a wrap of the clock.
                 let echo = Time::from_ps(echo % (1 << 60));
-                let packet = Packet { ece, echo, ..Packet::new(PacketKind::Ack, 0, 0, ack, 52, host.now) };
+                let packet = Packet { ece: EcnEcho::from_flag(ece), echo, ..Packet::new(PacketKind::Ack, 0, 0, ack, 52, host.now) };
                 sender.on_ack(&mut host, &packet, &options);
             }
             let counts = sender.snapshot().unwrap();
