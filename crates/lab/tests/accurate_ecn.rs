@@ -72,14 +72,19 @@ fn runs_pass_the_audit() {
 }
 
 #[test]
-fn prague_gets_about_the_same_rate() {
-    let goodput = |feedback: &str| {
-        let tcp = format!(r#"congestion_control = "prague", ecn_feedback = "{feedback}""#);
-        let flow = &finished(&scenario(&network(&tcp, false)), Recording::default()).outcome().flows[0];
-        flow.goodput_bps
+fn prague_and_the_flow_beside_it_get_about_the_same_rates() {
+    let text = include_str!("../../../scenarios/l4s.toml");
+    let goodputs = |feedback: &str| {
+        let scenario =
+            common::scenario_with(text, &[&format!("flow.prague.tcp.ecn_feedback=\"{feedback}\"")]);
+        let flows = finished(&scenario, Recording::default()).outcome().flows;
+        [flows[0].goodput_bps, flows[1].goodput_bps]
     };
-    let (per_packet, accurate) = (goodput("per_packet"), goodput("accurate"));
-    assert!((accurate / per_packet - 1.0).abs() < 0.03, "{per_packet} {accurate}");
+    let (per_packet, accurate) = (goodputs("per_packet"), goodputs("accurate"));
+    println!("{per_packet:?} {accurate:?}");
+    for (before, after) in per_packet.into_iter().zip(accurate) {
+        assert!((after / before - 1.0).abs() < 0.03, "{per_packet:?} {accurate:?}");
+    }
 }
 
 /// TCP headers of a capture in which all packets are IPv4, from the flags' first byte: header length and AE.
