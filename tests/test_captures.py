@@ -125,6 +125,25 @@ def test_marks_and_echoes(tmp_path: Path) -> None:
     assert handshake == [["1", "1"], ["1", "0"]]
 
 
+@pytest.mark.parametrize(("l4s", "kind"), [("false", "172"), ("true", "174")])
+def test_accurate_feedback(tmp_path: Path, l4s: str, kind: str) -> None:
+    red = 'kind = "red", limit = "100p", ecn = true'
+    tcp = f'{LINUX}, ecn = true, ecn_feedback = "accurate", l4s = {l4s}'
+    text = f"tcp = {{ {tcp} }}\n{NETWORK}".replace('kind = "droptail", limit = "200p"', red)
+    result = Scenario.parse(text).run(captures=["", "r1->r2"])
+    marked = len(tshark(tmp_path, result.captures["r1->r2"], "ip.dsfield.ecn == 3", "frame.number"))
+    host = result.captures[""]
+    assert tshark(tmp_path, host, "_ws.malformed", "frame.number") == []
+    flags = ["tcp.flags.ae", "tcp.flags.cwr", "tcp.flags.ece"]
+    assert tshark(tmp_path, host, "tcp.flags.syn == 1", *flags) == [["1", "1", "1"], ["0", "1", "0"]]
+    acks = tshark(tmp_path, host, "tcp.len == 0 && tcp.flags.syn == 0", "tcp.flags.ace", "tcp.options.acc_ecn.eceb")
+    assert all(int(ace) == (int(ce) // 1448 + 5) % 8 for ace, ce in acks)
+    assert int(acks[-1][1]) == 1448 * marked > 0
+    kinds = tshark(tmp_path, host, "tcp.options.acc_ecn.eceb", "tcp.option_kind")
+    assert all(kind in row[0].split(",") for row in kinds)
+    assert {row[0] for row in tshark(tmp_path, host, "tcp.len > 0", "tcp.flags.ace")} == {"5"}
+
+
 def test_udp_and_several_hosts(tmp_path: Path) -> None:
     more = '[[flow]]\nname = "u"\nfrom = "r1"\nto = "d1"\nudp = { packet = 500, rate = "100kbps" }\n'
     result = run(LINUX, more=more)

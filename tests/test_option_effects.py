@@ -41,14 +41,19 @@ VALUES: dict[str, list[Any]] = {
     "clock_phase": ["1ms", "3ms", "5ms", "7ms", "9ms"],
     "timestamps": [True, False], "timestamp_quantum": ["0s", "10ms"], "clock_rtt": [True],
     "integer_windows": [True, False], "impatient": [False], "partial_deflation": [False],
-    "fast_retransmit_after_rto": [True], "ecn": [True], "ecn_feedback": ["per_packet"], "l4s": [True], "abe": [True],
+    "fast_retransmit_after_rto": [True], "ecn": [True], "ecn_feedback": ["per_packet", "accurate"],
+    "accecn_option": [False], "l4s": [True], "abe": [True],
     "pacing": [True], "pacing_gain": [[3.0, 1.5]], "tso": [True], "pacing_shift": [7], "small_queues": [True],
     "gro": [True], "quick_start": ["2Mbps"], "quick_start_window": [20],
 }  # fmt: skip
 """Values of each option, other than the default of a profile."""
 CONTROLLERS = {"clock_rtt": "vegas"}
 """The controller with which an option is tried that concerns its round-trip samples; otherwise the default."""
-COMPANIONS: dict[str, dict[str, Any]] = {"ecn_feedback": {"ecn": True}, "l4s": {"ecn": True}}
+COMPANIONS: dict[str, dict[str, Any]] = {
+    "ecn_feedback": {"ecn": True},
+    "accecn_option": {"ecn": True, "ecn_feedback": "accurate"},
+    "l4s": {"ecn": True},
+}
 """Options that a refusal asks for, with which the option is tried then."""
 
 

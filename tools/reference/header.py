@@ -8,7 +8,7 @@ from typing import Any
 from ackclock.base.models import interface
 from interface import MADE
 
-VERSION = (1, 0)
+VERSION = (1, 1)
 """As `VERSION` of crates/foreign/src/lib.rs; tests/test_header.py compares."""
 TYPES = {"number": "double", "count": "uint64_t", "flag": "uint64_t", "word": "uint64_t", "time": "int64_t"}
 NONE = {"number": "NaN", "count": "UINT64_MAX", "word": "UINT64_MAX", "time": "-1"}

@@ -43,6 +43,7 @@ fn run(controller: &mut AnyController, acks: u64) {
             rtt: Some(rtt),
             receiver_time: None,
             ece: false,
+            ce: 0,
             rate: rates.then_some(RateSample {
                 delivered: window as u64,
                 interval: Span::from_ps(20_000_000_000),

@@ -48,6 +48,8 @@ pub struct Sample {
     /// Segments were reported or repeated before this ACK, without a reduction: the state Disorder of Linux
     /// (recovery `rack`).
     pub disorder: bool,
+    /// Marked packets that it reports, as [`Ack::ce`].
+    pub ce: u32,
 }
 
 /// One acknowledgement.
@@ -82,8 +84,12 @@ pub struct Ack {
     pub rtt: Option<Span>,
     /// The receiver's timestamp of this ACK (only with [`Signals::RECEIVER_TIME`]).
     pub receiver_time: Option<Time>,
-    /// The ACK carries an ECN echo (RFC 3168).
+    /// The ACK carries an ECN echo (RFC 3168), or reports marked packets (`ce`).
     pub ece: bool,
+    /// Marked packets that the ACK reports: with accurate feedback the new CE packets of the receiver's counter (RFC 9768);
+    /// otherwise the segments that an ACK with an echo newly delivers; over QUIC the new marks of the frame's count (RFC 9000
+    /// section 19.3.2), at most `newly_delivered`.
+    pub ce: u32,
     /// The recovery phase before or after this ACK; `recovery` if the window must not grow.
     pub phase: Phase,
     /// Whether the transport permits the window to grow on this ACK.
@@ -251,6 +257,7 @@ impl Sample {
             sacked: ack.sender.sacked,
             phase: ack.phase,
             disorder: ack.sender.disorder,
+            ce: ack.ce,
         }
     }
 }

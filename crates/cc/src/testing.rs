@@ -52,6 +52,7 @@ pub fn ack(newly_acked: u32) -> Ack {
         rtt: None,
         receiver_time: None,
         ece: false,
+        ce: 0,
         rate: None,
         sender: SenderState::default(),
         phase: Phase::Open,

@@ -187,10 +187,12 @@ fn structs(text: &mut String) {
         writeln!(text, "            {name} {{").unwrap();
         for field in &fields.named {
             let kind = code(&field.ty);
-            if RUST_ONLY.contains(&kind.as_str()) {
+            let field_name = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
+            // A field with a method of its name has the place of the method: the end, where a later version adds fields.
+            let has_method = derived(&name).iter().any(|method| method.sig.ident == field_name);
+            if RUST_ONLY.contains(&kind.as_str()) || has_method {
                 continue;
             }
-            let field_name = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
             text.push_str(&doc(&field.attrs, 16));
             writeln!(
                 text,

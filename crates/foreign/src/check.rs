@@ -120,6 +120,7 @@ impl Sender {
             rtt,
             receiver_time: Some(now),
             ece: false,
+            ce: 0,
             phase: self.phase,
             may_grow: self.phase != Phase::Recovery && acked > 0,
             paced: false,

@@ -286,7 +286,7 @@ mod tests {
     fn wrong_descriptions_have_a_place() {
         for (text, message) in [
             (TEXT.replace("'rate'", "'rat'"), "describe, line 3: needs: \"rat\" is not"),
-            (TEXT.replace("1.0'", "1.3'"), "needs interface 1.3; this program has 1.0"),
+            (TEXT.replace("1.0'", "1.3'"), "needs interface 1.3; this program has 1.1"),
             (TEXT.replace("1.0'", "2.0'"), "needs interface 2.0"),
             (TEXT.replace("['counter']", "['a', 'a']"), "describe, line 4: probes: a is there twice"),
             (

@@ -39,7 +39,7 @@ pub use names::shown;
 pub use native::load_library;
 
 /// The version of the interface: a field or a function more at an end is a minor version, any other change a major one.
-pub const VERSION: (u32, u32) = (1, 0);
+pub const VERSION: (u32, u32) = (1, 1);
 /// Most bytes of the state of a flow.
 pub const MOST_STATE: u64 = 1 << 20;
 /// Most bytes of the text that describes a controller.

@@ -96,7 +96,7 @@ fn what_is_no_controller_is_refused_in_one_line() {
     let describe = "abi = '1.3'\\0asummary = 'mine'\\0a";
     assert_eq!(
         of(&Text { describe, ..MINE }),
-        "mine.wasm needs interface 1.3; this program has 1.0 (rebuild it with ackclock.h of this version)"
+        "mine.wasm needs interface 1.3; this program has 1.1 (rebuild it with ackclock.h of this version)"
     );
     let describe = "abi = '1.0'\\0asummary = 'mine'\\0aneeds = ['rat']\\0a";
     assert!(of(&Text { describe, ..MINE }).starts_with("mine.wasm: describe, line 3: needs: \"rat\" is not"));

@@ -5,7 +5,7 @@
 use crate::error::ScenarioError;
 use crate::scenario::{FlowKind, Scenario, TcpFlow};
 use cc::Controller;
-use net::{Ecn, Packet, PacketKind};
+use net::{Ecn, EcnEcho, Packet, PacketKind};
 use std::sync::Arc;
 use transport::{AckOptions, Block, FlowTimer, Receiver, RecordingContext, Sender, Setup, Snapshot};
 use units::{Span, Time};
@@ -81,7 +81,7 @@ impl ScriptedSender {
             self.sender.set_receive_window(window);
         }
         let packet = Packet::new(PacketKind::Ack, 0, 0, ack.ack, 40, self.wire.now);
-        let packet = Packet { ece: ack.ece, echo: time(ack.echo_us), ..packet };
+        let packet = Packet { ece: EcnEcho::from_flag(ack.ece), echo: time(ack.echo_us), ..packet };
         let mut options = AckOptions::NONE;
         for (start, end) in &ack.blocks {
             options.blocks.push(Block { start: *start, end: *end });
@@ -189,7 +189,7 @@ impl ScriptedReceiver {
         let acks = self.wire.sent.drain(..).map(|(ack, options)| ScriptedAck {
             ack: ack.seq,
             blocks: options.blocks.as_slice().iter().map(|block| (block.start, block.end)).collect(),
-            ece: ack.ece,
+            ece: ack.ece.is_ece(),
             echo_us: us(ack.echo),
             window: None,
         });

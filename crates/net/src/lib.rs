@@ -44,7 +44,7 @@ pub use local::LocalQueues;
 pub use medium::{Medium, MediumKind};
 pub use network::{Arrival, EarlyArrivals, Network, cut};
 pub use next_hop::PathSegment;
-pub use packet::{Ecn, Packet, PacketKind, RateHeader, RouterReply, XcpHeader};
+pub use packet::{Ecn, EcnEcho, Packet, PacketKind, RateHeader, RouterReply, XcpHeader};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};
 pub use rates::{RATES, REPEAT};
 pub use rcp::{RcpConfig, RcpRouter};

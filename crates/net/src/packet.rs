@@ -75,6 +75,44 @@ impl Ecn {
     }
 }
 
+/// The ECN echo of an ACK: none, ECE (RFC 3168), or the counter of CE packets in the field ACE (RFC 9768).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnEcho(u8);
+
+impl EcnEcho {
+    /// No echo.
+    pub const NONE: EcnEcho = EcnEcho(0);
+    /// The flag ECE.
+    pub const ECE: EcnEcho = EcnEcho(1);
+    const ACE: u8 = 8;
+
+    /// The lower three bits of `field` as the field ACE.
+    #[inline]
+    pub const fn from_ace(field: u8) -> EcnEcho {
+        EcnEcho(EcnEcho::ACE | field & 7)
+    }
+    /// The flag ECE, or nothing.
+    #[inline]
+    pub const fn from_flag(ece: bool) -> EcnEcho {
+        EcnEcho(ece as u8)
+    }
+    /// Whether it is neither ECE nor ACE.
+    #[inline]
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+    /// Whether it is the flag ECE.
+    #[inline]
+    pub const fn is_ece(self) -> bool {
+        self.0 == EcnEcho::ECE.0
+    }
+    /// The field ACE, if the ACK has one.
+    #[inline]
+    pub const fn ace(self) -> Option<u8> {
+        if self.0 & EcnEcho::ACE == 0 { None } else { Some(self.0 & 7) }
+    }
+}
+
 /// A packet in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
@@ -100,8 +138,8 @@ pub struct Packet {
     pub kind: PacketKind,
     /// The ECN field.
     pub ecn: Ecn,
-    /// ACK: it carries an ECN echo (ECE).
-    pub ece: bool,
+    /// ACK: its ECN echo.
+    pub ece: EcnEcho,
     /// Data: the sender has reduced its window (CWR). ACK: it acknowledges a SYN; set only if packets are captured.
     pub cwr: bool,
 }
@@ -124,7 +162,7 @@ impl Packet {
             size,
             kind,
             ecn: Ecn::NotEct,
-            ece: false,
+            ece: EcnEcho::NONE,
             cwr: false,
         }
     }
@@ -174,7 +212,7 @@ pub struct XcpHeader {
     pub feedback: i32,
 }
 
-/// The router feedback of the last data packet, which the receiver returns to the sender.
+/// The router feedback of the last data packet, or the counters of ECN marks, which the receiver returns to the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RouterReply {
     /// The packet had no header for routers, or no router has written it.
@@ -184,6 +222,16 @@ pub enum RouterReply {
     Rate(Rate),
     /// Change of rate, bytes per second (XCP).
     Feedback(i32),
+    /// The AccECN option (RFC 9768 section 3.2.3): payload bytes that arrived, with their initial values, 24 bits each. A
+    /// third counter, of the ECT codepoint that the sender does not use, keeps its initial value.
+    EcnBytes {
+        /// How many counters the option has, 2 or 3.
+        fields: u8,
+        /// With the sender's ECT codepoint.
+        ect: u32,
+        /// With CE.
+        ce: u32,
+    },
 }
 
 fn microseconds_plus_one(span: Span) -> u32 {

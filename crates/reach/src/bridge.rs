@@ -303,6 +303,7 @@ impl BridgedFlow {
             // The kernel's timestamps tick every millisecond.
             receiver_time: needs.has(Signals::RECEIVER_TIME).then(|| Time::from_ps(ticks * 1_000_000_000)),
             ece: event.value != 0,
+            ce: if event.value != 0 { event.acked_sacked } else { 0 },
             rate: rate.filter(|_| needs.has(Signals::RATE)),
             sender: SenderState {
                 sacked: event.sacked_out,

@@ -41,6 +41,10 @@ impl Blocks {
         }
         room
     }
+    /// Keeps the first `most` blocks.
+    pub fn truncate(&mut self, most: u32) {
+        self.count = self.count.min(most.min(MAX_BLOCKS as u32) as u8);
+    }
     /// The blocks.
     pub fn as_slice(&self) -> &[Block] {
         &self.list[..self.count as usize]

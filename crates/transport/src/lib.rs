@@ -4,6 +4,7 @@
 //! and the component sends packets and sets timers through [`FlowContext`].
 #![forbid(unsafe_code)]
 
+mod accurate_ecn;
 mod blocks;
 mod change;
 mod connection;

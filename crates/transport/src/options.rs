@@ -153,6 +153,8 @@ named_values! {
         Classic = "classic",
         /// The marks of exactly the segments that the ACK acknowledges (RFC 8257 section 3.2).
         PerPacket = "per_packet",
+        /// Counters of CE packets, and of bytes by codepoint in an option (RFC 9768).
+        Accurate = "accurate",
     }
 }
 
@@ -193,6 +195,7 @@ const PACED: Needs = Needs::Is("pacing", &["true"]);
 const TSO: Needs =
     Needs::Any(&[Needs::All(&[Needs::Is("tso", &["true"]), PACED]), Needs::Is("small_queues", &["true"])]);
 const QUICK_START: Needs = Needs::IsNot("quick_start", &["0bps"]);
+const ACCURATE: Needs = Needs::Required(&Needs::Is("ecn_feedback", &["accurate"]));
 const GROWTH: Needs = Needs::Any(&[Needs::Is("syn", &["true"]), Needs::Is("recovery", &["reno"])]);
 
 /// What may undo a reduction, with recovery `rack`.
@@ -297,7 +300,9 @@ params::options! {
         ecn: bool = Switch, ["false"],
             "data packets are ECN-capable; an echo reduces the window at most once a round trip (RFC 3168)";
         ecn_feedback: EcnFeedback = Word(EcnFeedback::NAMES), ["\"classic\""],
-            "`\"classic\"`: ACKs echo a mark until CWR (RFC 3168); `\"per_packet\"`: each ACK echoes the marks of the segments that it acknowledges (RFC 8257); dctcp and prague set it";
+            "`\"classic\"`: ACKs echo a mark until CWR (RFC 3168); `\"per_packet\"`: each ACK echoes the marks of the segments that it acknowledges (RFC 8257); dctcp and prague set it; `\"accurate\"`: ACKs have a counter of the marked packets (RFC 9768), with profile `linux` and recovery `rack`; dctcp and prague then average the counts, without the error that lost and merged ACKs cause";
+        accecn_option: bool = Switch, ["true"],
+            "ACKs have the counters of bytes by ECN codepoint too, in an option of 8 or 12 bytes on the wire (RFC 9768 section 3.2.3)", needs ACCURATE;
         l4s: bool = Switch, ["false"],
             "ECN-capable packets carry ECT(1) instead of ECT(0) (RFC 9331); prague sets it";
         abe: bool = Switch, ["false"],
@@ -377,6 +382,11 @@ impl Options {
         self.ecn && self.recovery != Recovery::WestwoodModule
     }
 
+    /// Whether ACKs have counters of ECN marks (RFC 9768).
+    pub fn has_accurate_ecn(&self) -> bool {
+        self.ecn && self.ecn_feedback == EcnFeedback::Accurate
+    }
+
     /// Whether the SYN carries a Quick-Start request.
     pub fn requests_quick_start(&self) -> bool {
         self.quick_start.bps() > 0
@@ -393,6 +403,7 @@ impl Options {
             "recovery" => self.recovery.name().into(),
             "clock_tick" => self.clock_tick.to_string(),
             "quick_start" => self.quick_start.to_string(),
+            "ecn_feedback" => self.ecn_feedback.name().into(),
             "profile" => if self.stack == StackProfile::Ns2 { "ns2" } else { "linux" }.into(),
             switch => {
                 let on = match switch {

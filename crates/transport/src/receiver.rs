@@ -1,5 +1,6 @@
 //! The TCP receiver: reassembly, immediate and delayed ACKs, SACK blocks.
 
+mod accurate;
 mod compression;
 mod decisions;
 mod linux;
@@ -12,7 +13,7 @@ use crate::context::{FlowContext, FlowTimer};
 use crate::options::{EcnFeedback, Options, Recovery};
 use crate::ranges::SegmentRanges;
 use linux::LinuxAcks;
-use net::{Ecn, Packet, PacketKind, RouterReply};
+use net::{Ecn, EcnEcho, Packet, PacketKind, RouterReply};
 pub use stats::{ArrivalDetail, PacketNumbers, ReceiverStats};
 use std::sync::Arc;
 use units::{Span, Time};
@@ -48,12 +49,34 @@ pub struct Receiver {
     /// Whether it decides as Linux when to acknowledge, and the state of these decisions.
     as_linux: bool,
     linux: LinuxAcks,
-    /// Whether ACKs carry SACK blocks.
-    reports: bool,
-    /// Whether ACKs carry ECE: a mark arrived, and no CWR since.
-    echoing: bool,
+    /// What ACKs carry besides their number.
+    contents: AckContents,
+    /// The ECN echo of ACKs. ECE: a mark arrived, and no CWR since.
+    echoing: EcnEcho,
     /// Counters.
     pub stats: ReceiverStats,
+}
+
+/// What ACKs carry besides their number. Each of these has one test in the path of an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AckContents {
+    Nothing,
+    /// SACK blocks.
+    Blocks,
+    /// Counters of ECN marks (RFC 9768).
+    Counters,
+    BlocksAndCounters,
+}
+
+impl AckContents {
+    fn new(options: &Options) -> AckContents {
+        match (options.reports(), options.has_accurate_ecn()) {
+            (false, false) => AckContents::Nothing,
+            (true, false) => AckContents::Blocks,
+            (false, true) => AckContents::Counters,
+            (true, true) => AckContents::BlocksAndCounters,
+        }
+    }
 }
 
 impl Receiver {
@@ -74,8 +97,8 @@ impl Receiver {
             syn_at: Time::ZERO,
             as_linux: LinuxAcks::decide_for(&options),
             linux: LinuxAcks::new(&options),
-            reports: options.reports(),
-            echoing: false,
+            contents: AckContents::new(&options),
+            echoing: EcnEcho::NONE,
             options,
             stats: ReceiverStats::default(),
         }
@@ -116,7 +139,7 @@ impl Receiver {
         let in_order = seq == self.next && self.beyond.is_empty();
         if in_order {
             self.next += 1;
-        } else if self.reassemble(packet, syn, now) && self.options.dsack && self.reports {
+        } else if self.reassemble(packet, syn, now) && self.options.dsack && self.reports() {
             self.duplicate = Some(seq);
         }
         if self.options.delayed_ack && self.may_wait(seq) {
@@ -134,6 +157,12 @@ impl Receiver {
             context.set_timer(FlowTimer::AckDelay, Time::NEVER);
         }
         self.acknowledge(context, seq);
+    }
+
+    /// Whether ACKs carry SACK blocks.
+    #[inline]
+    fn reports(&self) -> bool {
+        matches!(self.contents, AckContents::Blocks | AckContents::BlocksAndCounters)
     }
 
     /// Stores the timestamp of a segment, if it is the one to echo.
@@ -177,7 +206,7 @@ impl Receiver {
     fn may_wait(&self, seq: u32) -> bool {
         let last = seq + 1 == self.next && self.beyond.is_empty();
         // The echo of a mark is not delayed with the recovery of Linux.
-        let echo = self.echoing && self.options.recovery == Recovery::Rack;
+        let echo = self.echoing.is_ece() && self.options.recovery == Recovery::Rack;
         seq != 0 && last && !echo && self.delayed + 1 < self.options.ack_every
     }
 
@@ -238,8 +267,8 @@ impl Receiver {
         let marked = packet.ecn == Ecn::Ce;
         if self.options.ecn_feedback == EcnFeedback::Classic {
             // CWR is processed before CE: a mark on the packet that carries CWR starts a new echo.
-            self.echoing = (self.echoing && !packet.cwr) || marked;
-        } else if marked != self.echoing {
+            self.echoing = EcnEcho::from_flag(self.echoing.is_ece() && !packet.cwr || marked);
+        } else if marked != self.echoing.is_ece() {
             // The segments before this one have an ACK of their own.
             if self.delayed > 0 {
                 self.delayed = 0;
@@ -247,13 +276,13 @@ impl Receiver {
                 context.set_timer(FlowTimer::AckDelay, Time::NEVER);
                 self.acknowledge(context, self.next.saturating_sub(1));
             }
-            self.echoing = marked;
+            self.echoing = EcnEcho::from_flag(marked);
         }
     }
 
     #[inline]
     fn acknowledge<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
-        if self.reports || self.reply != RouterReply::None {
+        if self.contents != AckContents::Nothing || self.reply != RouterReply::None {
             return self.acknowledge_with_options(context, seq);
         }
         let ack = self.ack(context.now(), 0);
@@ -262,7 +291,11 @@ impl Receiver {
 
     #[inline(never)] // keeps the path without options short
     fn acknowledge_with_options<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
-        let blocks = if self.reports { self.blocks(seq) } else { Blocks::NONE };
+        let blocks = match self.contents {
+            AckContents::Blocks => self.blocks(seq),
+            AckContents::Nothing => Blocks::NONE,
+            _ => return self.acknowledge_with_counters(context, seq),
+        };
         let ack = self.ack(context.now(), blocks.as_slice().len());
         context.send(ack, &AckOptions { blocks, reply: self.reply });
     }
@@ -540,7 +573,7 @@ mod tests {
         {
             b.context.now = ms(seq as u64);
             b.receiver.on_data(&mut b.context, &marked(seq, ce, cwr));
-            echoes.push(b.context.sent.pop().unwrap().0.ece);
+            echoes.push(b.context.sent.pop().unwrap().0.ece.is_ece());
         }
         assert_eq!(echoes, [false, true, true, false, true]);
         let options =
@@ -551,7 +584,7 @@ mod tests {
             b.receiver.on_data(&mut b.context, &marked(seq, ce, false));
         }
         // The change has an ACK of its own for what was unmarked.
-        let acks: Vec<_> = b.context.sent.iter().map(|(ack, _)| (ack.seq, ack.ece)).collect();
+        let acks: Vec<_> = b.context.sent.iter().map(|(ack, _)| (ack.seq, ack.ece.is_ece())).collect();
         assert_eq!(acks[..2], [(1, false), (2, false)]);
         assert_eq!(acks.last().map(|ack| ack.1), Some(true));
     }

@@ -118,7 +118,7 @@ impl Sender {
         }
         connection.sample = None;
         if connection.uses_router_feedback {
-            if packet.ece {
+            if packet.ece.is_ece() {
                 let in_flight = recovery.in_flight(connection);
                 connection.process_echo(context, in_flight, packet);
             }

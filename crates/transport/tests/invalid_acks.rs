@@ -1,8 +1,8 @@
 //! ACKs that no receiver sends: the sender with recovery `rack` keeps its counts consistent and never stops.
 
-use ackclock_transport::{AckOptions, Block, Options, RecordingContext, Sender, Setup};
+use ackclock_transport::{AckOptions, Block, EcnFeedback, Options, RecordingContext, Sender, Setup};
 use cc::{AnyController, FlowInfo};
-use net::{Packet, PacketKind};
+use net::{EcnEcho, Packet, PacketKind, RouterReply};
 use proptest::prelude::*;
 use std::sync::Arc;
 use units::{Span, Time};
@@ -41,8 +41,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn counts_stay_consistent(inputs in inputs(), sack in any::<bool>(), timestamps in any::<bool>()) {
-        let (mut sender, mut host) = sender(Options { sack, timestamps, ..Options::linux() });
+    fn counts_stay_consistent(
+        inputs in inputs(), sack in any::<bool>(), timestamps in any::<bool>(), accurate in any::<bool>(),
+    ) {
+        let ecn_feedback = if accurate { EcnFeedback::Accurate } else { EcnFeedback::Classic };
+        let (mut sender, mut host) = sender(Options { sack, timestamps, ecn_feedback, ..Options::linux() });
         for (wait, ack, blocks, echo, ece, fires) in inputs {
             host.now += Span::from_ms(wait);
             if let Some((_, at)) = host.first_timer()
@@ -56,9 +59,16 @@ proptest! {
                 for (start, end) in blocks {
                     options.blocks.push(Block { start, end });
                 }
+                // Any field and any counters.
+                let mut feedback = EcnEcho::from_flag(ece);
+                if accurate {
+                    feedback = EcnEcho::from_ace(wait as u8);
+                    let counters = RouterReply::EcnBytes { fields: 3, ect: echo as u32, ce: (echo >> 32) as u32 };
+                    options.reply = if ece { counters } else { RouterReply::None };
+                }
                 // Echoes of any time: also of the future, as after a wrap of the clock.
                 let echo = Time::from_ps(echo % (1 << 60));
-                let packet = Packet { ece, echo, ..Packet::new(PacketKind::Ack, 0, 0, ack, 52, host.now) };
+                let packet = Packet { ece: feedback, echo, ..Packet::new(PacketKind::Ack, 0, 0, ack, 52, host.now) };
                 sender.on_ack(&mut host, &packet, &options);
             }
             let counts = sender.snapshot().unwrap();

@@ -236,6 +236,7 @@ impl Connection {
             sacked: 0,
             phase: self.phase,
             disorder: false,
+            ce: 0,
         });
     }
 
@@ -268,6 +269,7 @@ impl Connection {
             rtt: ack.rtt,
             receiver_time: None,
             ece: ack.ece,
+            ce: if ack.ece { ack.segments } else { 0 }, // quinn does not report how many
             phase: self.phase,
             may_grow: ack.segments > 0 && growing && !ack.ece,
             paced: true,

@@ -118,7 +118,7 @@ mod tests {
         let params = Params::new(Dctcp::DESCRIPTOR.params, []).unwrap();
         let mut dctcp = Dctcp::new(&params, &linux_flow(100.0, 50.0));
         let marked =
-            |acked_through: u64| Ack { ece: true, acked_through, next: acked_through + 100, ..ack(1) };
+            |acked_through: u64| Ack { ece: true, ce: 1, acked_through, next: acked_through + 100, ..ack(1) };
         dctcp.on_ack(&marked(10)); // alpha is one: as a loss
         assert_eq!(dctcp.cwnd(), 50.0);
         dctcp.on_ack(&marked(50));
@@ -126,7 +126,13 @@ mod tests {
         // Thirty-two windows with marks on half of the segments.
         for window in 1..=32u64 {
             dctcp.on_ack(&Ack { acked_through: 110 * window, next: 110 * window + 1, ..ack(5) });
-            dctcp.on_ack(&Ack { ece: true, acked_through: 110 * window, next: 110 * window + 1, ..ack(5) });
+            dctcp.on_ack(&Ack {
+                ece: true,
+                ce: 5,
+                acked_through: 110 * window,
+                next: 110 * window + 1,
+                ..ack(5)
+            });
         }
         let mut alpha = [f64::NAN];
         dctcp.probe(&mut alpha);

@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn marks_reduce_at_most_once_a_round_trip_and_do_not_grow() {
         let mut p = prague(100.0, f64::INFINITY);
-        let marked = |ms| Ack { ece: true, ..at(ms, 20) };
+        let marked = |ms| Ack { ece: true, ce: 1, ..at(ms, 20) };
         p.on_ack(&marked(100));
         assert_eq!((p.cwnd(), p.ssthresh()), (50.0, 50.0)); // alpha is still one
         p.on_ack(&marked(110));

@@ -2,7 +2,7 @@
 
 use crate::Ack;
 
-/// An average of the fraction of segments whose ACK carries an ECN echo.
+/// An average of the fraction of segments that were marked, as ACKs report them ([`Ack::ce`]).
 #[derive(Clone, Debug)]
 pub struct MarkFraction {
     alpha: f64,
@@ -26,15 +26,14 @@ impl MarkFraction {
     #[inline]
     pub fn count(&mut self, ack: &Ack) {
         self.delivered += ack.newly_delivered as f64;
-        if ack.ece {
-            self.marked += ack.newly_delivered as f64;
-        }
+        self.marked += ack.ce as f64;
     }
 
     /// Ends an observation window: updates the average from the segments counted since the last one.
     pub fn update(&mut self) {
         if self.delivered > 0.0 {
-            self.alpha += self.gain * (self.marked / self.delivered - self.alpha);
+            // Marked copies count too, so that more can be marked than delivered.
+            self.alpha += self.gain * ((self.marked / self.delivered).min(1.0) - self.alpha);
         }
         (self.delivered, self.marked) = (0.0, 0.0);
     }
@@ -49,7 +48,7 @@ mod tests {
     fn the_average_has_the_values_of_the_reference() {
         let mut fraction = MarkFraction::new(1.0 / 16.0);
         let mut next = |ece: bool| {
-            fraction.count(&Ack { ece, ..ack(10) });
+            fraction.count(&Ack { ece, ce: if ece { 10 } else { 0 }, ..ack(10) });
             fraction.update();
             fraction.alpha()
         };
@@ -58,7 +57,7 @@ mod tests {
         }
         let mut fraction = MarkFraction { alpha: 0.0, ..MarkFraction::new(1.0 / 16.0) };
         for expected in [0.0625, 0.12109375] {
-            fraction.count(&Ack { ece: true, ..ack(10) });
+            fraction.count(&Ack { ece: true, ce: 10, ..ack(10) });
             fraction.update();
             assert_eq!(fraction.alpha(), expected);
         }

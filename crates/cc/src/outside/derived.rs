@@ -93,6 +93,13 @@ impl Ack {
     pub fn disorder(&self) -> bool {
         self.sender.disorder
     }
+    // Since version 1.1 of the interface; a later field follows it.
+    /// Marked packets that the ACK reports: with accurate feedback the new CE packets of the receiver's counter (RFC 9768);
+    /// otherwise the segments that an ACK with an echo newly delivers; over QUIC the new marks of the frame's count, at most
+    /// `newly_delivered`.
+    pub fn ce(&self) -> u32 {
+        self.ce
+    }
 }
 
 impl PathHint {

@@ -129,6 +129,8 @@ macro_rules! event_structs {
                 /// Segments were reported or repeated before this ACK, without a reduction: the state Disorder of Linux
                 /// (recovery `rack`).
                 disorder: bool => disorder,
+                /// Marked packets that it reports, as [`Ack::ce`].
+                ce: u32 => ce,
             } {
             }
             /// One acknowledgement.
@@ -162,7 +164,7 @@ macro_rules! event_structs {
                 rtt: Option<Span> => rtt_s rtt_ps,
                 /// The receiver's timestamp of this ACK (only with [`Signals::RECEIVER_TIME`]).
                 receiver_time: Option<Time> => receiver_time_s receiver_time_ps,
-                /// The ACK carries an ECN echo (RFC 3168).
+                /// The ACK carries an ECN echo (RFC 3168), or reports marked packets (`ce`).
                 ece: bool => ece,
                 /// The recovery phase before or after this ACK; `recovery` if the window must not grow.
                 phase: Phase => phase,
@@ -209,6 +211,10 @@ macro_rules! event_structs {
                 ce_total(): u64 => ce_total,
                 /// Segments are reported or repeated, without a reduction: the state Disorder of Linux (recovery `rack`).
                 disorder(): bool => disorder,
+                /// Marked packets that the ACK reports: with accurate feedback the new CE packets of the receiver's counter (RFC 9768);
+                /// otherwise the segments that an ACK with an echo newly delivers; over QUIC the new marks of the frame's count, at most
+                /// `newly_delivered`.
+                ce(): u32 => ce,
             }
             /// A congestion event: at most one per window of data and cause.
             Congestion {

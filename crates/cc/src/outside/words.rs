@@ -18,8 +18,13 @@ const FIELDS: usize = 64;
 /// The struct from its fields; those that exist in Rust only follow from the derived ones.
 macro_rules! build {
     (Ack, $derived:expr, $($field:ident: $value:expr,)+) => {{
-        let (rate, sender) = measured($derived)?;
-        Ack { $($field: $value,)+ rate, sender }
+        let (rate, sender, ce) = measured($derived)?;
+        let ack = Ack { $($field: $value,)+ rate, sender, ce };
+        Ack { ce: marks(ack.ece, ack.ce, ack.newly_delivered), ..ack }
+    }};
+    (Sample, $derived:expr, $($field:ident: $value:expr,)+) => {{
+        let sample = Sample { $($field: $value,)+ };
+        Sample { ce: marks(sample.ece, sample.ce, sample.newly_delivered), ..sample }
     }};
     (FlowInfo, $derived:expr, $($field:ident: $value:expr,)+) => {
         FlowInfo { $($field: $value,)+ arithmetic: arithmetic($derived)? }
@@ -56,8 +61,14 @@ macro_rules! read_structs {
 }
 crate::event_structs!(read_structs);
 
-/// The rate sample and the counts of a sender, from the derived fields of an ACK (`derived.rs`).
-fn measured(derived: &[u64]) -> Option<(Option<RateSample>, SenderState)> {
+/// Marked packets of an ACK. A stack that reports an echo without a count, as one for version 1.0 of the interface, has marked
+/// all segments that the ACK delivers.
+fn marks(ece: bool, ce: u32, delivered: u32) -> u32 {
+    if ece && ce == 0 { delivered } else { ce }
+}
+
+/// The rate sample, the counts of a sender and the marked packets, from the derived fields of an ACK (`derived.rs`).
+fn measured(derived: &[u64]) -> Option<(Option<RateSample>, SenderState, u32)> {
     let [
         delivered,
         interval,
@@ -75,6 +86,7 @@ fn measured(derived: &[u64]) -> Option<(Option<RateSample>, SenderState)> {
         retransmitted_out,
         ce_total,
         disorder,
+        ce,
         ..,
     ] = *derived
     else {
@@ -106,7 +118,7 @@ fn measured(derived: &[u64]) -> Option<(Option<RateSample>, SenderState)> {
         ce_total,
         disorder: bool::from_word(disorder)?,
     };
-    Some((rate, sender))
+    Some((rate, sender, u32::from_word(ce)?))
 }
 
 /// The arithmetic of a flow, from its derived fields (`derived.rs`).
@@ -168,9 +180,9 @@ mod tests {
             ce_total: 4,
             disorder: true,
         };
-        let full = Ack { rate: Some(rate), sender, ..ack(2) };
+        let full = Ack { rate: Some(rate), sender, ece: true, ce: 1, ..ack(2) };
         let read = read_back(&full);
-        assert_eq!((read.rate, read.sender), (Some(rate), sender));
+        assert_eq!((read.rate, read.sender, read.ce), (Some(rate), sender, 1));
         assert_eq!(read_back(&ack(1)).rate, None);
         read_back(&Congestion { cause: Cause::Controller, ..congestion(7.5) });
         for kind in
@@ -186,6 +198,11 @@ mod tests {
         ack(2).words(&mut words);
         let read = Ack::from_words(&words[..3]).expect("zeros are possible");
         assert_eq!((read.newly_acked, read.next), (2, 0));
+        // Version 1.0 has no `ce`: an echo stands for all segments.
+        Ack { ece: true, ..ack(2) }.words(&mut words);
+        let fields = Ack::FIELDS.len() - 1;
+        assert_eq!(Ack::FIELDS[fields].name, "ce");
+        assert_eq!(Ack::from_words(&words[..fields]).map(|ack| ack.ce), Some(2));
     }
 
     #[test]

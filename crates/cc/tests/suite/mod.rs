@@ -180,6 +180,7 @@ impl Harness {
             rtt: rtt.map(|us| Span::from_ps(us * 1_000_000).min(self.now)),
             receiver_time: Some(self.time()),
             ece: false,
+            ce: 0,
             rate: Some(RateSample {
                 delivered: acked as u64,
                 interval: Span::from_ms(10),

@@ -1,7 +1,7 @@
 //! IPv4, TCP and UDP headers of the packets of a flow, as a Linux host would write them.
 
-use net::{Ecn, Packet, PacketKind};
-use transport::{Block, Options};
+use net::{Ecn, Packet, PacketKind, RouterReply};
+use transport::{AckOptions, Options};
 use units::Time;
 
 /// The properties of a flow that its headers depend on.
@@ -24,6 +24,9 @@ pub struct TcpHeaderConfig {
     pub timestamps: bool,
     sack: bool,
     ecn: bool,
+    /// Feedback by counters (RFC 9768), and the option for them.
+    accurate: bool,
+    accecn_kind: u8,
     /// The receive windows, bytes, each with the time from which on the receiver advertises it.
     windows: Vec<(Time, u64)>,
     /// The window scale (RFC 7323).
@@ -41,6 +44,8 @@ impl TcpHeaderConfig {
             timestamps: options.timestamps,
             sack: options.reports(),
             ecn: options.ecn,
+            accurate: options.has_accurate_ecn(),
+            accecn_kind: if options.l4s { ACCECN_1 } else { ACCECN_0 },
             windows: vec![(Time::ZERO, window_bytes(options.packet, options.window))],
             scale,
         }
@@ -73,6 +78,16 @@ const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
+/// Accurate ECN (RFC 9768): the field ACE, three bits from AE to ECE, of the SYN, of a SYN-ACK after a SYN without ECT, and of a
+/// packet before any CE packet.
+const ACE_SYN: u8 = 0b111;
+const ACE_SYN_ACK: u8 = 0b010;
+const ACE_INITIAL: u8 = 5;
+/// The kinds of the AccECN option: its counters are of ECT(0), CE, ECT(1), or in the opposite order.
+const ACCECN_0: u8 = 172;
+const ACCECN_1: u8 = 174;
+/// The third counter of the option: no packet has the sender's other ECT codepoint.
+const NO_BYTES: u32 = 1;
 /// Codepoints of the ECN field (RFC 3168).
 const ECT_0: u8 = 2;
 const ECT_1: u8 = 1;
@@ -81,9 +96,9 @@ const CE: u8 = 3;
 /// Returns the headers and the size of the packet on the wire, bytes. The wire size is that of the model. If the
 /// model makes a packet smaller than its real headers and payload, the size is that of headers and payload. `echo` is
 /// the timestamp that the packet echoes (TSecr).
-pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, blocks: &[Block]) -> (Vec<u8>, u32) {
+pub fn headers(flow: &FlowStack, packet: &Packet, echo: Time, options: &AckOptions) -> (Vec<u8>, u32) {
     let (transport, payload) = match &flow.tcp {
-        Some(tcp) => tcp_header(tcp, flow.ports, packet, echo, blocks),
+        Some(tcp) => tcp_header(tcp, flow.ports, packet, echo, options),
         None => {
             let [sender, receiver] = flow.ports;
             let ports = if packet.kind.is_reverse() { [receiver, sender] } else { [sender, receiver] };
@@ -141,14 +156,14 @@ fn tcp_header(
     [sender, receiver]: [u16; 2],
     packet: &Packet,
     echo: Time,
-    blocks: &[Block],
+    options: &AckOptions,
 ) -> (Vec<u8>, u32) {
     let ack = packet.kind == PacketKind::Ack;
     let syn = tcp.syn && !ack && packet.seq == 0;
     let syn_ack = ack && packet.cwr;
     let first = syn || syn_ack;
     let payload = if ack || syn { 0 } else { tcp.payload };
-    let options = tcp_options(tcp, packet, echo, blocks, first, payload);
+    let options = tcp_options(tcp, packet, echo, options, first, payload);
     let (sequence, acknowledged) = if ack {
         // The receiver sends no data; only its SYN takes a sequence number.
         ((tcp.syn && !syn_ack) as u32, tcp.bytes(packet.seq))
@@ -161,7 +176,7 @@ fn tcp_header(
     }
     let (echo, reduced) = match (first, ack) {
         (true, _) => (tcp.ecn, tcp.ecn && syn),
-        (false, true) => (packet.ece, false),
+        (false, true) => (packet.ece.is_ece(), false),
         (false, false) => (false, packet.cwr),
     };
     if echo {
@@ -169,6 +184,16 @@ fn tcp_header(
     }
     if reduced {
         flags |= CWR;
+    }
+    let mut high_flags = 0;
+    if tcp.accurate {
+        let ace = match (syn, syn_ack) {
+            (true, _) => ACE_SYN,
+            (_, true) => ACE_SYN_ACK,
+            _ => packet.ece.ace().unwrap_or(ACE_INITIAL),
+        };
+        flags = flags & !(CWR | ECE) | (ace & 3) << 6;
+        high_flags = ace >> 2;
     }
     let window = tcp.window(packet.sent);
     // The window of a SYN is not scaled.
@@ -178,7 +203,7 @@ fn tcp_header(
     ports.iter().for_each(|port| h.extend(port.to_be_bytes()));
     h.extend(sequence.to_be_bytes());
     h.extend(acknowledged.to_be_bytes());
-    h.extend([((20 + options.len()) as u8 / 4) << 4, flags]);
+    h.extend([((20 + options.len()) as u8 / 4) << 4 | high_flags, flags]);
     h.extend(window.to_be_bytes());
     h.extend([0, 0, 0, 0]); // the checksum follows when the addresses are known; no urgent data
     h.extend(options);
@@ -189,7 +214,7 @@ fn tcp_options(
     tcp: &TcpHeaderConfig,
     packet: &Packet,
     echo: Time,
-    blocks: &[Block],
+    options: &AckOptions,
     first: bool,
     payload: u32,
 ) -> Vec<u8> {
@@ -210,12 +235,18 @@ fn tcp_options(
     if first && tcp.scale > 0 {
         o.extend([3, 3, tcp.scale]);
     }
+    let blocks = options.blocks.as_slice();
     if !first && tcp.sack && !blocks.is_empty() {
         o.extend([5, 2 + 8 * blocks.len() as u8]);
         for block in blocks {
             o.extend(tcp.bytes(block.start).to_be_bytes());
             o.extend(tcp.bytes(block.end).to_be_bytes());
         }
+    }
+    if let RouterReply::EcnBytes { fields, ect, ce } = options.reply {
+        o.extend([tcp.accecn_kind, 2 + 3 * fields]);
+        let counters = [ect, ce, NO_BYTES].into_iter().take(fields.into());
+        counters.for_each(|counter| o.extend(&counter.to_be_bytes()[1..]));
     }
     // To 32 bits, and as far as options go to the size that the model gives the headers.
     let modelled = packet.size.saturating_sub(40 + payload) as usize;

@@ -14,7 +14,7 @@ use datagrams::CapturedDatagrams;
 use headers::{FlowStack, TcpHeaderConfig, headers};
 use net::{LinkId, NodeId, Packet, PacketEvent, PacketKind, PacketStep, Topology};
 use std::collections::BTreeMap;
-use transport::{AckOptionPool, AckOptions, Blocks, Options};
+use transport::{AckOptionPool, AckOptions, Options};
 use units::Time;
 
 const RADIO_NOT_CAPTURED: &str = "and packets on the radio channel are not captured";
@@ -68,10 +68,10 @@ pub(crate) struct Captures {
     arrival: Option<(Time, u32, u32)>,
     /// For data packets in flight (flow, number, time of sending), the timestamp that they echo.
     echoes: BTreeMap<(u32, u32, Time), Time>,
-    /// SACK blocks of ACKs in flight, by the index in the ACK.
-    sent_blocks: Vec<Blocks>,
-    /// SACK blocks of ACKs in events that are reported and not yet processed.
-    reported_blocks: AckOptionPool,
+    /// Options of ACKs in flight, by the index in the ACK.
+    sent_options: Vec<AckOptions>,
+    /// Options of ACKs in events that are reported and not yet processed.
+    reported_options: AckOptionPool,
     datagrams: CapturedDatagrams,
     /// A QUIC flow has no TLS.
     without_tls: bool,
@@ -108,8 +108,8 @@ impl Captures {
                 .collect(),
             arrival: None,
             echoes: BTreeMap::new(),
-            sent_blocks: Vec::new(),
-            reported_blocks: AckOptionPool::default(),
+            sent_options: Vec::new(),
+            reported_options: AckOptionPool::default(),
             datagrams: CapturedDatagrams::default(),
             without_tls,
         }
@@ -224,13 +224,13 @@ impl Captures {
         self.captures.iter().map(|capture| capture.file.len() as u64).sum()
     }
 
-    /// Stores the SACK blocks of an ACK that is sent; the ACK carries index `place`.
-    pub fn record_blocks(&mut self, place: u32, blocks: &Blocks) {
+    /// Stores the options of an ACK that is sent; the ACK carries index `place`.
+    pub fn record_options(&mut self, place: u32, options: &AckOptions) {
         let place = place as usize;
-        if place >= self.sent_blocks.len() {
-            self.sent_blocks.resize(place + 1, Blocks::NONE);
+        if place >= self.sent_options.len() {
+            self.sent_options.resize(place + 1, AckOptions::NONE);
         }
-        self.sent_blocks[place] = *blocks;
+        self.sent_options[place] = *options;
     }
 
     /// Stores the bytes of a datagram that is sent; its packet carries index `place`.
@@ -238,13 +238,13 @@ impl Captures {
         self.datagrams.record(place, bytes);
     }
 
-    /// Copies the SACK blocks or the bytes of the packet of a reported event, which can be in the future, because their
+    /// Copies the options or the bytes of the packet of a reported event, which can be in the future, because their
     /// index can be reused before that.
     pub fn preserve_payload(&mut self, event: &PacketEvent) -> PacketEvent {
         let mut event = *event;
         if event.packet.has_options() {
-            let blocks = self.sent_blocks.get(event.packet.options as usize).copied().unwrap_or(Blocks::NONE);
-            event.packet.options = self.reported_blocks.put(&AckOptions { blocks, ..AckOptions::NONE });
+            let options = self.sent_options.get(event.packet.options as usize).unwrap_or(&AckOptions::NONE);
+            event.packet.options = self.reported_options.put(options);
         }
         if event.packet.kind.is_datagram() {
             event.packet.options = self.datagrams.report(event.packet.options);
@@ -255,11 +255,8 @@ impl Captures {
     /// Processes the next event in the order of time.
     pub fn packet(&mut self, event: &PacketEvent) {
         let packet = &event.packet;
-        let blocks = if packet.has_options() {
-            self.reported_blocks.take(packet.options).blocks
-        } else {
-            Blocks::NONE
-        };
+        let options =
+            if packet.has_options() { self.reported_options.take(packet.options) } else { AckOptions::NONE };
         let contents = packet.kind.is_datagram().then(|| self.datagrams.take(packet.options));
         let ack = packet.kind.is_reverse();
         let flow = &self.flows[packet.flow as usize];
@@ -294,7 +291,7 @@ impl Captures {
             };
             let (header, size) = encoded.get_or_insert_with(|| match &contents {
                 Some(bytes) => datagram(&flow.stack, packet, bytes),
-                None => headers(&flow.stack, packet, echo, blocks.as_slice()),
+                None => headers(&flow.stack, packet, echo, &options),
             });
             pcapng::packet(&mut capture.file, interface, event.at, header, *size);
         }
@@ -319,7 +316,7 @@ fn datagram(stack: &FlowStack, packet: &Packet, bytes: &[u8]) -> (Vec<u8>, u32) 
     if packet.size as usize == bytes.len() {
         return (bytes.to_vec(), packet.size);
     }
-    let (mut header, size) = headers(stack, packet, Time::ZERO, &[]);
+    let (mut header, size) = headers(stack, packet, Time::ZERO, &AckOptions::NONE);
     header.extend_from_slice(bytes);
     (header, size)
 }

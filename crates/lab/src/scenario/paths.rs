@@ -224,6 +224,20 @@ pub(crate) struct Routers<'a> {
     satellites: bool,
 }
 
+/// Gives advice on the TCP option `key` of a flow with its number.
+fn advise_flow(
+    reading: &Reading,
+    flow_items: &[TomlItem],
+    (number, flow): (usize, &Flow),
+    key: &str,
+    message: &str,
+) {
+    let key = key_text(["flow", &flow.name, "tcp", key]);
+    let origin = flow_items.get(number).map(|item| item.origin.clone());
+    let origin = origin.unwrap_or_else(|| Origin::command_line(&key));
+    reading.advise(&ScenarioError::new(&origin, &key, message));
+}
+
 impl<'a> Routers<'a> {
     pub fn new(links: &'a [Duplex], radio: Option<&RadioNetwork>, satellites: bool) -> Routers<'a> {
         Routers { links, radio_names: radio_names(radio), satellites }
@@ -271,12 +285,26 @@ impl<'a> Routers<'a> {
         if routers.any(|router| matches!(router, RouterConfig::QuickStart(_))) {
             return;
         }
-        let key = key_text(["flow", &flows[number].name, "tcp", "quick_start"]);
-        let origin = flow_items.get(number).map(|item| item.origin.clone());
         let message = "has no effect: no router approves requests; write router = { kind = \"quick_start\" } in the links \
                        of its path";
-        let origin = origin.unwrap_or_else(|| Origin::command_line(&key));
-        reading.advise(&ScenarioError::new(&origin, &key, message));
+        advise_flow(reading, flow_items, (number, &flows[number]), "quick_start", message);
+    }
+
+    /// Gives advice on accurate ECN feedback where no queue marks packets. Queues of Wi-Fi and cells, of radio nodes and of
+    /// satellites have keys of their own.
+    pub fn advise_accurate_ecn(&self, reading: &Reading, flow_items: &[TomlItem], flows: &[Flow]) {
+        let counts = |flow: &Flow| matches!(&flow.kind, FlowKind::Tcp(tcp) if tcp.options.has_accurate_ecn());
+        let Some(number) = flows.iter().position(counts) else {
+            return;
+        };
+        let mut directions = self.links.iter().flat_map(|link| &link.directions);
+        let other_queues = self.satellites || !self.radio_names.is_empty();
+        if other_queues || directions.any(|direction| direction.has_medium() || direction.queue.marks()) {
+            return;
+        }
+        let message = "counts nothing: no queue marks packets; write queue = { kind = \"codel\", ecn = true }, or another queue \
+                       with ecn, in a link of its path";
+        advise_flow(reading, flow_items, (number, &flows[number]), "ecn_feedback", message);
     }
 
     /// Reports the first controller that needs routers that its path does not have. Flows after those of `flow_items` are

@@ -172,6 +172,9 @@ impl<'a> Tables<'a> {
         let (links, radio, satellites) = (links?, radio.network?, satellites?);
         let routers = Routers::new(&links, radio.as_deref(), satellites.is_some());
         routers.check(self.reading, self.list("flow"), self.defaults.tcp, &flows);
+        if self.list("change").is_empty() {
+            routers.advise_accurate_ecn(self.reading, self.list("flow"), &flows);
+        }
         unknown.and(self.reading.check())?;
         let (values, times) = (values?, self.times?);
         Ok(Scenario {

@@ -10,7 +10,7 @@ use cc::{FlowInfo, Signals};
 use net::RouterConfig;
 use params::Form::{Controller, Word};
 use params::{Key, Table, Value, by_profile, key};
-use transport::{EcnFeedback, IdleRestart, Options, Recovery, Validation};
+use transport::{EcnFeedback, IdleRestart, Options, Recovery, StackProfile, Validation};
 
 /// The options of a TCP flow.
 pub(super) static TCP: Table = Table::new(
@@ -175,14 +175,22 @@ impl<'a> TcpLayers<'a> {
         flow.options.recovery = Recovery::Rack;
     }
 
-    /// Fails if an option of ECN is set without ECN.
+    /// Fails if an option of ECN is set without ECN, or accurate feedback without the receiver and the recovery that have it.
     fn check_ecn(&self, flow: &TcpFlow) -> Result<()> {
         let o = &flow.options;
-        if o.ecn || !(o.l4s || o.ecn_feedback == EcnFeedback::PerPacket) {
-            return Ok(());
-        }
-        let key = if o.l4s { "l4s" } else { "ecn_feedback" };
-        self.layer_with(key).map_or(Ok(()), |layer| Err(layer.error(key, "needs ecn = true")))
+        let accurate = o.ecn_feedback == EcnFeedback::Accurate;
+        let (key, needs) = match (o.ecn, o.l4s) {
+            (false, true) => ("l4s", "needs ecn = true"),
+            (false, false) if o.ecn_feedback != EcnFeedback::Classic => ("ecn_feedback", "needs ecn = true"),
+            _ if accurate && o.stack != StackProfile::Linux => {
+                ("ecn_feedback", "\"accurate\" needs profile = \"linux\": ns-2 has no such feedback")
+            }
+            _ if accurate && o.recovery != Recovery::Rack => {
+                ("ecn_feedback", "\"accurate\" needs recovery = \"rack\", which counts what an ACK delivers")
+            }
+            _ => return Ok(()),
+        };
+        self.layer_with(key).map_or(Ok(()), |layer| Err(layer.error(key, needs)))
     }
 
     /// Fails, or gives advice, if an option is given that has no effect with the others. An option of `[tcp]` may serve other

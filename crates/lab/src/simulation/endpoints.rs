@@ -135,7 +135,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> FlowContext for SimulationContext
             packet.options = self.ack_options.put(options);
         }
         if PACKETS {
-            self.recorder.sends(&mut packet, &options.blocks);
+            self.recorder.sends(&mut packet, options);
         }
         if !self.network.send(self.event_queue, self.recorder, self.now, &packet) && packet.has_options() {
             self.ack_options.take(packet.options);

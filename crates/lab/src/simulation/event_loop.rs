@@ -348,7 +348,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                         let options = self.ack_options.get(packet.options);
                         packet.options = self.ack_options.put(&options);
                         if PACKETS {
-                            self.recorder.record_blocks(packet.options, &options.blocks);
+                            self.recorder.record_options(packet.options, &options);
                         }
                     } else if packet.kind.is_datagram() {
                         self.datagrams.retain(packet.options);

@@ -13,7 +13,7 @@ use crate::simulation::transmission_log::TransmissionLog;
 use cc::{Controller, Transition};
 use net::radio::{RadioEvent, RadioStep};
 use net::{DropReason, Ecn, Packet, PacketEvent, PacketKind, PacketStep, Rule, RuleEvent, Tap, Transmission};
-use transport::{Blocks, WindowRow};
+use transport::{AckOptions, WindowRow};
 use units::Time;
 
 /// The rows of the window trace.
@@ -454,11 +454,11 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
     }
 
     /// Called before a packet is sent.
-    pub fn sends(&mut self, packet: &mut Packet, blocks: &Blocks) {
+    pub fn sends(&mut self, packet: &mut Packet, options: &AckOptions) {
         if let Some(captures) = &mut self.captures {
             captures.sends(packet);
             if packet.has_options() {
-                captures.record_blocks(packet.options, blocks);
+                captures.record_options(packet.options, options);
             }
         }
     }
@@ -482,10 +482,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Recorder<WINDOWS, PACKETS> {
         }
     }
 
-    /// Updates the index of SACK blocks: a copy arrived by radio while other copies are in flight.
-    pub fn record_blocks(&mut self, place: u32, blocks: &Blocks) {
+    /// Updates the index of the options of an ACK: a copy arrived by radio while other copies are in flight.
+    pub fn record_options(&mut self, place: u32, options: &AckOptions) {
         if let Some(captures) = &mut self.captures {
-            captures.record_blocks(place, blocks);
+            captures.record_options(place, options);
         }
     }
 

@@ -26,6 +26,8 @@ pub struct Discipline {
     pub limits_before: bool,
     /// It accepts a packet above the limit before it drops others.
     pub exceeds_limit: bool,
+    /// It marks ECN-capable packets; a discipline with the key `ecn` marks them if the key is true.
+    pub marks: bool,
     /// Packets of a flow leave in the order of their arrival.
     pub keeps_flow_order: bool,
     /// The name of its stream of random numbers.
@@ -43,6 +45,7 @@ impl Discipline {
         packet_key: None,
         limits_before: false,
         exceeds_limit: false,
+        marks: false,
         keeps_flow_order: true,
         stream: "aqm",
     };

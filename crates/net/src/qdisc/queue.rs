@@ -48,8 +48,16 @@ impl Queue {
     pub fn label(&self) -> String {
         let Some(discipline) = self.discipline else { return "unlimited".into() };
         let limit: Limit = self.values.read("limit");
-        let ecn = self.values.optional("ecn") == Some(true);
-        format!("{} {limit}{}", discipline.title, if ecn { ", ECN" } else { "" })
+        format!("{} {limit}{}", discipline.title, if self.has_ecn() { ", ECN" } else { "" })
+    }
+
+    fn has_ecn(&self) -> bool {
+        self.values.optional("ecn") == Some(true)
+    }
+
+    /// Whether it marks ECN-capable packets.
+    pub fn marks(&self) -> bool {
+        self.has_ecn() || self.discipline.is_some_and(|discipline| discipline.marks)
     }
 
     /// The limit in packets or bytes on a link of rate `rate`; `rtt` is the longest round-trip time of its flows.

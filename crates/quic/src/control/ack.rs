@@ -141,6 +141,7 @@ impl ControllerState {
             sacked: 0,
             phase: self.phase,
             disorder: false,
+            ce: if self.ecn { ack.marked() } else { 0 },
         });
     }
 
@@ -174,7 +175,7 @@ impl ControllerState {
         }
         self.qlog.state(ack.now, self.phase, &self.controller, self.cause);
         // With feedback per packet an ACK is about marked packets or about others, as in RFC 8257 section 3.2.
-        let marked = (ack.ce.min(ack.newly as u64) as u32).min(ack.segments);
+        let marked = ack.marked();
         if echo && self.needs.has(Signals::ECN_PER_PACKET) && marked < ack.segments {
             let unmarked = PendingAck { segments: ack.segments - marked, ce: 0, rtt: None, ..ack };
             self.notify(&unmarked, marked);
@@ -214,6 +215,7 @@ impl ControllerState {
             rtt: ack.rtt,
             receiver_time: self.receiver_time.filter(|_| self.needs.has(Signals::RECEIVER_TIME)),
             ece,
+            ce: if ece { ack.marked() } else { 0 },
             rate,
             sender: SenderState {
                 srtt: self.srtt.map(Span::from_seconds),

@@ -19,3 +19,10 @@ pub(super) struct PendingAck {
     /// The losses counted before it.
     pub lost_before: u64,
 }
+
+impl PendingAck {
+    /// Its segments that were marked.
+    pub fn marked(&self) -> u32 {
+        (self.ce.min(u64::from(self.newly)) as u32).min(self.segments)
+    }
+}

@@ -88,7 +88,7 @@ impl Connection {
             newly_acked: acked,
             newly_delivered: acked,
             rtt: self.sample.filter(|_| acked > 0),
-            ece: packet.ece && self.options.ecn,
+            ece: packet.ece.is_ece() && self.options.ecn,
             acked_through: u64::from(self.una).wrapping_sub(1),
             next: self.next.into(),
             in_flight,
@@ -97,6 +97,7 @@ impl Connection {
             sacked: 0,
             phase: self.phase,
             disorder: false,
+            ce: if packet.ece.is_ece() && self.options.ecn { acked } else { 0 },
         });
     }
 
@@ -217,7 +218,7 @@ impl Connection {
     ) {
         let receiver_time = self.reports.receiver_time(&self.options, packet);
         let before = self.outstanding() as f64 + progress.acked as f64;
-        let ece = packet.ece && self.options.ecn;
+        let ece = packet.ece.is_ece() && self.options.ecn;
         let mut ack = Ack {
             now: context.now(),
             newly_acked: progress.acked,
@@ -233,6 +234,7 @@ impl Connection {
             rtt: self.sample,
             receiver_time,
             ece,
+            ce: 0,
             rate: None,
             sender: SenderState::default(),
             phase,
@@ -241,6 +243,9 @@ impl Connection {
             pacing_wait: Span::ZERO,
             window_limited: before + 1.0 > self.controller.cwnd(),
         };
+        if ece {
+            ack.ce = progress.acked;
+        }
         if progress.acked > 0 {
             ack.rate = self.reports.take_sample(); // a duplicate ACK has none
         }

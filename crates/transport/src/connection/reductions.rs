@@ -203,9 +203,11 @@ impl Connection {
         }
     }
 
-    /// Sets CWR on the next new segment.
+    /// Sets CWR on the next new segment; accurate feedback has none.
     pub(super) fn set_cwr_pending(&mut self) {
-        self.cwr = self.options.answers_echoes() && self.controller.ecn_response() != EcnResponse::NoCwr;
+        self.cwr = self.options.answers_echoes()
+            && !self.options.has_accurate_ecn()
+            && self.controller.ecn_response() != EcnResponse::NoCwr;
     }
 
     /// Whether an ECN echo has reduced the window for the outstanding data: a loss in it is repaired without another
@@ -230,11 +232,11 @@ mod tests {
     use super::*;
     use crate::blocks::AckOptions;
     use crate::testing::{Driver, ms, sender};
-    use net::PacketKind;
+    use net::{EcnEcho, PacketKind};
 
     fn echo(d: &mut Driver, next: u32) -> Vec<u32> {
         let at = d.context.now + Span::from_ms(1);
-        let packet = Packet { ece: true, ..Packet::new(PacketKind::Ack, 0, 0, next, 40, at) };
+        let packet = Packet { ece: EcnEcho::ECE, ..Packet::new(PacketKind::Ack, 0, 0, next, 40, at) };
         d.context.now = at;
         d.context.sent.clear();
         d.sender.on_ack(&mut d.context, &packet, &AckOptions::NONE);

@@ -186,9 +186,9 @@ impl Reports {
 const RULES: &[SignalRule<Options>] = &[
     SignalRule {
         signal: Signals::ECN_PER_PACKET,
-        provided: |options| options.ecn && options.ecn_feedback == EcnFeedback::PerPacket,
+        provided: |options| options.ecn && options.ecn_feedback != EcnFeedback::Classic,
         optional: false,
-        missing: "needs marks per packet: write ecn = true and ecn_feedback = \"per_packet\"",
+        missing: "needs marks per packet: write ecn = true and ecn_feedback = \"per_packet\" or \"accurate\"",
     },
     SignalRule {
         signal: Signals::L4S,

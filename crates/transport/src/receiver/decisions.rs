@@ -6,7 +6,7 @@ use super::window_growth::Beyond;
 use super::{GRO_BYTES, Receiver};
 use crate::context::{FlowContext, FlowTimer};
 use crate::options::EcnFeedback;
-use net::{Ecn, Packet};
+use net::{Ecn, EcnEcho, Packet};
 use units::{Span, Time};
 
 impl Receiver {
@@ -20,9 +20,10 @@ impl Receiver {
         self.duplicate = None; // a duplicate that no ACK has reported yet is forgotten
         if seq < self.next {
             self.reassemble(packet, syn, now);
-            self.duplicate = (self.options.dsack && self.reports).then_some(seq);
+            self.duplicate = (self.options.dsack && self.reports()).then_some(seq);
             self.linux.leave_delay(&self.options, self.options.quick_acks);
             if seq + 1 < self.last_ack {
+                self.count_mark(packet, syn);
                 return self.acknowledge_now(context); // its timestamp and its ECN field do not count
             }
         }
@@ -31,7 +32,7 @@ impl Receiver {
             self.take_echo(now, packet);
         }
         if self.options.ecn {
-            self.take_cwr(packet);
+            self.take_cwr(packet, syn);
         }
         self.linux.due = true;
         if seq == self.next {
@@ -82,10 +83,11 @@ impl Receiver {
             self.take_linux_mark(context, packet);
         }
         let repeated = self.reassemble(packet, false, context.now());
-        if repeated && self.options.dsack && self.reports {
+        if repeated && self.options.dsack && self.reports() {
             self.duplicate = Some(seq);
         }
-        if self.reports {
+        let reports = self.reports();
+        if reports {
             let place = self.linux.reported.extend(seq);
             if place >= Compression::BLOCKS && self.linux.compression.waiting > 0 {
                 // The ACK that waits reports the blocks as they were: the segment itself has no ACK of its own.
@@ -96,7 +98,7 @@ impl Receiver {
         if let Some(growth) = &mut self.linux.growth {
             let (highest, queued) = (self.beyond.highest().unwrap_or(self.next), self.beyond.total());
             // Without SACK the window stays, because its change would hide a duplicate ACK.
-            let grows = self.reports && !repeated;
+            let grows = reports && !repeated;
             self.linux.quick |= growth.arrived_beyond(self.next, highest, grows.then_some(queued)) as u32;
         }
     }
@@ -114,7 +116,7 @@ impl Receiver {
             (!enough).then(|| self.linux_delay())
         } else {
             let shrinks = self.linux.growth.as_ref().is_some_and(|growth| growth.shrinks(self.held()));
-            let combines = self.options.ack_compression && self.reports && (!enough || shrinks);
+            let combines = self.options.ack_compression && self.reports() && (!enough || shrinks);
             let waits = combines && self.linux.compression.combines(self.next);
             (waits && !enough).then(|| Compression::delay(self.short_rtt()))
         };
@@ -241,12 +243,14 @@ impl Receiver {
         }
     }
 
-    /// A sender that has reduced its window gets an ACK at once, because the window can be very small.
+    /// Takes CWR, or counts the mark of a packet. A sender that has reduced its window gets an ACK at once, because the window
+    /// can be very small.
     #[cold]
-    fn take_cwr(&mut self, packet: &Packet) {
+    fn take_cwr(&mut self, packet: &Packet, syn: bool) {
         if packet.cwr && self.options.ecn_feedback == EcnFeedback::Classic {
-            (self.echoing, self.linux.at_once) = (false, true);
+            (self.echoing, self.linux.at_once) = (EcnEcho::NONE, true);
         }
+        self.count_mark(packet, syn);
     }
 
     /// Takes the ECN field of a new segment. The first mark of an echo, and a segment that is not ECN-capable and therefore
@@ -255,14 +259,16 @@ impl Receiver {
     fn take_linux_mark<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) {
         let marked = packet.ecn == Ecn::Ce;
         if self.options.ecn_feedback == EcnFeedback::PerPacket {
-            if marked != self.echoing && self.linux.deadline != Time::NEVER {
+            if marked != self.echoing.is_ece() && self.linux.deadline != Time::NEVER {
                 self.acknowledge_now(context); // what waits has an ACK of its own
                 self.linux.due = true;
             }
-            self.echoing = marked;
+            self.echoing = EcnEcho::from_flag(marked);
             self.linux.at_once |= marked;
-        } else if marked && !self.echoing || packet.ecn == Ecn::NotEct && self.linux.capable_seen {
-            self.echoing |= marked;
+        } else if marked && self.echoing.is_none() || packet.ecn == Ecn::NotEct && self.linux.capable_seen {
+            if marked {
+                self.echoing = EcnEcho::ECE;
+            }
             self.linux.leave_delay(&self.options, LinuxAcks::AFTER_MARK);
         }
         self.linux.capable_seen |= packet.ecn != Ecn::NotEct;

@@ -1,5 +1,6 @@
 //! The state of a Linux receiver that decides when it acknowledges.
 
+use super::accurate::EcnCounters;
 use super::compression::Compression;
 use super::reported::ReportedBlocks;
 use super::window_growth::WindowGrowth;
@@ -35,6 +36,8 @@ pub(super) struct LinuxAcks {
     pub(super) capable_seen: bool,
     /// The segments that GRO merges.
     pub(super) merged: Option<Merged>,
+    /// The counters of accurate ECN feedback.
+    pub(super) counters: Option<Box<EcnCounters>>,
 }
 
 /// Segments that arrive at one instant, one after another, with the same ECN field.
@@ -78,6 +81,7 @@ impl LinuxAcks {
             growth: grows.then(|| WindowGrowth::new(options.packet)),
             capable_seen: false,
             merged: None,
+            counters: options.has_accurate_ecn().then(Box::default),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A sender and a receiver over a small lossy path, for tests: one bottleneck with drop-tail queue, random losses, marks
 //! and delays from a fixed generator.
+#![allow(dead_code)] // each test uses a part of it
 
 use ackclock_transport::{AckOptions, FlowTimer, Options, Receiver, RecordingContext, Sender, Setup};
 use cc::{AnyController, FlowInfo};
@@ -24,6 +25,10 @@ pub struct Path {
     pub outage: bool,
     /// Packets that wait at the bottleneck.
     pub queue: u64,
+    /// Marks come in runs of so many packets, one of which `mark` begins; 0 for single ones.
+    pub mark_run: u64,
+    /// Data packets arrive at multiples of this, all of one multiple at once; zero for each at its time.
+    pub slot: Span,
 }
 
 /// FNV-1a of 64 bits over numbers.
@@ -46,6 +51,8 @@ pub struct Exchange {
     peer: RecordingContext,
     path: Path,
     random: u64,
+    /// Packets of the present run of marks.
+    marks_left: u64,
     free_at: Time,
     waiting: Vec<Time>,
     flying: BinaryHeap<Reverse<(Time, u64, bool)>>,
@@ -89,6 +96,7 @@ impl Exchange {
             peer: RecordingContext::default(),
             path,
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            marks_left: 0,
             free_at: Time::ZERO,
             waiting: Vec::new(),
             flying: BinaryHeap::new(),
@@ -125,14 +133,23 @@ impl Exchange {
                 self.waiting.push(start);
             }
             self.free_at = start + SERVICE;
-            if packet.ecn.capable() && self.chance(self.path.mark) {
-                packet.ecn = Ecn::Ce;
+            if packet.ecn.capable() {
+                if self.marks_left > 0 {
+                    self.marks_left -= 1;
+                    packet.ecn = Ecn::Ce;
+                } else if self.chance(self.path.mark) {
+                    self.marks_left = self.path.mark_run.saturating_sub(1);
+                    packet.ecn = Ecn::Ce;
+                }
             }
             let late = if self.chance(self.path.late) { Span::from_ms(7) } else { Span::ZERO };
-            self.fly(self.free_at + DELAY + late, (packet, options), true);
+            let at = self.free_at + DELAY + late;
+            let early = at.ps().checked_rem(self.path.slot.ps()).unwrap_or(0);
+            let wait = if early > 0 { self.path.slot.ps() - early } else { 0 };
+            self.fly(at + Span::from_ps(wait), (packet, options), true);
         }
         for (packet, options) in std::mem::take(&mut self.peer.sent) {
-            self.digest.add(now.ps() ^ (packet.seq as u64) << 40 ^ (packet.ece as u64) << 62);
+            self.digest.add(now.ps() ^ (packet.seq as u64) << 40 ^ (packet.ece.is_ece() as u64) << 62);
             self.digest.add(packet.size as u64);
             for block in options.blocks.as_slice() {
                 self.digest.add((block.start as u64) << 32 | block.end as u64);
@@ -247,5 +264,51 @@ impl Exchange {
             self.carry(at);
         }
         cwnd
+    }
+}
+
+/// What a run with marks has counted.
+#[derive(Clone, Copy, Debug)]
+pub struct MarkCounts {
+    /// Marked data packets among those that arrived, and all of them.
+    pub marked: u64,
+    pub arrived: u64,
+    /// Marked packets that the sender has counted.
+    pub counted: u64,
+    /// The mean over time of the first internal value of the controller, from the fifth second on.
+    pub alpha: f64,
+}
+
+impl Exchange {
+    /// Runs until `until` and counts marks. The sender starts at time zero.
+    pub fn run_with_marks(&mut self, until: Time) -> MarkCounts {
+        use cc::Controller;
+        self.sender.on_start(&mut self.host);
+        self.carry(Time::ZERO);
+        let (mut integral, since) = (0.0, Time::ZERO + Span::from_ms(5000));
+        let mut before = Time::ZERO;
+        while let Some(now) = self.next().filter(|now| *now < until) {
+            let mut alpha = [0.0; 16];
+            self.sender.controller().probe(&mut alpha);
+            integral += now.since(before.max(since).min(now)).seconds() * alpha[0];
+            before = now;
+            (self.host.now, self.peer.now) = (now, now);
+            self.event(now);
+            self.carry(now);
+        }
+        let data = || self.packets.iter().filter(|(packet, _)| packet.kind == net::PacketKind::Data);
+        MarkCounts {
+            marked: data().filter(|(packet, _)| packet.ecn == Ecn::Ce).count() as u64,
+            arrived: data().count() as u64,
+            counted: self.sender.snapshot().map_or(0, |counts| counts.delivered_ce),
+            alpha: integral / before.since(since).seconds(),
+        }
+    }
+}
+
+impl Exchange {
+    /// Whether a data packet that arrived carried CWR.
+    pub fn sent_cwr(&self) -> bool {
+        self.packets.iter().any(|(packet, _)| packet.cwr)
     }
 }

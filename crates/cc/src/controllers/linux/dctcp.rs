@@ -30,9 +30,8 @@ impl Module for Dctcp {
     const NEEDS: Signals = Signals::ECN_PER_PACKET;
 
     fn sample(&mut self, _window: &mut Window, sample: &Sample, _state: State) {
-        let delivered = u64::from(sample.newly_delivered);
-        self.delivered += delivered;
-        self.marked += if sample.ece { delivered } else { 0 };
+        self.delivered += u64::from(sample.newly_delivered);
+        self.marked += u64::from(sample.ce);
         if sample.acked_through.wrapping_add(1) < self.end {
             return;
         }
@@ -76,7 +75,11 @@ mod tests {
         // Windows of ten segments: none marked, then all of them.
         let alphas: Vec<u64> = [false, false, true]
             .map(|ece| {
-                let sample = Sample { ece, ..Sample::of(&Ack { acked_through: 9, next: 10, ..ack(10) }) };
+                let sample = Sample {
+                    ece,
+                    ce: if ece { 10 } else { 0 },
+                    ..Sample::of(&Ack { acked_through: 9, next: 10, ..ack(10) })
+                };
                 module.sample(&mut window, &sample, State::Open);
                 module.alpha
             })

@@ -96,6 +96,7 @@ pub const DUALPI2: Discipline = Discipline {
             false => Ok(()),
         }
     },
+    marks: true,
     keeps_flow_order: false,
     ..Discipline::PLAIN
 };

@@ -5,6 +5,7 @@
 //! One ACK is processed in this order: SACK blocks, cumulative part, round-trip sample, reordering window, tail loss
 //! probe, state, timer, window, retransmissions, new data.
 
+mod accurate;
 mod acknowledge;
 mod detection;
 #[cfg(test)]
@@ -26,7 +27,7 @@ mod validation;
 mod window_rules;
 mod window_use;
 
-use crate::blocks::{AckOptions, Block};
+use crate::blocks::AckOptions;
 use crate::connection::{Connection, LossRecovery};
 use crate::context::FlowContext;
 use crate::options::Options;
@@ -103,6 +104,7 @@ struct Arrival {
     duplicates: Option<(u32, u32)>,
     /// It is a duplicate ACK (RFC 5681).
     duplicate: bool,
+    /// The transport reduces the window because of its ECN echo. With accurate feedback it is true until the marks are counted.
     ece: bool,
     /// The timestamp echo, exact; the clock of the timestamps rounds it ([`Options::stamp`](crate::Options::stamp)).
     echo: Option<Time>,
@@ -138,7 +140,9 @@ impl Arrival {
             dsack_of_probe: false,
             duplicates: None,
             duplicate: false,
-            ece: packet.ece && c.options.ecn && c.controller.ecn_response() == EcnResponse::Reduce,
+            ece: !packet.ece.is_none()
+                && c.options.ecn
+                && (packet.ece.ace().is_some() || c.controller.ecn_response() == EcnResponse::Reduce),
             echo: c.options.timestamps.then_some(packet.echo),
             rearm: false,
             sack_first: None,
@@ -156,9 +160,9 @@ impl Rack {
         c: &mut Connection,
         context: &mut W,
         packet: &Packet,
-        blocks: &[Block],
+        options: &AckOptions,
     ) {
-        let now = context.now();
+        let (now, blocks) = (context.now(), options.blocks.as_slice());
         let mut a = Arrival::new(self, c, now, packet);
         let old = packet.seq < c.una;
         let nothing_outstanding = c.outstanding() == 0;
@@ -174,6 +178,9 @@ impl Rack {
         let rtt = self.board.advance(c, &mut a, packet.seq);
         if a.advanced {
             self.timeouts = 0;
+        }
+        if a.ece && packet.ece.ace().is_some() {
+            self.count_ce(c, &mut a, packet, options.reply);
         }
         if let Some(rtt) = rtt {
             c.rtt.sample(&c.options, rtt, c.una, c.next);
@@ -213,12 +220,14 @@ impl Rack {
     #[cold]
     fn notify_sample(&mut self, c: &mut Connection, packet: &Packet, a: &Arrival) {
         let segments = &self.board.segments;
+        let delivered = (segments.delivered - a.prior_delivered) as u32;
+        let (ece, ce) = if packet.ece.is_none() { (false, 0) } else { self.marks(c, packet, delivered) };
         let sample = Sample {
             now: a.now,
             newly_acked: c.una - a.prior_una,
-            newly_delivered: (segments.delivered - a.prior_delivered) as u32,
+            newly_delivered: delivered,
             rtt: a.rtt,
-            ece: packet.ece && c.options.ecn,
+            ece,
             acked_through: (c.una as u64).wrapping_sub(1),
             next: c.next as u64,
             in_flight: segments.in_flight(c.outstanding()) as f64,
@@ -227,6 +236,7 @@ impl Rack {
             sacked: segments.sacked_out,
             phase: self.state.phase(),
             disorder: self.state == State::Disorder,
+            ce,
         };
         c.controller.on_sample(&sample);
     }
@@ -236,9 +246,14 @@ impl Rack {
         self.board.notify_losses(c, a.now); // before anything is retransmitted
         let segments = &self.board.segments;
         let delivered = (segments.delivered - a.prior_delivered) as u32;
-        if packet.ece && c.options.ecn {
-            self.board.ce_total += u64::from(delivered);
+        let (mut ece, mut ce) = (false, 0);
+        if !packet.ece.is_none() {
+            (ece, ce) = self.marks(c, packet, delivered);
+            if packet.ece.is_ece() {
+                self.board.ce_total += u64::from(ce);
+            }
         }
+        let segments = &self.board.segments;
         let progress = a.advanced || self.board.reordering.degree() > Reordering::LEAST && a.sacked;
         c.sample = a.rtt;
         if let Some(rtt) = a.rtt {
@@ -264,7 +279,8 @@ impl Rack {
             prior_in_flight: a.prior_in_flight as f64,
             rtt: a.rtt,
             receiver_time: c.reports.receiver_time(&c.options, packet),
-            ece: packet.ece && c.options.ecn,
+            ece,
+            ce,
             rate,
             sender: SenderState {
                 srtt: c.rtt.smoothed(&c.options),
@@ -328,7 +344,7 @@ impl LossRecovery for Rack {
         if c.handshake_pending() {
             self.complete_handshake(c, context, packet);
         } else {
-            self.ack(c, context, packet, options.blocks.as_slice());
+            self.ack(c, context, packet, options);
         }
         self.send_new(c, context);
         if self.rearm {
@@ -432,6 +448,7 @@ impl Rack {
             reordering: reordering.degree(),
             reordering_seen: reordering.seen(),
             dsacks: self.board.dsacks,
+            delivered_ce: self.board.ce_total,
             min_rtt: self.board.min_rtt.map(|(rtt, _)| rtt),
             timer_is_silent: self.timer.pending == Pending::Probe && self.probe.is_some(),
         }

@@ -2,6 +2,7 @@
 
 use super::reordering::{Detection, Reordering};
 use super::segments::Segments;
+use crate::accurate_ecn::ByteCounters;
 use crate::blocks::Block;
 use crate::connection::Connection;
 use units::{Span, Time};
@@ -18,8 +19,11 @@ pub(super) struct Scoreboard {
     pub(super) min_rtt: Option<(Span, Time)>,
     /// Segments reported as duplicates.
     pub(super) dsacks: u64,
-    /// Segments that ACKs with an ECN echo delivered.
+    /// Segments that ACKs with an ECN echo delivered; with accurate feedback the CE packets that the receiver has counted.
     pub(super) ce_total: u64,
+    /// With accurate feedback: CE packets that the present ACK reports, and the receiver's counters of bytes.
+    pub(super) ce: u32,
+    pub(super) ecn_bytes: ByteCounters,
     /// Reused memory for the newly reported parts of SACK blocks.
     pub(super) parts: Vec<Block>,
 }

@@ -64,6 +64,8 @@ pub struct Snapshot {
     pub reordering_seen: u32,
     /// Segments reported as duplicates.
     pub dsacks: u64,
+    /// Segments that ACKs with an ECN echo delivered; with accurate feedback the CE packets that the receiver has counted.
+    pub delivered_ce: u64,
     /// The smallest round-trip time.
     pub min_rtt: Option<Span>,
     /// The timer that is set will only set another one: a probe is outstanding already.

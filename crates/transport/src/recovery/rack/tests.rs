@@ -184,7 +184,8 @@ fn an_ecn_echo_reduces_the_window_over_a_round_trip() {
     let options = Options { ecn: true, ..without_timestamps() };
     let mut d = connected(options, 100);
     let echo = |d: &mut Driver, at: u64, next: u32| {
-        let packet = Packet { ece: true, ..Packet::new(PacketKind::Ack, 0, 0, next, 52, ms(at)) };
+        let packet =
+            Packet { ece: net::EcnEcho::ECE, ..Packet::new(PacketKind::Ack, 0, 0, next, 52, ms(at)) };
         d.ack_with(ms(at), packet, &[])
     };
     assert_eq!(echo(&mut d, 200, 2).len(), 1);
