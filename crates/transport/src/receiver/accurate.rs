@@ -64,12 +64,10 @@ impl EcnCounters {
 }
 
 impl Receiver {
-    /// Counts the codepoint of a packet, with accurate feedback. `syn`: it is a SYN.
-    pub(super) fn count_mark(&mut self, packet: &Packet, syn: bool) {
+    /// Counts the codepoint of a packet, with accurate feedback. That of a SYN counts nothing: it is not ECN-capable.
+    pub(super) fn count_mark(&mut self, packet: &Packet) {
         let Some(counters) = &mut self.linux.counters else { return };
-        if !syn {
-            self.linux.at_once |= counters.count(packet.ecn, self.options.packet);
-        }
+        self.linux.at_once |= counters.count(packet.ecn, self.options.packet);
         self.echoing = EcnEcho::from_ace(ace(counters.packets));
     }
 

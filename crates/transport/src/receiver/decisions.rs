@@ -22,8 +22,8 @@ impl Receiver {
             self.reassemble(packet, syn, now);
             self.duplicate = (self.options.dsack && self.reports()).then_some(seq);
             self.linux.leave_delay(&self.options, self.options.quick_acks);
+            self.count_mark(packet);
             if seq + 1 < self.last_ack {
-                self.count_mark(packet, syn);
                 return self.acknowledge_now(context); // its timestamp and its ECN field do not count
             }
         }
@@ -32,7 +32,7 @@ impl Receiver {
             self.take_echo(now, packet);
         }
         if self.options.ecn {
-            self.take_cwr(packet, syn);
+            self.take_cwr(packet);
         }
         self.linux.due = true;
         if seq == self.next {
@@ -243,14 +243,12 @@ impl Receiver {
         }
     }
 
-    /// Takes CWR, or counts the mark of a packet. A sender that has reduced its window gets an ACK at once, because the window
-    /// can be very small.
+    /// A sender that has reduced its window gets an ACK at once, because the window can be very small.
     #[cold]
-    fn take_cwr(&mut self, packet: &Packet, syn: bool) {
+    fn take_cwr(&mut self, packet: &Packet) {
         if packet.cwr && self.options.ecn_feedback == EcnFeedback::Classic {
             (self.echoing, self.linux.at_once) = (EcnEcho::NONE, true);
         }
-        self.count_mark(packet, syn);
     }
 
     /// Takes the ECN field of a new segment. The first mark of an echo, and a segment that is not ECN-capable and therefore
@@ -258,15 +256,24 @@ impl Receiver {
     #[cold]
     fn take_linux_mark<W: FlowContext>(&mut self, context: &mut W, packet: &Packet) {
         let marked = packet.ecn == Ecn::Ce;
-        if self.options.ecn_feedback == EcnFeedback::PerPacket {
-            if marked != self.echoing.is_ece() && self.linux.deadline != Time::NEVER {
-                self.acknowledge_now(context); // what waits has an ACK of its own
-                self.linux.due = true;
+        let begins = match self.options.ecn_feedback {
+            EcnFeedback::Classic => marked && self.echoing.is_none(),
+            EcnFeedback::PerPacket => {
+                if marked != self.echoing.is_ece() && self.linux.deadline != Time::NEVER {
+                    self.acknowledge_now(context); // what waits has an ACK of its own
+                    self.linux.due = true;
+                }
+                self.echoing = EcnEcho::from_flag(marked);
+                self.linux.at_once |= marked;
+                return self.linux.capable_seen |= packet.ecn != Ecn::NotEct;
             }
-            self.echoing = EcnEcho::from_flag(marked);
-            self.linux.at_once |= marked;
-        } else if marked && self.echoing.is_none() || packet.ecn == Ecn::NotEct && self.linux.capable_seen {
-            if marked {
+            EcnFeedback::Accurate => {
+                self.count_mark(packet);
+                false
+            }
+        };
+        if begins || packet.ecn == Ecn::NotEct && self.linux.capable_seen {
+            if begins {
                 self.echoing = EcnEcho::ECE;
             }
             self.linux.leave_delay(&self.options, LinuxAcks::AFTER_MARK);
