@@ -76,6 +76,8 @@ class Sample:
     disorder: bool
     """Segments were reported or repeated before this ACK, without a reduction: the state Disorder of Linux
     (recovery `rack`)."""
+    ce: int
+    """Marked packets that it reports, as `Ack.ce`."""
 
 class Ack:
     """One acknowledgement."""
@@ -114,7 +116,7 @@ class Ack:
     """The receiver's timestamp of this ACK (only with signal `receiver_time`)."""
     receiver_time_ps: int | None
     ece: bool
-    """The ACK carries an ECN echo (RFC 3168)."""
+    """The ACK carries an ECN echo (RFC 3168), or reports marked packets (`ce`)."""
     phase: str
     """The recovery phase before or after this ACK; `recovery` if the window must not grow. One of open, cwr,
     recovery, loss."""
@@ -166,6 +168,10 @@ class Ack:
     delivered; QUIC: the receiver's count)."""
     disorder: bool
     """Segments are reported or repeated, without a reduction: the state Disorder of Linux (recovery `rack`)."""
+    ce: int
+    """Marked packets that the ACK reports: with accurate feedback the new CE packets of the receiver's counter (RFC
+    9768); otherwise the segments that an ACK with an echo newly delivers; over QUIC the new marks of the frame's
+    count, at most `newly_delivered`."""
 
 class Lost:
     """A segment that the sender has given up."""

@@ -30,6 +30,30 @@ class Drops(TypedDict):
     """lost at a handover (cell)"""
 
 
+class PhaseTimes(TypedDict):
+    """When the phases of a start began, seconds since the start of the run; null for a phase that did not come."""
+
+    reconnaissance: float | None
+    """The initial window: the path is observed."""
+    unvalidated: float | None
+    """The packets of the jump are sent."""
+    validating: float | None
+    """They are sent, and not all of them are acknowledged."""
+    retreat: float | None
+    """A loss or a mark: the window falls below what was acknowledged."""
+    normal: float | None
+    """The controller alone decides."""
+
+
+class SavedOutcome(TypedDict):
+    """Saved values of a path."""
+
+    cwnd_bytes: int
+    """The window, bytes of payload."""
+    rtt_s: float
+    """The smallest round-trip time, seconds."""
+
+
 class LinkDelayOutcome(TypedDict):
     """The times from the arrival of a packet at the queue until it leaves the receiver, within 1 %."""
 
@@ -251,6 +275,11 @@ class FlowOutcome(TypedDict):
     """True if the connection was lost; absent otherwise."""
     connection_lost_s: NotRequired[float | None]
     """When the connection was lost, seconds since the start of the run; absent if it was not."""
+    resume: NotRequired[ResumeOutcome | None]
+    """How the flow has started with `resume` or `jump`; absent for other flows."""
+    observed: NotRequired[SavedOutcome | None]
+    """What the flow has saved of its path, if another one starts with its values; absent for other flows, and if it
+    is too little to be used."""
     mean_cwnd: float | None
     """Time integral of the congestion window over the flow's lifetime divided by the whole duration, segments:
     small for a flow that starts late."""
@@ -314,6 +343,23 @@ class BackOutcome(TypedDict):
     """The same at 95 %."""
     p99_delay_s: float | None
     """The same at 99 %."""
+
+
+class ResumeOutcome(TypedDict):
+    """How a flow with `resume` or `jump` has started (RFC 9959)."""
+
+    why: str
+    """Why the controller alone decides since then: `validated`, `rate_limited`, `retreated`, `congestion`,
+    `timeout`, or what prevented the jump: `nothing_saved`, `expired`, `rtt_not_confirmed`, `small`; `not_yet` if it
+    has not come to that."""
+    phases_s: PhaseTimes
+    """When each phase began, seconds since the start of the run."""
+    jump: float
+    """The window of the jump, segments; zero without one."""
+    pipe: float
+    """What was acknowledged of it, and what was in flight before it (PipeSize), segments."""
+    saved: SavedOutcome | None
+    """The saved values that it used; null without any."""
 
 
 class LinkOutcome(TypedDict):

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define ACKCLOCK_ABI_MAJOR 1
-#define ACKCLOCK_ABI_MINOR 0
+#define ACKCLOCK_ABI_MINOR 1
 
 /* Before each function of a controller: it is visible outside the library or the module. */
 #if defined(_WIN32)
@@ -103,6 +103,8 @@ typedef struct ackclock_sample {
   /* Segments were reported or repeated before this ACK, without a reduction: the state Disorder of Linux
      (recovery `rack`). */
   uint64_t disorder;
+  /* Marked packets that it reports, as `Ack.ce`. */
+  uint64_t ce;
 } ackclock_sample;
 
 /* One acknowledgement. */
@@ -138,7 +140,7 @@ typedef struct ackclock_ack {
   int64_t rtt_ps;
   /* The receiver's timestamp of this ACK (only with signal `receiver_time`). Picoseconds. -1: none. */
   int64_t receiver_time_ps;
-  /* The ACK carries an ECN echo (RFC 3168). */
+  /* The ACK carries an ECN echo (RFC 3168), or reports marked packets (`ce`). */
   uint64_t ece;
   /* The recovery phase before or after this ACK; `recovery` if the window must not grow. ACKCLOCK_PHASE_... */
   uint64_t phase;
@@ -185,6 +187,10 @@ typedef struct ackclock_ack {
   uint64_t ce_total;
   /* Segments are reported or repeated, without a reduction: the state Disorder of Linux (recovery `rack`). */
   uint64_t disorder;
+  /* Marked packets that the ACK reports: with accurate feedback the new CE packets of the receiver's counter
+     (RFC 9768); otherwise the segments that an ACK with an echo newly delivers; over QUIC the new marks of the
+     frame's count, at most `newly_delivered`. */
+  uint64_t ce;
 } ackclock_ack;
 
 /* A segment that the sender has given up. */

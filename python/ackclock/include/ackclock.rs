@@ -71,6 +71,8 @@ pub struct Sample {
     pub phase: u64,
     /// Segments were reported or repeated before this ACK, without a reduction: the state Disorder of Linux (recovery `rack`).
     pub disorder: u64,
+    /// Marked packets that it reports, as `Ack.ce`.
+    pub ce: u64,
 }
 
 /// One acknowledgement.
@@ -103,7 +105,7 @@ pub struct Ack {
     pub rtt_ps: i64,
     /// The receiver's timestamp of this ACK (only with signal `receiver_time`). Picoseconds. -1: none.
     pub receiver_time_ps: i64,
-    /// The ACK carries an ECN echo (RFC 3168).
+    /// The ACK carries an ECN echo (RFC 3168), or reports marked packets (`ce`).
     pub ece: u64,
     /// The recovery phase before or after this ACK; `recovery` if the window must not grow. ACKCLOCK_PHASE_...
     pub phase: u64,
@@ -147,6 +149,8 @@ pub struct Ack {
     pub ce_total: u64,
     /// Segments are reported or repeated, without a reduction: the state Disorder of Linux (recovery `rack`).
     pub disorder: u64,
+    /// Marked packets that the ACK reports: with accurate feedback the new CE packets of the receiver's counter (RFC 9768); otherwise the segments that an ACK with an echo newly delivers; over QUIC the new marks of the frame's count, at most `newly_delivered`.
+    pub ce: u64,
 }
 
 /// A segment that the sender has given up.

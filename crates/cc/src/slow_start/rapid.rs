@@ -23,10 +23,10 @@ pub struct Rapid {
     quicly: bool,
     plus_plus: Option<HyStartPlusPlus>,
     min_rtt: Option<Span>,
-    /// The smallest round-trip times of the last slots, the slot of the last sample, and when it ends.
+    /// The smallest round-trip times of the last slots, the slot of the last sample, and when it ends; none before the first.
     slots: [Option<Span>; SLOTS],
     slot: usize,
-    slot_end: Time,
+    slot_end: Option<Time>,
     /// The growth per acknowledged segment, segments.
     per_acked: f64,
     /// The segments marked as lost since the start, as of the last ACK: a timer can mark some between two ACKs.
@@ -88,7 +88,7 @@ impl Rapid {
             min_rtt: None,
             slots: [None; SLOTS],
             slot: 0,
-            slot_end: Time::ZERO,
+            slot_end: None,
             per_acked: 1.0,
             lost: 0,
             state: State::Start,
@@ -157,13 +157,14 @@ impl Rapid {
         let least = self.min_rtt.map_or(rtt, |least| least.min(rtt));
         self.min_rtt = Some(least);
         let slot = Span::from_ps((least.ps() / SLOTS as u64).max(1));
-        if now >= self.slot_end {
-            let passed = now.since(self.slot_end).ps() / slot.ps() + 1;
+        let end = *self.slot_end.get_or_insert(now + slot);
+        if now >= end {
+            let passed = now.since(end).ps() / slot.ps() + 1;
             for _ in 0..passed.min(SLOTS as u64) {
                 self.slot = (self.slot + 1) % SLOTS;
                 self.slots[self.slot] = None;
             }
-            self.slot_end = self.slot_end + slot * passed;
+            self.slot_end = Some(end + slot * passed);
         }
         let present = &mut self.slots[self.slot];
         *present = Some(present.map_or(rtt, |smallest| smallest.min(rtt)));
