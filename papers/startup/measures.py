@@ -132,9 +132,17 @@ def by_buffer(results: Results) -> Any:
                 times = _column(results, "exit", "f", where, "completion_s")
                 share = f"{100 * sum(whole) / len(whole):.0f}"
                 rows.append([buffer, start, _mean(times), _mean([float(lost) for _, lost in found], 0), share])
-        head = ["buffer", "end of slow start", "completion (s)", "packets sent again", "after the capacity, no loss (%)"]
+        head = [
+            "buffer",
+            "end of slow start",
+            "completion (s)",
+            "packets sent again",
+            "after the capacity, no loss (%)",
+        ]
         tables.append({"title": path, "head": head, "rows": rows})
-    text = ["CUBIC. Means over the seeds. The last column: runs that end slow start at the capacity or above, and lose nothing."]
+    text = [
+        "CUBIC. Means over the seeds. The last column: runs that end slow start at the capacity or above, and lose nothing."
+    ]
     return SimpleNamespace(text=text, tables=tables)
 
 
@@ -146,7 +154,9 @@ def with_values(results: Results) -> Any:
             where = {"size": size, "start": start}
             rows.append([f"{size}, 50 Mb/s", start, _mean(_column(results, "resume", "f", where, "completion_s")), "-"])
     for start in results.study("c4").axes["start"]:
-        times, lost = (_column(results, "c4", "f", {"start": start}, c) for c in ("completion_s", "retransmitted_packets"))
+        times, lost = (
+            _column(results, "c4", "f", {"start": start}, c) for c in ("completion_s", "retransmitted_packets")
+        )
         rows.append(["100 MB, 250 Mb/s", start, _mean(times), _mean(lost, 0)])
     head = ["download", "start", "completion (s)", "packets sent again"]
     rival = [

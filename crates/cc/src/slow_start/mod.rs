@@ -43,6 +43,10 @@ pub const VARIANT: Key = Key {
 
 /// How slow start grows and ends, with its state.
 #[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an exported controller is a block of bytes as long as it owns no memory elsewhere"
+)]
 pub enum SlowStart {
     /// Only a loss or the threshold ends it.
     #[default]
