@@ -17,7 +17,9 @@
 //!
 //! After a timeout the window is two packets until the next ACK; rate and states remain ("Do not react to Probe Time Out").
 //! Until there is a rate, the transport paces as for a controller without one. Status: draft; the formulas have the values of an
-//! independent model, no other implementation was compared.
+//! independent model. Compared with the author's code of November 2025 (private-octopus/c4 e3377b67 in the simulator of picoquic
+//! 32f1b5cc, 60 runs in each of ten cases): completion within 8 % where code and text agree; where the code leaves the text, the
+//! code changed to the text has our times. The code never reduces its rate for delay, which halves the time over bad Wi-Fi.
 
 mod rules;
 #[cfg(test)]
