@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -594,9 +595,10 @@ def test_what_is_no_result_is_refused(place: Path, capsys: pytest.CaptureFixture
     assert main(["scoreboard", "empty"]) == 2
     assert main(["scoreboard", "absent"]) == 2
     about = {"suite": "startup", "title": "t", "control": "reno", "quick": True, "engine": "e", "runs": 1}
-    check = {"situation": "form", "check": "time", "level": "test", "verdict": "pass", "value": "", "demand": ""}
+    check: dict[str, Any] = {"situation": "form", "check": "time", "level": "test", "verdict": "pass", "value": ""}
+    check |= {"demand": ""}
     check |= {"reason": "", "runs": 1}
-    whole = {"about": about, "checks": [check], "curves": {}, "refused": {}}
+    whole: dict[str, Any] = {"about": about, "checks": [check], "curves": {}, "refused": {}}
     for wrong in (
         {"about": about | {"control": 5}},
         {"about": about | {"runs": "x"}},
@@ -608,12 +610,13 @@ def test_what_is_no_result_is_refused(place: Path, capsys: pytest.CaptureFixture
         (place / "empty" / "x.json.gz").write_bytes(gzip.compress(json.dumps({"results": [whole | wrong]}).encode()))
         assert main(["scoreboard", "empty"]) == 2, wrong
         assert "x.json.gz: is no pack of results" in capsys.readouterr().err
-    for odd in (
+    odds: tuple[dict[str, Any], ...] = (
         {"curves": {"form": {}}},
         {"curves": {"form": {"time": [0, 1], "series": {"cwnd": [1, 2]}, "stays": [[1, 2]], "scenario": 5}}},
         {"about": about | {"control": "{ kind = "}},
         {"about": about | {"control": "x" * 900}},
-    ):
+    )
+    for odd in odds:
         (place / "empty" / "x.json.gz").write_bytes(gzip.compress(json.dumps({"results": [whole | odd]}).encode()))
         assert main(["scoreboard", "empty", "--out", "board"]) == 0, odd
     assert not (place / "out").exists()

@@ -167,7 +167,7 @@ def test_a_flow_resumes_what_an_earlier_one_has_observed(over: str) -> None:
     assert second["resume"]["saved"] == first["observed"]
     assert second["resume"]["why"] == "validated"
     phases = {name: at for name, at in second["resume"]["phases_s"].items() if at is not None}
-    assert list(sorted(phases, key=phases.__getitem__)) == [
+    assert sorted(phases, key=phases.__getitem__) == [
         "reconnaissance",
         "unvalidated",
         "validating",
@@ -234,9 +234,10 @@ OLD = '{ cwnd = "1.2MB", rtt = "101ms" }'
 
 @pytest.mark.parametrize("rate", ["25Mbps", "10Mbps"])
 def test_safe_retreat_takes_from_a_rival_what_the_rfc_permits(rate: str) -> None:
-    """Twenty seeds on a path with a quarter and with a tenth of its old rate: the jump is half of what was saved, the retreat
-    comes within a round trip of the first loss, its window is half of what was acknowledged, and so is the threshold at its
-    end. The rival keeps 0.8 of its goodput beside a plain start (bound of specs/startup.md section 5.6)."""
+    """Twenty seeds on a path with a quarter and with a tenth of its old rate: the jump is half of what was saved, the
+    retreat comes within a round trip of the first loss, its window is half of what was acknowledged, and so is the
+    threshold at its end. The rival keeps 0.8 of its goodput beside a plain start (bound of specs/startup.md section
+    5.6)."""
     ratios, whys = [], []
     for seed in range(1, 21):
         changes = [f"link.l.rate={rate}", f"seed={seed}"]
@@ -272,7 +273,8 @@ def test_a_jump_is_paced_over_a_round_trip(over: str) -> None:
     scenario = Scenario.parse(PATH + FLOW, ["flow.f.tcp.jump=40", "flow.f.bytes=1MB"])
     result = (scenario.over("quic") if over == "quic" else scenario).run(packets=True)
     flow = result.outcome["flows"][0]
-    assert flow["resume"]["why"] == "validated" and flow["resume"]["jump"] == 40
+    assert flow["resume"]["why"] == "validated"
+    assert flow["resume"]["jump"] == 40
     phases = flow["resume"]["phases_s"]
     sent = result.packets.filter(
         (pl.col("event") == "enqueue")
@@ -354,7 +356,8 @@ def test_combinations_without_sense_are_refused(others: list[str], message: str,
 
 
 def test_values_of_another_path_or_of_a_flow_without_end_are_refused() -> None:
-    later = '[[flow]]\nname = "g"\nfrom = "{ends[0]}"\nto = "{ends[1]}"\nstart = "5s"\ntcp = {{ resume = {{ flow = "f" }} }}\n'
+    later = '[[flow]]\nname = "g"\nfrom = "{ends[0]}"\nto = "{ends[1]}"\nstart = "5s"\n'
+    later += 'tcp = {{ resume = {{ flow = "f" }} }}\n'
     with pytest.raises(ScenarioError, match="another path"):
         Scenario.parse(PATH + FLOW + 'bytes = "1MB"\n' + later.format(ends="ba"))
     with pytest.raises(ScenarioError, match='"f" never ends'):

@@ -1,7 +1,7 @@
 """Run the study `startup_options` and draw docs/figures/startup.svg: `python tools/startup.py`, a minute on two cores.
 
-Each panel is a path and a buffer. A curve is the completion time by the size of the transfer, over that of the closed form of
-slow start without a loss.
+Each panel is a path and a buffer. A curve is the completion time by the size of the transfer, over that of the closed
+form of slow start without a loss.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ def _at(frame: pl.DataFrame, where: Where) -> pl.DataFrame:
 def ends(results: Results, study: str, where: Where) -> list[tuple[float, int]]:
     """For each seed: the window at the end of slow start over the bandwidth-delay product, and packets sent again.
 
-    The window is the last threshold, which is that of the end if nothing was lost; infinite if slow start has not ended.
-    The product is what the link can carry in the smallest round-trip time.
+    The window is the last threshold, which is that of the end if nothing was lost; infinite if slow start has not
+    ended. The product is what the link can carry in the smallest round-trip time.
     """
     flows = _at(results.flows(study), {"name": "f", **where})
     links = _at(results.links(study), {"name": "server->home", **where})
@@ -141,7 +141,8 @@ def by_buffer(results: Results) -> Any:
         ]
         tables.append({"title": path, "head": head, "rows": rows})
     text = [
-        "CUBIC. Means over the seeds. The last column: runs that end slow start at the capacity or above, and lose nothing."
+        "CUBIC. Means over the seeds. The last column: runs that end slow start at the capacity or above, "
+        "and lose nothing."
     ]
     return SimpleNamespace(text=text, tables=tables)
 
@@ -159,11 +160,11 @@ def with_values(results: Results) -> Any:
         )
         rows.append(["100 MB, 250 Mb/s", start, _mean(times), _mean(lost, 0)])
     head = ["download", "start", "completion (s)", "packets sent again"]
-    rival = [
-        [start, _mean([x / 1e6 for x in _column(results, "harm", "rival", {"start": start}, "goodput_bps")])]
-        + [_mean(_column(results, "harm", "resumed", {"start": start}, "retransmitted_packets"), 0)]
-        for start in results.study("harm").axes["start"]
-    ]
+    rival = []
+    for start in results.study("harm").axes["start"]:
+        goodput = [bps / 1e6 for bps in _column(results, "harm", "rival", {"start": start}, "goodput_bps")]
+        again = _column(results, "harm", "resumed", {"start": start}, "retransmitted_packets")
+        rival.append([start, _mean(goodput), _mean(again, 0)])
     beside = ["start of the download", "goodput of the rival (Mb/s)", "packets that the download sends again"]
     tables = [
         {"title": "Downloads over a geostationary satellite, 600 ms", "head": head, "rows": rows},

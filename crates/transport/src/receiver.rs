@@ -300,6 +300,26 @@ impl Receiver {
         context.send(ack, &AckOptions { blocks, reply: self.reply });
     }
 
+    /// Counts the codepoint of a packet, with accurate feedback. That of a SYN counts nothing: it is not ECN-capable.
+    fn count_mark(&mut self, packet: &Packet) {
+        let Some(counters) = &mut self.linux.counters else { return };
+        self.linux.at_once |= counters.count(packet.ecn, self.options.packet);
+        self.echoing = counters.field();
+    }
+
+    /// Sends an ACK with the field ACE and, after the handshake, the AccECN option. The reply of routers has precedence over it.
+    #[cold]
+    fn acknowledge_with_counters<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
+        let mut blocks = if self.reports() { self.blocks(seq) } else { Blocks::NONE };
+        let wanted = self.options.accecn_option && self.reply == RouterReply::None && self.stats.packets > 0;
+        let counters = self.linux.counters.as_mut();
+        let option =
+            counters.and_then(|counters| counters.report(&mut blocks, wanted, self.options.timestamps));
+        let (reply, more) = option.unwrap_or((self.reply, 0));
+        let ack = self.ack(context.now(), blocks.as_slice().len());
+        context.send(Packet { size: ack.size + more, ..ack }, &AckOptions { blocks, reply });
+    }
+
     /// The ACK of everything that arrived in order, with `blocks` SACK blocks.
     #[inline(always)]
     fn ack(&mut self, now: Time, blocks: usize) -> Packet {

@@ -26,6 +26,7 @@ mod outcome_schema;
 pub(crate) mod overview;
 #[cfg(not(target_family = "wasm"))]
 mod parts;
+mod planned_start;
 pub(crate) mod policies;
 mod probes;
 #[cfg(not(feature = "quic"))]

@@ -2,20 +2,6 @@
 
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
-use transport::start::StartOptions;
-
-/// Such a flow.
-#[derive(Clone)]
-pub(super) struct PlannedStart {
-    pub flow: u32,
-    pub options: StartOptions,
-    /// Its initial window, segments.
-    pub initial: f64,
-    /// The flow whose values it uses.
-    pub source: Option<u32>,
-    /// It has taken those values: one flow only may use them (RFC 9959).
-    pub used: bool,
-}
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// Flow `flow` is about to start.

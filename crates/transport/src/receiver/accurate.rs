@@ -4,11 +4,9 @@
 //! is more than RFC 9768 section 3.2.3.3 demands (after a change of the codepoint, and each 2^22 bytes): an ACK of more than
 //! seven segments without the option counts as many marks as are possible.
 
-use super::Receiver;
 use crate::accurate_ecn::{ByteCounters, ace};
-use crate::blocks::{AckOptions, Blocks};
-use crate::context::FlowContext;
-use net::{Ecn, EcnEcho, Packet, RouterReply};
+use crate::blocks::Blocks;
+use net::{Ecn, EcnEcho, RouterReply};
 
 /// CE packets that no ACK has reported, at which one is sent at once (RFC 9768 section 3.2.2.5.1).
 const UNREPORTED: u32 = 2;
@@ -47,7 +45,7 @@ fn fit(blocks: u32, timestamps: bool) -> Option<(u32, u32)> {
 
 impl EcnCounters {
     /// Counts a packet of `payload` bytes. Returns whether it is acknowledged at once.
-    fn count(&mut self, ecn: Ecn, payload: u32) -> bool {
+    pub(super) fn count(&mut self, ecn: Ecn, payload: u32) -> bool {
         let (marked, changed) = (ecn == Ecn::Ce, ecn != self.last);
         self.last = ecn;
         match ecn {
@@ -61,34 +59,25 @@ impl EcnCounters {
         }
         changed || self.unreported >= UNREPORTED
     }
-}
 
-impl Receiver {
-    /// Counts the codepoint of a packet, with accurate feedback. That of a SYN counts nothing: it is not ECN-capable.
-    pub(super) fn count_mark(&mut self, packet: &Packet) {
-        let Some(counters) = &mut self.linux.counters else { return };
-        self.linux.at_once |= counters.count(packet.ecn, self.options.packet);
-        self.echoing = EcnEcho::from_ace(ace(counters.packets));
+    /// The field ACE of the next ACK.
+    pub(super) fn field(&self) -> EcnEcho {
+        EcnEcho::from_ace(ace(self.packets))
     }
 
-    /// Sends an ACK with the field ACE and, after the handshake, the option. The reply of routers has precedence over it.
-    #[cold]
-    pub(super) fn acknowledge_with_counters<W: FlowContext>(&mut self, context: &mut W, seq: u32) {
-        let mut blocks = if self.reports() { self.blocks(seq) } else { Blocks::NONE };
-        let (mut reply, mut more) = (self.reply, 0);
-        if let Some(counters) = &mut self.linux.counters {
-            counters.unreported = 0;
-            let wanted = self.options.accecn_option && reply == RouterReply::None && self.stats.packets > 0;
-            let fitting = fit(blocks.as_slice().len() as u32, self.options.timestamps);
-            if let Some((count, fields)) = fitting.filter(|_| wanted) {
-                blocks.truncate(count);
-                let [ect, ce] = counters.bytes.fields();
-                reply = RouterReply::EcnBytes { fields: fields as u8, ect, ce };
-                more = option_bytes(fields);
-            }
-        }
-        let ack = self.ack(context.now(), blocks.as_slice().len());
-        context.send(Packet { size: ack.size + more, ..ack }, &AckOptions { blocks, reply });
+    /// An ACK with `blocks` reports the marks: the option, if it is `wanted` and has room, and its bytes on the wire. The last
+    /// blocks leave if that is needed for it.
+    pub(super) fn report(
+        &mut self,
+        blocks: &mut Blocks,
+        wanted: bool,
+        timestamps: bool,
+    ) -> Option<(RouterReply, u32)> {
+        self.unreported = 0;
+        let (count, fields) = fit(blocks.as_slice().len() as u32, timestamps).filter(|_| wanted)?;
+        blocks.truncate(count);
+        let [ect, ce] = self.bytes.fields();
+        Some((RouterReply::EcnBytes { fields: fields as u8, ect, ce }, option_bytes(fields)))
     }
 }
 
@@ -96,9 +85,10 @@ impl Receiver {
 mod tests {
     use super::*;
     use crate::options::{EcnFeedback, Options};
+    use crate::receiver::Receiver;
     use crate::recording::RecordingContext;
     use crate::testing::ms;
-    use net::PacketKind;
+    use net::{Packet, PacketKind};
     use std::sync::Arc;
 
     struct Bench {
