@@ -263,7 +263,7 @@ def test_what_is_no_library_is_refused_in_one_line(
     for number, (change, message) in enumerate(
         (
             (("mine_on_rto", "mine_other"), "lack0.so: controller mine has no mine_on_rto"),
-            (("abi = '1.0'", "abi = '1.3'"), "lack1.so needs interface 1.3; this program has 1.0"),
+            (("abi = '1.0'", "abi = '1.3'"), "lack1.so needs interface 1.3; this program has 1.1"),
         )
     ):
         Path("lack.c").write_text(text.replace(*change), encoding="utf-8")

@@ -58,8 +58,9 @@ COMPANIONS: dict[str, dict[str, Any]] = {
 
 
 def test_every_option_is_here() -> None:
+    """`resume` and `jump` concern the start of a flow: tests/test_startup.py."""
     [options] = [table["params"] for table in models("keys") if table["name"] == "tcp"]
-    assert {one["name"] for one in options} - {"profile", "congestion_control"} == VALUES.keys()
+    assert {one["name"] for one in options} - {"profile", "congestion_control", "resume", "jump"} == VALUES.keys()
 
 
 def text(network: str, options: dict[str, Any]) -> str:

@@ -415,6 +415,7 @@ KEYS = (
     "bic-iridium",
     "enhanced-rcp",
     "sarbe-ecn",
+    "startup",
 )
 
 

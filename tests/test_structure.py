@@ -207,6 +207,7 @@ LAYERS = {
         "recovery",
         "connection",
         "receiver recording standards udp",
+        "accurate_ecn start",
         "context ranges rtt",
         "blocks change options rate segments",
     ],
