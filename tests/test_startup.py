@@ -364,3 +364,39 @@ def test_values_of_another_path_or_of_a_flow_without_end_are_refused() -> None:
         Scenario.parse(PATH + FLOW + later.format(ends="ab"))
     with pytest.raises(ScenarioError, match='"f" does not start before "g"'):
         Scenario.parse(PATH + FLOW + 'start = "9s"\nbytes = "1MB"\n' + later.format(ends="ab"))
+
+
+def test_quic_takes_the_keys_of_its_own_table_and_values_of_tcp() -> None:
+    """`jump` and `resume` in `[quic]`; a segment of the earlier flow has another size than one of the later flow."""
+    jumped = Scenario.parse(PATH + FLOW + 'bytes = "1MB"\nquic = { jump = 40 }\n').run().outcome["flows"][0]
+    assert jumped["resume"]["jump"] == 40
+    flows = (
+        '[[flow]]\nname = "first"\nfrom = "a"\nto = "b"\nbytes = "10MB"\ntcp = { mss = 500 }\n'
+        '[[flow]]\nname = "second"\nfrom = "a"\nto = "b"\nstart = "15s"\nbytes = "3MB"\n'
+    )
+    for later in ('tcp = { resume = { flow = "first" } }', 'quic = { resume = { flow = "first" } }'):
+        first, second = Scenario.parse(PATH + flows + later).run().outcome["flows"]
+        observed, saved = first["observed"]["cwnd_bytes"], second["resume"]["saved"]["cwnd_bytes"]
+        assert saved == pytest.approx(observed, rel=0.001)
+
+
+@pytest.mark.parametrize("control", ["cubic", "dctcp"])
+def test_a_mark_ends_the_jump(control: str) -> None:
+    """DCTCP answers marks itself: the retreat begins with the first of them all the same."""
+    path = PATH.replace('{ kind = "droptail", limit = "20bdp" }', '{ kind = "codel", ecn = true }')
+    path = path.replace("100Mbps", "20Mbps")
+    tcp = f'tcp = {{ congestion_control = "{control}", ecn = true, ecn_feedback = "accurate", '
+    tcp += 'resume = { cwnd = "5MB", rtt = "100ms" } }\n'
+    [flow] = Scenario.parse(path + FLOW + 'bytes = "20MB"\n' + tcp).run().outcome["flows"]
+    assert flow["resume"]["phases_s"]["retreat"] < 0.5
+
+
+def test_an_attempt_that_found_nothing_leaves_the_values() -> None:
+    flows = '[[flow]]\nname = "first"\nfrom = "a"\nto = "b"\nbytes = "10MB"\n' + "".join(
+        f'[[flow]]\nname = "{name}"\nfrom = "a"\nto = "b"\nstart = "{start}"\nbytes = "1MB"\n'
+        'tcp = { resume = { flow = "first" } }\n'
+        for name, start in (("early", "0.5s"), ("second", "8s"), ("third", "12s"))
+    )
+    outcome = Scenario.parse(PATH + flows).run().outcome
+    whys = [flow["resume"]["why"] for flow in outcome["flows"][1:]]
+    assert whys == ["nothing_saved", "validated", "nothing_saved"]

@@ -45,7 +45,10 @@ OF_PACKETS = {
     "links": {"mean_sojourn_s", "drop_rate", "p95_sojourn_s"},
 }  # fmt: skip
 """Means and quantiles over the packets of the rest."""
-PARTS = {"flows": {"back", "observed", "resume"}, "links": {"dropped_packets", "wifi", "cell", "grants", "low_latency", "delay"}}
+PARTS = {
+    "flows": {"back", "observed", "resume"},
+    "links": {"dropped_packets", "wifi", "cell", "grants", "low_latency", "delay"},
+}
 """Tables of their own: crates/lab/tests/warmup.rs compares those of links, attached.rs that of attached flows.
 What a start with saved values did (tests/test_startup.py) is of the whole run."""
 KINDS = (SUMS, OVER_TIME, OF_THE_WHOLE, OF_PACKETS, PARTS)

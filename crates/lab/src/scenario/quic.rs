@@ -156,5 +156,10 @@ fn read_layer(layer: &TableReader<'_>, flow: &mut QuicFlow) -> Result<()> {
         flow.default_initial_window = None;
     }
     let config = layer.each(Config::KEYS, |key, value| flow.config.set(key, value));
-    layer.each(CommonOptions::KEYS, |key, value| flow.common.set(key, value)).and(config).and(control)
+    let start = start::read(layer, &mut flow.start);
+    layer
+        .each(CommonOptions::KEYS, |key, value| flow.common.set(key, value))
+        .and(config)
+        .and(control)
+        .and(start)
 }

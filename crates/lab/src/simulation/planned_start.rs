@@ -11,6 +11,8 @@ pub(super) struct PlannedStart {
     pub initial: f64,
     /// The flow whose values it uses.
     pub source: Option<u32>,
+    /// The payload of a segment of that flow over that of a segment of this one.
+    pub scale: f64,
     /// It has taken those values: one flow only may use them (RFC 9959).
     pub used: bool,
 }

@@ -2,6 +2,7 @@
 
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
+use transport::start::SavedPath;
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// Flow `flow` is about to start.
@@ -18,7 +19,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             Endpoints::Udp(_) | Endpoints::Attached(_) => None,
         });
         let planned = &mut self.starts[place];
-        planned.used = true;
+        planned.used = saved.is_some();
+        let saved = saved.map(|(path, at)| (SavedPath { cwnd: path.cwnd * planned.scale, ..path }, at));
         let now = self.event_queue.now();
         let Some(start) = planned.options.begin(now, planned.initial, saved) else { return };
         match self.endpoints[flow as usize] {

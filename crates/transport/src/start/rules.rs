@@ -3,7 +3,7 @@
 use super::{CarefulResume, PathObserver, Phase, RateLimit};
 use crate::change::WindowCause;
 use crate::options::Validation;
-use cc::{Ack, AnyController, Controller};
+use cc::{Ack, AnyController, Controller, EcnResponse};
 use units::{Segments, Span, Time};
 
 /// The rules of a flow that has some.
@@ -60,7 +60,10 @@ impl WindowRules {
             }
         }
         if let Some(observer) = &mut self.observer {
-            observer.on_ack(ack, self.slow_start, ack.window_limited);
+            // A controller that sets its window itself has no threshold, and what it uses is not its window.
+            let own = controller.owns_window();
+            let used = if own { ack.window_limited } else { ack.prior_in_flight + 1.0 > before };
+            observer.on_ack(ack, self.slow_start && !own, used);
         }
         if let Some(resume) = &mut self.resume {
             let phase = resume.phase();
@@ -71,11 +74,20 @@ impl WindowRules {
             if let Some(ssthresh) = progress.ssthresh {
                 controller.set_ssthresh(ssthresh);
             }
-            if progress.cwnd.is_some_and(|cwnd| cwnd != before) || progress.ssthresh.is_some() {
+            // In a retreat the window is held: the cause was the loss or the mark.
+            let moved = phase != Phase::Retreat && progress.cwnd.is_some_and(|cwnd| cwnd != before);
+            if moved || progress.ssthresh.is_some() {
                 change.cause = Some(WindowCause::Resume);
             }
             if resume.phase() != phase {
                 change.pace = Some(resume.pacing_interval());
+            }
+        }
+        // A controller that answers marks itself gets no reduction from the transport.
+        if ack.ce > 0 && controller.ecn_response() != EcnResponse::Reduce {
+            let retreat = self.reduced(controller, ack.now, ack.next);
+            if retreat.held.is_some() {
+                return retreat;
             }
         }
         change

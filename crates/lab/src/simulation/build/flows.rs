@@ -206,7 +206,7 @@ impl Flows {
             let kind = &plan.scenario.flows[*index].kind;
             let (packet, initial) = (kind.segment(), kind.initial_window());
             let Some(options) = kind.start().and_then(|start| start.options(packet)) else { continue };
-            let mut source = None;
+            let (mut source, mut scale) = (None, 1.0);
             if let Some(transport::start::Resume { from: SavedFrom::Flow(name), .. }) = &options.resume {
                 source = self.names.iter().position(|other| other == name).map(|flow| flow as u32);
             }
@@ -217,8 +217,11 @@ impl Flows {
                     Endpoints::Udp(_) | Endpoints::Attached(_) => {}
                 }
             }
+            if let Some(index) = source.and_then(|flow: u32| plan.numbered.get(flow as usize)) {
+                scale = f64::from(plan.scenario.flows[*index].kind.segment()) / f64::from(packet);
+            }
             let flow = number as u32;
-            self.starts.push(PlannedStart { flow, options, initial, source, used: false });
+            self.starts.push(PlannedStart { flow, options, initial, source, scale, used: false });
         }
     }
 
