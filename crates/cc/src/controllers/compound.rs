@@ -168,6 +168,9 @@ impl Controller for Compound {
     fn set_ssthresh(&mut self, ssthresh: Segments) {
         self.window.ssthresh = ssthresh;
     }
+    fn owns_window(&self) -> bool {
+        self.window.owns_recovery()
+    }
     fn cwnd(&self) -> Segments {
         self.window.cwnd
     }

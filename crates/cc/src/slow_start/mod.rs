@@ -45,7 +45,7 @@ pub const VARIANT: Key = Key {
 #[derive(Clone, Debug, Default)]
 #[expect(
     clippy::large_enum_variant,
-    reason = "an exported controller is a block of bytes as long as it owns no memory elsewhere"
+    reason = "it lies in a box of its own, which only a flow that has such a slow start has"
 )]
 pub enum SlowStart {
     /// Only a loss or the threshold ends it.
