@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -23,26 +23,40 @@ def _at(frame: pl.DataFrame, where: Where) -> pl.DataFrame:
     return frame.filter(*(pl.col(axis) == label for axis, label in where.items())).sort("seed")
 
 
-def ends(results: Results, study: str, where: Where) -> list[tuple[float, int]]:
-    """For each seed: the window at the end of slow start over the bandwidth-delay product, and packets sent again.
+class End(NamedTuple):
+    """How slow start ended in a run."""
+
+    window: float
+    """The window over the bandwidth-delay product."""
+    sent_again: int
+    """Packets sent again."""
+
+    @property
+    def is_timely(self) -> bool:
+        """Whether it ended at the capacity or above, and nothing was lost."""
+        return 1 <= self.window < math.inf and self.sent_again == 0
+
+
+def ends(results: Results, study: str, where: Where) -> list[End]:
+    """The ends of slow start, one for each seed.
 
     The window is the last threshold, which is that of the end if nothing was lost; infinite if slow start has not
     ended. The product is what the link can carry in the smallest round-trip time.
     """
     flows = _at(results.flows(study), {"name": "f", **where})
     links = _at(results.links(study), {"name": "server->home", **where})
-    found = []
+    runs = []
     for flow, link in zip(flows.iter_rows(named=True), links.iter_rows(named=True), strict=True):
         rate = link["delivered_packets"] / (link["utilisation"] * DURATION_S[study])
         window = flow["final_ssthresh"] or math.inf
-        found.append((window / (rate * flow["min_rtt_s"]), flow["retransmitted_packets"]))
-    return found
+        runs.append(End(window / (rate * flow["min_rtt_s"]), flow["retransmitted_packets"]))
+    return runs
 
 
 def _between(results: Results, path: str, buffer: str) -> list[float]:
     """One for each run in which SEARCH ends slow start at the capacity or above and nothing is lost, zero otherwise."""
     where = {"path": path, "buffer": buffer, "start": "SEARCH"}
-    return [float(1 <= window < math.inf and lost == 0) for window, lost in ends(results, "exit", where)]
+    return [float(end.is_timely) for end in ends(results, "exit", where)]
 
 
 def geo_8(results: Results) -> list[float]:
@@ -73,13 +87,13 @@ def geo_1(results: Results) -> list[float]:
 def hystart_early(results: Results) -> list[float]:
     """One for each run in which HyStart ends slow start below the capacity, zero otherwise."""
     where = {"path": "LEO", "buffer": "8 BDP", "start": "HyStart"}
-    return [float(window < 1 and lost == 0) for window, lost in ends(results, "exit", where)]
+    return [float(end.window < 1 and end.sent_again == 0) for end in ends(results, "exit", where)]
 
 
 def _windows(results: Results, version: str) -> list[float]:
     """Logarithms of the window at the end over the bandwidth-delay product."""
     where = {"path": "100 ms", "version": version}
-    return [math.log(window) for window, _ in ends(results, "ideal", where)]
+    return [math.log(end.window) for end in ends(results, "ideal", where)]
 
 
 def doublings(results: Results) -> list[float]:
@@ -127,11 +141,11 @@ def by_buffer(results: Results) -> Any:
         for buffer in axes["buffer"]:
             for start in axes["start"]:
                 where = {"path": path, "buffer": buffer, "start": start}
-                found = ends(results, "exit", where)
-                whole = [float(1 <= window < math.inf and lost == 0) for window, lost in found]
+                runs = ends(results, "exit", where)
                 times = _column(results, "exit", "f", where, "completion_s")
-                share = f"{100 * sum(whole) / len(whole):.0f}"
-                rows.append([buffer, start, _mean(times), _mean([float(lost) for _, lost in found], 0), share])
+                again = _mean([float(end.sent_again) for end in runs], 0)
+                share = f"{100 * sum(end.is_timely for end in runs) / len(runs):.0f}"
+                rows.append([buffer, start, _mean(times), again, share])
         head = [
             "buffer",
             "end of slow start",

@@ -30,6 +30,13 @@ pub struct Unmet {
     pub required: bool,
 }
 
+impl Unmet {
+    /// What to tell the user of a key that therefore has no effect.
+    pub fn message(&self) -> String {
+        format!("has no effect with {}: remove it, or write {}", self.because, self.remedy)
+    }
+}
+
 impl Needs {
     /// The first part that does not hold. `value` gives the value of a key as it is written, empty if it has none.
     pub fn unmet(&self, value: &impl Fn(&str) -> String) -> Option<Unmet> {

@@ -27,22 +27,24 @@ pub(crate) struct Report {
 
 /// New CE packets of an ACK after `known` ones, with segments of `mss` bytes (RFC 9768 section 3.2.2.5.2 and appendix A.2, as
 /// in Linux). The field ACE repeats after eight packets: an ACK of more than seven can report `least`, or eight more, and so on
-/// up to `most`. Without the option it counts as `most`. From sixteen segments on the bytes give the number of eights.
+/// up to `greatest`. Without the option it counts as `greatest`. From sixteen segments on the bytes give the number of eights.
 pub(crate) fn ce_packets(report: &Report, known: u64, mss: u32) -> u32 {
     let delivered = u64::from(report.delivered);
     let least = u64::from(report.ace).wrapping_sub(INITIAL_PACKETS).wrapping_sub(known) & ACE_MASK;
     if delivered <= ACE_MASK {
         return least as u32;
     }
-    let most = delivered - (delivered.wrapping_sub(least) & ACE_MASK);
+    let greatest = delivered - (delivered.wrapping_sub(least) & ACE_MASK);
     let mss = u64::from(mss);
     let packets = match report.ce_bytes {
-        None => most,
+        None => greatest,
         Some(0) => least,
-        Some(bytes) if delivered >= 2 * (ACE_MASK + 1) => most.min(least + (bytes.div_ceil(mss) & !ACE_MASK)),
-        Some(bytes) if bytes > least * mss => most,
-        Some(bytes) if bytes < most * mss / 2 => least,
-        Some(_) => most,
+        Some(bytes) if delivered >= 2 * (ACE_MASK + 1) => {
+            greatest.min(least + (bytes.div_ceil(mss) & !ACE_MASK))
+        }
+        Some(bytes) if bytes > least * mss => greatest,
+        Some(bytes) if bytes < greatest * mss / 2 => least,
+        Some(_) => greatest,
     };
     packets as u32
 }

@@ -83,8 +83,7 @@ impl CongestionControl {
     /// The value of its parameter `name`, one of several words, if it has that parameter.
     pub(crate) fn word(&self, name: &str) -> Option<&str> {
         let CongestionControl::Registered(control, params) = self else { return None };
-        let descriptor = &controller(control)?.descriptor;
-        descriptor.params.iter().any(|param| param.name == name).then(|| params.choice(name))
+        choice_of(&controller(control)?.descriptor, params, name)
     }
 
     /// The initial window that its controllers specify, segments.
@@ -220,17 +219,17 @@ fn registered(
             .map_err(refuse)?;
     for (key, _) in &values {
         let Some(param) = descriptor.params.iter().find(|param| param.name == key) else { continue };
-        let written = |name: &str| match descriptor.params.iter().any(|param| param.name == name) {
-            true => params.choice(name).to_string(),
-            false => String::new(),
-        };
+        let written = |name: &str| choice_of(descriptor, &params, name).unwrap_or_default().to_string();
         if let Some(unmet) = param.needs.unmet(&written) {
-            let message =
-                format!("has no effect with {}: remove it, or write {}", unmet.because, unmet.remedy);
-            return Err(table.error(key, message));
+            return Err(table.error(key, unmet.message()));
         }
     }
     Ok(CongestionControl::Registered(descriptor.name, params))
+}
+
+/// The value of the parameter `name`, one of several words, if the controller has that parameter.
+fn choice_of<'a>(descriptor: &cc::Descriptor, params: &'a Params, name: &str) -> Option<&'a str> {
+    descriptor.params.iter().any(|param| param.name == name).then(|| params.choice(name))
 }
 
 /// Converts the value of a parameter with a unit into the number for the controller: "500ms" becomes 0.5. A number

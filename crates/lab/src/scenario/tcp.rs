@@ -216,12 +216,10 @@ impl<'a> TcpLayers<'a> {
             if !self.flow_gives(key.name) && chosen() {
                 continue;
             }
-            let message =
-                format!("has no effect with {}: remove it, or write {}", unmet.because, unmet.remedy);
             if unmet.required {
-                effect = Err(layer.error(key.name, message));
+                effect = Err(layer.error(key.name, unmet.message()));
             } else {
-                layer.advise(key.name, message);
+                layer.advise(key.name, unmet.message());
             }
         }
         let restarts = o.idle_restart != IdleRestart::None;

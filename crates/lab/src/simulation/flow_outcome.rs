@@ -204,7 +204,9 @@ impl FlowFacts {
             }),
             connection: None,
             resume: sender.start_outcome().map(|start| ResumeOutcome::new(start, sender.options().packet)),
-            observed: sender.observed().map(|(saved, _)| SavedOutcome::new(saved, sender.options().packet)),
+            observed: sender
+                .observed()
+                .map(|observed| SavedOutcome::new(observed.path, sender.options().packet)),
         }
     }
 

@@ -175,7 +175,7 @@ impl QuicEndpoints {
                 lost: self.connection_lost(),
             }),
             resume: state.start_outcome().map(|start| ResumeOutcome::new(start, self.segment())),
-            observed: state.observed().map(|(saved, _)| SavedOutcome::new(saved, self.segment())),
+            observed: state.observed().map(|observed| SavedOutcome::new(observed.path, self.segment())),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
-use transport::start::SavedPath;
+use transport::start::{Observed, SavedPath};
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// Flow `flow` is about to start.
@@ -10,7 +10,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let Some(place) = self.starts.iter().position(|start| start.flow == flow) else { return };
         let source = self.starts[place].source;
         let taken = self.starts.iter().any(|start| start.used && start.source == source);
-        let saved = source.filter(|_| !taken).and_then(|source| match self.endpoints[source as usize] {
+        let observed = source.filter(|_| !taken).and_then(|source| match self.endpoints[source as usize] {
             Endpoints::Tcp(index) => {
                 let sender = &self.senders[index];
                 sender.completed().and_then(|_| sender.observed())
@@ -19,10 +19,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             Endpoints::Udp(_) | Endpoints::Attached(_) => None,
         });
         let planned = &mut self.starts[place];
-        planned.used = saved.is_some();
-        let saved = saved.map(|(path, at)| (SavedPath { cwnd: path.cwnd * planned.scale, ..path }, at));
+        planned.used = observed.is_some();
+        let observed = observed.map(|Observed { path, at }| {
+            let path = SavedPath { cwnd: path.cwnd * planned.scale, ..path };
+            Observed { path, at }
+        });
         let now = self.event_queue.now();
-        let Some(start) = planned.options.begin(now, planned.initial, saved) else { return };
+        let Some(start) = planned.options.begin(now, planned.initial, observed) else { return };
         match self.endpoints[flow as usize] {
             Endpoints::Tcp(index) => self.senders[index].begin_start(start),
             Endpoints::Quic(index) => self.quic[index].begin_start(start),

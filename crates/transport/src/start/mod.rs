@@ -43,18 +43,15 @@ pub enum SavedFrom {
 }
 
 impl StartOptions {
-    /// The start of a flow at `now`, whose initial window is `initial` segments. `saved`: what the earlier flow has saved, if
-    /// values of a flow are to be used, and when.
-    pub fn begin(
-        &self,
-        now: Time,
-        initial: Segments,
-        saved: Option<(SavedPath, Time)>,
-    ) -> Option<CarefulResume> {
+    /// The start of a flow at `now`, whose initial window is `initial` segments. `observed`: what the earlier flow has saved,
+    /// if values of a flow are to be used.
+    pub fn begin(&self, now: Time, initial: Segments, observed: Option<Observed>) -> Option<CarefulResume> {
         if let Some(resume) = &self.resume {
             let (path, age) = match &resume.from {
                 SavedFrom::Values(path, age) => (Some(*path), *age),
-                SavedFrom::Flow(_) => (saved.map(|s| s.0), saved.map_or(Span::ZERO, |s| now.since(s.1))),
+                SavedFrom::Flow(_) => {
+                    (observed.map(|o| o.path), observed.map_or(Span::ZERO, |o| now.since(o.at)))
+                }
             };
             let path = path.filter(|_| age <= resume.lifetime).ok_or(match path {
                 None => Reason::NothingSaved,

@@ -11,8 +11,14 @@ const LEAST_WINDOWS: f64 = 4.0;
 /// The time for which the smallest round-trip time holds.
 const RTT_LIFETIME: Span = Span::from_ms(300_000);
 
-/// What was observed, and when.
-pub type Observed = (SavedPath, Time);
+/// What was observed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observed {
+    /// The path.
+    pub path: SavedPath,
+    /// The time of the last ACK.
+    pub at: Time,
+}
 
 /// Observes the path of a flow.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +37,8 @@ impl PathObserver {
     /// the window limited the sender.
     pub fn on_ack(&mut self, ack: &Ack, slow_start: bool, used: bool) {
         if let Some(rtt) = ack.rtt {
-            let kept = self.min_rtt.filter(|(least, at)| *least <= rtt && ack.now.since(*at) < RTT_LIFETIME);
-            self.min_rtt = kept.or(Some((rtt, ack.now)));
+            let valid = self.min_rtt.filter(|(least, at)| *least <= rtt && ack.now.since(*at) < RTT_LIFETIME);
+            self.min_rtt = valid.or(Some((rtt, ack.now)));
         }
         let part = if slow_start { 0.5 } else { 1.0 };
         self.present += f64::from(ack.newly_delivered) * part;
@@ -57,7 +63,7 @@ impl PathObserver {
     pub fn saved(&self, initial: Segments) -> Option<Observed> {
         let (rtt, _) = self.min_rtt?;
         let cwnd = self.largest().floor();
-        (cwnd >= LEAST_WINDOWS * initial).then_some((SavedPath { cwnd, rtt }, self.at))
+        (cwnd >= LEAST_WINDOWS * initial).then_some(Observed { path: SavedPath { cwnd, rtt }, at: self.at })
     }
 }
 
@@ -83,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_largest_of_the_last_four_round_trips_is_saved() {
-        let saved = |observer: PathObserver| observer.saved(10.0).map(|(path, _)| path.cwnd);
+        let saved = |observer: PathObserver| observer.saved(10.0).map(|observed| observed.path.cwnd);
         assert_eq!(saved(observed(&[900, 50, 70, 60, 55], false, true)), Some(70.0));
         assert_eq!(saved(observed(&[50, 70, 200], true, true)), Some(100.0)); // slow start: half
         assert_eq!(saved(observed(&[10, 39], false, true)), None); // less than four initial windows
@@ -99,8 +105,8 @@ mod tests {
             ..ack(1)
         };
         observer.on_ack(&later(200, 120), false, true);
-        assert_eq!(observer.saved(10.0).unwrap().0.rtt, Span::from_ms(100));
+        assert_eq!(observer.saved(10.0).unwrap().path.rtt, Span::from_ms(100));
         observer.on_ack(&later(301, 120), false, true);
-        assert_eq!(observer.saved(10.0).unwrap().0.rtt, Span::from_ms(120));
+        assert_eq!(observer.saved(10.0).unwrap().path.rtt, Span::from_ms(120));
     }
 }

@@ -121,7 +121,6 @@ pub struct Outcome {
 #[derive(Clone, Debug)]
 pub struct CarefulResume {
     phase: Phase,
-    saved: Option<SavedPath>,
     /// A jump without saved values: its window.
     jumpstart: Option<Segments>,
     initial: Segments,
@@ -153,26 +152,7 @@ impl CarefulResume {
         max_jump: Segments,
         now: Time,
     ) -> CarefulResume {
-        let mut start = CarefulResume {
-            phase: Phase::Reconnaissance,
-            saved: saved.ok(),
-            jumpstart: None,
-            initial,
-            max_jump,
-            min_rtt: None,
-            acked: 0,
-            first: 0,
-            last: 0,
-            held: 0.0,
-            outcome: Outcome {
-                began: [None; Phase::ALL.len()],
-                why: Reason::NotYet,
-                saved: saved.ok(),
-                jump: 0.0,
-                pipe: 0.0,
-            },
-        };
-        start.enter(Phase::Reconnaissance, now);
+        let mut start = CarefulResume { max_jump, ..CarefulResume::observing(saved.ok(), initial, now) };
         if let Err(reason) = saved {
             start.leave(reason, now);
         }
@@ -181,10 +161,24 @@ impl CarefulResume {
 
     /// Without knowledge of the path: a jump to `window` segments after the first round trip.
     pub fn jumpstart(window: Segments, initial: Segments, now: Time) -> CarefulResume {
-        let nothing = CarefulResume::new(Err(Reason::NothingSaved), initial, f64::INFINITY, now);
-        let outcome =
-            Outcome { began: [None; Phase::ALL.len()], why: Reason::NotYet, ..nothing.outcome.clone() };
-        let mut start = CarefulResume { jumpstart: Some(window), outcome, ..nothing };
+        CarefulResume { jumpstart: Some(window), ..CarefulResume::observing(None, initial, now) }
+    }
+
+    /// At the begin of the first phase.
+    fn observing(saved: Option<SavedPath>, initial: Segments, now: Time) -> CarefulResume {
+        let (began, why) = ([None; Phase::ALL.len()], Reason::NotYet);
+        let mut start = CarefulResume {
+            phase: Phase::Reconnaissance,
+            jumpstart: None,
+            initial,
+            max_jump: f64::INFINITY,
+            min_rtt: None,
+            acked: 0,
+            first: 0,
+            last: 0,
+            held: 0.0,
+            outcome: Outcome { began, why, saved, jump: 0.0, pipe: 0.0 },
+        };
         start.enter(Phase::Reconnaissance, now);
         start
     }
@@ -258,7 +252,7 @@ impl CarefulResume {
             return Progress::default();
         }
         let Some(rtt) = self.min_rtt else { return Progress::default() };
-        let jump = match (self.saved, self.jumpstart) {
+        let jump = match (self.outcome.saved, self.jumpstart) {
             (Some(saved), _) => {
                 if rtt * 2 <= saved.rtt || rtt > saved.rtt * LONGEST {
                     self.leave(Reason::RttNotConfirmed, ack.now);
@@ -316,8 +310,7 @@ impl CarefulResume {
 
     /// A loss or a mark is about to reduce the window: what it reduces, if that is not the window.
     pub fn before_reduction(&self) -> Option<Segments> {
-        matches!(self.phase, Phase::Unvalidated | Phase::Validating)
-            .then(|| self.outcome.pipe.max(self.initial.min(LEAST)).max(LEAST))
+        matches!(self.phase, Phase::Unvalidated | Phase::Validating).then(|| self.outcome.pipe.max(LEAST))
     }
 
     /// A loss or a mark has reduced the window. Returns the window that holds until everything sent so far, up to the packet

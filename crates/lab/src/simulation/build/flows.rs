@@ -211,14 +211,13 @@ impl Flows {
                 source = self.names.iter().position(|other| other == name).map(|flow| flow as u32);
             }
             if let Some(flow) = source {
+                let earlier = &plan.scenario.flows[plan.numbered[flow as usize]];
+                scale = f64::from(earlier.kind.segment()) / f64::from(packet);
                 match self.endpoints[flow as usize] {
                     Endpoints::Tcp(index) => self.senders[index].observe_path(),
                     Endpoints::Quic(index) => self.quic[index].observe_path(),
                     Endpoints::Udp(_) | Endpoints::Attached(_) => {}
                 }
-            }
-            if let Some(index) = source.and_then(|flow: u32| plan.numbered.get(flow as usize)) {
-                scale = f64::from(plan.scenario.flows[*index].kind.segment()) / f64::from(packet);
             }
             let flow = number as u32;
             self.starts.push(PlannedStart { flow, options, initial, source, scale, used: false });
