@@ -23,20 +23,22 @@ ALLOWED = {
     "ackclock-net": {"ackclock-units", "ackclock-params", "ackclock-engine", "ackclock-orbit"},
     "ackclock-transport": {f"ackclock-{name}" for name in ("units", "params", "engine", "cc", "net")},
     "ackclock-quic": {"ackclock-units", "ackclock-params", "ackclock-cc", "ackclock-transport"},
+    "ackclock-trace": set(),
     "ackclock-lab": {
         *(f"ackclock-{name}" for name in ("units", "params", "engine", "cc", "policy", "orbit", "net")),
-        *("ackclock-transport", "ackclock-quic"),
+        *("ackclock-transport", "ackclock-quic", "ackclock-trace"),
     },
     "ackclock-foreign": {f"ackclock-{name}" for name in ("units", "params", "cc", "lab")},
     "ackclock-reach": {f"ackclock-{name}" for name in ("units", "cc", "net", "transport", "lab", "quic")},
     "ackclock": {f"ackclock-{name}" for name in ("lab", "units", "params", "cc", "net")},
-    "ackclock-py": {"ackclock", *(f"ackclock-{name}" for name in ("lab", "units", "cc", "policy", "reach", "foreign"))},
+    "ackclock-py": {"ackclock", *(f"ackclock-{name}" for name in ("lab", "units", "cc", "policy", "reach", "foreign", "trace"))},
     "ackclock-capi": {"ackclock", "ackclock-cc", "ackclock-params"},
-    "ackclock-web": {"ackclock-lab", "ackclock-units", "ackclock-cc", "ackclock-foreign"},
+    "ackclock-web": {"ackclock-lab", "ackclock-trace", "ackclock-units", "ackclock-cc", "ackclock-foreign"},
 }
 # No dependency may bring num-traits or another source of floating-point variation into the core.
 CORE_EXTERNAL = {
     "ackclock-units": set(),
+    "ackclock-trace": set(),
     "ackclock-engine": {"rand_xoshiro", "rand_core", "rustix"},
     "ackclock-cc": {"libm", "rand_xoshiro", "rand_core"},
     "ackclock-policy": {"toml"},

@@ -1,7 +1,6 @@
 //! The files that a scenario names: which it may name, and where they are.
 
 use crate::error::nearest;
-use crate::foreign::foreign_kind;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -81,16 +80,21 @@ impl FileAccess {
         if bytes.starts_with(&[0x1f, 0x8b]) {
             bytes = read_limited(flate2::read::MultiGzDecoder::new(&bytes[..]), path, LARGEST)?;
         }
-        let text = String::from_utf8(bytes).map_err(|error| match foreign_kind(error.as_bytes()) {
-            Some(kind) => format!("{}: is {kind}, which cannot be read here", path.display()),
+        let text = String::from_utf8(bytes).map_err(|error| match trace::sniff(error.as_bytes()) {
+            Some(kind) => other_kind(path, kind),
             None => format!("{}: not a UTF-8 text file", path.display()),
         })?;
         let text = text.strip_prefix('\u{feff}').map(String::from).unwrap_or(text);
-        match foreign_kind(text.as_bytes()) {
-            Some(kind) => Err(format!("{}: is {kind}, which cannot be read here", path.display())),
+        match trace::sniff(text.as_bytes()) {
+            Some(kind) => Err(other_kind(path, kind)),
             None => Ok(text),
         }
     }
+}
+
+/// The message for a file of another program.
+fn other_kind(path: &Path, kind: trace::Kind) -> String {
+    format!("{}: is {}, which has no use here; {}", path.display(), kind.words(), kind.remedy())
 }
 
 /// The folder of the scenarios that come with the program.

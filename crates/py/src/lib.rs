@@ -15,6 +15,7 @@ mod run;
 mod satellites;
 mod scenario;
 mod study;
+mod trace;
 mod why;
 mod workers;
 mod world;
@@ -99,6 +100,8 @@ mod _core {
     use super::scenario::{Facts, Mention, PyScenario, foreign_kind, layout, parse, set_shipped};
     #[pymodule_export]
     use super::study::{PyPool, PyStudy, parse_study};
+    #[pymodule_export]
+    use super::trace::{TraceReader, recording_kind, trace_codes};
     #[pymodule_export]
     use super::why::explain;
     #[pymodule_export]

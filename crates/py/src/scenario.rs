@@ -220,10 +220,10 @@ pub(crate) fn set_shipped(folder: std::path::PathBuf) {
     lab::set_shipped(folder);
 }
 
-/// What a file of another program is, by its content (lab's `foreign_kind`).
+/// What a file of another program is, by its beginning, and what can be done with it.
 #[pyfunction]
-pub(crate) fn foreign_kind(content: &[u8]) -> Option<&'static str> {
-    lab::foreign_kind(content)
+pub(crate) fn foreign_kind(content: &[u8]) -> Option<(&'static str, &'static str)> {
+    trace::sniff(content).map(|kind| (kind.words(), kind.remedy()))
 }
 
 /// A scenario from its source, with assignments of the user; `controllers` gives flows (by name) controllers: classes in Python,

@@ -97,7 +97,9 @@ def foreign(path: Path, expected: str, *, json: bool = False) -> str:
             kind = _core.foreign_kind(file.read(RECOGNISED_BYTES)) if path.is_file() else None
     except OSError:
         return ""
-    return "" if kind is None or (json and kind == "JSON") else f"is {kind}, and not {expected}; it cannot be read here"
+    if kind is None or (json and kind[0] == "JSON"):
+        return ""
+    return f"is {kind[0]}, and not {expected}; {kind[1]}"
 
 
 def check_regular(path: Path) -> None:

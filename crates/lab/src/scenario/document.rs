@@ -1,7 +1,6 @@
 //! A scenario's text as a tree in which every value has its place in the text.
 
 use crate::error::{Origin, ScenarioError, Source};
-use crate::foreign::foreign_kind;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -101,8 +100,8 @@ impl<'a> Lines<'a> {
     }
 
     fn syntax(&self, error: &toml::de::Error) -> ScenarioError {
-        if let Some(kind) = foreign_kind(self.text.as_bytes()) {
-            let message = format!("is {kind}, and no scenario (TOML); it cannot be read here");
+        if let Some(kind) = trace::sniff(self.text.as_bytes()) {
+            let message = format!("is {}, and no scenario (TOML); {}", kind.words(), kind.remedy());
             return ScenarioError::new(&self.at(0), "", message);
         }
         let offset = error.span().map_or(0, |span| span.start);
