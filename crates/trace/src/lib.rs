@@ -13,6 +13,7 @@ mod half;
 pub mod json;
 pub mod limits;
 pub mod link;
+pub mod path;
 pub mod qlog;
 pub mod reader;
 pub mod reasons;
