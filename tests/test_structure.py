@@ -38,7 +38,7 @@ ALLOWED = {
 # No dependency may bring num-traits or another source of floating-point variation into the core.
 CORE_EXTERNAL = {
     "ackclock-units": set(),
-    "ackclock-trace": set(),
+    "ackclock-trace": {"libm"},
     "ackclock-engine": {"rand_xoshiro", "rand_core", "rustix"},
     "ackclock-cc": {"libm", "rand_xoshiro", "rand_core"},
     "ackclock-policy": {"toml"},

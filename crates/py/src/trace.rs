@@ -103,6 +103,21 @@ impl TraceReader {
         Ok(columns.unbind())
     }
 
+    /// The path of the flow as JSON. Raises ValueError with what is missing.
+    fn path(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| self.reader.path()).map(|path| path.json()).map_err(PyValueError::new_err)
+    }
+
+    /// Goodput, round-trip times and losses of the flow as JSON.
+    fn figures(&self) -> String {
+        self.reader.figures()
+    }
+
+    /// The cause of an event up to `at_s`, with `cut` of the last reduction, as JSON. Raises ValueError if there is none.
+    fn why(&self, py: Python<'_>, at_s: f64, cut: bool) -> PyResult<String> {
+        py.detach(|| self.reader.why(at_s, cut)).map(|answer| answer.json()).map_err(PyValueError::new_err)
+    }
+
     /// Bytes of a full segment, and of its headers on the wire.
     fn segment_bytes(&self) -> (u32, u32) {
         self.reader.segment_bytes()

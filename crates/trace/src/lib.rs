@@ -1,6 +1,6 @@
 //! Recordings of real transfers: captures, qlogs and logs, read into one record.
 //!
-//! Bytes are pushed, so a file of any size needs bounded memory, and the same code reads in a browser. No dependency, no panic on
+//! Bytes are pushed, so a file of any size needs bounded memory, and the same code reads in a browser. No dependency but `libm`, no panic on
 //! any input; limits are constants of the modules.
 #![forbid(unsafe_code)]
 
@@ -23,6 +23,7 @@ pub mod tcp;
 pub mod text;
 pub mod tools;
 pub mod totals;
+pub mod why;
 
 pub use board::Place;
 pub use reader::{Reader, Settings};

@@ -209,7 +209,7 @@ fn base(path: &mut Path, samples: &[Sample], basis: &Basis) {
 
 /// The rate at which the most bytes came, of the gaps between ACKs while the queue was not empty: the highest mode of a histogram
 /// of logarithms with windows of +-2 % that has 40 % of the weight of the heaviest. With its part of the weight.
-fn mode(rates: &mut Vec<(f64, f64)>) -> Option<(f64, f64)> {
+fn mode(rates: &mut [(f64, f64)]) -> Option<(f64, f64)> {
     if rates.len() < 30 {
         return None;
     }
@@ -237,8 +237,8 @@ fn mode(rates: &mut Vec<(f64, f64)>) -> Option<(f64, f64)> {
     let (mass, low, high) = masses[best];
     let within = &rates[low..high];
     let weight: f64 = within.iter().map(|rate| rate.1).sum();
-    let mean = within.iter().map(|rate| rate.0.ln() * rate.1).sum::<f64>() / weight;
-    Some((mean.exp(), mass / total))
+    let mean = within.iter().map(|rate| rate.0 * rate.1).sum::<f64>() / weight;
+    Some((mean, mass / total))
 }
 
 /// Bit/s on the wire between successive ACKs that deliver data while the queue is longer than `threshold`, with their bytes and
@@ -473,7 +473,7 @@ fn policer(recording: &Recording, basis: &Basis) -> Option<Policer> {
     for step in 0..51 {
         let rate = passed * (0.85 + 0.5 * f64::from(step) / 50.0);
         for burst_step in 0..24 {
-            let burst = smallest * (largest / smallest).powf(f64::from(burst_step) / 23.0);
+            let burst = smallest * libm::pow(largest / smallest, f64::from(burst_step) / 23.0);
             let (mut level, mut last, mut hits, mut alarms) = (burst, sends[0].0, 0.0, 0.0);
             for (at, lost) in &sends {
                 level = burst.min(level + rate / 8.0 * (at - last));

@@ -6,6 +6,7 @@ use crate::connection::{Chosen, Connection};
 use crate::json::{self, Writer};
 use crate::limits::{Limit, Shares};
 use crate::link;
+use crate::path::{self, Basis, Path};
 use crate::qlog::{Qlog, Trace};
 use crate::reasons::Reason;
 use crate::record::Recording;
@@ -13,6 +14,7 @@ use crate::sniff::{Kind, RECOGNISED_BYTES, sniff};
 use crate::text::{Lines, Samples};
 use crate::tools;
 use crate::totals::Totals;
+use crate::why::{self, Answer, Question, Source};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Connections that a description lists; more are counted.
@@ -228,6 +230,50 @@ impl Reader {
             }
             _ => (1200, 28),
         }
+    }
+
+    /// What the estimators need of the chosen flow.
+    fn basis(&self) -> Basis {
+        let (payload, headers) = self.segment_bytes();
+        let handshake_s = match (&self.inner, self.settings.chosen) {
+            (Inner::Capture(capture), Some((connection, _))) => {
+                let connection = capture.connections.list.get(connection);
+                let [before, after] = connection.map_or([0; 2], |connection| connection.handshake);
+                (before > 0 && after > 0).then(|| (before + after) as f64 / 1e9)
+            }
+            _ => None,
+        };
+        let largest = self.recording.rows.iter().map(|row| row.sample_bytes).max().unwrap_or(0);
+        let payload = if matches!(self.inner, Inner::Qlog(_)) && largest > 0 { largest } else { payload };
+        Basis {
+            payload: f64::from(payload),
+            headers: f64::from(headers),
+            tick_s: self.tick() as f64 / 1e9,
+            handshake_s,
+        }
+    }
+
+    /// The path of the chosen flow. Fails with what is missing.
+    pub fn path(&self) -> Result<Path, String> {
+        path::estimate(&self.recording, &self.basis())
+    }
+
+    /// Goodput, round-trip times and losses of the chosen flow, as JSON.
+    pub fn figures(&self) -> String {
+        path::figures(&self.recording, &self.basis())
+    }
+
+    /// The cause of an event. Fails if there is none.
+    pub fn why(&self, at_s: f64, reduction: bool) -> Result<Answer, String> {
+        let source = Source {
+            kind: self.kind.unwrap_or(Kind::Json),
+            place: self.place().0,
+            segment: self.basis().payload,
+            tick: self.tick(),
+        };
+        let path = self.path().ok();
+        let at = (at_s.max(0.0) * 1e9) as u64;
+        why::explain(&self.recording, path.as_ref(), source, Question { at, reduction })
     }
 
     /// The description of the file as JSON (`docs/traces.md`).
