@@ -110,7 +110,7 @@ APPS = [
     "report",
     "comparison papers ranking search",
     "conform suite trials why",
-    "agree what_if",
+    "agree traces what_if",
     "controls kernel_module laboratory policy reach scenario_check score share",
     "arima bench controller_check division radio replay satellites",
 ]

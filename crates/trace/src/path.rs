@@ -179,7 +179,7 @@ pub fn estimate(recording: &Recording, basis: &Basis) -> Result<Path, String> {
     path.busy = queued.len() as f64 / samples.len() as f64;
     rate(&mut path, recording, &samples, &queued, basis, threshold);
     losses(&mut path, recording, &samples, basis);
-    if path.lost >= 15 && path.empty > 0.8 {
+    if path.lost >= 15 && path.full < 0.5 {
         path.policer = policer(recording, basis);
     }
     path.marks = recording.rows.last().map_or(0, |row| u64::from(row.marks));
@@ -409,7 +409,7 @@ fn losses(path: &mut Path, recording: &Recording, samples: &[Sample], basis: &Ba
     }
     let rate = if path.kind == RateKind::AtLeast { path.rate_bps.low } else { path.rate_bps.value };
     let bits = (basis.payload + basis.headers) * 8.0;
-    path.buffer_packets = (path.queue_s * rate / bits).round().max(1.0) + 1.0;
+    path.buffer_packets = (path.queue_s * rate / bits).round().max(1.0);
     let part = |count: usize| count as f64 / at_loss.len().max(1) as f64;
     path.full = part(at_loss.iter().filter(|q| **q > FULL * path.queue_s).count());
     path.empty = part(at_loss.iter().filter(|q| **q < EMPTY * path.queue_s).count());

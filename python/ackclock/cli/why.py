@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ackclock.apps.traces import is_recording
 from ackclock.apps.why import counterfactual as prove
 from ackclock.apps.why import explain
 from ackclock.base.files import BadInput
@@ -37,7 +38,7 @@ def command(
     time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> int:
-    """Explain the last change of a window before a time.
+    """Explain the last change of a window before a time, or an event of a capture or qlog.
 
     It shows the event, the ACK or loss, the packet, the rule and the queue. If the window has not changed for longer
     than a round trip, it says what limits the flow.
@@ -46,11 +47,12 @@ def command(
     ----------
     file
         Scenario file (TOML), @NAME for a shipped scenario, a link, or the folder of a study with --run. File and seed
-        reproduce the run exactly.
+        reproduce the run exactly. Or a capture (pcap, pcapng) or qlog of another program.
     at
         Simulated time, such as 3.21s.
     flow
-        Flow whose window is explained. Default: the flow whose window changed last.
+        Flow whose window is explained. Default: the flow whose window changed last; of a recording the number of the
+        flow, and by default that with the most data.
     cut
         Explain the last reduction of the window instead of the last change.
     counterfactual
@@ -70,6 +72,9 @@ def command(
         code.
 
     """
+    if not is_link(str(file)) and not str(file).startswith("@") and is_recording(file):
+        _refuse(file, counterfactual=counterfactual, run=run, seed=seed, set_=set_)
+        return _recorded(file, seconds(at, "--at"), flow, cut=cut, as_json=as_json)
     if run is not None or (not is_link(str(file)) and file.is_dir()):
         if seed is not None or set_:
             raise BadInput("--run: a run of a study has its seed and its values; omit --seed and --set")
@@ -107,3 +112,26 @@ def _stored(folder: Path, run: str | None, *, allow_code: bool) -> tuple[Scenari
 
     with Store.open(folder) as store:
         return scenario_of(store, run, allow_code=allow_code)
+
+
+def _refuse(file: Path, **options: object) -> None:
+    """Raise BadInput for an option that a recording has no use for."""
+    for name, value in options.items():
+        if value not in (None, False, ()):
+            raise BadInput(f"{file}: is a recording, so --{name.rstrip('_')} has no meaning")
+
+
+def _recorded(file: Path, at_s: float, flow: str | None, *, cut: bool, as_json: bool) -> int:
+    """Explain an event of a recording."""
+    from ackclock.apps.traces import Options, read_flow
+    from ackclock.apps.traces.cause import cause, sentences
+
+    number = None if flow is None else flow.removeprefix("#")
+    if number is not None and not number.isdecimal():
+        raise BadInput(f"--flow {flow}: flows of a recording have numbers; ackclock read {file} lists them")
+    answer = cause(read_flow(file, Options(None if number is None else int(number))), at_s, cut=cut)
+    if as_json:
+        print(json.dumps(answer, allow_nan=False))
+    else:
+        say("\n".join(sentences(answer)))
+    return 0
