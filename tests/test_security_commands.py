@@ -21,6 +21,8 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "run": ("s.toml --trace t.parquet --pcap c.pcapng --plot f.svg", {"t.parquet", "c.pcapng", "f.svg"}, True),
     "check": ("s.toml --plot f.svg", {"f.svg"}, False),
     "why": ("s.toml --at 0.4s", set(), True),
+    "read": ("c.pcapng --out rows.parquet --plot f.svg", {"rows.parquet", "f.svg"}, False),
+    "model": ("c.pcapng --control reno --out path.toml", {"path.toml"}, False),
     "policy": ("check mine.policy", set(), False),
     "gym": ("bench env.toml --envs 1 --threads 1 --decisions 1", set(), True),
     "what-if": ("s.toml --at 0.2s --set link.l.rate=1Mbps --plot f.svg", {"f.svg"}, True),
@@ -49,6 +51,19 @@ EXPECTED: dict[str, tuple[str, set[str], bool]] = {
     "completion": ("bash", set(), False),
 }
 SPACE = "[space]\n'link.l.delay' = { log = ['1ms', '9ms'], digits = 1 }\n[search]\nobjective = 'goodput >= 0'\n"
+UPLOAD = """duration = "20s"
+[[link]]
+name = "l"
+ends = ["a", "b"]
+rate = "15Mbps"
+delay = "12ms"
+queue = { kind = "droptail", limit = "16p" }
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+tcp = { congestion_control = "reno" }
+"""
 SITUATION = "[[situation]]\nid = 'one'\ntitle = 'One'\nplace = 'p'\nquestion = 'q'\nseeds = 2\nquick = 2\n"
 
 
@@ -76,6 +91,9 @@ def inputs(place: Place, command: str) -> None:
     if command == "gym":
         rival = "[[flow]]\nname = 'r'\nfrom = 'a'\nto = 'b'\ntcp = { congestion_control = { python = 'mine.py:X' } }\n"
         place.write("env.toml", NETWORK.replace('recovery = "newreno"', 'congestion_control = "policy"') + rival)
+    if command in {"read", "model"}:
+        place.write("upload.toml", UPLOAD)
+        assert main(["run", "upload.toml", "--pcap", "a=c.pcapng"]) == 0
     if command == "policy":
         place.write("mine.policy", (ROOT / "crates/policy/src/trained.policy").read_text())
     if command == "search":

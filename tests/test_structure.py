@@ -31,7 +31,10 @@ ALLOWED = {
     "ackclock-foreign": {f"ackclock-{name}" for name in ("units", "params", "cc", "lab")},
     "ackclock-reach": {f"ackclock-{name}" for name in ("units", "cc", "net", "transport", "lab", "quic")},
     "ackclock": {f"ackclock-{name}" for name in ("lab", "units", "params", "cc", "net")},
-    "ackclock-py": {"ackclock", *(f"ackclock-{name}" for name in ("lab", "units", "cc", "policy", "reach", "foreign", "trace"))},
+    "ackclock-py": {
+        "ackclock",
+        *(f"ackclock-{name}" for name in ("lab", "units", "cc", "policy", "reach", "foreign", "trace")),
+    },
     "ackclock-capi": {"ackclock", "ackclock-cc", "ackclock-params"},
     "ackclock-web": {"ackclock-lab", "ackclock-trace", "ackclock-units", "ackclock-cc", "ackclock-foreign"},
 }

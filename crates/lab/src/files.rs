@@ -94,7 +94,7 @@ impl FileAccess {
 
 /// The message for a file of another program.
 fn other_kind(path: &Path, kind: trace::Kind) -> String {
-    format!("{}: is {}, which has no use here; {}", path.display(), kind.words(), kind.remedy())
+    format!("{}: is {}; {}", path.display(), kind.words(), kind.remedy())
 }
 
 /// The folder of the scenarios that come with the program.

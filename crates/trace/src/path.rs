@@ -14,6 +14,8 @@ const STEADY: f64 = 0.03;
 const FULL: f64 = 0.85;
 /// The part of it below which a loss had no queue.
 const EMPTY: f64 = 0.15;
+/// The pause before an ACK of one segment from which on it counts as delayed, ns.
+const DELAYED_ACK: u64 = 10_000_000;
 const OTHERS: f64 = 1.05;
 const VARIES: f64 = 1.15;
 const DRAWS: usize = 200;
@@ -150,9 +152,21 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 /// The samples of full segments that were sent once, in the order of the ACKs.
 fn samples(recording: &Recording, basis: &Basis) -> Vec<Sample> {
     let factor = (basis.payload + basis.headers) / basis.payload;
+    let acks = || recording.rows.iter().filter(|row| row.event == Event::Ack && row.bytes > 0);
+    let segments = acks().map(|row| f64::from(row.bytes)).sum::<f64>() / basis.payload;
+    // An ACK of one segment that comes late among ACKs of several was delayed by the receiver, not by a queue.
+    let delays_acks = segments >= 1.5 * acks().count() as f64;
+    let mut last_ack = 0;
     let rows = recording.rows.iter();
     rows.filter(|row| {
-        row.rtt_s > 0.0 && f64::from(row.sample_bytes) >= 0.9 * basis.payload && row.delivery_bps.is_finite()
+        let alone = f64::from(row.bytes) <= basis.payload && row.at.saturating_sub(last_ack) > DELAYED_ACK;
+        if row.event == Event::Ack && row.bytes > 0 {
+            last_ack = row.at;
+        }
+        !(delays_acks && alone && row.event == Event::Ack)
+            && row.rtt_s > 0.0
+            && f64::from(row.sample_bytes) >= 0.9 * basis.payload
+            && row.delivery_bps.is_finite()
     })
     .map(|row| Sample {
         at: row.at as f64 / 1e9,
@@ -416,7 +430,8 @@ fn losses(path: &mut Path, recording: &Recording, samples: &[Sample], basis: &Ba
     let full_samples = queues.iter().filter(|q| **q > FULL * path.queue_s).count();
     path.all_full = full_samples as f64 / queues.len().max(1) as f64;
     path.loss_queue_s = median(at_loss.iter().copied());
-    path.buffer_at_least = at_loss.is_empty() || path.full < 0.1 || path.full < 3.0 * path.all_full;
+    path.buffer_at_least =
+        at_loss.is_empty() || path.full < 0.1 || (path.full < 0.9 && path.full < 3.0 * path.all_full);
     let elsewhere = path.lost as f64 * (1.0 - if path.buffer_at_least { 0.0 } else { path.full });
     path.loss = wilson(elsewhere, path.sent as f64);
 }

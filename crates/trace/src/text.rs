@@ -103,7 +103,10 @@ pub struct Lines {
     every: Option<f64>,
     blocks: u64,
     flow: Option<u32>,
+    /// The first flow.
     heading: String,
+    /// Blocks have headings.
+    headings: bool,
 }
 
 impl Lines {
@@ -118,6 +121,7 @@ impl Lines {
             blocks: 0,
             flow: None,
             heading: String::new(),
+            headings: false,
         }
     }
 
@@ -161,6 +165,7 @@ impl Lines {
             }
         }
         if rest.starts_with("State ") || rest.starts_with("Netid ") {
+            self.headings = true;
             self.next_block();
             return;
         }
@@ -169,11 +174,12 @@ impl Lines {
             let words: Vec<&str> = rest.split_whitespace().filter(|word| word.contains(':')).collect();
             if words.len() >= 2 {
                 let name = format!("{} -> {}", words[0], words[1]);
-                if name == self.heading && self.time.is_nan() {
-                    self.next_block();
-                }
                 if self.heading.is_empty() {
                     self.heading.clone_from(&name);
+                }
+                // Without headings a block begins with the first flow.
+                if name == self.heading && !self.headings {
+                    self.next_block();
                 }
                 self.flow = Some(self.samples.flow(&name));
             } else if stamp.is_none() {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "Run": ("new", "check", "run", "view", "serve", "plot"),
     "Compare": ("compare", "suite", "scoreboard", "sweep", "results", "report", "paper", "expect"),
-    "Understand": ("read", "why", "what-if", "search", "agree"),
+    "Understand": ("read", "why", "model", "what-if", "search", "agree"),
     "Real programs": ("conform", "emulate"),
     "Tools": (
         *("list", "link", "module", "schema", "completion", "bench", "gym", "policy"),

@@ -177,8 +177,10 @@ def _rows(about: dict[str, Any], flows: list[dict[str, Any]]) -> Any:
     table = table_of("", ["flow", "from -> to", "limited by"], right)
     for flow in flows:
         parts = shares(flow)
-        name = max(parts, key=lambda key: parts[key]) if parts else None
-        limit = f"{SHORT[name]} {parts[name]:.0%}" if parts and name else "-"
+        limit = "-"
+        if parts:
+            most, part = max(parts.items(), key=lambda item: item[1])
+            limit = f"{SHORT[most]} {part:.0%}"
         if about["form"] == "qlog":
             again, total, timeouts, place = flow["lost_packets"], flow["sent_packets"], "-", "qlog"
         else:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ackclock.base.text import drawn
-from ackclock.draw.style import COLOURS, INK, SOFT, note, panels, pt, title, wrapped
+from ackclock.draw.style import COLOURS, INK, SOFT, note, panels, pt, title
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,9 +21,16 @@ MOST_POINTS = 8000
 
 
 def transfer(
-    heading: str, sentence: str, parts: Mapping[str, float] | None, rows: pl.DataFrame, letters: Sequence[tuple[float, str]]
+    heading: str,
+    sentence: str,
+    parts: Mapping[str, float] | None,
+    rows: pl.DataFrame,
+    letters: Sequence[tuple[float, str]],
 ) -> Figure:
-    """Draw a recorded transfer. `parts`: the part of the time of each limit; `letters`: retransmissions with their rules."""
+    """Draw a recorded transfer.
+
+    `parts`: the part of the time of each limit; `letters`: retransmissions with their rules.
+    """
     has_window = rows["cwnd"].null_count() < rows.height if "cwnd" in rows.columns else False
     count = 3 + int(parts is not None)
     figure, axes = panels(1, count, 1.75, share="none")
@@ -40,7 +47,7 @@ def transfer(
     series[-1].set_xlabel("time (s)")
     figure.align_ylabels(series)
     title(figure, drawn(heading))
-    note(figure, drawn(wrapped(sentence, 110)))
+    note(figure, drawn(sentence))
     return figure
 
 

@@ -110,19 +110,24 @@ def _chunks(file: IO[bytes], progress: Progress | None) -> Iterator[bytes]:
     file.seek(0)
     compressed = file.read(2) == GZIP
     file.seek(0)
-    source: IO[bytes] = gzip.GzipFile(fileobj=file) if compressed else file  # type: ignore[assignment]
+    inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
     total = 0
-    while True:
-        try:
-            chunk = source.read(CHUNK)
-        except (EOFError, OSError, zlib.error):
-            return  # what a cut file lacks is said by its description
-        if not chunk:
-            return
-        total += len(chunk)
-        if compressed and total > FREE_OUTPUT and total > MOST_EXPANSION * max(file.tell(), 1):
-            raise BadInput("the compressed file expands more than 200 times; unpack it first")
-        yield chunk
+    while chunk := file.read(CHUNK):
+        if not compressed:
+            yield chunk
+        while compressed and chunk:
+            try:
+                unpacked = inflate.decompress(chunk, 8 * CHUNK)
+            except zlib.error:
+                return  # what a damaged file lacks is said by its description
+            total += len(unpacked)
+            if total > FREE_OUTPUT and total > MOST_EXPANSION * file.tell():
+                raise BadInput(f"the file expands more than {MOST_EXPANSION} times; unpack it first")
+            yield unpacked
+            chunk = inflate.unconsumed_tail
+            if inflate.eof:
+                chunk = inflate.unused_data
+                inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
         if progress is not None and size:
             progress(min(1.0, file.tell() / size))
 
@@ -166,12 +171,14 @@ def _chosen(path: Path, about: dict[str, Any], number: int | None) -> dict[str, 
         raise BadInput(f"{path}: is {about['kind']} without data of a flow" + (f": {missing}" if missing else ""))
     if number is None:
         size = "sent_bytes" if about["form"] == "capture" else "events" if about["form"] == "qlog" else "samples"
-        return max(flows, key=lambda flow: flow.get(size) or 0)  # type: ignore[no-any-return]
+        largest: dict[str, Any] = max(flows, key=lambda flow: flow.get(size) or 0)
+        return largest
     chosen = [flow for flow in flows if flow["flow"] == number]
     if not chosen:
         some = ", ".join(f"#{flow['flow']}" for flow in flows[:8])
         raise BadInput(f"--flow {number}: the file has no data of such a flow; there are {some}")
-    return max(chosen, key=lambda flow: flow.get("sent_bytes") or 0)  # type: ignore[no-any-return]
+    one: dict[str, Any] = max(chosen, key=lambda flow: flow.get("sent_bytes") or 0)
+    return one
 
 
 def ends(flow: dict[str, Any], *, addresses: bool) -> str:

@@ -31,8 +31,9 @@ SHORT = {
 def shares(flow: dict[str, Any]) -> dict[str, float] | None:
     """The part of the time of each limit, which add up to 1; None if the recording does not show them."""
     times = flow.get("time_s")
-    total = sum(times.values()) if times else 0.0
-    return {name: times[name] / total for name in WORDS} if total > 0 else None
+    if not times or not (total := sum(times.values())):
+        return None
+    return {name: times[name] / total for name in WORDS}
 
 
 def sentence(flow: dict[str, Any]) -> str:
