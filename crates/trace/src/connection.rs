@@ -95,7 +95,10 @@ impl Connections {
 
     /// Takes the next segment of the capture.
     pub fn segment(&mut self, segment: &Segment) {
-        if self.interfaces && self.is_duplicate(segment) {
+        let twice = self.interfaces && self.is_duplicate(segment);
+        self.remembered[self.next_remembered] = Some(*segment);
+        self.next_remembered = (self.next_remembered + 1) % REMEMBERED;
+        if twice {
             self.duplicates += 1;
             return;
         }
@@ -130,7 +133,7 @@ impl Connections {
     }
 
     /// Whether the same packet was there within a millisecond on another interface.
-    fn is_duplicate(&mut self, segment: &Segment) -> bool {
+    fn is_duplicate(&self, segment: &Segment) -> bool {
         let same = |other: &Segment| {
             let numbers = |s: &Segment| (s.ip_id, s.seq, s.ack, s.flags, s.checksum, s.timestamps, s.length);
             numbers(other) == numbers(segment)
@@ -139,10 +142,7 @@ impl Connections {
                 && segment.at.abs_diff(other.at) < DUPLICATE_WITHIN
                 && (segment.ip_id != 0 || segment.timestamps.is_some() || segment.length == 0)
         };
-        let twice = self.remembered.iter().flatten().any(same);
-        self.remembered[self.next_remembered] = Some(*segment);
-        self.next_remembered = (self.next_remembered + 1) % REMEMBERED;
-        twice
+        self.remembered.iter().flatten().any(same)
     }
 
     /// The file has ended: the shares of each direction that sent data. `[connection][direction]`.

@@ -171,12 +171,18 @@ impl Evidence {
         if !self.sack && self.duplicates >= 3 && self.head {
             return Reason::DuplicateAcks;
         }
+        if self.after_timeout && self.count <= 1 {
+            return Reason::AfterTimeout;
+        }
         if newer_arrived {
             return if self.count > 1 { Reason::LostRetransmission } else { Reason::TimeOrder };
         }
         if self.after_timeout {
-            return Reason::AfterTimeout;
+            Reason::AfterTimeout
+        } else if self.sacked_above > 0 {
+            Reason::Sack
+        } else {
+            Reason::Unknown
         }
-        if self.sacked_above > 0 { Reason::Sack } else { Reason::Unknown }
     }
 }
