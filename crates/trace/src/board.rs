@@ -42,6 +42,8 @@ pub(crate) struct Context {
     pub origin: u64,
     pub tick: u64,
     pub place: Option<Place>,
+    /// Accurate ECN was negotiated.
+    pub accurate: bool,
 }
 /// A segment on the scoreboard.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,6 +97,8 @@ pub(crate) struct Board {
     /// The most frequent length (majority vote) and its count.
     pub vote: (u32, u32),
     pub last_window: u16,
+    /// The unit of the receiver's window is known.
+    pub scale_known: bool,
     pub reordered: u64,
 }
 /// The newest segment that an ACK reports.
@@ -167,6 +171,7 @@ impl Board {
             rto: self.rto(),
             recovery: self.recovery.is_some_and(|recovery| recovery.phase != Phase::Cwr),
             tick: context.tick,
+            scale_known: self.scale_known,
         }
     }
 

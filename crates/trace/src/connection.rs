@@ -126,7 +126,8 @@ impl Connections {
         };
         self.last = Some((key, number));
         let direction = usize::from(self.list[number].ends[0] != segment.source);
-        let context = Context { origin: self.origin, tick: self.tick, place: self.place };
+        let accurate = self.list[number].accurate;
+        let context = Context { origin: self.origin, tick: self.tick, place: self.place, accurate };
         let chosen = |direction| self.chosen == Some(Chosen { connection: number, direction });
         let recorded = [chosen(direction), chosen(1 - direction)];
         self.list[number].segment(segment, direction, context, &mut self.recording, recorded);
@@ -245,7 +246,8 @@ impl Connection {
         let window = match (segment.has(SYN), shift) {
             (true, _) => Some(u64::from(segment.window)),
             (false, Some(shift)) => Some(u64::from(segment.window) << shift),
-            (false, None) => None,
+            // Zero is zero in any unit.
+            (false, None) => (segment.window == 0).then_some(0),
         };
         let span = u64::from(segment.length) + u64::from(segment.has(SYN)) + u64::from(segment.has(FIN));
         if segment.has(RST) || segment.has(FIN) {
@@ -260,7 +262,8 @@ impl Connection {
             self.handshake_again += u64::from(again);
         }
         if segment.has(ACK) {
-            let feedback = Feedback { segment, window, accurate: self.accurate };
+            let feedback =
+                Feedback { segment, window, scale_known: shift.is_some(), accurate: self.accurate };
             let output = recorded[1].then_some(&mut *recording);
             let mss = self.segment_bytes(theirs);
             self.halves[theirs].acked(&feedback, mss, context, output);
@@ -292,6 +295,9 @@ impl Connection {
             self.timestamps = segment.timestamps.is_some() && (self.timestamps || !segment.has(ACK));
             self.sack = segment.sack_permitted && (self.sack || !segment.has(ACK));
             if segment.has(ACK) {
+                // RFC 9768 section 3.1.2: the answers that accept accurate ECN.
+                let ace = segment.flags >> 6 & 7;
+                self.accurate &= matches!(ace, 2 | 3 | 4 | 6);
                 if self.syn_at > 0 && self.syn_ack_at == 0 {
                     self.handshake[0] = segment.at.saturating_sub(self.syn_at);
                     self.syn_ack_at = segment.at;
@@ -299,7 +305,7 @@ impl Connection {
             } else {
                 self.accurate = segment.flags & (AE | CWR | ECE) == AE | CWR | ECE;
                 // Of a SYN that was sent again the time to the SYN-ACK is ambiguous: none is taken.
-                self.syn_at = if self.syn_at == 0 && segment.at > 0 { segment.at } else { u64::MAX };
+                self.syn_at = if self.syn_at == 0 { segment.at.max(1) } else { u64::MAX };
             }
         } else if self.syn_ack_at > 0 && self.handshake[1] == 0 && direction == 0 {
             self.handshake[1] = segment.at.saturating_sub(self.syn_ack_at).max(1);

@@ -176,7 +176,7 @@ impl Container {
                 Kind::Pcapng { order } => self.pcapng(rest, at, order, each),
             };
             match step {
-                Some(used) => at += used,
+                Some(used) => at = at.saturating_add(used),
                 None => return at,
             }
         }

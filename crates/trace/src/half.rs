@@ -34,6 +34,8 @@ pub struct Half {
 pub(crate) struct Feedback<'a> {
     pub segment: &'a Segment,
     pub window: Option<u64>,
+    /// The unit of the window is known.
+    pub scale_known: bool,
     pub accurate: bool,
 }
 impl Half {
@@ -69,17 +71,6 @@ impl Half {
         }
         let end = start + span;
         let data = segment.length > 0;
-        if data && end <= board.una && segment.length <= 1 && end == board.una {
-            // A keep-alive repeats the last byte.
-            totals.reasons[Reason::WindowProbe as usize] += 1;
-            return false;
-        }
-        if data && board.window == Some(0) && (start < board.top || segment.length <= 1) {
-            totals.reasons[Reason::WindowProbe as usize] += 1;
-            if start < board.top {
-                return false;
-            }
-        }
         let packets = u64::from(segment.length.div_ceil(mss)).max(u64::from(data));
         if data {
             if totals.first == 0 {
@@ -93,9 +84,20 @@ impl Half {
             totals.super_segments += u64::from(segment.length > mss);
             board.vote(segment.length);
         }
+        if data && segment.length <= 1 && end == board.una {
+            // A keep-alive repeats the last byte.
+            totals.reasons[Reason::WindowProbe as usize] += 1;
+            return false;
+        }
+        if data && board.window == Some(0) && (start < board.top || segment.length <= 1) {
+            totals.reasons[Reason::WindowProbe as usize] += 1;
+            if start < board.top {
+                return false;
+            }
+        }
         totals.ce += u64::from(segment.ecn == 3);
         totals.ect += u64::from(segment.ecn == 1 || segment.ecn == 2);
-        let reduced = segment.has(CWR) && !segment.has(SYN);
+        let reduced = segment.has(CWR) && !segment.has(SYN) && !context.accurate;
         totals.cwr += u64::from(reduced);
         let tsval = segment.timestamps.map_or(0, |(value, _)| value);
         let sent = Sent { start, end, at, count: 1, sacked: false, tsval, delivered: totals.delivered };
@@ -139,9 +141,9 @@ impl Half {
             let began = board.begin_recovery(why, at, evidence.outstanding, totals);
             if let Some(output) = output.as_deref_mut() {
                 let relative = evidence.since(context.origin);
-                output.resends.push(Resend { start, end, reason: why, evidence: relative, needless: None });
+                output.push_resend(Resend { start, end, reason: why, evidence: relative, needless: None });
                 if let Some(reduction) = began {
-                    output.reductions.push(reduction.since(context.origin));
+                    output.push_reduction(reduction.since(context.origin));
                 }
             }
             board.last_again = Some((start, end, tsval));
@@ -154,7 +156,7 @@ impl Half {
             board.recovery = Some(recovery);
             totals.reductions += 1;
             if let Some(output) = output.as_deref_mut() {
-                output.reductions.push(recovery.reduction().since(context.origin));
+                output.push_reduction(recovery.reduction().since(context.origin));
             }
         }
         let phase = board.phase();
@@ -194,6 +196,7 @@ impl Half {
         let ack = board.position(segment.ack);
         totals.acks += 1;
         board.window = feedback.window;
+        board.scale_known |= feedback.scale_known;
         totals.largest_window = totals.largest_window.max(feedback.window.unwrap_or(0));
         totals.zero_windows += u64::from(feedback.window == Some(0) && segment.flags & (SYN | RST) == 0);
         let marked = board.echo(segment, feedback.accurate);
@@ -202,7 +205,8 @@ impl Half {
             totals.unseen += ack - board.top;
             board.lost_by_capture(ack);
             if let Some(output) = output.as_deref_mut() {
-                output.push(Row { seq: ack, ..Row::new(at.saturating_sub(context.origin), Event::Gap) });
+                let gap = Row::new(at.saturating_sub(context.origin), Event::Gap);
+                output.push(Row { seq: ack, delivered: totals.delivered, ..gap });
             }
         }
         let before = totals.delivered;
@@ -216,7 +220,8 @@ impl Half {
             totals.ack_segments[0] += delivered.div_ceil(u64::from(mss));
             totals.ack_segments[1] += 1;
         }
-        let rtt = sample.at.map(|sent| at.saturating_sub(sent));
+        // Karn: an ACK that also reports a segment sent again says nothing, if that was sent later.
+        let rtt = sample.at.filter(|sent| *sent >= sample.again).map(|sent| at.saturating_sub(sent));
         if let Some(rtt) = rtt {
             board.round_trip(rtt);
             if totals.min_rtt == 0 || rtt < totals.min_rtt {
@@ -251,7 +256,7 @@ impl Half {
             for (start, end) in needless {
                 output.needless(start, end, relative, true);
             }
-            if board.reordered > 0 {
+            if board.reordered > 0 && output.reordered.len() < RECENT * 16 {
                 output.reordered.push((relative, board.reordered));
             }
             if let Some((after, until)) = ended
@@ -282,7 +287,11 @@ impl Half {
                 delivery_bps: if rtt_s > 0.0 { during as f64 * 8.0 / rtt_s } else { f64::NAN },
                 window: board.window.map_or(f64::NAN, |window| window as f64),
                 marks: board.marks,
-                sent_at: sample.at.map_or(0, |sent| sent.saturating_sub(context.origin)),
+                sent_at: if rtt.is_some() {
+                    sample.at.unwrap_or(0).saturating_sub(context.origin)
+                } else {
+                    0
+                },
                 sample_bytes: sample.bytes,
                 ..Row::new(at.saturating_sub(context.origin), Event::Ack)
             });

@@ -90,6 +90,8 @@ pub struct State {
     pub recovery: bool,
     /// The clock's resolution.
     pub tick: u64,
+    /// The unit of the receiver's window is known.
+    pub scale_known: bool,
 }
 
 /// What happened.
@@ -121,7 +123,7 @@ pub struct Limits {
     before: State,
     class: Limit,
     round: Counts,
-    last_ack: u64,
+    last_ack: Option<u64>,
     last_send: u64,
     ack_gap: u64,
     peak: u64,
@@ -143,11 +145,11 @@ struct Counts {
     gap_sum: f64,
     gap_squares: f64,
     largest: u64,
-    not_open: u64,
     other: Shares,
 }
 
 const MIN_ROUND: u64 = 1_000_000;
+const MAX_ROUNDS: usize = 500_000;
 
 impl Limits {
     /// Accounts the time up to an event. `state` is that after it. A round that has ended goes to `rounds`.
@@ -163,7 +165,9 @@ impl Limits {
             self.ended_write = matches!(step, Step::Sent { last: true });
             return;
         }
-        let elapsed = state.at.saturating_sub(self.before.at);
+        // Where the time goes back, nothing is counted twice.
+        let state = State { at: state.at.max(self.before.at), ..state };
+        let elapsed = state.at - self.before.at;
         self.attribute(step, elapsed, state.tick);
         match step {
             Step::Sent { last } => self.sent(last, state),
@@ -193,6 +197,8 @@ impl Limits {
         let sent_later = matches!(step, Step::Sent { .. }) && elapsed > self.near_ack(tick);
         let limit = if before.recovery {
             Limit::Recovery
+        } else if before.window == Some(0) {
+            Limit::ReceiveWindow
         } else if before.outstanding == 0 {
             if elapsed > before.rto { Limit::Idle } else { Limit::Application }
         } else if before.window.is_some_and(|window| before.span + before.mss > window) {
@@ -205,21 +211,20 @@ impl Limits {
             self.round.open += elapsed;
             return;
         };
-        self.round.not_open += elapsed;
         self.round.other[limit as usize] += elapsed;
         self.shares[limit as usize] += elapsed;
     }
 
     /// How long after an ACK a segment counts as sent because of it.
     fn near_ack(&self, tick: u64) -> u64 {
-        (self.ack_gap / 10).clamp(20_000, 100_000).max(3 * tick)
+        (self.ack_gap / 10).clamp(20_000, 100_000).max(tick.saturating_mul(3))
     }
 
     fn sent(&mut self, last: bool, state: State) {
         self.round.sends += 1;
         self.round.largest = self.round.largest.max(state.outstanding);
         self.peak = self.peak.max(state.outstanding);
-        if state.at.saturating_sub(self.last_ack) <= self.near_ack(state.tick) {
+        if self.last_ack.is_some_and(|ack| state.at.saturating_sub(ack) <= self.near_ack(state.tick)) {
             self.round.at_ack += 1;
         }
         let gap = state.at.saturating_sub(self.last_send);
@@ -237,9 +242,11 @@ impl Limits {
         if !delivered {
             return;
         }
-        let gap = state.at.saturating_sub(self.last_ack);
-        self.ack_gap = if self.ack_gap == 0 { gap } else { self.ack_gap - self.ack_gap / 8 + gap / 8 };
-        self.last_ack = state.at;
+        if let Some(before) = self.last_ack {
+            let gap = state.at.saturating_sub(before);
+            self.ack_gap = if self.ack_gap == 0 { gap } else { self.ack_gap - self.ack_gap / 8 + gap / 8 };
+        }
+        self.last_ack = Some(state.at);
         // Whether the window was full before this ACK: that is the rest of the one before.
         self.round.rests += 1;
         let before = self.before;
@@ -258,7 +265,6 @@ impl Limits {
     fn move_to_recovery(&mut self, waited: u64) {
         let moved = waited.min(self.round.open);
         self.round.open -= moved;
-        self.round.not_open += moved;
         self.round.other[Limit::Recovery as usize] += moved;
         self.shares[Limit::Recovery as usize] += moved;
     }
@@ -275,6 +281,9 @@ impl Limits {
             Limit::ReceiveWindow
         } else if counts.sends == 0 {
             self.class
+        } else if by_ack >= 0.6 && !self.before.scale_known {
+            // A receiver's window of unknown size is as likely.
+            Limit::Unknown
         } else if by_ack >= 0.6 {
             Limit::CongestionWindow
         } else if counts.gaps >= 3 && variation < 0.6 {
@@ -285,7 +294,7 @@ impl Limits {
             Limit::Unknown
         };
         self.shares[self.class as usize] += counts.open;
-        if let Some(rounds) = rounds {
+        if let Some(rounds) = rounds.as_deref_mut().filter(|rounds| rounds.len() < MAX_ROUNDS) {
             let mut shares = counts.other;
             shares[self.class as usize] += counts.open;
             let limit =

@@ -350,7 +350,9 @@ fn windows(
         }
         first = last;
         gap = last_gap;
-        at = until;
+        // Windows without samples are passed over.
+        let next = samples.get(first).map_or(end, |s| s.at);
+        at = until + ((next - until) / width).floor().max(0.0) * width;
     }
     let rates = sorted(clean.iter().map(|window| window.1));
     let taken: f64 = shares.iter().map(|share| (share.1 / share.2).max(0.0)).sum();

@@ -7,7 +7,7 @@ use crate::record::{Event, Phase, Recording, Reduction, Row};
 use std::collections::BTreeMap;
 
 const MAX_IN_FLIGHT: usize = 1 << 20;
-const MAX_TRACES: usize = 4096;
+const MAX_TRACES: usize = 64;
 const MAX_NAMES: usize = 256;
 
 /// What one trace of a file says about itself.
@@ -76,6 +76,8 @@ pub struct Qlog {
     state: State,
     /// Records that are no JSON.
     pub damaged: u64,
+    /// Traces beyond the limit are left out.
+    skipping: bool,
 }
 
 /// The state of the sender of a trace.
@@ -92,7 +94,6 @@ struct State {
     last_send: u64,
     in_flight: BTreeMap<(u8, u64), (u64, u32, u64)>,
     outstanding: u64,
-    reports_in_flight: bool,
     delivered: u64,
     cwnd: f64,
     ssthresh: f64,
@@ -133,6 +134,7 @@ impl Qlog {
             unknown: BTreeMap::new(),
             state: State::new(),
             damaged: 0,
+            skipping: false,
         }
     }
 
@@ -193,10 +195,12 @@ impl Qlog {
 
     fn piece(&mut self, piece: Piece<'_>) {
         match piece {
+            Piece::Head(_) if self.traces.len() >= MAX_TRACES => self.skipping = true,
             Piece::Head(text) => {
                 let head = json::read(text).0;
                 self.begin(&head);
             }
+            Piece::Item(_) if self.skipping => {}
             Piece::Item(text) => {
                 let (event, whole) = json::read(text);
                 if whole { self.event(&event) } else { self.damaged += 1 }
@@ -309,7 +313,7 @@ impl Qlog {
             trace.range = [at, at];
             state.now = at;
         }
-        trace.backwards += u64::from(at + 1 < state.now);
+        trace.backwards += u64::from(at.saturating_add(1) < state.now);
         let elapsed = at.saturating_sub(state.now);
         state.now = state.now.max(at);
         trace.range[1] = state.now;
@@ -437,7 +441,7 @@ impl Qlog {
         state.last_send = state.now.max(1);
         if let Some(trace) = self.traces.last_mut() {
             trace.sent += 1;
-            trace.sent_bytes += size as u64;
+            trace.sent_bytes = trace.sent_bytes.saturating_add(size as u64);
             trace.has_sizes |= size > 0.0;
         }
         state.largest_packet = state.largest_packet.max(size.min(65_535.0));
@@ -450,9 +454,7 @@ impl Qlog {
         }
         if eliciting && state.in_flight.len() < MAX_IN_FLIGHT {
             state.in_flight.insert((space, number), (state.now, size as u32, state.delivered));
-            if !state.reports_in_flight {
-                state.outstanding += size as u64;
-            }
+            state.outstanding = state.outstanding.saturating_add(size as u64);
         }
         let mut row = self.row(Event::Sent);
         row.seq = number;
@@ -529,10 +531,8 @@ impl Qlog {
         while let Some((key, sent)) = state.in_flight.range((space, low)..=(space, high)).next_back() {
             let (key, sent) = (*key, *sent);
             state.in_flight.remove(&key);
-            state.delivered += u64::from(sent.1);
-            if !state.reports_in_flight {
-                state.outstanding = state.outstanding.saturating_sub(u64::from(sent.1));
-            }
+            state.delivered = state.delivered.saturating_add(u64::from(sent.1));
+            state.outstanding = state.outstanding.saturating_sub(u64::from(sent.1));
             if newest.is_none_or(|newest| sent.0 >= newest.0) {
                 *newest = Some(sent);
             }
@@ -548,12 +548,10 @@ impl Qlog {
             |bytes| bytes.max(0.0) as u64,
         );
         if let Some(trace) = self.traces.last_mut() {
-            trace.lost += count;
-            trace.lost_bytes += bytes;
+            trace.lost = trace.lost.saturating_add(count);
+            trace.lost_bytes = trace.lost_bytes.saturating_add(bytes);
         }
-        if !self.state.reports_in_flight {
-            self.state.outstanding = self.state.outstanding.saturating_sub(bytes);
-        }
+        self.state.outstanding = self.state.outstanding.saturating_sub(bytes);
         let mut row = self.row(Event::Lost);
         row.seq = number;
         row.bytes = bytes.min(u64::from(u32::MAX)) as u32;
@@ -606,7 +604,6 @@ impl Qlog {
             }
         }
         if let Some(flight) = data.get("bytes_in_flight").number() {
-            self.state.reports_in_flight = true;
             self.state.outstanding = flight.max(0.0) as u64;
         }
         // "Infinity" and the largest integers stand for no threshold.

@@ -228,7 +228,11 @@ impl Reader {
                     (connection.segment_bytes(direction), headers)
                 })
             }
-            _ => (1200, 28),
+            (Inner::Qlog(_), _) => {
+                let largest = self.recording.rows.iter().map(|row| row.sample_bytes).max().unwrap_or(0);
+                (if largest > 0 { largest } else { 1200 }, 28)
+            }
+            _ => (1448, 52),
         }
     }
 
@@ -243,8 +247,6 @@ impl Reader {
             }
             _ => None,
         };
-        let largest = self.recording.rows.iter().map(|row| row.sample_bytes).max().unwrap_or(0);
-        let payload = if matches!(self.inner, Inner::Qlog(_)) && largest > 0 { largest } else { payload };
         Basis {
             payload: f64::from(payload),
             headers: f64::from(headers),
@@ -558,6 +560,20 @@ fn missing_of_capture(capture: &Capture) -> Vec<String> {
         missing.push(format!(
             "{number} packets have link type {link} ({name}), which is not read; tshark -T can convert it"
         ));
+    }
+    for (number, connection) in connections.list.iter().enumerate().take(MAX_LISTED) {
+        for half in &connection.halves {
+            if let Some(why) = half.totals.given_up {
+                missing.push(format!("#{} is not analysed to its end: {why}", number + 1));
+            }
+            if half.totals.unseen > 0 {
+                let bytes = half.totals.unseen;
+                missing.push(format!(
+                    "#{}: {bytes} bytes were acknowledged that the capture does not have",
+                    number + 1
+                ));
+            }
+        }
     }
     if let Some(stop) = &container.stop {
         missing.push(format!("not read from byte {} on: {}", stop.offset, stop.what));

@@ -149,7 +149,7 @@ impl Evidence {
         let newer_arrived = self.before.is_some_and(|before| self.newest > before);
         let timeout = self.head && !newer_arrived && self.quiet as f64 >= 0.85 * self.rto as f64;
         // RFC 8985 section 7.2: two round-trip times, at least 10 ms; with one segment in flight 200 ms more.
-        let probe = (2 * self.srtt).max(MIN_PROBE);
+        let probe = self.srtt.saturating_mul(2).clamp(MIN_PROBE, u64::MAX / 2);
         let near = |expected: u64| (self.quiet as f64 / expected as f64 - 1.0).abs() <= 0.3;
         let alone = self.head && self.tail;
         if self.tail

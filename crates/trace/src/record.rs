@@ -196,6 +196,22 @@ pub struct Recording {
 pub const MAX_ROWS: usize = 2_000_000;
 
 impl Recording {
+    /// Appends a retransmission, if there is room.
+    pub fn push_resend(&mut self, resend: Resend) {
+        if self.resends.len() < MAX_ROWS / 4 {
+            self.resends.push(resend);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Appends a reduction, if there is room.
+    pub fn push_reduction(&mut self, reduction: Reduction) {
+        if self.reductions.len() < MAX_ROWS / 4 {
+            self.reductions.push(reduction);
+        }
+    }
+
     /// Appends a row, or counts it.
     pub fn push(&mut self, row: Row) {
         if self.rows.len() < MAX_ROWS {

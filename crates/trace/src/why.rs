@@ -229,7 +229,7 @@ fn evidence(resend: &Resend, e: &Evidence, source: Source) -> Vec<String> {
             "{}: sent before{times}; sent again at {}, {} later",
             seconds(before),
             seconds(e.at),
-            span(e.at - before)
+            span(e.at.saturating_sub(before))
         ));
     }
     match resend.reason {

@@ -34,10 +34,10 @@ def command(
     anyway: bool = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Make a scenario of the path of a capture or qlog, and check that it gives the same curves.
+    """Make a scenario of the path of a capture or qlog.
 
-    The check runs the recording's controller in the scenario with five seeds, and compares goodput, round-trip times
-    and losses. Exit status 3 if the model is not trusted.
+    A check says whether it gives the same curves: it runs the recording's controller in the scenario with five seeds,
+    and compares goodput, round-trip times and losses. Exit status 3 if the model is not trusted.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def command(
             raise BadInput(f"--out {out}: the name must end in .toml")
         check_targets([out])
     recorded = read_flow(file, Options(flow, at))
-    name = control or recorded.flow.get("control")
+    name = control or str(recorded.flow.get("control") or "").lower().replace("newreno", "reno")
     if not name:
         raise BadInput(
             f"{file}: does not name its controller; write --control cubic (Linux's default), or another name"

@@ -34,7 +34,7 @@ def command(
     addresses: bool = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Read a capture, a qlog or a log: its flows, and what limited them.
+    """Read a capture, qlog or log, and say what limited it.
 
     Reads pcap and pcapng of TCP, qlog, and the output of ss, tcp_probe, iperf3, Flent, irtt and ping, also compressed
     with gzip. The beginning of a file says what it is, not its name.

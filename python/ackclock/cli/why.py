@@ -38,9 +38,9 @@ def command(
     time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> int:
-    """Explain the last change of a window before a time, or an event of a capture or qlog.
+    """Explain the last change of a window before a time.
 
-    It shows the event, the ACK or loss, the packet, the rule and the queue. If the window has not changed for longer
+    It explains an event of a capture or a qlog of another program, too. It shows the event, the ACK or loss, the packet, the rule and the queue. If the window has not changed for longer
     than a round trip, it says what limits the flow.
 
     Parameters

@@ -12,6 +12,7 @@ from ackclock import _core
 from ackclock.apps.traces.reading import Recorded
 from ackclock.base.files import BadInput
 from ackclock.base.si import quantity
+from ackclock.base.text import shown
 from ackclock.base.toml_text import inline
 from ackclock.scenario import Scenario
 
@@ -123,7 +124,7 @@ def scenario(recorded: Recorded, path: dict[str, Any], control: str, candidate: 
     said = "at least" if path["rate_kind"] == "at_least" else f"[{low / 1e6:.3f}, {(high or rate) / 1e6:.3f}] Mb/s"
     buffer = "at least" if path["buffer_at_least"] else f"{path['full']:.0%} of the losses came when it was full"
     lines = [
-        f"title = {inline(f'path of {recorded.file.name}, flow {recorded.name}')}",
+        f"title = {inline(f'path of {shown(recorded.file.name)}, flow {recorded.name}')}",
         f'duration = "{seconds:.3f}s"',
         "",
         "[[link]]",
@@ -169,12 +170,13 @@ def _run(text: str, control: str | None, seed: int) -> dict[str, float]:
 
 
 def _mean(figures: Sequence[dict[str, float]]) -> dict[str, float]:
-    return {name: sum(each[name] for each in figures) / len(figures) for name in figures[0]}
+    """The means over runs; a figure that a run does not have, such as a quantile of no round trip, is zero."""
+    return {name: sum(each[name] or 0.0 for each in figures) / len(figures) for name in figures[0]}
 
 
 def _compare(candidate: Candidate, figures: dict[str, float], recorded: dict[str, float]) -> Tried:
     names = ("goodput_bps", "rtt_p50_s", "rtt_p95_s")
-    distance = max(abs(math.log(max(figures[name], 1e-9) / recorded[name])) for name in names)
+    distance = max(abs(math.log(max(figures[name], 1e-9) / max(recorded[name], 1e-9))) for name in names)
     share, theirs = (each["lost"] / max(1.0, each["sent"]) for each in (figures, recorded))
     again = abs(share - theirs) <= max(0.35 * theirs, 0.002)
     alone, alone_theirs = figures["lost_without_queue"], recorded["lost_without_queue"]
@@ -232,7 +234,9 @@ def make(recorded: Recorded, control: str, progress: Callable[[float], object] |
     except ValueError as error:
         raise BadInput(f"{recorded.file}: {error}") from None
     figures = json.loads(recorded.reader.figures())
-    seconds = figures["seconds"]
+    seconds = figures["seconds"] or 0.0
+    if not all(figures[name] for name in ("goodput_bps", "rtt_p50_s", "rtt_p95_s")):
+        raise BadInput(f"{recorded.file}: the flow has no goodput or no round-trip times")
     if seconds < 1.0:
         raise BadInput(f"{recorded.file}: the flow lasts {quantity(seconds, 's')}; a model needs a second at least")
     trials, choices = [], candidates(path, control)
@@ -264,7 +268,7 @@ def _header(recorded: Recorded, level: Level, reasons: Sequence[str], best: Trie
     if level == "trusted for this controller":
         lines[0] += f": {'; '.join(reasons)}"
     lines.append(
-        f"The path of {recorded.file.name}, flow {recorded.name}; check: {best.candidate.name}, {best.percent:.1f} %."
+        f"The path of {shown(recorded.file.name)}, flow {recorded.name}; check: {best.candidate.name}, {best.percent:.1f} %."
     )
     return lines
 
