@@ -40,8 +40,9 @@ def command(
 ) -> int:
     """Explain the last change of a window before a time.
 
-    It explains an event of a capture or a qlog of another program, too. It shows the event, the ACK or loss, the packet, the rule and the queue. If the window has not changed for longer
-    than a round trip, it says what limits the flow.
+    It shows the event, the ACK or loss, the packet, the rule and the queue. If the window has not changed for longer
+    than a round trip, it says what limits the flow. Of a capture or a qlog of another program it shows the packets that
+    prove the cause, or what cannot be told.
 
     Parameters
     ----------

@@ -268,7 +268,8 @@ def _header(recorded: Recorded, level: Level, reasons: Sequence[str], best: Trie
     if level == "trusted for this controller":
         lines[0] += f": {'; '.join(reasons)}"
     lines.append(
-        f"The path of {shown(recorded.file.name)}, flow {recorded.name}; check: {best.candidate.name}, {best.percent:.1f} %."
+        f"The path of {shown(recorded.file.name)}, flow {recorded.name}; "
+        f"check: {best.candidate.name}, {best.percent:.1f} %."
     )
     return lines
 
