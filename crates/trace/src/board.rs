@@ -36,6 +36,7 @@ impl Place {
         }
     }
 }
+
 /// What the analysis needs of the file.
 #[derive(Clone, Copy)]
 pub(crate) struct Context {
@@ -45,6 +46,7 @@ pub(crate) struct Context {
     /// Accurate ECN was negotiated.
     pub accurate: bool,
 }
+
 /// A segment on the scoreboard.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
@@ -58,6 +60,7 @@ pub(crate) struct Sent {
     /// Bytes delivered when it was sent.
     pub delivered: u64,
 }
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recovery {
     pub until: u64,
@@ -65,6 +68,7 @@ pub(crate) struct Recovery {
     pub before: u64,
     pub since: u64,
 }
+
 /// The scoreboard of a sender.
 #[derive(Default)]
 pub(crate) struct Board {
@@ -89,7 +93,8 @@ pub(crate) struct Board {
     pub work: u64,
     /// The SACK blocks of the last ACK.
     pub blocks: [(u64, u64); 4],
-    pub last_again: Option<(u64, u64, u32)>,
+    /// The first byte of the last segment sent again.
+    pub last_again: Option<u64>,
     pub limits: Limits,
     pub top_tsval: u32,
     pub ace: Option<u16>,
@@ -101,6 +106,7 @@ pub(crate) struct Board {
     pub scale_known: bool,
     pub reordered: u64,
 }
+
 /// The newest segment that an ACK reports.
 #[derive(Default)]
 pub(crate) struct Sample {
@@ -125,11 +131,13 @@ impl Sample {
         }
     }
 }
+
 impl Recovery {
     pub fn reduction(&self) -> Reduction {
         Reduction { at: self.since, phase: self.phase, before: self.before, after: 0, until: 0 }
     }
 }
+
 impl Board {
     /// The position of a sequence number, counted from the first one: numbers near the highest one seen.
     pub fn position(&self, seq: u32) -> u64 {
@@ -326,10 +334,7 @@ impl Board {
             if front.end > ack {
                 // Part of a super-segment.
                 if !front.sacked {
-                    let bytes = ack - front.start;
-                    totals.delivered += bytes;
-                    self.outstanding = self.outstanding.saturating_sub(bytes);
-                    sample.take(&Sent { end: ack, ..front });
+                    self.deliver(&Sent { end: ack, ..front }, totals, sample);
                 }
                 if let Some(front) = self.sent.front_mut() {
                     front.start = ack;
@@ -337,10 +342,7 @@ impl Board {
                 break;
             }
             if !front.sacked {
-                let bytes = front.end - front.start;
-                totals.delivered += bytes;
-                self.outstanding = self.outstanding.saturating_sub(bytes);
-                sample.take(&front);
+                self.deliver(&front, totals, sample);
                 was_hole |= front.count == 1 && self.high_sack >= front.end && segment.length == 0;
             }
             self.sent.pop_front();
@@ -351,6 +353,14 @@ impl Board {
         if ack >= self.high_sack {
             self.sack_since = 0;
         }
+    }
+
+    /// A segment has arrived that was in flight.
+    fn deliver(&mut self, sent: &Sent, totals: &mut Totals, sample: &mut Sample) {
+        let bytes = sent.end - sent.start;
+        totals.delivered += bytes;
+        self.outstanding = self.outstanding.saturating_sub(bytes);
+        sample.take(sent);
     }
 
     /// SACK blocks. Returns the ranges of D-SACK.
@@ -395,10 +405,8 @@ impl Board {
             while let Some(sent) = self.sent.get_mut(at).filter(|sent| sent.end <= end) {
                 if !sent.sacked {
                     sent.sacked = true;
-                    let bytes = sent.end - sent.start;
-                    totals.delivered += bytes;
-                    self.outstanding = self.outstanding.saturating_sub(bytes);
-                    sample.take(sent);
+                    let arrived = *sent;
+                    self.deliver(&arrived, totals, sample);
                 }
                 at += 1;
                 self.work += 1;

@@ -251,7 +251,6 @@ impl Connection {
         };
         let span = u64::from(segment.length) + u64::from(segment.has(SYN)) + u64::from(segment.has(FIN));
         if segment.has(RST) || segment.has(FIN) {
-            self.halves[mine].fin = true;
             self.closed = true;
         }
         if span > 0 && !segment.has(RST) {

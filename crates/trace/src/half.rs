@@ -28,8 +28,8 @@ pub struct Half {
     pub(crate) stamps: VecDeque<(u32, u64)>,
     /// Lowest time from an ACK to the data that echoes it, ns.
     pub(crate) echo: u64,
-    pub(crate) fin: bool,
 }
+
 /// What an ACK says of the other direction's data.
 pub(crate) struct Feedback<'a> {
     pub segment: &'a Segment,
@@ -38,12 +38,8 @@ pub(crate) struct Feedback<'a> {
     pub scale_known: bool,
     pub accurate: bool,
 }
-impl Half {
-    /// What limited this direction in time so far.
-    pub fn has_board(&self) -> bool {
-        self.board.is_some()
-    }
 
+impl Half {
     /// A segment with `span` sequence numbers. Returns whether it is a SYN or FIN again.
     pub(crate) fn send(
         &mut self,
@@ -146,7 +142,7 @@ impl Half {
                     output.push_reduction(reduction.since(context.origin));
                 }
             }
-            board.last_again = Some((start, end, tsval));
+            board.last_again = Some(start);
             reason = Some(why);
         }
         totals.largest_flight = totals.largest_flight.max(board.outstanding);
@@ -250,7 +246,7 @@ impl Half {
         let ended = board.end_recovery(at);
         if let Some(output) = output.as_deref_mut() {
             let relative = at.saturating_sub(context.origin);
-            if by_stamp && let Some((start, _, _)) = board.last_again {
+            if by_stamp && let Some(start) = board.last_again {
                 output.needless(start, start + 1, relative, false);
             }
             for (start, end) in needless {
@@ -298,6 +294,7 @@ impl Half {
         }
     }
 }
+
 impl Recording {
     /// Marks the last retransmission of a range as needless.
     fn needless(&mut self, start: u64, end: u64, at: u64, by_dsack: bool) {
@@ -307,12 +304,14 @@ impl Recording {
         }
     }
 }
+
 impl Reduction {
     fn since(mut self, origin: u64) -> Reduction {
         self.at = self.at.saturating_sub(origin);
         self
     }
 }
+
 impl Evidence {
     /// The same with times since the first packet.
     fn since(mut self, origin: u64) -> Evidence {

@@ -401,6 +401,14 @@ impl Writer {
         self.number(number.unwrap_or(f64::NAN))
     }
 
+    /// A string, or `null`.
+    pub fn maybe_text(&mut self, text: Option<&str>) -> &mut Writer {
+        match text {
+            Some(text) => self.value(text),
+            None => self.number(f64::NAN),
+        }
+    }
+
     /// `true` or `false`.
     pub fn boolean(&mut self, value: bool) -> &mut Writer {
         self.separate();

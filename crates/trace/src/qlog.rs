@@ -105,7 +105,6 @@ struct State {
     blocked: bool,
     round: Option<Round>,
     marks: u32,
-    since_last: u64,
 }
 
 impl State {
@@ -152,9 +151,7 @@ impl Qlog {
     pub fn finish(&mut self) -> Vec<String> {
         self.end_round();
         let mut missing = Vec::new();
-        if self.splitter.is_cut() && self.form != "JSON" {
-            missing.push(format!("the file is cut off at byte {}", self.splitter.bytes));
-        } else if self.splitter.is_cut() {
+        if self.splitter.is_cut() {
             missing.push(format!(
                 "the file is cut off at byte {}; its events up to there are read",
                 self.splitter.bytes
@@ -676,7 +673,6 @@ impl Qlog {
             }
         }
         self.state.phase = phase;
-        self.state.since_last = self.state.now;
     }
 }
 

@@ -271,7 +271,6 @@ impl Reader {
             kind: self.kind.unwrap_or(Kind::Json),
             place: self.place().0,
             segment: self.basis().payload,
-            tick: self.tick(),
         };
         let path = self.path().ok();
         let at = (at_s.max(0.0) * 1e9) as u64;
@@ -306,11 +305,7 @@ impl Reader {
         w.key("span_s").number(capture.span() as f64 / 1e9);
         w.key("clock_s").number(capture.tick() as f64 / 1e9);
         w.key("snap_bytes").maybe(capture.container.snap.map(f64::from));
-        w.key("distrust");
-        match capture.distrust() {
-            Some(text) => w.value(&text),
-            None => w.number(f64::NAN),
-        };
+        w.key("distrust").maybe_text(capture.distrust().as_deref());
         let list = &capture.connections.list;
         w.key("connections_total").number(list.len() as f64);
         let mut order: Vec<usize> = (0..list.len()).collect();
@@ -355,11 +350,7 @@ impl Reader {
     fn describe_samples(&self, w: &mut Writer) {
         let samples = &self.samples;
         w.key("form").value("samples");
-        w.key("control");
-        match &samples.control {
-            Some(control) => w.value(control),
-            None => w.number(f64::NAN),
-        };
+        w.key("control").maybe_text(samples.control.as_deref());
         w.key("samples").number(samples.rows.len() as f64);
         w.key("flows").open('[');
         for (number, name) in samples.flows.iter().enumerate() {
@@ -455,11 +446,7 @@ fn describe_totals(w: &mut Writer, totals: &Totals, origin: u64) {
     w.key("largest_window_bytes").maybe((totals.largest_window > 0).then_some(totals.largest_window as f64));
     let [segments, acks] = totals.ack_segments;
     w.key("segments_per_ack").maybe((acks > 0).then(|| segments as f64 / acks as f64));
-    w.key("not_analysed");
-    match totals.given_up {
-        Some(why) => w.value(why),
-        None => w.number(f64::NAN),
-    };
+    w.key("not_analysed").maybe_text(totals.given_up);
 }
 
 /// Seconds under each limit; `null` if only a capture at the sender could show them.
@@ -497,11 +484,7 @@ fn describe_trace(w: &mut Writer, trace: &Trace, number: usize) {
     w.key("flow").number((number + 1) as f64);
     w.key("title").value(&trace.title);
     w.key("vantage").value(&trace.vantage);
-    w.key("control");
-    match &trace.control {
-        Some(control) => w.value(control),
-        None => w.number(f64::NAN),
-    };
+    w.key("control").maybe_text(trace.control.as_deref());
     w.key("duration_s").number(seconds);
     w.key("events").number(trace.names.values().sum::<u64>() as f64);
     w.key("names").open('{');

@@ -306,9 +306,8 @@ fn leading_time(line: &str) -> (Option<f64>, &str) {
         let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         return (word.parse().ok(), after.trim());
     }
-    let mut at = 0;
     for word in line.split_whitespace().take(4) {
-        at = word.as_ptr() as usize - line.as_ptr() as usize + word.len();
+        let at = word.as_ptr() as usize - line.as_ptr() as usize + word.len();
         let parts: Vec<&str> = word.split(':').collect();
         if let [hours, minutes, seconds] = parts[..]
             && let (Ok(h), Ok(m), Ok(s)) =
@@ -325,7 +324,6 @@ fn leading_time(line: &str) -> (Option<f64>, &str) {
             return (Some(seconds), line[at..].trim());
         }
     }
-    let _ = at;
     (None, line)
 }
 

@@ -42,8 +42,6 @@ pub struct Source {
     pub place: Place,
     /// Payload of a full segment, bytes.
     pub segment: f64,
-    /// The clock's resolution, ns.
-    pub tick: u64,
 }
 
 fn seconds(at: u64) -> String {
@@ -438,11 +436,7 @@ impl Answer {
             }
             w.close(']');
         }
-        w.key("unknown");
-        match &self.unknown {
-            Some(text) => w.value(text),
-            None => w.number(f64::NAN),
-        };
+        w.key("unknown").maybe_text(self.unknown.as_deref());
         w.close('}');
         w.text
     }

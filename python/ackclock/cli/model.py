@@ -157,5 +157,6 @@ def _prediction(model: Model, other: str, values: dict[str, tuple[float, float, 
     ]
     shown = [f"{abs(c):.0%} {'more' if c > 0 else 'less'} {name}" for name, c, margin in changes if abs(c) > margin]
     if not shown:
-        return f"{head}\n  No difference that this recording could show (margins: goodput 9 %, round-trip time 30 %)."
+        margins = ", ".join(f"{name} {100 * margin:.0f} %" for name, _, margin in changes)
+        return f"{head}\n  No difference that this recording could show (margins: {margins})."
     return f"{head}\n  {other} would have given {' and '.join(shown)}."

@@ -179,8 +179,8 @@ def _rows(about: dict[str, Any], flows: list[dict[str, Any]]) -> Any:
         parts = shares(flow)
         limit = "-"
         if parts:
-            most, part = max(parts.items(), key=lambda item: item[1])
-            limit = f"{SHORT[most]} {part:.0%}"
+            largest, part = max(parts.items(), key=lambda item: item[1])
+            limit = f"{SHORT[largest]} {part:.0%}"
         if about["form"] == "qlog":
             again, total, timeouts, place = flow["lost_packets"], flow["sent_packets"], "-", "qlog"
         else:

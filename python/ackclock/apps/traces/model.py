@@ -85,28 +85,28 @@ def candidates(path: dict[str, Any], control: str) -> list[Candidate]:
     def random(rate: float) -> str:
         return f'{{ kind = "bernoulli", rate = {rate:.7f} }}'
 
-    found = []
+    choices = []
     if path["policer"]:
         policer = path["policer"]
         rate, burst = round(policer["rate_bps"]), round(policer["burst_bytes"])
         loss = f'{{ kind = "policer", rate = "{rate}bps", burst = "{burst}B" }}'
-        found.append(Candidate("policer", "policer", more, loss))
+        choices.append(Candidate("policer", "policer", more, loss))
     if path["lost"] == 0:
         return [Candidate("drop-tail, at least", "droptail", more)]
     if not path["buffer_at_least"]:
-        found.append(Candidate("drop-tail", "droptail", drop_tail))
+        choices.append(Candidate("drop-tail", "droptail", drop_tail))
         if elsewhere > 0:
-            found.append(Candidate("drop-tail with random losses", "droptail", drop_tail, random(elsewhere)))
+            choices.append(Candidate("drop-tail with random losses", "droptail", drop_tail, random(elsewhere)))
     everywhere = path["lost"] / max(1, path["sent"])
-    found.append(Candidate("random losses", "random", more, random(everywhere)))
+    choices.append(Candidate("random losses", "random", more, random(everywhere)))
     if path["full"] < 0.9:
         alone = path["empty"] * everywhere
         for kind in ("codel",) if steps else ("codel", "pie"):
             queue = f'{{ kind = "{kind}", limit = "1000p" }}'
-            found.append(Candidate(kind, "aqm", queue))
+            choices.append(Candidate(kind, "aqm", queue))
             if alone > 0:
-                found.append(Candidate(f"{kind} with random losses", "aqm", queue, random(alone)))
-    return found
+                choices.append(Candidate(f"{kind} with random losses", "aqm", queue, random(alone)))
+    return choices
 
 
 def scenario(recorded: Recorded, path: dict[str, Any], control: str, candidate: Candidate, seconds: float) -> str:
@@ -281,5 +281,5 @@ def predict(model: Model, controls: Sequence[str]) -> dict[str, dict[str, tuple[
         runs = [_run(model.text, control, seed) for seed in SEEDS]
         names = ("goodput_bps", "rtt_p50_s", "rtt_p95_s", "lost")
         values = {name: [run[name] for run in runs] for name in names}
-        predictions[control] = {name: (sum(all_) / len(all_), min(all_), max(all_)) for name, all_ in values.items()}
+        predictions[control] = {name: (sum(each) / len(each), min(each), max(each)) for name, each in values.items()}
     return predictions

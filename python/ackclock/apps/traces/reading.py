@@ -177,8 +177,8 @@ def _chosen(path: Path, about: dict[str, Any], number: int | None) -> dict[str, 
     if not chosen:
         some = ", ".join(f"#{flow['flow']}" for flow in flows[:8])
         raise BadInput(f"--flow {number}: the file has no data of such a flow; there are {some}")
-    one: dict[str, Any] = max(chosen, key=lambda flow: flow.get("sent_bytes") or 0)
-    return one
+    direction: dict[str, Any] = max(chosen, key=lambda flow: flow.get("sent_bytes") or 0)
+    return direction
 
 
 def ends(flow: dict[str, Any], *, addresses: bool) -> str:
@@ -249,5 +249,7 @@ def _samples(recorded: Recorded) -> pl.DataFrame:
     frame = pl.DataFrame([pl.Series(name, data, nan_to_null=True) for name, data in columns.items()])
     flows = names.gather(pl.Series(np.minimum(numbers, max(0, len(names) - 1)))).alias("flow")
     frame.insert_column(1, flows)
-    kept = [column.name for column in frame if column.name in {"time_s", "flow"} or column.null_count() < frame.height]
-    return frame.select(kept)
+    filled = [
+        column.name for column in frame if column.name in {"time_s", "flow"} or column.null_count() < frame.height
+    ]
+    return frame.select(filled)
