@@ -63,6 +63,16 @@ def test_what_is_written_has_no_addresses(place: Place) -> None:
     _capture(place)
     assert main(["read", "c.pcapng", "--out", "r.csv", "--plot", "f.svg"]) == 0
     main(["model", "c.pcapng", "--control", "reno", "--out", "p.toml"])
-    for name in ("r.csv", "f.svg", "p.toml"):
-        assert "10.0.0." not in (place.folder / name).read_text(encoding="utf-8")
+    assert main(["view", "c.pcapng", "--no-open", "--out", "v.html"]) == 0
+    for name in ("r.csv", "f.svg", "p.toml", "v.html"):
+        text = (place.folder / name).read_text(encoding="utf-8")
+        assert (
+            "10.0.0." not in text.partition('id="ackclock-recording"')[2] if name == "v.html" else "10.0.0." not in text
+        )
+    held = json.loads(
+        (place.folder / "v.html").read_text(encoding="utf-8").split('id="ackclock-recording">')[1].split("</script>")[0]
+    )
+    flow = held["transfer"]["about"]["flows"][0]
+    assert flow["hosts"] == ["A", "B"]
+    assert not {"ends", "names", "title"} & set(flow)
     assert main(["read", "c.pcapng", "--plot", "g.svg", "--addresses"]) == 0

@@ -599,3 +599,17 @@ def test_the_laboratory_leads_to_results_and_documentation_that_are_there(tmp_pa
     text = laboratory.with_doors('<body><div id="app"></div>', doors)
     assert '"Results": "../index.html"' in text
     assert text.endswith('</script><div id="app"></div>')
+
+
+def test_a_log_opens_with_its_series(tmp_path: Path) -> None:
+    """Samples have rows like a capture; options of scenarios have no meaning for them, nor theirs for a scenario."""
+    ping = tmp_path / "ping.txt"
+    lines = [f"[{1_700_000_000 + n}.0] 64 bytes from a: icmp_seq={n} ttl=64 time={10 + n} ms" for n in range(1, 5)]
+    ping.write_text("PING a (192.0.2.1) 56(84) bytes of data.\n" + "\n".join(lines) + "\n")
+    page = tmp_path / "p.html"
+    assert main(["view", str(ping), "--no-open", "--out", str(page)]) == 0
+    held = json.loads(page.read_text(encoding="utf-8").split('id="ackclock-recording">')[1].split("</script>")[0])
+    assert held["transfer"]["columns"]["rtt_s"]["rows"] == 4
+    assert main(["view", str(ping), "--no-open", "--seed", "2"]) == 2
+    assert main(["view", "@dumbbell", "--no-open", "--flow", "2"]) == 2
+    assert main(["view", "--no-open", "--addresses"]) == 2

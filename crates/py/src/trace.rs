@@ -118,6 +118,11 @@ impl TraceReader {
         py.detach(|| self.reader.why(at_s, cut)).map(|answer| answer.json()).map_err(PyValueError::new_err)
     }
 
+    /// The times of the reductions of what is in flight, seconds.
+    fn reductions(&self) -> Vec<f64> {
+        self.reader.recording.reductions.iter().map(|reduction| reduction.at as f64 / 1e9).collect()
+    }
+
     /// Bytes of a full segment, and of its headers on the wire.
     fn segment_bytes(&self) -> (u32, u32) {
         self.reader.segment_bytes()
@@ -137,7 +142,9 @@ pub(crate) fn trace_codes(py: Python<'_>) -> PyResult<Py<PyDict>> {
     names.set_item("event", Event::ALL.map(Event::name).to_vec())?;
     names.set_item("phase", Phase::ALL.map(Phase::name).to_vec())?;
     names.set_item("reason", Reason::ALL.map(Reason::name).to_vec())?;
+    names.set_item("reason_words", Reason::ALL.map(Reason::words).to_vec())?;
     names.set_item("reason_letter", Reason::ALL.map(Reason::letter).to_vec())?;
     names.set_item("limit", Limit::ALL.map(Limit::name).to_vec())?;
+    names.set_item("limit_label", Limit::ALL.map(Limit::label).to_vec())?;
     Ok(names.unbind())
 }

@@ -19,6 +19,7 @@ pub mod reader;
 pub mod reasons;
 pub mod record;
 pub mod sniff;
+pub mod summary;
 pub mod tcp;
 pub mod text;
 pub mod tools;

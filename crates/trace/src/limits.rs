@@ -39,6 +39,25 @@ impl Limit {
             [self as usize]
     }
 
+    /// What it is in a sentence.
+    pub fn words(self) -> &'static str {
+        [
+            "the application",
+            "the receiver's window",
+            "the congestion window",
+            "pacing",
+            "loss recovery",
+            "idle time",
+            "what the file does not show",
+        ][self as usize]
+    }
+
+    /// Its label in tables and figures.
+    pub fn label(self) -> &'static str {
+        ["application", "receive window", "congestion window", "pacing", "loss recovery", "idle", "not shown"]
+            [self as usize]
+    }
+
     /// The rule's letter.
     pub fn letter(self) -> &'static str {
         ["L4", "L1", "L2", "L3", "R", "I", "?"][self as usize]

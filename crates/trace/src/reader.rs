@@ -11,10 +11,12 @@ use crate::qlog::{Qlog, Trace};
 use crate::reasons::Reason;
 use crate::record::Recording;
 use crate::sniff::{Kind, RECOGNISED_BYTES, sniff};
+use crate::summary::{self, Transfer};
 use crate::text::{Lines, Samples};
 use crate::tools;
 use crate::totals::Totals;
 use crate::why::{self, Answer, Question, Source};
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Connections that a description lists; more are counted.
@@ -313,6 +315,7 @@ impl Reader {
         order.sort_by_key(|number| (std::cmp::Reverse(bytes(number)), *number));
         let origin = capture.connections.origin;
         w.key("flows").open('[');
+        let mut hosts = Hosts::default();
         for number in order.into_iter().take(MAX_LISTED) {
             let connection = &list[number];
             for direction in [0, 1] {
@@ -330,6 +333,10 @@ impl Reader {
                     for end in [direction, 1 - direction] {
                         w.value(name_of(capture, connection, end));
                     }
+                    w.close(']').key("hosts").open('[');
+                    for end in [direction, 1 - direction] {
+                        w.value(&hosts.letters(connection.ends[end].0));
+                    }
                     w.close(']');
                     describe_connection(w, connection, direction, origin);
                     let (place, fraction) = match self.settings.place {
@@ -339,7 +346,10 @@ impl Reader {
                     w.key("place").value(place.name());
                     w.key("place_fraction").maybe(fraction);
                     describe_totals(w, totals, origin);
-                    describe_shares(w, shares.as_ref(), place == Place::Sender);
+                    let shares = shares.as_ref().filter(|_| place == Place::Sender);
+                    describe_shares(w, shares);
+                    let transfer = Transfer { place, window: totals.largest_window, min_rtt: totals.min_rtt };
+                    w.key("summary").value(&summary::sentence(shares, transfer));
                     w.close('}');
                 }
             }
@@ -372,6 +382,23 @@ impl Reader {
             w.close('}');
         }
         w.close(']');
+    }
+}
+
+/// Letters in place of addresses: A, B, to Z, AA, in the order in which a description names them.
+#[derive(Default)]
+struct Hosts(BTreeMap<[u8; 16], usize>);
+
+impl Hosts {
+    fn letters(&mut self, address: [u8; 16]) -> String {
+        let next = self.0.len();
+        let mut number = *self.0.entry(address).or_insert(next) + 1;
+        let mut letters = Vec::new();
+        while number > 0 {
+            letters.push(char::from(b'A' + ((number - 1) % 26) as u8));
+            number = (number - 1) / 26;
+        }
+        letters.iter().rev().collect()
     }
 }
 
@@ -450,9 +477,9 @@ fn describe_totals(w: &mut Writer, totals: &Totals, origin: u64) {
 }
 
 /// Seconds under each limit; `null` if only a capture at the sender could show them.
-fn describe_shares(w: &mut Writer, shares: Option<&Shares>, shown: bool) {
+fn describe_shares(w: &mut Writer, shares: Option<&Shares>) {
     w.key("time_s");
-    match shares.filter(|_| shown) {
+    match shares {
         None => {
             w.number(f64::NAN);
         }
@@ -508,7 +535,10 @@ fn describe_trace(w: &mut Writer, trace: &Trace, number: usize) {
     w.key("max_rtt_s").maybe(some(trace.samples, trace.rtt_range[1]));
     w.key("reductions").number(trace.reductions as f64);
     w.key("ce_packets").number(trace.ce as f64);
-    describe_shares(w, Some(&trace.shares), trace.windows > 0 && trace.sent > 0);
+    let shares = Some(&trace.shares).filter(|_| trace.windows > 0 && trace.sent > 0);
+    describe_shares(w, shares);
+    let transfer = Transfer { place: Place::Sender, window: 0, min_rtt: 0 };
+    w.key("summary").value(&summary::sentence(shares, transfer));
     w.close('}');
 }
 

@@ -192,8 +192,8 @@ pub struct Recording {
     pub reordered: Vec<(u64, u64)>,
 }
 
-/// The largest number of rows that are kept.
-pub const MAX_ROWS: usize = 2_000_000;
+/// The largest number of rows that are kept; a page has less memory.
+pub const MAX_ROWS: usize = if cfg!(target_arch = "wasm32") { 1_000_000 } else { 2_000_000 };
 
 impl Recording {
     /// Appends a retransmission, if there is room.

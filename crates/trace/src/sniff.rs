@@ -101,9 +101,9 @@ impl Kind {
     /// What can be done with it here.
     pub fn remedy(self) -> &'static str {
         match self {
-            Kind::Pcap | Kind::Pcapng | Kind::Qlog => "ackclock read, why and model read it",
+            Kind::Pcap | Kind::Pcapng | Kind::Qlog => "ackclock read, view, why and model read it",
             Kind::Iperf3 | Kind::Flent | Kind::Irtt | Kind::Ss | Kind::TcpProbe | Kind::Ping => {
-                "ackclock read shows its series"
+                "ackclock read and view show its series"
             }
             Kind::Parquet => "ackclock plot and view read those of ackclock run",
             Kind::Sqlite => "give its folder to ackclock results",

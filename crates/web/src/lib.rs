@@ -9,6 +9,7 @@ mod controller;
 mod modules;
 mod places;
 mod session;
+mod traces;
 
 use session::Session;
 use std::cell::RefCell;
@@ -203,4 +204,47 @@ pub extern "C" fn places(seconds: f64) {
 #[unsafe(no_mangle)]
 pub extern "C" fn radio() -> i32 {
     with(Session::radio)
+}
+
+/// What the file is that begins with the request's bytes: `null`, or whether it is a recording, and what can be done with
+/// it.
+#[unsafe(no_mangle)]
+pub extern "C" fn trace_kind() {
+    with(Session::trace_kind);
+}
+
+/// Begins to read a recording of another program; the request may name a flow. 0, or 1 with an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn trace_open() -> i32 {
+    with(Session::trace_open)
+}
+
+/// Reads the request's bytes as the next ones of the recording. 0, or 1 with an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn trace_push() -> i32 {
+    with(Session::trace_push)
+}
+
+/// The recording has ended. 0 with its description, or 1 with an error.
+#[unsafe(no_mangle)]
+pub extern "C" fn trace_finish() -> i32 {
+    with(Session::trace_finish)
+}
+
+/// A column of the recording's rows, by its number, as data.
+#[unsafe(no_mangle)]
+pub extern "C" fn trace_column(number: u32) {
+    with(|s| s.trace_column(number as usize));
+}
+
+/// The times of the recording's reductions, seconds, as data.
+#[unsafe(no_mangle)]
+pub extern "C" fn trace_reductions() {
+    with(Session::trace_reductions);
+}
+
+/// The cause of the recording's last event up to a time; `reduction` 1: of its last reduction. 0, or 1 with a message.
+#[unsafe(no_mangle)]
+pub extern "C" fn trace_why(seconds: f64, reduction: u32) -> i32 {
+    with(|s| s.trace_why(seconds, reduction != 0))
 }

@@ -25,6 +25,10 @@ pub struct Session {
     fingerprint: bool,
     packet_times: Vec<f64>,
     marked: Vec<u8>,
+    /// The recording of another program that is read.
+    pub(crate) reader: Option<trace::Reader>,
+    /// The flow of it whose rows are recorded, from 0.
+    pub(crate) trace_flow: Option<usize>,
 }
 
 impl Session {
@@ -32,6 +36,11 @@ impl Session {
     pub fn buffer(&mut self, length: usize) -> *mut u8 {
         self.request = vec![0; length];
         self.request.as_mut_ptr()
+    }
+
+    /// The bytes of the request.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.request
     }
 
     /// The request; the previous answer is forgotten. None, with an error as the answer, if it is not a JSON object.

@@ -115,28 +115,25 @@ def _one(
 
 def _draw(plot: Path, file: Path, recorded: Any, rows: Any, *, addresses: bool) -> None:
     from ackclock.apps.traces.reading import ends
-    from ackclock.apps.traces.summary import SHORT, sentence, shares
+    from ackclock.apps.traces.summary import shares
     from ackclock.draw.time_shares import transfer
 
     parts = shares(recorded.flow)
-    named = None if parts is None else {SHORT[name]: part for name, part in parts.items()}
     again = rows.filter(rows["reason"].is_not_null()) if "reason" in rows.columns else rows.clear()
     marks = list(zip(again["time_s"].to_list(), again["reason"].to_list(), strict=True)) if again.height else []
     heading = f"{file.name}: {ends(recorded.flow, addresses=addresses)}"
-    save_figure(transfer(heading, sentence(recorded.flow), named, rows, marks), plot)
+    save_figure(transfer(heading, recorded.flow.get("summary", ""), parts, rows, marks), plot)
 
 
 def _table(file: Path, about: dict[str, Any]) -> None:
     """Print what the file is, what its largest flow was limited by, its flows, and what is missing."""
-    from ackclock.apps.traces.summary import sentence
-
     console = wide_console()
     console.print(f"{shown(str(file))}: {_what(about)}", highlight=False, markup=False)
     flows = about["flows"]
     sized = [flow for flow in flows if flow.get("sent_bytes") or flow.get("sent_packets")]
     if sized:
         largest = max(sized, key=lambda flow: flow.get("sent_bytes") or flow.get("sent_packets") or 0)
-        console.print(f"#{largest['flow']}: {sentence(largest)}", highlight=False, markup=False)
+        console.print(f"#{largest['flow']}: {largest['summary']}", highlight=False, markup=False)
     if flows:
         console.print(_rows(about, flows[:MOST_LISTED]))
     left_out = max(about.get("connections_total", 0), len(flows)) - len(flows[:MOST_LISTED])
@@ -160,7 +157,7 @@ def _what(about: dict[str, Any]) -> str:
 
 def _rows(about: dict[str, Any], flows: list[dict[str, Any]]) -> Any:
     from ackclock.apps.traces.reading import ends
-    from ackclock.apps.traces.summary import SHORT, shares
+    from ackclock.apps.traces.summary import shares
 
     def rate(value: float | None) -> str:
         return "-" if not value else quantity(value, "b/s")
@@ -180,7 +177,7 @@ def _rows(about: dict[str, Any], flows: list[dict[str, Any]]) -> Any:
         limit = "-"
         if parts:
             largest, part = max(parts.items(), key=lambda item: item[1])
-            limit = f"{SHORT[largest]} {part:.0%}"
+            limit = f"{largest} {part:.0%}"
         if about["form"] == "qlog":
             again, total, timeouts, place = flow["lost_packets"], flow["sent_packets"], "-", "qlog"
         else:

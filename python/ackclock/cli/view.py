@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -11,6 +11,7 @@ from ackclock import ControllerError, ScenarioError
 from ackclock.base.files import BadInput, check_targets, write_text
 from ackclock.base.link import is_link
 from ackclock.base.text import say
+from ackclock.base.units import seconds
 from ackclock.cli import guard
 from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, File, Overrides, Seed, TimeLimit
@@ -30,6 +31,10 @@ def command(
     no_open: Annotated[bool, Parameter(name="--no-open")] = False,
     watch: bool = False,
     record: bool = False,
+    flow: int | None = None,
+    at: Literal["sender", "receiver", "middle"] | None = None,
+    every: str | None = None,
+    addresses: bool = False,
     point: int | None = None,
     run: str | None = None,
     seed: Seed = None,
@@ -44,9 +49,10 @@ def command(
     Parameters
     ----------
     file
-        Scenario file (TOML); file of `ackclock run --trace` or `--packets`, or a folder with both; paper (its key or
-        folder); folder with scenarios and results, of which the page is a list. A scenario with a controller in Python
-        is run first, and the page shows the recording. Without a file the page opens with its first scenario.
+        Scenario file (TOML); capture, qlog or log of another program; file of `ackclock run --trace` or `--packets`, or
+        a folder with both; paper (its key or folder); folder with scenarios and results, of which the page is a list.
+        A scenario with a controller in Python is run first, and the page shows the recording. Without a file the page
+        opens with its first scenario.
     out
         The page. Default: out/view/NAME.html.
     no_open
@@ -55,6 +61,14 @@ def command(
         Serve the page on 127.0.0.1 instead, and reload it when one of its files is saved. Ctrl-C ends the server.
     record
         Run the scenario now and show the recording, instead of a page that computes it.
+    flow
+        Recording: number of the flow that is opened. Default: the flow with the most data.
+    at
+        Recording: where a capture was taken, if its handshake does not show it.
+    every
+        Recording: time between the blocks of an ss log without times, such as 200ms.
+    addresses
+        Recording: keep addresses, ports and names in the page. Default: letters in place of addresses.
     point
         Study: the point that is opened, counted from 0.
     run
@@ -72,10 +86,12 @@ def command(
 
     """
     from ackclock.apps.laboratory import check_built
+    from ackclock.apps.traces import Options
     from ackclock.apps.view.opening import Target
 
     check_built()
-    target = Target(file, seed, set_ or (), point, run, record, allow_code)
+    options = Options(flow, at, None if every is None else seconds(every, "--every"))
+    target = Target(file, seed, set_ or (), point, run, record, allow_code, options, addresses)
     if watch:
         if out is not None:
             raise BadInput("--watch: serves the page and writes no file; omit --out")

@@ -1,9 +1,11 @@
 /** The C ABI of the core: JSON and columns of numbers in linear memory. One instance holds one run. */
 import { Modules } from './modules';
+import type { Cause, TransferRead } from './transfer';
 import type {
   Catalog,
   Checked,
   Curves,
+  FileKind,
   Files,
   Flights,
   NodePosition,
@@ -50,8 +52,15 @@ interface Exports {
   radio(): number;
   recorded(): void;
   transmissions(from: number, to: number): void;
+  trace_kind(): void;
+  trace_open(): number;
+  trace_push(): number;
+  trace_finish(): number;
+  trace_column(number: number): void;
+  trace_reductions(): void;
+  trace_why(seconds: number, reduction: number): number;
 }
-type Call = 'files' | 'check' | 'layout' | 'open' | 'why' | 'satellites' | 'radio';
+type Call = 'files' | 'check' | 'layout' | 'open' | 'why' | 'satellites' | 'radio' | 'trace_open';
 /** Called by the core for each event of a controller of the page; `event` is its record in memory. True: it failed. */
 export type PassEvent = (
   controller: number,
@@ -119,10 +128,12 @@ export class Lab {
     if (Object.keys(this.#files).length) this.#call('files', this.#files);
   }
   #call(what: Call, request: unknown): number {
-    const bytes = new TextEncoder().encode(JSON.stringify(request));
+    this.#put(new TextEncoder().encode(JSON.stringify(request)));
+    return this.#core[what]();
+  }
+  #put(bytes: Uint8Array): void {
     const at = this.#core.buffer(bytes.length);
     new Uint8Array(this.#core.memory.buffer, at, bytes.length).set(bytes);
-    return this.#core[what]();
   }
   #answer<T>(): T {
     return JSON.parse(this.#text(this.#core.answer(), this.#core.answer_length())) as T;
@@ -253,6 +264,50 @@ export class Lab {
   radio(request: ScenarioRequest): RadioPlaces {
     const answer = this.#ask<Omit<RadioPlaces, 'data'>>('radio', request);
     return { ...answer, data: this.#data() };
+  }
+  /** What the file is that begins with these bytes; null: it is not recognised. */
+  traceKind(head: Uint8Array): FileKind | null {
+    return this.#guard(() => {
+      this.#put(head);
+      this.#core.trace_kind();
+      return this.#answer<FileKind | null>();
+    });
+  }
+  /** Begins to read a recording of another program; rows are recorded of a flow that is named. */
+  traceOpen(flow: { flow: number; direction: number } | null): void {
+    this.#guard(() => {
+      if (this.#call('trace_open', flow ?? {}) !== 0) throw new Refused(this.#answer<Problem>());
+    });
+  }
+  tracePush(bytes: Uint8Array): void {
+    this.#guard(() => {
+      this.#put(bytes);
+      if (this.#core.trace_push() !== 0) throw new Refused(this.#answer<Problem>());
+    });
+  }
+  traceFinish(): TransferRead {
+    return this.#guard(() => {
+      if (this.#core.trace_finish() !== 0) throw new Refused(this.#answer<Problem>());
+      return this.#answer<TransferRead>();
+    });
+  }
+  traceColumn(number: number): Float64Array {
+    return this.#guard(() => {
+      this.#core.trace_column(number);
+      return this.#data();
+    });
+  }
+  traceReductions(): Float64Array {
+    return this.#guard(() => {
+      this.#core.trace_reductions();
+      return this.#data();
+    });
+  }
+  traceWhy(at_s: number, cut: boolean): Cause {
+    return this.#guard(() => {
+      if (this.#core.trace_why(at_s, cut ? 1 : 0) !== 0) throw new Refused(this.#answer<Problem>());
+      return this.#answer<Cause>();
+    });
   }
   /** Place and length of a column; memory may grow in the calls, and with it its buffer changes. */
   #place(number: number): [ArrayBuffer, number, number] {

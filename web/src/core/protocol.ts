@@ -4,6 +4,7 @@ import type {
   Checked,
   Curves,
   Ended,
+  FileKind,
   Files,
   Flights,
   Places,
@@ -17,6 +18,8 @@ import type {
   Transmissions,
   Why,
 } from './types';
+
+import type { Cause, TransferFile, TransferShown } from './transfer';
 
 export interface Calls {
   begin: { request: { wasm: ArrayBuffer }; answer: Catalog };
@@ -33,6 +36,15 @@ export interface Calls {
   radio: { request: ScenarioRequest; answer: RadioPlaces };
   /** A recorded run in place of one of the core: the text of its JSON. Null: none. */
   record: { request: string | null; answer: Shape | null };
+  kind: { request: Uint8Array; answer: FileKind | null };
+  /** A recording of a real transfer: a file, with the place in `about.flows` of its flow, or the text of a `TransferFile`. */
+  transfer: {
+    request: { file: File; flow?: number } | { text: string };
+    answer: { shown: TransferShown; shape: Shape };
+  };
+  cause: { request: { at_s: number; cut: boolean }; answer: Cause };
+  /** The recording as a file, without addresses unless they are asked for. */
+  transfer_file: { request: { addresses: boolean }; answer: TransferFile };
   controller: { request: { code: string; confirmed: true } | null; answer: PageClass | null };
 }
 export type CallName = keyof Calls;

@@ -337,7 +337,7 @@ export class Recorded {
 }
 
 /** Curves, and their points one after the other: for each the times, then the values. */
-class Collector {
+export class Collector {
   readonly #series: SeriesInfo[] = [];
   readonly #data: number[] = [];
   add(of: Omit<SeriesInfo, 'start' | 'points'>, points: readonly [number, number][]): void {

@@ -3,6 +3,12 @@ export interface FileContent {
   text?: string;
   base64?: string;
 }
+/** What a file is, and what can be done with it. */
+export interface FileKind {
+  recording: boolean;
+  words: string;
+  remedy: string;
+}
 export type Files = Record<string, FileContent>;
 export interface ScenarioRequest {
   file: string;

@@ -3,6 +3,8 @@
 import { Failed, Lab, Refused } from './lab';
 import { Controllers } from './controllers';
 import { Recorded, type Recording } from './recorded';
+import { anonymous, read } from './reading';
+import { Transfer, type Cause, type TransferFile } from './transfer';
 import type { CallName, Calls, Reply, Request } from './protocol';
 import type { Ended, RunRequest } from './types';
 
@@ -16,7 +18,7 @@ const KEPT_BYTES = 160e6;
 
 const controllers = new Controllers();
 let lab: Lab | undefined;
-let recorded: Recorded | null = null;
+let recorded: Recorded | Transfer | null = null;
 let turn = 0;
 const say = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, transfer);
 /** Lets messages in, without the 4 ms of setTimeout. */
@@ -90,6 +92,11 @@ async function run(id: number, request: RunRequest): Promise<Ended> {
   };
 }
 
+function causeOf(request: { at_s: number; cut: boolean }): Cause {
+  if (!(recorded instanceof Transfer)) throw new Failed('no recording is open');
+  return recorded.causes ? recorded.why(request) : started().traceWhy(request.at_s, request.cut);
+}
+
 type Handlers = {
   [K in CallName]: (request: Calls[K]['request'], id: number) => Calls[K]['answer'] | Promise<Calls[K]['answer']>;
 };
@@ -111,14 +118,34 @@ const handlers: Handlers = {
   curves: ({ from, to, px }) => (recorded ?? started()).curves(from, to, px),
   flights: ({ from, to }) => (recorded ?? started()).flights(from, to),
   transmissions: ({ from, to }) => started().transmissions(from, to),
-  why: (request) => (recorded ?? started()).why(request),
+  why: (request) => (recorded instanceof Recorded ? recorded : started()).why(request),
   satellites: (request) => started().satellites(request),
   places: ({ at }) => started().places(at),
   radio: (request) => started().radio(request),
   record: (text) => {
-    recorded = text === null ? null : new Recorded(JSON.parse(text) as Recording);
-    const shape = recorded?.shape();
+    const run = text === null ? null : new Recorded(JSON.parse(text) as Recording),
+      shape = run?.shape();
+    recorded = run;
     return shape ? { ...shape, positions: started().layout(shape.link_ends, shape.flow_ends) } : null;
+  },
+  kind: (head) => started().traceKind(head),
+  transfer: async (request, id) => {
+    const mine = ++turn;
+    const transfer =
+      'text' in request
+        ? Transfer.of((JSON.parse(request.text) as { transfer: TransferFile }).transfer)
+        : await read(started(), request.file, request.flow, async (part, shape) => {
+            say({ id, kind: 'progress', now: part, bytes: started().bytes, shape });
+            await breathe();
+            if (mine !== turn) throw new Failed('stopped');
+          });
+    recorded = transfer;
+    return { shown: transfer.about, shape: transfer.shape() };
+  },
+  cause: (request) => causeOf(request),
+  transfer_file: ({ addresses }) => {
+    if (!(recorded instanceof Transfer)) throw new Failed('no recording is open');
+    return anonymous(started(), recorded, addresses);
   },
   controller: (request) => controllers.load(request?.code ?? null),
 };

@@ -1,11 +1,15 @@
 /** Files: a page with the scenario inside, for what is too long for a link; opening and saving. */
+import type { TransferFile } from '../core/transfer';
 import { type Shared, check } from './link';
 
 /** The element of a page that holds a scenario; `ackclock view` writes the same. */
 export const EMBEDDED = 'ackclock-scenario';
 
+/** The element of a page that holds a recorded run, or a recording; python/ackclock/apps/view writes it. */
+export const RECORDING = 'ackclock-recording';
+
 /** JSON that cannot end a script element. */
-export const inScript = (shared: Shared): string => JSON.stringify(shared).replaceAll('<', '\\u003c');
+export const inScript = (content: unknown): string => JSON.stringify(content).replaceAll('<', '\\u003c');
 
 /** The scenario inside this page, if `ackclock view` or Share wrote one. Raises BadLink if it is damaged. */
 export function embedded(): Shared | null {
@@ -36,7 +40,7 @@ export function remember(): void {
   const copy = document.documentElement.cloneNode(true) as HTMLElement;
   copy.querySelector(`#${EMBEDDED}`)?.remove();
   // What `ackclock view` adds: a recorded run, and the channel that reloads a page that is served.
-  copy.querySelector('#ackclock-recording')?.remove();
+  copy.querySelector(`#${RECORDING}`)?.remove();
   copy.querySelector('#ackclock-watch')?.remove();
   copy.querySelector(`#${DOORS}`)?.remove(); // a copy lies elsewhere
   const policy = copy.querySelector('meta[http-equiv="Content-Security-Policy"]');
@@ -49,12 +53,14 @@ export function remember(): void {
   for (const name of copy.getAttributeNames()) if (name !== 'lang') copy.removeAttribute(name);
   source = `<!doctype html>\n${copy.outerHTML}`;
 }
-export function pageWith(shared: Shared): string {
-  return source.replace(
+const holding = (element: string, content: unknown): string =>
+  source.replace(
     '<div id="app">',
-    () => `<script type="application/json" id="${EMBEDDED}">${inScript(shared)}</script><div id="app">`,
+    () => `<script type="application/json" id="${element}">${inScript(content)}</script><div id="app">`,
   );
-}
+export const pageWith = (shared: Shared): string => holding(EMBEDDED, shared);
+/** The page that opens with the recording of a real transfer. */
+export const pageWithTransfer = (transfer: TransferFile): string => holding(RECORDING, { transfer });
 
 export function save(name: string, content: string | Blob, type: string): void {
   const url = URL.createObjectURL(new Blob([content], { type }));

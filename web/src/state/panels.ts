@@ -128,6 +128,42 @@ export function panels(curves: Curves, wanted: Wanted): PanelData[] {
   return out;
 }
 
+/** The panels of a recording of a real transfer: what is in flight with its limits, round-trip times, delivery rate. */
+export function transferPanels(curves: Curves): PanelData[] {
+  const of = (...panels: PanelName[]): Curve[] =>
+    curves.series
+      .filter((s) => panels.includes(s.panel))
+      .map((s) => curveOf(curves, s))
+      .map((c, hue) => (panels.length > 1 ? { ...c, hue } : c));
+  const again = curves.series.find((s) => s.panel === 'drops'),
+    none = new Float64Array(0);
+  const flight = of('in_flight', 'cwnd', 'ssthresh'),
+    unit = curves.series.find((s) => s.panel === 'in_flight' || s.panel === 'cwnd')?.unit ?? 'kB';
+  // A receiver that permits much more than is ever in flight does not press the other curves flat.
+  const top = flight
+    .filter((c) => c.role !== 'ssthresh')
+    .reduce((most, c) => c.y.reduce((m, v) => (v > m ? v : m), most), 0);
+  const panels: PanelData[] = [];
+  if (flight.length)
+    panels.push({
+      id: 'flight',
+      title: flight.some((c) => c.role === 'in_flight') ? 'In flight' : 'Congestion window',
+      unit,
+      curves: flight,
+      ticks: again ? curves.data.subarray(again.start, again.start + again.points) : none,
+      top: top > 0 ? top * 1.25 : null,
+      names: '',
+    });
+  for (const [panel, title, unit] of [
+    ['rtt', 'Round-trip time', 'ms'],
+    ['goodput', 'Delivery rate', 'Mb/s'],
+  ] as const) {
+    const list = of(panel);
+    if (list.some((c) => c.x.length > 0)) panels.push({ id: panel, title, unit, curves: list, ticks: none, top: null });
+  }
+  return panels;
+}
+
 /** Links of a channel that have a curve: those that use it most. */
 const MOST_LINKS = 7;
 /** Who uses the channel of a link, or the first one of the network, and how much a transmission of the link carries. */

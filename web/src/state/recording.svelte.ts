@@ -1,12 +1,12 @@
 /** A recorded run inside the page, which `ackclock view` writes: it is shown as it was recorded, and nothing is computed. */
 import type { RunMetadata, Recording } from '../core/recorded';
+import { RECORDING } from '../share/files';
 import { check as checkShared, type Shared } from '../share/link';
 import { type RecordingNotes, engine, key, look, mark, run, start } from './run.svelte';
 import { FILE, scenario, takeShared } from './scenario.svelte';
+import { showHeld } from './transfer.svelte';
 import { resetTime } from './time.svelte';
 
-/** The element of a page that holds a recorded run; python/ackclock/apps/view writes it. */
-export const RECORDING = 'ackclock-recording';
 /** The recorded run as text. */
 export const recordingText = (): string => document.getElementById(RECORDING)?.textContent ?? 'null';
 export const hasRecording = (): boolean => document.getElementById(RECORDING) !== null;
@@ -31,6 +31,7 @@ export async function showRecording(): Promise<void> {
   if (!run.catalog) await start();
   const client = engine();
   if (!client) return;
+  if (text.startsWith('{"transfer"')) return showHeld(text);
   try {
     const recording = JSON.parse(text) as Recording,
       { about } = recording;

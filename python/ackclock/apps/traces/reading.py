@@ -182,14 +182,12 @@ def _chosen(path: Path, about: dict[str, Any], number: int | None) -> dict[str, 
 
 
 def ends(flow: dict[str, Any], *, addresses: bool) -> str:
-    """The ends of a flow as text: names, addresses and ports, or without addresses A and B and ports."""
+    """The ends of a flow as text: names, addresses and ports, or without addresses letters in place of them."""
     if "ends" not in flow:
         title = " ".join(text for text in (flow.get("title", ""), flow.get("vantage", "")) if text)
         return shown(flow.get("name") or title or f"trace {flow['flow']}")
     if not addresses:
-        ports = [end.rpartition(":")[2] for end in flow["ends"]]
-        letters = "AB" if flow["direction"] == 0 else "BA"
-        return " -> ".join(f"{letter}:{port}" for letter, port in zip(letters, ports, strict=True))
+        return " -> ".join(flow["hosts"])
     named = [name or end for name, end in zip(flow["names"], flow["ends"], strict=True)]
     return " -> ".join(shown(text) for text in named)
 

@@ -1,4 +1,4 @@
-"""What `ackclock view` opens: a scenario, a recorded run, a paper, or the list of what a folder has."""
+"""What `ackclock view` opens: a scenario, a recorded run, a recording, a paper, or the list of what a folder has."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ackclock.apps import share
 from ackclock.apps.laboratory import page
+from ackclock.apps.traces import Options, is_recording
 from ackclock.apps.view import recorded
 from ackclock.apps.view.recording import record
 from ackclock.base.controllers import modules_in
@@ -24,7 +25,8 @@ class Target:
     """What the user asks for."""
 
     path: Path | None = None
-    """A scenario, a link, a recorded file, a folder, or the key of a paper; None: the empty laboratory."""
+    """A scenario, a link, a recorded file, a capture, qlog or log, a folder, or the key of a paper; None: the empty
+    laboratory."""
     seed: int | None = None
     overrides: Sequence[str] = ()
     point: int | None = None
@@ -35,6 +37,10 @@ class Target:
     """Run the scenario here, and open the recording."""
     allow_code: bool = False
     """Scenarios may name code and base files outside their own folder, and stores code."""
+    flow: Options = field(default_factory=Options)
+    """Of a recording: which flow is opened, and how it is read."""
+    addresses: bool = False
+    """Of a recording: keep addresses, ports and names in the page."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,11 @@ def build(target: Target, progress: Progress | None = None) -> Page:
     path = target.path
     if path is None:
         _no_options(target, "without a scenario")
+        _no_flow(target, "without a recording")
         return Page("lab", page())
+    if path.is_file() and is_recording(path):
+        return _transfer(path, target)
+    _no_flow(target, f"{path}: is not a recording of another program")
     if is_link(str(path)) or path.suffix == ".toml" or (path.is_file() and path.suffix not in RECORDED):
         return _scenario(path, target, progress)
     if path.is_dir() and target.run is not None:
@@ -78,6 +88,26 @@ def _no_options(target: Target, what: str) -> None:
     ):
         if value:
             raise BadInput(f"{what}, so {option} has no meaning")
+
+
+def _no_flow(target: Target, what: str) -> None:
+    for option, value in (
+        ("--flow", target.flow.flow is not None),
+        ("--at", target.flow.at is not None),
+        ("--every", target.flow.every_s is not None),
+        ("--addresses", target.addresses),
+    ):
+        if value:
+            raise BadInput(f"{what}, so {option} has no meaning")
+
+
+def _transfer(path: Path, target: Target) -> Page:
+    """The page of a capture, qlog or log."""
+    from ackclock.apps.view.transfer import record_transfer
+
+    _no_options(target, f"{path}: is a recording of another program")
+    content = record_transfer(path, target.flow, addresses=target.addresses)
+    return Page(path.name.partition(".")[0], page(recording=content), watched=[path])
 
 
 def _scenario(path: Path, target: Target, progress: Progress | None) -> Page:

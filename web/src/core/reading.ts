@@ -1,0 +1,134 @@
+/** Reads a recording of a real transfer from a file, piece by piece, and makes the file of a page that holds it. */
+import { Gunzip, deflateSync } from 'fflate';
+import { toBase64 } from '../share/base64';
+import type { Column } from './columns';
+import { Refused, type Lab } from './lab';
+import { Transfer, type TransferFile, type TransferFlow, type TransferRead } from './transfer';
+import type { Shape } from './types';
+
+/** Part of the file that is read, from 0 to 1. */
+type Told = (part: number, shape: Shape) => Promise<void>;
+/** A compressed file that expands further is not read. */
+const MOST_EXPANSION = 200,
+  FREE_OUTPUT = 2 ** 30;
+/** Characters that the columns of a saved page may take. */
+const MOST_TEXT = 24e6,
+  MOST_CAUSES = 500;
+const EMPTY: Shape = {
+  duration_s: 1,
+  flows: [],
+  flow_ends: [],
+  links: [],
+  link_ends: [],
+  internals: [],
+  positions: [],
+};
+
+/** Pushes the bytes of a file through the core, unpacked if gzip packed it. */
+async function push(lab: Lab, file: File, told: (bytes: number) => Promise<void>): Promise<void> {
+  const source = file.stream().getReader();
+  let unpack: Gunzip | null = null,
+    seen = 0,
+    total = 0;
+  for (;;) {
+    const { done, value } = await source.read();
+    if (done) return;
+    if (seen === 0 && value[0] === 0x1f && value[1] === 0x8b)
+      unpack = new Gunzip((bytes) => {
+        total += bytes.length;
+        if (total > FREE_OUTPUT && total > MOST_EXPANSION * (seen + value.length))
+          throw new Refused({ message: `the file expands more than ${MOST_EXPANSION} times; unpack it first` });
+        lab.tracePush(bytes);
+      });
+    if (unpack) {
+      try {
+        unpack.push(value);
+      } catch (error) {
+        if (error instanceof Refused) throw error;
+        return; // damaged: what it lacks is said by its description
+      }
+    } else lab.tracePush(value);
+    seen += value.length;
+    await told(seen);
+  }
+}
+async function pass(
+  lab: Lab,
+  file: File,
+  flow: { flow: number; direction: number } | null,
+  told: Told,
+  part: [number, number],
+): Promise<TransferRead> {
+  lab.traceOpen(flow);
+  let last = performance.now();
+  await push(lab, file, async (seen) => {
+    if (performance.now() - last < 25) return;
+    last = performance.now();
+    await told(part[0] + ((part[1] - part[0]) * seen) / Math.max(1, file.size), EMPTY);
+  });
+  return lab.traceFinish();
+}
+/** The flow with the most data. */
+function largest(flows: TransferFlow[]): number {
+  const size = (f: TransferFlow): number => f.sent_bytes ?? f.sent_packets ?? f.samples ?? 0;
+  return flows.reduce((best, flow, i) => (size(flow) > size(flows[best]!) ? i : best), 0);
+}
+
+/** The recording of a file with the rows of a flow, by default that with the most data. */
+export async function read(lab: Lab, file: File, flow: number | undefined, told: Told): Promise<Transfer> {
+  try {
+    lab.reset();
+    const first = await pass(lab, file, null, told, [0, 0.5]),
+      { flows, kind, missing } = first.about;
+    if (!flows.length)
+      throw new Refused({
+        message: `is ${kind} without data of a flow${missing.length ? `: ${missing.slice(0, 3).join('; ')}` : ''}`,
+      });
+    const number = flow ?? largest(flows),
+      chosen = flows[number]!;
+    const second = await pass(lab, file, { flow: chosen.flow - 1, direction: chosen.direction ?? 0 }, told, [0.5, 1]);
+    const columns = Object.fromEntries(second.columns.map((name, i) => [name, lab.traceColumn(i)]));
+    if (!second.rows) throw new Refused({ message: `#${chosen.flow} has no rows` });
+    const { about, codes, segment_bytes } = second;
+    return new Transfer({ file: file.name, about, codes, flow: number, segment_bytes }, columns);
+  } catch (error) {
+    if (error instanceof Refused) throw new Refused({ message: `${file.name} ${error.message}` });
+    throw error;
+  }
+}
+
+/** The bits of each float, exclusive or those of the one before, in planes (`columns.ts` reads them). */
+function packed(values: Float64Array): Column {
+  const rows = values.length,
+    bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
+    planes = new Uint8Array(rows * 8);
+  for (let p = 0; p < 8; p++)
+    for (let i = 0; i < rows; i++) planes[p * rows + i] = bytes[i * 8 + p]! ^ (i ? bytes[(i - 1) * 8 + p]! : 0);
+  return { rows, planes: 8, data: toBase64(deflateSync(planes)) };
+}
+/** What a page may hold of a flow: without addresses, names, titles and identifiers, unless they are asked for. */
+export function withoutNames(flow: TransferFlow): TransferFlow {
+  const kept = { ...flow };
+  delete kept.ends;
+  delete kept.names;
+  delete kept.title;
+  return kept;
+}
+/** The recording as the file of a page. Raises Refused if it is too long for a page. */
+export function anonymous(lab: Lab, transfer: Transfer, addresses: boolean): TransferFile {
+  const { about } = transfer.about,
+    columns = Object.fromEntries(Object.entries(transfer.columns).map(([name, values]) => [name, packed(values)]));
+  if (Object.values(columns).reduce((sum, c) => sum + c.data.length, 0) > MOST_TEXT)
+    throw new Refused({
+      message: `The rows of this flow take more than ${MOST_TEXT / 1e6} MB: too many for a page. Send the file itself; the page reads it.`,
+    });
+  const causes =
+    transfer.causes ?? [...lab.traceReductions().slice(0, MOST_CAUSES)].map((at) => lab.traceWhy(at, true));
+  return {
+    ...transfer.about,
+    v: 1,
+    about: addresses ? about : { ...about, flows: about.flows.map(withoutNames) },
+    columns,
+    causes: [...causes],
+  };
+}

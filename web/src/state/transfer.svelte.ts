@@ -1,0 +1,91 @@
+/** The recording of a real transfer that the page shows: read from a file of the user, or held by the page itself. */
+import { Gunzip } from 'fflate';
+import { Failed, Refused } from '../core/lab';
+import type { Cause, TransferFile, TransferShown } from '../core/transfer';
+import { engine, leaveRecording, look, mark, run, start } from './run.svelte';
+import { moveTo, resetTime } from './time.svelte';
+
+class State {
+  /** The recording; null: the page shows a run. */
+  shown = $state.raw<TransferShown | null>(null);
+  /** Part of the file that is read; null: none is being read. */
+  part = $state<number | null>(null);
+  /** The file that is read, for its other flows; null: the page holds the recording. */
+  file = $state.raw<File | null>(null);
+  cause = $state.raw<Cause | null>(null);
+  note = $state('');
+}
+export const transfer = new State();
+/** Bytes at the beginning of a file that say what it is. */
+const HEAD_BYTES = 4096;
+
+const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What is wrong with a file that is no recording, in words; '' for a recording; null: it is not recognised. */
+export async function kindOf(file: File): Promise<string | null> {
+  if (!run.catalog) await start();
+  let head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
+  if (head[0] === 0x1f && head[1] === 0x8b) {
+    const parts: Uint8Array[] = [];
+    try {
+      new Gunzip((bytes) => parts.push(bytes)).push(head);
+    } catch {
+      /* damaged: the packed bytes are looked at */
+    }
+    if (parts[0]?.length) head = new Uint8Array(parts[0]);
+  }
+  const kind = (await engine()?.call('kind', head)) ?? null;
+  if (!kind) return null;
+  return kind.recording ? '' : `${file.name} is ${kind.words}; ${kind.remedy}.`;
+}
+
+/** Reads a file and shows a flow, by default that with the most data. */
+export async function openTransfer(file: File, flow?: number): Promise<void> {
+  leaveRecording();
+  run.failure = '';
+  await showWith({ file, ...(flow === undefined ? {} : { flow }) }, file);
+}
+/** Shows the recording that the page holds. */
+export const showHeld = (text: string): Promise<void> => showWith({ text }, null);
+
+async function showWith(request: { file: File; flow?: number } | { text: string }, file: File | null): Promise<void> {
+  const client = engine();
+  if (!client) return;
+  transfer.part = 0;
+  mark('running');
+  try {
+    const { shown, shape } = await client.call('transfer', request, (part) => (transfer.part = part));
+    Object.assign(transfer, { shown, file, cause: null, note: '', part: null });
+    Object.assign(run, { shape, outcome: null, curves: null, recordedRange: null, key: '', why: null });
+    resetTime(shape.duration_s);
+    moveTo(shape.duration_s); // the last reduction is that of the whole transfer
+    await look();
+    mark('ended');
+  } catch (error) {
+    transfer.part = null;
+    if (!transfer.shown || file === null || transfer.file !== file) transfer.shown = null;
+    run.failure = error instanceof Failed && error.message === 'stopped' ? '' : message(error);
+    mark(transfer.shown ? 'ended' : 'error');
+  }
+}
+/** Ends the reading of a file. */
+export const stopReading = (): void => void engine()?.call('stop', null);
+/** Back to the scenario. */
+export function leaveTransfer(): void {
+  if (!transfer.shown && transfer.part === null) return;
+  Object.assign(transfer, { shown: null, file: null, cause: null, note: '', part: null });
+  Object.assign(run, { shape: null, curves: null, outcome: null, key: '', failure: '' });
+  void engine()?.call('record', null);
+}
+/** The cause of the last event, or of the last reduction, up to a time. */
+export async function explainTransfer(at_s: number, cut: boolean): Promise<void> {
+  Object.assign(transfer, { cause: null, note: '' });
+  try {
+    transfer.cause = (await engine()?.call('cause', { at_s, cut })) ?? null;
+  } catch (error) {
+    transfer.note = error instanceof Refused || error instanceof Failed ? error.message : String(error);
+  }
+}
+/** The recording as the file of a page. */
+export const transferFile = async (addresses: boolean): Promise<TransferFile | undefined> =>
+  engine()?.call('transfer_file', { addresses });
