@@ -372,3 +372,31 @@ def test_read_writes_rows_and_a_figure_without_addresses(
         assert "10.0.0." not in text
         assert len(text) > 1000
     assert main(["plot", "r.csv", "--y", "in_flight", "--out", "p.svg"]) == 0
+
+
+def test_the_rate_of_a_flow_becomes_the_rate_of_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link with the achieved rate of a flow carries as much; results of iperf3 are read as they are."""
+    monkeypatch.chdir(tmp_path)
+    scenario = Scenario.parse(
+        PATH.format(
+            seconds=6, mbps=8, delay=10, queue='{ kind = "droptail", limit = "50p" }', loss="", control="cubic", more=""
+        )
+    )
+    (tmp_path / "c.pcapng").write_bytes(scenario.run(captures=["s"]).captures["s"])
+    assert main(["read", "c.pcapng", "--rates", "steps.csv"]) == 0
+    steps = pl.read_csv("steps.csv")
+    late = steps.filter((pl.col("time_s") > 1) & (pl.col("time_s") < 5))["bps"].mean()
+    assert isinstance(late, float)
+    assert abs(late / 8e6 - 1500 / 1514 * 1448 / 1500) < 0.03
+    rate = 'link.l.rate={ kind = "file", file = "FILE" }'
+    result = {"intervals": [{"sum": {"start": at, "bits_per_second": 5e6}} for at in range(6)]}
+    (tmp_path / "iperf.json").write_text(json.dumps(result))
+    (tmp_path / "s.toml").write_text(
+        PATH.format(
+            seconds=6, mbps=8, delay=10, queue='{ kind = "droptail", limit = "50p" }', loss="", control="cubic", more=""
+        )
+    )
+    for name, bps in (("steps.csv", late), ("iperf.json", 5e6)):
+        outcome = Scenario.load("s.toml", [rate.replace("FILE", name)]).run().outcome
+        assert abs(outcome["flows"][0]["goodput_bps"] / bps - 1) < 0.12
+    assert main(["read", "c.pcapng", "--rates", "steps.txt"]) == 2

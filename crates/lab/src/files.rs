@@ -73,6 +73,11 @@ impl FileAccess {
 
     /// Reads a text file, and decompresses it if it is compressed with gzip.
     pub(crate) fn read_text(&self, path: &Path) -> Result<String, String> {
+        self.read_text_of(path, &[])
+    }
+
+    /// The same, of files of other programs those of the permitted kinds.
+    pub(crate) fn read_text_of(&self, path: &Path, permitted: &[trace::Kind]) -> Result<String, String> {
         let mut bytes = match self {
             FileAccess::Carried(files) => files.read(path)?,
             _ => read_from_disk(path, LARGEST)?,
@@ -86,8 +91,8 @@ impl FileAccess {
         })?;
         let text = text.strip_prefix('\u{feff}').map(String::from).unwrap_or(text);
         match trace::sniff(text.as_bytes()) {
-            Some(kind) => Err(other_kind(path, kind)),
-            None => Ok(text),
+            Some(kind) if !permitted.contains(&kind) => Err(other_kind(path, kind)),
+            _ => Ok(text),
         }
     }
 }

@@ -46,7 +46,7 @@ pub use network::{Arrival, EarlyArrivals, Network, cut};
 pub use next_hop::PathSegment;
 pub use packet::{Ecn, EcnEcho, Packet, PacketKind, RateHeader, RouterReply, XcpHeader};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};
-pub use rates::{RATES, REPEAT};
+pub use rates::{LOG_COLUMNS, RATES, REPEAT};
 pub use rcp::{RcpConfig, RcpRouter};
 pub use rule::{LossProcess, Rule, RuleEvent};
 pub use satellites::{Ends, HandoffLoss, SatelliteNetwork};

@@ -8,6 +8,29 @@ use units::{Span, Time};
 pub const REPEAT: &[Key] =
     &[key("repeat", Form::Quantity(Unit::Time, "20s"), "none", "time after which the steps start again")];
 
+/// The keys that select the columns of a log with a time and a value in each line.
+pub const LOG_COLUMNS: &[Key] = &[
+    key(
+        "column",
+        Form::Text,
+        "none",
+        "column of the values, if there are several: a name of the header, or a number from 1; a series of a Flent result",
+    ),
+    key("time", Form::Text, "none", "column of the times: a name of the header, or a number from 1"),
+    key(
+        "time_unit",
+        Form::Word(&["s", "ms", "us"]),
+        "none",
+        "unit of the times, if the header does not name it",
+    ),
+    key(
+        "every",
+        Form::Range(Unit::Time, "10ms", "1us", "1000000s"),
+        "none",
+        "time from one line to the next in a log without times",
+    ),
+];
+
 impl<T: FromValue> Steps<T> {
     /// The steps that the keys `steps` and `repeat` of a table give. Fails if their times are not in order.
     pub fn read(values: &Values) -> Result<Steps<T>, Mistake> {
@@ -108,8 +131,23 @@ pub const RATES: &[Model] = &[
                 "file",
                 Form::Text,
                 "",
-                "the rates, relative to the scenario: in each line a time in seconds, from 0 on and increasing, a comma, and the rate from there on in bits per second; a first line `time_s,bps` and gzip are allowed",
+                "the rates, relative to the scenario: in each line a time and the rate from there on, after a header that names their units, such as `time_s,mbps`; without a header seconds and bits per second; results of iperf3 and Flent, and configurations of netem-trace, in JSON; gzip is allowed",
             )],
+            &[
+                key(
+                    "unit",
+                    Form::Word(&["bps", "kbps", "Mbps", "Gbps", "B/s", "kB/s", "MB/s", "KiB/s"]),
+                    "none",
+                    "unit of the rates, if the header does not name it",
+                ),
+                key(
+                    "gap",
+                    Form::Word(&["hold", "zero", "error"]),
+                    "none",
+                    "where rows of a regular log are missing, for more than 3 of its steps: the rate before holds, it is 0, or the log is refused; without it it is refused"
+                ),
+            ],
+            LOG_COLUMNS,
             REPEAT,
         ]
     ),

@@ -31,6 +31,7 @@ def command(
     every: str | None = None,
     out: Path | None = None,
     plot: Path | None = None,
+    rates: Path | None = None,
     addresses: bool = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
@@ -55,6 +56,9 @@ def command(
         Write the rows of the flow to this file (.parquet or .csv).
     plot
         Draw the flow to this file (.svg, .pdf, .png or .eps).
+    rates
+        Write the rate that the flow achieved, over time, to this file (.csv). `rate = { kind = "file", file = FILE }`
+        of a link reads it. It is at most the rate of the path.
     addresses
         Keep addresses in files that are written. Default: A and B in place of them.
     as_json
@@ -69,13 +73,17 @@ def command(
         check_picture(plot)
     if out is not None:
         check_table(out, "--out")
-    check_targets([path for path in (out, plot) if path is not None])
-    if files and (out is not None or plot is not None or flow is not None):
-        raise BadInput("--flow, --out and --plot belong to one file")
+    if rates is not None and rates.suffix != ".csv":
+        raise BadInput(f"--rates {rates}: must end in .csv")
+    targets = {"out": out, "plot": plot, "rates": rates}
+    written = [path for path in targets.values() if path is not None]
+    check_targets(written)
+    if files and (written or flow is not None):
+        raise BadInput("--flow, --out, --plot and --rates belong to one file")
     descriptions = []
     for number, each in enumerate([file, *files]):
-        whole = flow is not None or out is not None or plot is not None
-        about = _one(each, options, out, plot, addresses=addresses, whole=whole, quiet=as_json)
+        whole = flow is not None or bool(written)
+        about = _one(each, options, targets, addresses=addresses, whole=whole, quiet=as_json)
         descriptions.append(about)
         if not as_json:
             if number:
@@ -83,17 +91,16 @@ def command(
             _table(each, about)
     if as_json:
         print(json.dumps(descriptions[0] if len(descriptions) == 1 else descriptions, allow_nan=False))
-    elif out is not None or plot is not None:
-        for path in (out, plot):
-            if path is not None:
-                say(f"written: {path}")
+    else:
+        for path in written:
+            say(f"written: {path}")
     return 0
 
 
 def _one(
-    file: Path, options: Options, out: Path | None, plot: Path | None, *, addresses: bool, whole: bool, quiet: bool
+    file: Path, options: Options, targets: dict[str, Path | None], *, addresses: bool, whole: bool, quiet: bool
 ) -> dict[str, Any]:
-    """The description of a file; the rows of its flow go to `out` and `plot`."""
+    """The description of a file; the rows of its flow go to the targets."""
     from ackclock.apps.traces import describe, read_flow
 
     with progress("reading", quiet=quiet) as advance:
@@ -103,11 +110,15 @@ def _one(
     rows = recorded.rows()
     if rows.height == 0:
         raise BadInput(f"{file}: the flow has no rows")
-    if out is not None:
-        from ackclock.base.table_files import write_frame
+    from ackclock.base.table_files import write_frame
 
+    if (out := targets["out"]) is not None:
         write_frame(rows, out)
-    if plot is not None:
+    if (steps_file := targets["rates"]) is not None:
+        from ackclock.apps.traces.rates import steps
+
+        write_frame(steps(recorded), steps_file)
+    if (plot := targets["plot"]) is not None:
         _draw(plot, file, recorded, rows, addresses=addresses)
     recorded.about["flows"] = [recorded.flow]
     return recorded.about

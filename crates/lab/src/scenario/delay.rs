@@ -4,8 +4,8 @@ use super::rate::logged;
 use super::rate_log;
 use super::reading::Result;
 use super::table::TableReader;
-use net::REPEAT;
 use net::impairment::Loss;
+use net::{LOG_COLUMNS, REPEAT};
 use params::Form::{File, Switch, Word};
 use params::{Key, Table, Value, key};
 use units::Span;
@@ -24,6 +24,21 @@ pub(super) static DELAY_FILE: Table = Table::new(
                 "the delays, relative to the scenario: in each line a time and the delay from there on, after a header with their units, such as `time_s,delay_ms`; without a header both are in seconds",
             ),
         ],
+        &[
+            key(
+                "unit",
+                Word(&["s", "ms", "us"]),
+                "none",
+                "unit of the delays, if the header does not name it",
+            ),
+            key(
+                "gap",
+                Word(&["hold", "error"]),
+                "none",
+                "where rows of a regular log are missing, for more than 3 of its steps: the delay before holds, or the log is refused; without it it is refused",
+            ),
+        ],
+        LOG_COLUMNS,
         REPEAT,
         &[key("order", Switch, "true", "no packet arrives before the one in front of it")],
     ],

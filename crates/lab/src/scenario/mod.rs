@@ -39,6 +39,7 @@ mod quic;
 mod radio;
 mod radio_traffic;
 mod rate;
+mod rate_json;
 mod rate_log;
 mod read;
 pub(crate) mod reading;

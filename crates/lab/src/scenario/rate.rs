@@ -103,16 +103,19 @@ fn read_variation(table: TableReader<'_>) -> Result<RateOfLink> {
 }
 
 fn read_trace(table: &TableReader<'_>, values: &Values) -> Result<(Rate, RateVariation)> {
-    let (path, text) = named_file(table)?;
+    let (path, text) = named_file(table, &[])?;
     let trace = DeliveryTrace::parse(&text, values.read("unit"), values.read("repeat"))
         .map_err(|message| table.error("file", format!("{}: {message}", path.display())))?;
     Ok((trace.mean(), RateVariation::Trace(Arc::new(trace))))
 }
 
 /// The file of a table that must have one.
-fn named_file(table: &TableReader<'_>) -> Result<(PathBuf, String)> {
-    table.need("file", table.file("file")?, "such as file = \"rate.csv\"")
+fn named_file(table: &TableReader<'_>, permitted: &[trace::Kind]) -> Result<(PathBuf, String)> {
+    table.need("file", table.file_of("file", permitted)?, "such as file = \"rate.csv\"")
 }
+
+/// Files of other programs that are logs of a rate or a delay.
+const LOGS: [trace::Kind; 3] = [trace::Kind::Iperf3, trace::Kind::Flent, trace::Kind::Json];
 
 /// The steps of a log with a time and a value in each line, of which `value` is made.
 pub(super) fn logged<T>(
@@ -121,11 +124,16 @@ pub(super) fn logged<T>(
     of: &rate_log::Quantity,
     value: impl Fn(f64) -> T,
 ) -> Result<Steps<T>> {
-    let (path, text) = named_file(table)?;
+    let (path, text) = named_file(table, &LOGS)?;
     let refuse =
         |line: usize, message: &str| table.error("file", format!("{}:{line}: {message}", path.display()));
     let mut steps = Steps { steps: Vec::new(), period: Span::ZERO };
-    for (line, at, number) in rate_log::rows(&text, of).map_err(|(line, message)| refuse(line, &message))? {
+    let options = rate_log::LogOptions::new(values, of);
+    let log = rate_log::rows(&text, of, &options).map_err(|(line, message)| refuse(line, &message))?;
+    for said in log.said {
+        table.advise("file", format!("{}: {said}", path.display()));
+    }
+    for (line, at, number) in log.rows {
         let at = Time::ZERO + Span::from_seconds(at);
         steps.push(at, value(number)).map_err(|message| refuse(line, message))?;
     }

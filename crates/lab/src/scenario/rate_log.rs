@@ -1,10 +1,77 @@
 //! Logs of a rate or a delay over time, as others publish them: lines with a time and a value, separated by commas,
 //! semicolons, tabs or spaces, after a header that names the columns and their units.
 
+use super::rate_json;
+use params::Values;
 use units::Span;
 
 /// Lines with a time and a value. The line numbers are counted from 1.
 pub(super) type Rows = Vec<(usize, f64, f64)>;
+
+/// Rows, and what the user should know of them.
+#[derive(Debug)]
+pub(super) struct Log {
+    /// From time 0 on, with increasing times.
+    pub rows: Rows,
+    /// What was done that the file does not say, a sentence each.
+    pub said: Vec<String>,
+}
+
+/// How the keys of a table say that a log is read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LogOptions {
+    /// The size of the unit of the values; none: the header names it.
+    pub unit: Option<f64>,
+    /// The column of the values: a name of the header, or a number from 1; a series of a JSON file.
+    pub column: Option<String>,
+    /// The column of the times.
+    pub time: Option<String>,
+    /// Seconds of the unit of the times.
+    pub time_unit: Option<f64>,
+    /// Where rows are missing.
+    pub gap: Option<Gap>,
+    /// The time between two lines of a log without times.
+    pub every: Option<Span>,
+}
+
+/// What holds where rows of a log are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gap {
+    /// The value before.
+    Hold,
+    /// Zero.
+    Zero,
+    /// The log is refused.
+    Error,
+}
+
+impl LogOptions {
+    /// The options that the keys of a table of `of` give.
+    pub fn new(values: &Values, of: &Quantity) -> LogOptions {
+        let size = |key: &str, units: &[(&str, f64)]| {
+            let unit: Option<&'static str> = values.optional(key);
+            unit.and_then(|unit| units.iter().find(|(name, _)| *name == unit)).map(|(_, size)| *size)
+        };
+        let gap: Option<&'static str> = values.optional("gap");
+        LogOptions {
+            unit: size("unit", of.key_units),
+            column: values.optional("column"),
+            time: values.optional("time"),
+            time_unit: size("time_unit", &TIMES),
+            gap: gap.map(|gap| match gap {
+                "zero" => Gap::Zero,
+                "error" => Gap::Error,
+                _ => Gap::Hold,
+            }),
+            every: values.optional("every"),
+        }
+    }
+}
+
+/// A log has gaps if its times are regular and a step is this many of its median steps.
+const GAP_STEPS: f64 = 3.0;
+/// A log is regular if it has as many steps, and this part of them is within a tenth of the median.
+const REGULAR: (usize, f64) = (10, 0.9);
 
 /// What a log has beside the time.
 pub(super) struct Quantity {
@@ -14,8 +81,8 @@ pub(super) struct Quantity {
     units: &'static [(&'static str, f64)],
     /// Words of columns with it.
     words: &'static [&'static str],
-    /// Whether a column must have one of these words, since its units are also those of times.
-    needs_word: bool,
+    /// Whether it is a delay: a column must then have one of these words, since its units are also those of times.
+    pub is_delay: bool,
     /// The unit of a log without a header, with a line of such a log.
     plain: (&'static str, &'static str),
     /// Largest values of a log without a header that are more likely in another unit, that unit, and how the message names the
@@ -25,6 +92,8 @@ pub(super) struct Quantity {
     example: (&'static str, &'static str),
     /// The largest value, and as text.
     largest: (f64, &'static str),
+    /// The values of the key `unit`, with their sizes.
+    pub key_units: &'static [(&'static str, f64)],
 }
 
 /// A rate, in bits a second.
@@ -32,11 +101,21 @@ pub(super) const RATE: Quantity = Quantity {
     name: "rate",
     units: &RATES,
     words: &RATE_WORDS,
-    needs_word: false,
+    is_delay: false,
     plain: ("bits per second", "0.5,2e6"),
     doubtful: (f64::MIN_POSITIVE..1000.0, "Mb/s", ["fastest", "bit/s"]),
     example: ("mbps", "bps, kbps, mbps, gbps"),
     largest: (8e12, "8Tbps"),
+    key_units: &[
+        ("bps", 1.0),
+        ("kbps", 1e3),
+        ("Mbps", 1e6),
+        ("Gbps", 1e9),
+        ("B/s", 8.0),
+        ("kB/s", 8e3),
+        ("MB/s", 8e6),
+        ("KiB/s", 8192.0),
+    ],
 };
 
 /// A delay, in seconds.
@@ -44,11 +123,12 @@ pub(super) const DELAY: Quantity = Quantity {
     name: "delay",
     units: &TIMES,
     words: &DELAY_WORDS,
-    needs_word: true,
+    is_delay: true,
     plain: ("seconds", "0.5,0.02"),
     doubtful: (5.0..f64::INFINITY, "ms", ["longest", "s"]),
     example: ("delay_ms", "s, ms, us"),
     largest: (1e6, "1000000s"),
+    key_units: &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6)],
 };
 
 /// The longest time: eleven days.
@@ -101,7 +181,93 @@ impl Quantity {
 }
 
 /// The rows of a log: seconds from its begin, and values. Fails with the line (from 1) and a message.
-pub(super) fn rows(text: &str, of: &Quantity) -> Result<Rows, (usize, String)> {
+pub(super) fn rows(text: &str, of: &Quantity, options: &LogOptions) -> Result<Log, (usize, String)> {
+    let is_json = text.trim_start().starts_with('{');
+    let rows = match is_json {
+        true => rate_json::rows(text, of, options).map_err(|message| (1, message))?,
+        false => lines(text, of, options)?,
+    };
+    let mut log = Log { rows: Vec::with_capacity(rows.len()), said: Vec::new() };
+    let is_result = is_json && (text.contains("\"intervals\"") || text.contains("\"x_values\""));
+    if is_result && !of.is_delay {
+        log.said.push("has rates that flows achieved, which are at most those of the link".into());
+    }
+    let Some(&(_, zero, _)) = rows.first() else { return Err((1, "has no line after the header".into())) };
+    if zero != 0.0 {
+        log.said.push(format!("its first time is {zero} s; times count from there"));
+    }
+    let mut equal = 0;
+    for (number, at, value) in rows {
+        let at = at - zero;
+        let (largest, as_text) = of.largest;
+        if !(0.0..=LONGEST.seconds()).contains(&at) || !(0.0..=largest).contains(&value) {
+            let name = of.name;
+            return Err((
+                number,
+                format!(
+                    "must have a time from the first one on, of at most {LONGEST}, and a {name} from 0 to {as_text}"
+                ),
+            ));
+        }
+        match log.rows.last_mut() {
+            // Of equal times the last one counts.
+            Some(last) if last.1 == at => {
+                *last = (number, at, value);
+                equal += 1;
+            }
+            Some(last) if last.1 > at => return Err((number, "the times must not decrease".into())),
+            _ => log.rows.push((number, at, value)),
+        }
+    }
+    if equal > 0 {
+        log.said
+            .push(format!("{equal} lines have the time of the line before them; the last of each counts"));
+    }
+    fill_gaps(&mut log, options.gap)?;
+    Ok(log)
+}
+
+/// Fills, says or refuses the gaps of a regular log.
+fn fill_gaps(log: &mut Log, gap: Option<Gap>) -> Result<(), (usize, String)> {
+    let steps: Vec<f64> = log.rows.windows(2).map(|pair| pair[1].1 - pair[0].1).collect();
+    let mut sorted = steps.clone();
+    sorted.sort_by(f64::total_cmp);
+    let Some(&median) = sorted.get(sorted.len() / 2) else { return Ok(()) };
+    let near = steps.iter().filter(|step| (*step / median - 1.0).abs() <= 0.1).count();
+    let regular = steps.len() >= REGULAR.0 && near as f64 >= REGULAR.1 * steps.len() as f64;
+    if !regular && gap.is_none() {
+        return Ok(());
+    }
+    let wide = |step: f64| step > GAP_STEPS * median;
+    let Some(first) = steps.iter().position(|step| wide(*step)) else { return Ok(()) };
+    match gap {
+        None | Some(Gap::Error) => {
+            let (before, after) = (&log.rows[first], &log.rows[first + 1]);
+            Err((
+                after.0,
+                format!(
+                    "no row from {} to {} s, where one comes each {median:.3} s; gap = \"hold\" keeps the value \
+                     before it, gap = \"zero\" has none",
+                    before.1, after.1
+                ),
+            ))
+        }
+        Some(Gap::Hold) => Ok(()),
+        Some(Gap::Zero) => {
+            let rows = std::mem::take(&mut log.rows);
+            for (index, row) in rows.iter().enumerate() {
+                log.rows.push(*row);
+                if steps.get(index).is_some_and(|step| wide(*step)) {
+                    log.rows.push((row.0, row.1 + median, 0.0));
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The rows of a log of lines, with times as they are written; dates are seconds since 1970.
+fn lines(text: &str, of: &Quantity, options: &LogOptions) -> Result<Rows, (usize, String)> {
     let mut lines = text
         .lines()
         .enumerate()
@@ -109,19 +275,15 @@ pub(super) fn rows(text: &str, of: &Quantity) -> Result<Rows, (usize, String)> {
         .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let Some((first, line)) = lines.clone().next() else { return Err((1, "has no line".into())) };
     let separator = separator_of(line);
-    let is_header = split(line, separator).iter().all(|cell| cell.parse::<f64>().is_err());
-    let columns = match is_header {
-        true => {
-            lines.next();
-            Columns::of_header(&split(line, separator), of).map_err(|message| (first, message))?
-        }
-        false => Columns { time: 0, value: 1, to_s: 1.0, size: 1.0, count: 2, named: false },
-    };
-    let mut start = None;
+    let cells = split(line, separator);
+    let is_header = cells.iter().all(|cell| cell.parse::<f64>().is_err() && date(cell).is_none());
+    if is_header {
+        lines.next();
+    }
+    let columns = Columns::of(&cells, is_header, of, options).map_err(|message| (first, message))?;
     let mut rows = Vec::new();
-    for (number, line) in lines {
-        let cells = split(line, separator);
-        let row = columns.read(&cells, &mut start, of);
+    for (index, (number, line)) in lines.enumerate() {
+        let row = columns.read(&split(line, separator), index, of);
         rows.push(row.map(|(at, value)| (number, at, value)).map_err(|message| (number, message))?);
     }
     if rows.is_empty() {
@@ -129,11 +291,12 @@ pub(super) fn rows(text: &str, of: &Quantity) -> Result<Rows, (usize, String)> {
     }
     let largest = rows.iter().map(|(_, _, value)| *value).fold(0.0, f64::max);
     let (doubtful, unit, [superlative, own]) = &of.doubtful;
-    if !columns.named && doubtful.contains(&largest) {
+    if !columns.has_unit && doubtful.contains(&largest) {
         let message = format!(
-            "its {superlative} {} would be {largest} {own}; if these are {unit}, write a header before the first line: \
-             time_s{}{}",
+            "its {superlative} {} would be {largest} {own}; if these are {unit}, add unit = \"{}\", or write a header \
+             before the first line: time_s{}{}",
             of.name,
+            unit.replace("b/s", "bps"),
             if separator == ' ' { '\t' } else { separator },
             of.example.0,
         );
@@ -144,97 +307,184 @@ pub(super) fn rows(text: &str, of: &Quantity) -> Result<Rows, (usize, String)> {
 
 /// The columns with the time and the value, and their units.
 struct Columns {
-    time: usize,
+    /// None: `every` gives the times.
+    time: Option<usize>,
+    every: f64,
     value: usize,
     to_s: f64,
     size: f64,
-    /// The number of columns.
+    /// The number of columns; a line without a header may have more.
     count: usize,
-    /// Whether a header names the units.
+    /// Whether a header names the columns.
     named: bool,
+    /// Whether a header or a key says the unit.
+    has_unit: bool,
 }
 
 impl Columns {
-    fn of_header(names: &[&str], of: &Quantity) -> Result<Columns, String> {
+    fn of(cells: &[&str], is_header: bool, of: &Quantity, options: &LogOptions) -> Result<Columns, String> {
+        let every = options.every.map_or(0.0, |every| every.seconds());
+        let chosen = |key: &str, name: &str| {
+            let of_header = cells.iter().position(|cell| is_header && *cell == name);
+            let of_number = name.parse::<usize>().ok().filter(|number| (1..=cells.len()).contains(number));
+            of_header.or(of_number.map(|number| number - 1)).ok_or_else(|| match is_header {
+                true => format!("{key} = \"{name}\": the header has {}", cells.join(", ")),
+                false => {
+                    format!("{key} = \"{name}\": without a header it is a number from 1 to {}", cells.len())
+                }
+            })
+        };
+        let column = options.column.as_ref().map(|name| chosen("column", name)).transpose()?;
+        let time = options.time.as_ref().map(|name| chosen("time", name)).transpose()?;
+        let mut columns = Columns {
+            time: if options.every.is_some() { None } else { Some(time.unwrap_or(0)) },
+            every,
+            value: column.unwrap_or(if options.every.is_some() { 0 } else { 1 }),
+            to_s: options.time_unit.unwrap_or(1.0),
+            size: options.unit.unwrap_or(1.0),
+            count: cells.len(),
+            named: is_header,
+            has_unit: options.unit.is_some(),
+        };
+        if !is_header && column.is_none() && columns.count > columns.value + 1 {
+            return Err(format!(
+                "must be a time in seconds and a {} in {}, such as {}; of {} columns select two, such as time = \"1\" and \
+                 column = \"2\"",
+                of.name, of.plain.0, of.plain.1, columns.count
+            ));
+        }
+        match is_header {
+            true => columns.of_header(cells, of, (time, column), options)?,
+            false => columns.check_apart(of)?,
+        }
+        Ok(columns)
+    }
+
+    /// Fails if the times and the values are one column.
+    fn check_apart(&self, of: &Quantity) -> Result<(), String> {
+        match self.time == Some(self.value) {
+            true => Err(format!("time and {} are the same column", of.name)),
+            false => Ok(()),
+        }
+    }
+
+    /// Completes the columns with what a header says.
+    fn of_header(
+        &mut self,
+        names: &[&str],
+        of: &Quantity,
+        (time, column): (Option<usize>, Option<usize>),
+        options: &LogOptions,
+    ) -> Result<(), String> {
         let words: Vec<Vec<String>> = names.iter().map(|name| words_of(name)).collect();
         let unit = |words: &[String], units: &[(&str, f64)]| {
             units.iter().find(|(unit, _)| words.iter().any(|word| word == unit)).map(|(_, size)| *size)
         };
         let has = |words: &[String], any: &[&str]| words.iter().any(|word| any.contains(&&**word));
         let named = |i: &usize| has(&words[*i], of.words);
-        let times: Vec<usize> = (0..words.len())
-            .filter(|i| has(&words[*i], &TIME_WORDS) && !(of.needs_word && named(i)))
-            .collect();
-        let values: Vec<usize> = (0..words.len())
-            .filter(|i| unit(&words[*i], of.units).is_some() && (!of.needs_word || named(i)))
-            .collect();
         let (name, listed, header) = (of.name, names.join(", "), of.header());
-        let Some(&time) = times.first() else {
-            return Err(format!("no column with a time among {listed}; write a header such as {header}"));
-        };
-        let Some(&value) = values.first() else {
-            let without_unit = (0..words.len()).find(named);
-            let round_trip = (0..words.len()).find(|i| of.needs_word && has(&words[*i], &ROUND_TRIP_WORDS));
-            let usual: Vec<&str> = of.example.1.split(", ").skip(1).take(2).collect();
-            return Err(match (without_unit, round_trip) {
-                (Some(i), _) => format!(
-                    "the column {} does not name its unit; write {} in the header",
-                    names[i],
-                    usual.iter().map(|unit| format!("{}_{unit}", names[i])).collect::<Vec<_>>().join(" or ")
-                ),
-                (None, Some(i)) => format!(
-                    "the column {} is a round-trip time; write the delay of one direction, after a header such as {header}",
-                    names[i]
-                ),
-                _ => format!("no column with a {name} among {listed}; write a header such as {header}"),
-            });
-        };
-        if values.len() > 1 {
-            let several: Vec<&str> = values.iter().map(|i| names[*i]).collect();
-            return Err(format!("several columns with a {name}: {}; keep one", several.join(", ")));
+        if options.every.is_none() {
+            let mut times =
+                (0..words.len()).filter(|i| has(&words[*i], &TIME_WORDS) && !(of.is_delay && named(i)));
+            let Some(time) = time.or(times.next()) else {
+                return Err(format!(
+                    "no column with a time among {listed}; select one, such as time = \"{}\", or write a header such \
+                     as {header}",
+                    names[0]
+                ));
+            };
+            self.time = Some(time);
+            self.to_s = options.time_unit.or(unit(&words[time], &TIMES)).unwrap_or(1.0);
         }
-        Ok(Columns {
-            time,
-            value,
-            to_s: unit(&words[time], &TIMES).unwrap_or(1.0),
-            size: unit(&words[value], of.units).unwrap_or(1.0),
-            count: names.len(),
-            named: true,
-        })
+        // The bit rates of the Irish 5G traces (Raca et al. 2020) are kbit/s.
+        let irish = |i: usize| !of.is_delay && ["DL_bitrate", "UL_bitrate"].contains(&names[i]);
+        let size_of = |i: usize| unit(&words[i], of.units).or(irish(i).then_some(1e3));
+        let values: Vec<usize> =
+            (0..words.len()).filter(|i| size_of(*i).is_some() && (!of.is_delay || named(i))).collect();
+        let others: Vec<usize> = (0..words.len()).filter(|i| self.time != Some(*i)).collect();
+        let value = match (column, &values[..], &others[..]) {
+            (Some(column), ..) => column,
+            (None, [value], _) => *value,
+            (None, [], [value]) if options.unit.is_some() => *value,
+            (None, [], _) => return Err(without_value(names, of, &words)),
+            (None, several, _) => {
+                let several: Vec<&str> = several.iter().map(|i| names[*i]).collect();
+                return Err(format!(
+                    "several columns with a {name}: {}; select one, such as column = \"{}\"",
+                    several.join(", "),
+                    several[0]
+                ));
+            }
+        };
+        self.value = value;
+        self.check_apart(of)?;
+        let Some(size) = options.unit.or(size_of(value)) else {
+            let units: Vec<&str> = of.key_units.iter().map(|(unit, _)| *unit).collect();
+            return Err(format!(
+                "the column {} does not name its unit; add unit = \"{}\" ({})",
+                names[value],
+                units[1],
+                units.join(", ")
+            ));
+        };
+        self.size = size;
+        self.has_unit = true;
+        Ok(())
     }
 
-    /// The time and the value of a line. Dates and large times are relative to those of the first line, `start`.
-    fn read(&self, cells: &[&str], start: &mut Option<f64>, of: &Quantity) -> Result<(f64, f64), String> {
+    /// The time and the value of line `index`, from 0, with the time as it is written.
+    fn read(&self, cells: &[&str], index: usize, of: &Quantity) -> Result<(f64, f64), String> {
         let header = of.header();
         let (name, (unit, line)) = (of.name, of.plain);
         let expected = format!("must be a time in seconds and a {name} in {unit}, such as {line}");
-        if cells.len() != self.count {
-            return Err(match self.named {
-                true => format!("has {} values, and the header {} names", cells.len(), self.count),
-                false => format!("{expected}; of another unit, write a header such as {header}"),
-            });
-        }
-        let (time, value) = (cells[self.time], cells[self.value]);
-        let at = match (time.parse::<f64>(), self.named) {
-            (Ok(number), _) => Some(number * self.to_s),
-            (Err(_), true) => date(time),
-            (Err(_), false) => None,
+        let wrong = |detail: String| match self.named {
+            true => detail,
+            false => format!(
+                "{expected}; of another unit, add unit = \"{}\" or write a header such as {header}",
+                of.key_units[1].0
+            ),
         };
-        let (Some(at), Ok(value)) = (at, value.parse::<f64>()) else {
-            return Err(match self.named {
-                true => format!("\"{time}\" is no time, or \"{value}\" no number"),
-                false => format!("{expected}; of another unit, write a header such as {header}"),
-            });
-        };
-        let is_relative = at <= LONGEST.seconds() && time.parse::<f64>().is_ok();
-        let zero = *start.get_or_insert(if is_relative { 0.0 } else { at });
-        let (at, value, (largest, as_text)) = (at - zero, value * self.size, of.largest);
-        if (0.0..=LONGEST.seconds()).contains(&at) && (0.0..=largest).contains(&value) {
-            return Ok((at, value));
+        if cells.len() != self.count || cells.len() <= self.value {
+            return Err(wrong(format!("has {} values, and the header {} names", cells.len(), self.count)));
         }
-        Err(format!(
-            "must have a time of at most {LONGEST} and a {name} of at most {as_text}, both of at least 0"
-        ))
+        let at = match self.time {
+            None => Some(index as f64 * self.every),
+            Some(time) => {
+                cells[time].parse().map(|number: f64| number * self.to_s).ok().or_else(|| date(cells[time]))
+            }
+        };
+        let value = cells[self.value];
+        let (Some(at), Ok(number)) = (at, value.parse::<f64>()) else {
+            let time = self.time.map_or("", |time| cells[time]);
+            return Err(wrong(format!("\"{time}\" is no time, or \"{value}\" no number")));
+        };
+        Ok((at, number * self.size))
+    }
+}
+
+/// The message for a header without a column of the quantity.
+fn without_value(names: &[&str], of: &Quantity, words: &[Vec<String>]) -> String {
+    let has = |words: &[String], any: &[&str]| words.iter().any(|word| any.contains(&&**word));
+    let without_unit = (0..words.len()).find(|i| has(&words[*i], of.words));
+    let round_trip = (0..words.len()).find(|i| of.is_delay && has(&words[*i], &ROUND_TRIP_WORDS));
+    let (name, listed, header) = (of.name, names.join(", "), of.header());
+    let usual: Vec<&str> = of.example.1.split(", ").skip(1).take(2).collect();
+    let with_units = |i: usize| usual.iter().map(move |unit| format!("{}_{unit}", names[i]));
+    match (without_unit, round_trip) {
+        (Some(i), _) => format!(
+            "the column {} does not name its unit; add unit = \"{}\", or write {} in the header",
+            names[i],
+            of.key_units[1].0,
+            with_units(i).collect::<Vec<_>>().join(" or ")
+        ),
+        (None, Some(i)) => format!(
+            "the column {} is a round-trip time; write the delay of one direction, after a header such as {header}",
+            names[i]
+        ),
+        _ => format!(
+            "no column with a {name} among {listed}; select one with column = NAME and unit = UNIT, or write a \
+             header such as {header}"
+        ),
     }
 }
 
@@ -297,7 +547,9 @@ mod tests {
 
     #[test]
     fn a_capital_b_is_a_byte_and_times_have_units() {
-        let read = |text: &str| rows(text, &RATE).unwrap().last().map(|(_, at, bps)| (*at, *bps));
+        let read = |text: &str| {
+            rows(text, &RATE, &LogOptions::default()).unwrap().rows.last().map(|(_, at, bps)| (*at, *bps))
+        };
         for (text, row) in [
             ("time_s,throughput (MB/s)\n0,1\n2,3\n", (2.0, 24e6)),
             ("time_s,MBps\n0,1\n2,3\n", (2.0, 24e6)),
@@ -314,7 +566,12 @@ mod tests {
     #[test]
     fn headers_name_columns_and_units() {
         let read = |text: &str| {
-            rows(text, &RATE).unwrap().into_iter().map(|(_, at, bps)| (at, bps)).collect::<Vec<_>>()
+            rows(text, &RATE, &LogOptions::default())
+                .unwrap()
+                .rows
+                .into_iter()
+                .map(|(_, at, bps)| (at, bps))
+                .collect::<Vec<_>>()
         };
         let same = vec![(0.0, 12e6), (0.5, 8e6)];
         for text in [
@@ -339,26 +596,140 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told() {
-        let told = |text: &str| rows(text, &RATE).unwrap_err();
+        let told = |text: &str| rows(text, &RATE, &LogOptions::default()).unwrap_err();
         assert_eq!(told("").1, "has no line");
         let (line, message) = told("0.000\t2.6229\n0.810\t2.7418\n");
         assert!(
             line == 1 && message.contains("2.7418 bit/s") && message.contains("time_s\tmbps"),
             "{message}"
         );
-        assert!(
-            told("Timestamp,DL_bitrate\n1,2\n").1.contains("the column DL_bitrate does not name its unit")
-        );
+        assert!(told("Timestamp,bitrate\n1,2\n").1.contains("does not name its unit; add unit = \"kbps\""));
         assert!(told("a,mbps\n1,2\n").1.contains("no column with a time"));
         assert!(told("time,dl_mbps,ul_mbps\n1,2,3\n").1.contains("several columns"));
         assert_eq!(told("time_s,mbps\n0,1\n1,x\n"), (3, "\"1\" is no time, or \"x\" no number".into()));
         assert!(told("0;1;2\n").1.starts_with("must be a time in seconds"));
     }
 
+    fn options(of: &Quantity, keys: &[(&str, &str)]) -> LogOptions {
+        let get =
+            |key: &str| keys.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
+        let size = |key: &str, units: &[(&str, f64)]| {
+            let unit = get(key)?;
+            units.iter().find(|(name, _)| *name == unit).map(|(_, size)| *size)
+        };
+        LogOptions {
+            unit: size("unit", of.key_units),
+            column: get("column"),
+            time: get("time"),
+            time_unit: size("time_unit", &TIMES),
+            gap: get("gap").map(|gap| if gap == "zero" { Gap::Zero } else { Gap::Hold }),
+            every: get("every").map(|text| text.parse().unwrap()),
+        }
+    }
+
+    const IRISH: &str = "Timestamp,Longitude,DL_bitrate,UL_bitrate,State\n2020.01.01_10.00.00,-8.0,27842,518,D\n\
+                         2020.01.01_10.00.01,-8.0,21939,588,D\n2020.01.01_10.00.01,-8.0,20000,588,D\n";
+    const FLENT: &str = r#"{"metadata": {"SERIES_META": {"TCP download sum": {"UNITS": "Mbits/s"}}}, "x_values": [0, 0.5, 1],
+        "results": {"TCP download sum": [12, null, 8], "Ping (ms) ICMP": [1, 2, 3]}}"#;
+    const IPERF: &str = r#"{"intervals": [{"sum": {"start": 0, "end": 1, "bits_per_second": 10e6}},
+        {"sum": {"start": 1.0, "end": 2, "bits_per_second": 20e6}}]}"#;
+    const NETEM: &str = r#"{"RepeatedBwPatternConfig": {"pattern": [
+        {"StaticBwConfig": {"bw": "12Mbps", "duration": "1s"}},
+        {"StaticBwConfig": {"bw": {"gbps": 0, "bps": 24000000}, "duration": {"secs": 1, "nanos": 500000000}}}], "count": 2}}"#;
+
+    #[test]
+    fn forms_of_others_are_read_or_name_the_key_that_reads_them() {
+        let forms: [(&str, &str, &[(&str, &str)], &[(f64, f64)]); 10] = [
+            (
+                "0.000\t2.5\n0.810\t2.75\n",
+                "add unit = \"Mbps\"",
+                &[("unit", "Mbps")],
+                &[(0.0, 2.5e6), (0.81, 2.75e6)],
+            ),
+            (
+                IRISH,
+                "select one, such as column = \"DL_bitrate\"",
+                &[("column", "DL_bitrate")],
+                &[(0.0, 27.842e6), (1.0, 20e6)],
+            ),
+            (
+                "unit_id,dtime,bytes_sec\n7,2016-01-01 00:00:00,1000\n7,2016-01-01 00:00:05,2000\n",
+                "select one, such as time",
+                &[("time", "dtime"), ("column", "bytes_sec"), ("unit", "B/s")],
+                &[(0.0, 8e3), (5.0, 16e3)],
+            ),
+            (FLENT, "select a series", &[("column", "TCP download sum")], &[(0.0, 12e6), (1.0, 8e6)]),
+            (IPERF, "", &[], &[(0.0, 10e6), (1.0, 20e6)]),
+            (NETEM, "", &[], &[(0.0, 12e6), (1.0, 24e6), (2.5, 12e6), (3.5, 24e6)]),
+            ("5\n6\n", "must be", &[("every", "100ms"), ("unit", "Mbps")], &[(0.0, 5e6), (0.1, 6e6)]),
+            (
+                "9 0 12\n9 500 8\n",
+                "of 3 columns select two",
+                &[("unit", "Mbps"), ("time", "2"), ("column", "3"), ("time_unit", "ms")],
+                &[(0.0, 12e6), (0.5, 8e6)],
+            ),
+            (
+                "time,throughput_mbps,retrans\n2024-01-01T10:00:00.5,73,0\n2024-01-01T10:00:01.0,97,0\n",
+                "",
+                &[],
+                &[(0.0, 73e6), (0.5, 97e6)],
+            ),
+            ("time_s,mbps\n5,1\n6,2\n", "", &[], &[(0.0, 1e6), (1.0, 2e6)]),
+        ];
+        for (text, remedy, keys, expected) in forms {
+            let plain = rows(text, &RATE, &LogOptions::default());
+            match remedy {
+                "" => assert!(plain.is_ok(), "{text}: {plain:?}"),
+                _ => {
+                    assert!(plain.as_ref().is_err_and(|(_, said)| said.contains(remedy)), "{text}: {plain:?}")
+                }
+            }
+            let log = rows(text, &RATE, &options(&RATE, keys)).unwrap();
+            let read: Vec<(f64, f64)> =
+                log.rows.iter().map(|(_, at, bps)| ((at * 1e6).round() / 1e6, *bps)).collect();
+            assert_eq!(read, expected, "{text}");
+        }
+        // A file of delays of LeoReplayer: one in each line, 10 ms apart.
+        let log = rows("20\n30\n", &DELAY, &options(&DELAY, &[("every", "10ms"), ("unit", "ms")])).unwrap();
+        assert_eq!(log.rows.last().map(|row| row.1), Some(0.01));
+    }
+
+    #[test]
+    fn damaged_json_and_wrong_names_are_told() {
+        let told =
+            |text: &str, keys: &[(&str, &str)]| rows(text, &RATE, &options(&RATE, keys)).unwrap_err().1;
+        assert!(told("{\"intervals\": [", &[]).contains("ends early"));
+        assert!(told("{\"a\": 1}", &[]).contains("no form that is known"));
+        assert!(told(FLENT, &[("column", "x")]).contains("has TCP download sum, Ping (ms) ICMP"));
+        assert!(
+            told("{\"SawtoothBwConfig\": {}}", &[]).contains("SawtoothBwConfig of netem-trace is not read")
+        );
+        assert!(told("time_s,mbps\n0,1\n", &[("column", "x")]).contains("the header has time_s, mbps"));
+        assert!(told("0,1e6\n", &[("column", "3")]).contains("a number from 1 to 2"));
+        assert!(told("time_s,mbps\n0,1\n", &[("column", "time_s")]).contains("same column"));
+    }
+
+    #[test]
+    fn a_regular_log_with_missing_rows_is_refused_unless_a_key_says_what_holds() {
+        let mut text: String = (0..12).map(|at| format!("{at},1e6\n")).collect();
+        text += "40,2e6\n";
+        let (line, message) = rows(&text, &RATE, &LogOptions::default()).unwrap_err();
+        assert!(line == 13 && message.contains("no row from 11 to 40 s"), "{line} {message}");
+        let read = |gap: &str| rows(&text, &RATE, &options(&RATE, &[("gap", gap)])).unwrap().rows;
+        assert_eq!(read("hold").len(), 13);
+        assert_eq!(read("zero")[12], (12, 12.0, 0.0));
+        // Steps at times of the user's choice are no regular log.
+        assert!(rows("0,1e6\n1,2e6\n2,1e6\n60,2e6\n", &RATE, &LogOptions::default()).is_ok());
+        let decreasing = rows("0,1e6\n2,2e6\n1,1e6\n", &RATE, &LogOptions::default()).unwrap_err();
+        assert_eq!(decreasing, (3, "the times must not decrease".into()));
+    }
+
     #[test]
     fn delays_are_read_with_their_units() {
-        let read =
-            |text: &str| rows(text, &DELAY).map(|rows| rows.last().map(|(_, at, delay)| (*at, *delay)));
+        let read = |text: &str| {
+            rows(text, &DELAY, &LogOptions::default())
+                .map(|log| log.rows.last().map(|(_, at, delay)| (*at, *delay)))
+        };
         for text in [
             "0,0.02\n0.5,0.03\n",
             "time_s,delay_ms\n0,20\n0.5,30\n",
@@ -369,14 +740,13 @@ mod tests {
             let (at, delay) = read(text).unwrap().unwrap();
             assert!(at == 0.5 && (delay - 0.03).abs() < 1e-12, "{text}: {at} {delay}");
         }
-        let told = |text: &str| rows(text, &DELAY).unwrap_err().1;
-        assert!(
-            told("0,20\n1,30\n")
-                .contains("if these are ms, write a header before the first line: time_s,delay_ms")
-        );
+        let told = |text: &str| rows(text, &DELAY, &LogOptions::default()).unwrap_err().1;
+        assert!(told("0,20\n1,30\n").contains(
+            "if these are ms, add unit = \"ms\", or write a header before the first line: time_s,delay_ms"
+        ));
         assert!(told("time_s,rtt_ms\n0,20\n").contains("the column rtt_ms is a round-trip time"));
         assert!(told("time_s,delay\n0,20\n").contains("write delay_ms or delay_us"));
         assert!(told("time_s,mbps\n0,20\n").contains("no column with a delay"));
-        assert!(told("time_s,delay_ms\n0,-1\n").contains("both of at least 0"));
+        assert!(told("time_s,delay_ms\n0,-1\n").contains("a delay from 0 to 1000000s"));
     }
 }

@@ -148,9 +148,18 @@ impl<'a> TableReader<'a> {
 
     /// The file that the value of `key` names: its path and its text.
     pub fn file(&self, key: &'static str) -> Result<Option<(PathBuf, String)>> {
+        self.file_of(key, &[])
+    }
+
+    /// The same, of files of other programs those of the permitted kinds.
+    pub fn file_of(&self, key: &'static str, permitted: &[trace::Kind]) -> Result<Option<(PathBuf, String)>> {
         let Some((item, name)) = self.get(key).zip(self.text(key)?) else { return Ok(None) };
         let path = item.origin.path(name);
-        let text = item.origin.access().read_text(&path).map_err(|message| self.error(key, message))?;
+        let text = item
+            .origin
+            .access()
+            .read_text_of(&path, permitted)
+            .map_err(|message| self.error(key, message))?;
         Ok(Some((path, text)))
     }
 

@@ -1,0 +1,40 @@
+"""The rate that a recorded flow achieved, over time, as a file that a link can have for its rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ackclock.apps.traces.reading import Recorded
+from ackclock.base.files import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SHORTEST_S = 0.1
+"""The shortest interval over which the rate of a capture or a qlog is a mean, seconds."""
+ROUND_TRIPS = 4
+"""The same, in lowest round-trip times."""
+
+
+def steps(recorded: Recorded) -> pl.DataFrame:
+    """The columns `time_s`, from 0 on, and `bps`. Raises BadInput if the flow has no rate."""
+    import numpy as np
+    import polars as pl
+
+    rows = recorded.rows()
+    if recorded.about["form"] == "samples":
+        name = recorded.flow["name"]
+        kept = rows.filter(pl.col("flow") == name)
+        if "delivery_bps" not in kept.columns:
+            raise BadInput(f"{recorded.file}: the series {name} has no rate")
+        kept = kept.drop_nulls(["time_s", "delivery_bps"])
+        time_s, bps = kept["time_s"].to_numpy(), kept["delivery_bps"].to_numpy()
+    else:
+        wide = max(SHORTEST_S, ROUND_TRIPS * (recorded.flow.get("min_rtt_s") or 0.0))
+        time_s = np.arange(0.0, float(rows["time_s"][-1]) + wide / 2, wide)
+        at, delivered = rows["time_s"].to_numpy(), np.maximum.accumulate(rows["delivered"].to_numpy())
+        ends = delivered[np.maximum(0, np.searchsorted(at, np.append(time_s, time_s[-1] + wide), side="right") - 1)]
+        bps = np.diff(ends) * 8.0 / wide
+    if len(bps) == 0 or not bps.max() > 0:
+        raise BadInput(f"{recorded.file}: the flow has no rate")
+    return pl.DataFrame({"time_s": time_s - time_s[0], "bps": bps})
