@@ -32,8 +32,6 @@ pub struct Connection {
     pub accurate: bool,
     /// The time from SYN to SYN-ACK and from there to the ACK, ns.
     pub handshake: [u64; 2],
-    /// SYNs and FINs sent again.
-    pub handshake_again: u64,
     syn_at: u64,
     syn_ack_at: u64,
     closed: bool,
@@ -172,7 +170,6 @@ impl Connection {
             sack: false,
             accurate: false,
             handshake: [0; 2],
-            handshake_again: 0,
             syn_at: 0,
             syn_ack_at: 0,
             closed: false,
@@ -258,7 +255,7 @@ impl Connection {
             let sack = self.sack;
             let output = recorded[0].then_some(&mut *recording);
             let again = self.halves[mine].send(segment, span, mss, sack, context, output);
-            self.handshake_again += u64::from(again);
+            self.halves[mine].totals.handshake_again += u64::from(again);
         }
         if segment.has(ACK) {
             let feedback =

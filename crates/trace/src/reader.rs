@@ -430,7 +430,6 @@ fn describe_connection(w: &mut Writer, connection: &Connection, direction: usize
     w.key("handshake_rtt_s");
     let [before, after] = connection.handshake;
     w.maybe((before > 0 && after > 0).then(|| (before + after) as f64 / 1e9));
-    w.key("handshake_again").number(connection.handshake_again as f64);
 }
 
 fn describe_totals(w: &mut Writer, totals: &Totals, origin: u64) {
@@ -455,6 +454,7 @@ fn describe_totals(w: &mut Writer, totals: &Totals, origin: u64) {
         }
     }
     w.close('}');
+    w.key("handshake_again").number(totals.handshake_again as f64);
     w.key("timeouts").number(totals.reasons[Reason::Timeout as usize] as f64);
     w.key("out_of_order").number(totals.out_of_order as f64);
     w.key("dsack_blocks").number(totals.dsack as f64);

@@ -142,12 +142,31 @@ pub struct Evidence {
 /// The lowest retransmission timeout of the stacks in use.
 pub const MIN_RTO: u64 = 200_000_000;
 const MIN_PROBE: u64 = 10_000_000;
+/// A transmission so soon after an ACK answers it.
+const AT_ONCE: u64 = 1_000_000;
+/// Round-trip times without an ACK after which only a timer sends again.
+const SILENT_ROUNDS: u64 = 8;
 
 impl Evidence {
     /// The first rule that holds (`docs/why.md`), for a capture at the sender.
     pub fn reason(&self) -> Reason {
         let newer_arrived = self.before.is_some_and(|before| self.newest > before);
-        let timeout = self.head && !newer_arrived && self.quiet as f64 >= 0.85 * self.rto as f64;
+        // RFC 6298 starts the timer again at each ACK of new data; Linux, where a probe was pending, keeps the time since the
+        // segment was sent.
+        let age = self.before.map_or(0, |before| self.at.saturating_sub(before));
+        let parts = |time: u64| time as f64 / self.rto as f64;
+        let since_sent =
+            (self.sacked_above == 0 || self.count > 1) && parts(age) >= 0.97 && parts(self.quiet) >= 0.2;
+        // An answer to an ACK is no timer's: Vegas sends again at the first duplicate ACK if the segment is old.
+        let [_, duplicate] = self.duplicate_times;
+        let at_duplicate = self.duplicates > 0 && self.at.saturating_sub(duplicate) < AT_ONCE;
+        // A silence of many round-trip times, of data that no rule of SACK sends once more: a timer with a lower minimum.
+        let silent = self.sacked_above == 0
+            && self.count > 1
+            && self.srtt > 0
+            && self.quiet >= self.srtt.saturating_mul(SILENT_ROUNDS);
+        let expired = parts(self.quiet) >= 0.85 || since_sent || silent;
+        let timeout = self.head && !newer_arrived && !at_duplicate && expired;
         // RFC 8985 section 7.2: two round-trip times, at least 10 ms; with one segment in flight 200 ms more.
         let probe = self.srtt.saturating_mul(2).clamp(MIN_PROBE, u64::MAX / 2);
         let near = |expected: u64| (self.quiet as f64 / expected as f64 - 1.0).abs() <= 0.3;

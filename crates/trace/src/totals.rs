@@ -61,6 +61,8 @@ pub struct Totals {
     pub largest_flight: u64,
     /// Largest window of the receiver.
     pub largest_window: u64,
+    /// SYNs and FINs sent again.
+    pub handshake_again: u64,
     /// Why the direction was not analysed further.
     pub given_up: Option<&'static str>,
 }

@@ -269,7 +269,7 @@ fn syn_and_fin_again_are_counted_apart_and_give_no_round_trip_time() {
     packets.sort_by_key(|packet| packet.at);
     let capture = read(&pcap(&packets, 101, &[]), 1 << 16);
     let connection = &capture.connections.list[0];
-    assert_eq!((connection.handshake_again, connection.handshake), (2, [0, 0]));
+    assert_eq!((connection.halves[0].totals.handshake_again, connection.handshake), (2, [0, 0]));
     assert_eq!(connection.halves[0].totals.again, 0);
 }
 

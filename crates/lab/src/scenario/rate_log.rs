@@ -639,7 +639,10 @@ mod tests {
 
     #[test]
     fn forms_of_others_are_read_or_name_the_key_that_reads_them() {
-        let forms: [(&str, &str, &[(&str, &str)], &[(f64, f64)]); 10] = [
+        /// Text, what its message says without keys (empty: it is read), keys, rows.
+        type Form =
+            (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static [(f64, f64)]);
+        let forms: [Form; 10] = [
             (
                 "0.000\t2.5\n0.810\t2.75\n",
                 "add unit = \"Mbps\"",
