@@ -33,7 +33,19 @@ CASES: dict[str, tuple[int, float, *tuple[str, ...]]] = {
 STACKS = {"stack datagram": ("toy", "2"), "stack step": ("idle", "200000")}
 CALLS = {"registered Reno": "reno", "Reno as library": "libmine.so", "Reno as module": "mine.wasm"}
 """Of controllers in C (docs/native-controllers.md): per ACK, the controller's own included."""
-EXAMPLES = {"dumbbell": "ackclock-lab", "network_cost": "ackclock", "call_cost": "ackclock-foreign"}
+READING = {"capture table": "table", "capture rows": "rows"}
+"""Of a capture of 8 s of 100 Mb/s (docs/traces.md), headers only: per packet, data and ACKs."""
+CAPTURED = """
+duration = "8s"
+link = [{ ends = ["a", "b"], rate = "100Mbps", delay = "10ms", queue = { kind = "droptail", limit = "1bdp" } }]
+flow = [{ name = "x", from = "a", to = "b", tcp = { congestion_control = "cubic" } }]
+"""
+EXAMPLES = {
+    "dumbbell": "ackclock-lab",
+    "network_cost": "ackclock",
+    "call_cost": "ackclock-foreign",
+    "reading_cost": "ackclock-trace",
+}
 """The programs that are counted, and their crates."""
 
 RACK_MOST = 1.05
@@ -61,6 +73,15 @@ def count_calls() -> dict[str, float]:
     return {name: round(count("call_cost", files.get(file, file), 100_000), 1) for name, file in CALLS.items()}
 
 
+def count_reading() -> dict[str, float]:
+    """Instructions of a packet of a capture that is read, the reading of the file included."""
+    from ackclock import Scenario
+
+    file = ROOT / "target" / "reading_cost.pcapng"
+    file.write_bytes(Scenario.parse(CAPTURED).run(captures=["a"]).captures["a"])
+    return {name: round(count("reading_cost", file, what), 1) for name, what in READING.items()}
+
+
 def main() -> int:
     """Count, compare, report; 1 if a bound is broken."""
     if shutil.which("valgrind") is None:
@@ -72,6 +93,7 @@ def main() -> int:
     counts = {name: round(count("dumbbell", *case), 1) for name, case in CASES.items()}
     counts |= {name: round(count("network_cost", *case), 1) for name, case in STACKS.items()}
     counts |= count_calls()
+    counts |= count_reading()
     if "--write" in sys.argv:
         BOUNDS.write_text(json.dumps(counts, indent=2) + "\n")
         return 0

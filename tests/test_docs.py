@@ -31,6 +31,7 @@ TUTORIALS = {
     "add_a_controller": ("share beside CUBIC: 0.", []),
     "should_we_turn_on_bbr": ("times that of CUBIC: ", []),
     "what_does_the_buffer_cost": ("FQ-CoDel", []),
+    "would_bbr_have_helped": ("in truth", []),
     "train_a_controller": ("our rule", []),
     "reproduce_a_figure": ("times Reno's goodput (claimed: 1.711)", ["sarbe_fig5.svg"]),
 }

@@ -18,8 +18,8 @@ SHIPPED = sorted(path for path in SCENARIOS if path.stem not in NO_CAPTURE)
 DIFFERENT = {("wifi_crowd", 50, 3): (50, 2)}
 """Flows (scenario, packets sent again, timeouts) of which the reading says something else.
 
-A timeout of `upload1` came 325 ms after the head was sent again and 66 ms after the last SACK: a reader that does not know
-the timer of the stack takes it for a fast retransmit.
+A timeout of `upload1` came 325 ms after the head was sent again and 66 ms after the last SACK: a reader that does not
+know the timer of the stack takes it for a fast retransmit.
 """
 
 

@@ -49,6 +49,17 @@ pub fn elements(data: &[u8]) {
     let _ = crate::scenario::tle::read(text, Span::ZERO, Span::from_ms(60_000));
 }
 
+/// Parses any text as a log of a rate: its first line has the keys, such as `unit=1e6 column=2 time=1 every=0.1`.
+pub fn rates(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (keys, log) = text.split_once('\n').unwrap_or(("", text));
+    if let Some(rows) = crate::scenario::rate_rows(keys, log) {
+        assert!(rows.first().is_some_and(|row| row.0 == 0.0));
+        assert!(rows.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(rows.iter().all(|row| (0.0..=8e12).contains(&row.1)));
+    }
+}
+
 /// Parses any text as a study: its first line as an assignment (`--set`), the rest as the file.
 pub fn study(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };

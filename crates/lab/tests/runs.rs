@@ -448,6 +448,7 @@ fn fuzz_corpora_are_replayed() {
         ("elements", ackclock_lab::fuzzing::elements),
         ("movement", ackclock_lab::fuzzing::movement),
         ("sender", ackclock_lab::fuzzing::sender),
+        ("rates", ackclock_lab::fuzzing::rates),
     ] {
         for entry in std::fs::read_dir(format!("{root}/{target}")).unwrap() {
             run(&std::fs::read(entry.unwrap().path()).unwrap());

@@ -317,6 +317,10 @@ impl Connection {
 
     /// The time from an ACK of the other end to the first data that echoes it.
     fn echo(&mut self, segment: &Segment, direction: usize) {
+        // The place is known by the handshake.
+        if self.handshake[1] > 0 {
+            return;
+        }
         let Some((_, echo)) = segment.timestamps else { return };
         let seen = self.halves[1 - direction].stamps.iter().find(|(value, _)| *value == echo);
         if let Some((_, at)) = seen {

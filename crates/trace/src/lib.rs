@@ -9,6 +9,7 @@ pub mod bytes;
 pub mod capture;
 pub mod connection;
 pub mod container;
+pub mod fuzzing;
 mod half;
 pub mod json;
 pub mod limits;

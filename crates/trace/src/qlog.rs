@@ -348,7 +348,7 @@ impl Qlog {
             return;
         }
         let limit = self.limit();
-        let chosen = self.traces.len() == self.chosen + 1;
+        let chosen = self.is_chosen();
         let Some(trace) = self.traces.last_mut() else { return };
         trace.shares[limit as usize] += elapsed;
         if !chosen {
@@ -425,8 +425,13 @@ impl Qlog {
         }
     }
 
+    /// Whether the last trace is the one whose rows are recorded.
+    fn is_chosen(&self) -> bool {
+        self.traces.len().checked_sub(1) == Some(self.chosen)
+    }
+
     fn push_row(&mut self, row: Row) {
-        if self.traces.len() == self.chosen + 1 {
+        if self.is_chosen() {
             self.recording.push(row);
         }
     }
@@ -665,7 +670,7 @@ impl Qlog {
         };
         if phase != Phase::Open && self.state.phase == Phase::Open {
             trace.reductions += 1;
-            if self.traces.len() == self.chosen + 1 {
+            if self.is_chosen() {
                 let origin = self.traces.last().map_or(0, |trace| trace.range[0]);
                 let at = self.state.now.saturating_sub(origin);
                 let before = window.max(0.0) as u64;

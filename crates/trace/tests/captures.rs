@@ -457,3 +457,20 @@ fn changed_files_of_all_kinds_end_without_a_panic() {
         }
     }
 }
+
+#[test]
+fn fuzz_corpora_are_replayed() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
+    let mut replayed = 0;
+    for (target, run) in [
+        ("capture", ackclock_trace::fuzzing::capture as fn(&[u8])),
+        ("qlog", ackclock_trace::fuzzing::qlog),
+        ("tools", ackclock_trace::fuzzing::tools),
+    ] {
+        for entry in std::fs::read_dir(format!("{root}/{target}")).unwrap() {
+            run(&std::fs::read(entry.unwrap().path()).unwrap());
+            replayed += 1;
+        }
+    }
+    assert!(replayed >= 9, "only {replayed} files in the corpora");
+}

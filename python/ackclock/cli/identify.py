@@ -39,9 +39,10 @@ def command(
     Parameters
     ----------
     series
-        CSV or Parquet file with a column rtt_s (seconds), such as a window trace of `ackclock run --trace-every ack`.
+        CSV or Parquet file with a column rtt_s (seconds), such as a window trace of `ackclock run --trace-every ack`;
+        or a capture, qlog or log (`ackclock read`).
     flow
-        Flow whose samples are used, if the file has a column flow.
+        Flow whose samples are used, if the file has a column flow; of a capture, qlog or log its number.
     every
         Use only the last sample of each interval of this many seconds, like a periodic probe. Needs a column time_s.
     d

@@ -152,11 +152,14 @@ def _prediction(model: Model, other: str, values: dict[str, tuple[float, float, 
         f"[{rtt_low * 1e3:.1f}, {rtt_high * 1e3:.1f}] for {recorded['rtt_p95_s'] * 1e3:.1f} ms."
     )
     changes = [
-        (name, values[key][0] / recorded[key] - 1.0, MARGIN[key])
-        for name, key in (("goodput", "goodput_bps"), ("95 % round-trip time", "rtt_p95_s"))
+        (name, words, values[key][0] / recorded[key] - 1.0, MARGIN[key])
+        for name, words, key in (
+            ("goodput", ("more goodput", "less goodput"), "goodput_bps"),
+            ("95 % round-trip time", ("longer round-trip times", "shorter round-trip times"), "rtt_p95_s"),
+        )
     ]
-    shown = [f"{abs(c):.0%} {'more' if c > 0 else 'less'} {name}" for name, c, margin in changes if abs(c) > margin]
+    shown = [f"{abs(c):.0%} {words[c < 0]}" for _, words, c, margin in changes if abs(c) > margin]
     if not shown:
-        margins = ", ".join(f"{name} {100 * margin:.0f} %" for name, _, margin in changes)
+        margins = ", ".join(f"{name} {100 * margin:.0f} %" for name, _, _, margin in changes)
         return f"{head}\n  No difference that this recording could show (margins: {margins})."
     return f"{head}\n  {other} would have given {' and '.join(shown)}."

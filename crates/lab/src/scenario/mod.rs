@@ -80,6 +80,10 @@ pub use model::{
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
+/// For fuzzing.
+pub(crate) fn rate_rows(keys: &str, text: &str) -> Option<Vec<(f64, f64)>> {
+    rate_log::rows_with(keys, text)
+}
 pub(crate) use tables::{keys_of, rates, tables};
 pub(crate) use top::SEED;
 pub use wifi_model::{Wifi, WifiQueue};

@@ -488,6 +488,22 @@ fn without_value(names: &[&str], of: &Quantity, words: &[Vec<String>]) -> String
     }
 }
 
+/// The rows of a log of a rate whose options are words such as `unit=1e6`; for fuzzing.
+pub(super) fn rows_with(keys: &str, text: &str) -> Option<Vec<(f64, f64)>> {
+    let get = |key: &str| keys.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    let number = |key: &str| get(key)?.parse::<f64>().ok().filter(|number| (1e-9..=1e12).contains(number));
+    let options = LogOptions {
+        unit: number("unit"),
+        column: get("column").map(str::to_owned),
+        time: get("time").map(str::to_owned),
+        time_unit: number("time_unit"),
+        gap: get("gap").map(|gap| if gap == "zero" { Gap::Zero } else { Gap::Hold }),
+        every: number("every").filter(|every| *every <= 1e6).map(Span::from_seconds),
+    };
+    let log = rows(text, &RATE, &options).ok()?;
+    Some(log.rows.into_iter().map(|(_, at, bps)| (at, bps)).collect())
+}
+
 /// The separator of a line: the first of these that it has.
 fn separator_of(line: &str) -> char {
     [',', ';', '\t'].into_iter().find(|separator| line.contains(*separator)).unwrap_or(' ')

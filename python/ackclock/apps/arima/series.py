@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock.apps.traces import Options, is_recording, read_flow
 from ackclock.base.files import BadInput, foreign
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def read_series(
     every_s: float | None = None,
     warn: Callable[[str], object] | None = None,
 ) -> NDArray[np.float64]:
-    """Round-trip times in seconds from a .csv or .parquet file with a column `rtt_s`.
+    """Round-trip times in seconds from a .csv or .parquet file with a column `rtt_s`, or from a recording of another
+    program (docs/traces.md), of which `flow` is the number of a flow.
 
     The file may be a window trace (`ackclock run --trace F --trace-every ack`); rows without a sample are skipped.
     `flow` selects a flow if the file has several. `every_s` keeps the last sample of each interval of that length
@@ -41,15 +43,10 @@ def read_series(
     """
     import polars as pl
 
-    if path.suffix not in {".csv", ".parquet"}:
-        raise BadInput(f"{path}: {foreign(path, 'a table of round-trip times') or 'must end in .csv or .parquet'}")
-    if not path.is_file():
-        raise FileNotFoundError(2, "No such file or directory", str(path))
-    try:
-        frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        why = foreign(path, f"a table ({path.suffix})") or f"cannot be read: {str(error).splitlines()[0]}"
-        raise BadInput(f"{path}: {why}") from None
+    if path.is_file() and is_recording(path):
+        frame, flow = _recorded(path, flow), None
+    else:
+        frame = _table(path)
     if "rtt_s" not in frame.columns:
         raise BadInput(f"{path}: has no column rtt_s; it has {', '.join(frame.columns[:12])}")
     if not frame["rtt_s"].dtype.is_numeric():
@@ -67,6 +64,29 @@ def read_series(
     if np.ptp(x) <= 1e-12 * np.abs(x).max():
         raise BadInput(f"{path}: rtt_s: every sample is {x[0]:g} s; there is nothing to model")
     return x
+
+
+def _recorded(path: Path, flow: str | None) -> pl.DataFrame:
+    """The rows of a flow of a recording."""
+    if flow is not None and not flow.removeprefix("#").isdecimal():
+        raise BadInput(f"--flow {flow}: {path} is a recording, whose flows have numbers (ackclock read {path})")
+    recorded = read_flow(path, Options(None if flow is None else int(flow.removeprefix("#"))))
+    rows = recorded.rows()
+    return rows.filter(rows["flow"] == recorded.flow["name"]) if "name" in recorded.flow else rows
+
+
+def _table(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    if path.suffix not in {".csv", ".parquet"}:
+        raise BadInput(f"{path}: {foreign(path, 'a table of round-trip times') or 'must end in .csv or .parquet'}")
+    if not path.is_file():
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+    try:
+        return pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        why = foreign(path, f"a table ({path.suffix})") or f"cannot be read: {str(error).splitlines()[0]}"
+        raise BadInput(f"{path}: {why}") from None
 
 
 def _spaced(frame: pl.DataFrame, every_s: float, path: Path, warn: Callable[[str], object] | None) -> pl.DataFrame:
