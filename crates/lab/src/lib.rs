@@ -8,6 +8,7 @@ mod clock;
 mod error;
 mod files;
 pub mod fuzzing;
+pub mod identify;
 mod identity;
 mod layout;
 mod replay;

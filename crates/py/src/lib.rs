@@ -101,7 +101,7 @@ mod _core {
     #[pymodule_export]
     use super::study::{PyPool, PyStudy, parse_study};
     #[pymodule_export]
-    use super::trace::{TraceReader, recording_kind, trace_codes};
+    use super::trace::{TraceReader, identify_candidates, recording_kind, trace_codes};
     #[pymodule_export]
     use super::why::explain;
     #[pymodule_export]

@@ -118,6 +118,28 @@ impl TraceReader {
         py.detach(|| self.reader.why(at_s, cut)).map(|answer| answer.json()).map_err(PyValueError::new_err)
     }
 
+    /// What controllers explain of the flow: `(reductions, factor, [(name, scored, within, likelihood, factor, windows)])`, the
+    /// most likely one first; `windows`: times in ns, in flight and window in segments, as bytes of floats.
+    #[allow(clippy::type_complexity, reason = "a tuple for Python")]
+    fn identify<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<String>,
+    ) -> PyResult<(u32, f64, Vec<(String, u32, u32, f64, f64, Bound<'py, PyBytes>)>)> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let payload = self.reader.segment_bytes().0;
+        let found = py
+            .detach(|| lab::identify::identify(&self.reader.recording, payload, &names))
+            .map_err(|error| crate::errors::scenario_error(py, error))?;
+        let rows = found.explained.into_iter().map(|each| {
+            let windows: Vec<f64> =
+                each.windows.iter().flat_map(|(at, flight, window)| [*at as f64, *flight, *window]).collect();
+            let windows = PyBytes::new(py, bytemuck::cast_slice(&windows));
+            (each.control, each.scored, each.within, each.likelihood, each.factor, windows)
+        });
+        Ok((found.reductions, found.factor, rows.collect()))
+    }
+
     /// The times of the reductions of what is in flight, seconds.
     fn reductions(&self) -> Vec<f64> {
         self.reader.recording.reductions.iter().map(|reduction| reduction.at as f64 / 1e9).collect()
@@ -133,6 +155,12 @@ impl TraceReader {
 #[pyfunction]
 pub(crate) fn recording_kind(content: &[u8]) -> Option<bool> {
     ::trace::sniff(content).filter(|kind| kind.is_recording()).map(|kind| kind.has_packets())
+}
+
+/// The controllers that `TraceReader.identify` can compare.
+#[pyfunction]
+pub(crate) fn identify_candidates() -> Vec<&'static str> {
+    lab::identify::candidates()
 }
 
 /// The names of the codes in the columns of a recording.

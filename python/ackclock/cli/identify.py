@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,6 +18,7 @@ from ackclock.cli.console import wide_console
 if TYPE_CHECKING:
     from ackclock.apps.arima import Identification
 
+MOST_LISTED = 5
 EXAMPLE = "ackclock identify trace.parquet --flow reno --plot arima.svg"
 
 
@@ -30,9 +32,11 @@ def command(
     method: Literal["css", "mle"] = "css",
     plot: Path | None = None,
     fit: Path | None = None,
+    controller: bool = False,
+    candidates: str | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Identify an ARIMA model of round-trip times.
+    """Identify an ARIMA model of round-trip times, or a controller.
 
     It shows correlations, eight candidates and residuals. Needs the extra: pip install "ackclock[arima]".
 
@@ -54,10 +58,21 @@ def command(
     fit
         Write the coefficients of ARIMA(2,1,1) to this file (.toml). A scenario reads them with
         congestion_control = { kind = "ca_artt", fit = "FILE" }.
+    controller
+        Say which controller the sender of a capture has: controllers of Linux follow its ACKs, and their windows are
+        compared with what it kept in flight (docs/traces.md). Needs no extra.
+    candidates
+        Controllers that are compared, separated by commas. Default: all that need no more than a capture shows.
     as_json
         Print one JSON object and nothing else.
 
     """
+    if controller:
+        if any((every is not None, d != 1, method != "css", plot is not None, fit is not None)):
+            raise BadInput("--controller: --every, --d, --method, --plot and --fit belong to models of a series")
+        return _controller(series, flow, candidates, as_json=as_json)
+    if candidates is not None:
+        raise BadInput("--candidates: belongs to --controller")
     from ackclock.apps.arima import identify as find
     from ackclock.apps.arima import read_series
     from ackclock.apps.arima.files import write_fit, write_plot
@@ -84,6 +99,45 @@ def command(
     else:
         identification(series.name, result, [str(path) for path in targets])
     return 0
+
+
+def _controller(file: Path, flow: str | None, candidates: str | None, *, as_json: bool) -> int:
+    """Print which controller the sender of a capture has; 3 if that cannot be told."""
+    from ackclock.apps.traces import Options, is_recording, read_flow
+    from ackclock.apps.traces.controller import which
+
+    if not is_recording(file):
+        raise BadInput(f"{file}: --controller needs a capture (pcap, pcapng)")
+    if flow is not None and not flow.removeprefix("#").isdecimal():
+        raise BadInput(f"--flow {flow}: flows of a capture have numbers (ackclock read {file})")
+    recorded = read_flow(file, Options(None if flow is None else int(flow.removeprefix("#"))))
+    names = [name.strip() for name in candidates.split(",")] if candidates else None
+    verdict = which(recorded, names)
+    if as_json:
+        print(json.dumps(asdict(verdict), allow_nan=False))
+        return 0 if verdict.names else 3
+    console = wide_console()
+    answer = " or ".join(verdict.names) if verdict.names else "not told"
+    reason = f" ({verdict.reason})" if verdict.reason else ""
+    console.print(f"{shown(file.name)}, flow {recorded.name}: {answer}{reason}", highlight=False, markup=False)
+    if verdict.factor is not None:
+        console.print(f"{verdict.reductions} reductions, to {verdict.factor:.2f} in the mean", highlight=False)
+    table = Table(box=None, pad_edge=False)
+    for head in ("controller", "explains", "of ACKs", "log likelihood", "reduces to"):
+        table.add_column(head, justify="left" if head == "controller" else "right")
+    for one in verdict.candidates[:MOST_LISTED]:
+        factor = "-" if one.factor is None else f"{one.factor:.2f}"
+        mark = " *" if one.name in verdict.names else ""
+        table.add_row(one.name + mark, f"{one.part:.1%}", f"{one.acks:,}", f"{one.likelihood:,.0f}", factor)
+    console.print(table)
+    if verdict.differ_at_s is not None and verdict.differ is not None:
+        flight, own, other = verdict.differ
+        console.print(
+            f"The first two differ first at {verdict.differ_at_s:.6f} s: {flight:.0f} segments in flight, "
+            f"windows {own:.0f} and {other:.0f}.",
+            highlight=False,
+        )
+    return 0 if verdict.names else 3
 
 
 def identification(name: str, result: Identification, written: list[str]) -> None:
