@@ -14,6 +14,7 @@ import pytest
 from ackclock import Scenario, _core
 from ackclock.apps.traces import Options, describe, is_recording, read_flow
 from ackclock.apps.traces.cause import cause, sentences
+from ackclock.apps.traces.controller import which
 from ackclock.apps.traces.model import candidates, make, predict
 from ackclock.base.files import BadInput
 from ackclock.cli.app import main
@@ -400,3 +401,32 @@ def test_the_rate_of_a_flow_becomes_the_rate_of_a_link(tmp_path: Path, monkeypat
         outcome = Scenario.load("s.toml", [rate.replace("FILE", name)]).run().outcome
         assert abs(outcome["flows"][0]["goodput_bps"] / bps - 1) < 0.12
     assert main(["read", "c.pcapng", "--rates", "steps.txt"]) == 2
+
+
+@pytest.mark.parametrize("control", ["cubic", "bic", "htcp", "hybla", "scalable", "veno", "illinois", "vegas"])
+def test_the_controller_of_a_capture_is_told(tmp_path: Path, control: str) -> None:
+    queue = '{ kind = "droptail", limit = "60p" }'
+    file, _ = captured(tmp_path, network(control, queue=queue, mbps=20, delay=15, seconds=30, loss=0.0003))
+    verdict = which(read_flow(file, Options()))
+    assert verdict.names == [control], verdict
+    own = verdict.candidates[0]
+    assert own.part > 0.9
+    if control == "cubic":
+        assert verdict.factor == pytest.approx(0.7, abs=0.05)
+
+
+def test_controllers_that_are_not_compared_are_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queue = '{ kind = "droptail", limit = "60p" }'
+    for control in ("bbr3", "copa"):
+        file, _ = captured(tmp_path, network(control, queue=queue, mbps=20, delay=15, seconds=20, loss=0.0003))
+        verdict = which(read_flow(file, Options(at="sender")))
+        assert verdict.names == []
+    file, _ = captured(tmp_path, network("cubic", queue=queue, mbps=20, delay=15, seconds=20))
+    without = [name for name in _core.identify_candidates() if name != "cubic"]
+    assert which(read_flow(file, Options()), without).names == []
+    assert main(["identify", str(file), "--controller"]) == 0
+    assert "flow #1: cubic" in capsys.readouterr().out
+    assert main(["identify", str(file), "--controller", "--candidates", "bbr3"]) == 2
+    assert main(["identify", str(file), "--candidates", "reno"]) == 2
+    short, _ = captured(tmp_path, network("cubic", queue=queue, mbps=20, delay=15, seconds=1))
+    assert "too little" in which(read_flow(short, Options())).reason

@@ -93,7 +93,7 @@ fn flow(control: &str, payload: u32) -> Result<Follower, ScenarioError> {
         Some(FlowKind::Tcp(tcp)) => {
             let info = tcp.flow_info(1, 0);
             let (controller, needs) = (tcp.control.make(&info), tcp.control.needs(&info));
-            Ok(Follower { controller, needs, initial: info.initial_window })
+            Ok(Follower { controller, needs, initial: tcp.options.initial_window })
         }
         _ => unreachable!("the text has a TCP flow"),
     }
@@ -322,16 +322,20 @@ impl Shadow {
 
     /// The sender begins a reduction: the controller makes of its window what it does.
     fn reduce(&mut self, now: Time, before: Segments, step: &Step) {
+        // What the controller remembers of the window is that of the sender.
+        if !within(before, self.controller.cwnd()) {
+            self.controller.set_window(before);
+        }
+        let window = self.controller.cwnd();
         let event = Congestion {
             now,
             cause: if step.phase == Phase::Cwr { Cause::Ecn } else { Cause::FastRetransmit },
-            window: self.controller.cwnd(),
+            window,
             in_flight: before,
             segment_sent: None,
             retransmitted: false,
             dupacks: 3,
         };
-        let window = self.controller.cwnd();
         self.controller.on_congestion(&event);
         self.reduced = Some((before, before * self.controller.cwnd() / window.max(1.0)));
         self.phase = if step.phase == Phase::Cwr { Phase::Cwr } else { Phase::Recovery };

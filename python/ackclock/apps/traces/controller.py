@@ -99,9 +99,12 @@ def _answer(
 ) -> tuple[list[str], str]:
     if acks < LEAST_ACKS or reductions < LEAST_REDUCTIONS:
         return [], f"too little: {acks} acknowledgements outside of recoveries, {reductions} reductions"
-    if not fitting:
-        nearest = max(found, key=lambda one: one.part)
-        return [], f"unknown; nearest: {nearest.name}, which explains {nearest.part:.0%} of the acknowledgements"
+    if not fitting or found[0].likelihood - fitting[0].likelihood >= LEAD:
+        nearest = found[0]
+        return [], (
+            f"unknown; nearest: {nearest.name}, which explains {nearest.part:.0%} of the acknowledgements"
+            + ("" if nearest.factor is None else f" and reduces to {nearest.factor:.2f}")
+        )
     equal = [one.name for one in fitting if fitting[0].likelihood - one.likelihood < LEAD]
     return equal, "cannot be told apart here" if len(equal) > 1 else ""
 
