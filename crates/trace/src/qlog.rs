@@ -73,6 +73,8 @@ pub struct Qlog {
     pub recording: Recording,
     /// Fields of metrics that are not known, with their counts.
     pub unknown: BTreeMap<String, u64>,
+    /// The same as text.
+    pub unknown_fields: String,
     state: State,
     /// Records that are no JSON.
     pub damaged: u64,
@@ -131,6 +133,7 @@ impl Qlog {
             chosen,
             recording: Recording::default(),
             unknown: BTreeMap::new(),
+            unknown_fields: String::new(),
             state: State::new(),
             damaged: 0,
             skipping: false,
@@ -185,7 +188,7 @@ impl Qlog {
         if !self.unknown.is_empty() {
             let fields: Vec<String> =
                 self.unknown.iter().map(|(name, count)| format!("{name} ({count})")).collect();
-            missing.push(format!("fields that are not read: {}", fields.join(", ")));
+            self.unknown_fields = fields.join(", ");
         }
         missing
     }

@@ -157,11 +157,13 @@ impl Reader {
             Inner::Lines(lines) => {
                 lines.finish();
                 self.samples = std::mem::take(&mut lines.samples);
+                self.samples.shift();
                 self.missing_samples();
             }
             Inner::Whole(text) => {
                 let (file, whole) = json::read(text);
                 self.samples = tools::samples(self.kind.unwrap_or(Kind::Json), &file);
+                self.samples.shift();
                 if !whole {
                     let text = format!("the JSON ends, or is damaged, before byte {}", text.len());
                     self.missing.push(text);
@@ -290,6 +292,12 @@ impl Reader {
             Inner::Qlog(qlog) => describe_qlog(&mut w, qlog),
             _ => self.describe_samples(&mut w),
         }
+        // Names of fields are the file's own words.
+        w.key("unknown_fields").value(if let Inner::Qlog(qlog) = &self.inner {
+            &qlog.unknown_fields
+        } else {
+            ""
+        });
         w.key("missing").open('[');
         for text in &self.missing {
             w.value(text);
@@ -333,11 +341,10 @@ impl Reader {
                     for end in [direction, 1 - direction] {
                         w.value(name_of(capture, connection, end));
                     }
-                    w.close(']').key("hosts").open('[');
-                    for end in [direction, 1 - direction] {
-                        w.value(&hosts.letters(connection.ends[end].0));
-                    }
                     w.close(']');
+                    let letters =
+                        [direction, 1 - direction].map(|end| hosts.letters(&connection.ends[end].0));
+                    w.key("label").value(&letters.join(" -> "));
                     describe_connection(w, connection, direction, origin);
                     let (place, fraction) = match self.settings.place {
                         Some(place) => (place, None),
@@ -363,6 +370,7 @@ impl Reader {
         w.key("control").maybe_text(samples.control.as_deref());
         w.key("samples").number(samples.rows.len() as f64);
         w.key("flows").open('[');
+        let mut hosts = Hosts::default();
         for (number, name) in samples.flows.iter().enumerate() {
             let rows = || samples.rows.iter().filter(|row| row.flow as usize == number);
             let mean = |value: fn(&crate::text::Sample) -> f64| {
@@ -374,6 +382,7 @@ impl Reader {
             w.open('{');
             w.key("flow").number((number + 1) as f64);
             w.key("name").value(name);
+            w.key("label").value(&without_addresses(name, &mut hosts));
             w.key("samples").number(rows().count() as f64);
             w.key("rate_bps").maybe(mean(|row| row.delivery_bps));
             w.key("rtt_s").maybe(mean(|row| row.rtt_s));
@@ -387,12 +396,12 @@ impl Reader {
 
 /// Letters in place of addresses: A, B, to Z, AA, in the order in which a description names them.
 #[derive(Default)]
-struct Hosts(BTreeMap<[u8; 16], usize>);
+struct Hosts(BTreeMap<Vec<u8>, usize>);
 
 impl Hosts {
-    fn letters(&mut self, address: [u8; 16]) -> String {
+    fn letters(&mut self, address: &[u8]) -> String {
         let next = self.0.len();
-        let mut number = *self.0.entry(address).or_insert(next) + 1;
+        let mut number = *self.0.entry(address.to_vec()).or_insert(next) + 1;
         let mut letters = Vec::new();
         while number > 0 {
             letters.push(char::from(b'A' + ((number - 1) % 26) as u8));
@@ -400,6 +409,21 @@ impl Hosts {
         }
         letters.iter().rev().collect()
     }
+}
+
+/// A name in which letters stand in place of addresses and their ports, and of names of hosts.
+fn without_addresses(name: &str, hosts: &mut Hosts) -> String {
+    let word = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        let is_address = bare.parse::<std::net::IpAddr>().is_ok();
+        let host = word.rsplit_once(':').map_or(bare, |(host, port)| {
+            if port.chars().all(|c| c.is_ascii_digit() || c == ']') { host } else { bare }
+        });
+        let is_host =
+            host.contains('.') && !host.parse::<f64>().is_ok_and(f64::is_finite) || host.contains(':');
+        if is_address || is_host { hosts.letters(host.as_bytes()) } else { word.to_owned() }
+    };
+    name.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Address and port of an end.
@@ -510,11 +534,12 @@ fn describe_trace(w: &mut Writer, trace: &Trace, number: usize) {
     w.open('{');
     w.key("flow").number((number + 1) as f64);
     w.key("title").value(&trace.title);
+    w.key("label").value(&format!("trace {}", number + 1));
     w.key("vantage").value(&trace.vantage);
     w.key("control").maybe_text(trace.control.as_deref());
     w.key("duration_s").number(seconds);
     w.key("events").number(trace.names.values().sum::<u64>() as f64);
-    w.key("names").open('{');
+    w.key("event_counts").open('{');
     for (name, count) in &trace.names {
         w.key(name).number(*count as f64);
     }
@@ -560,7 +585,7 @@ fn missing_of_capture(capture: &Capture) -> Vec<String> {
         "segments whose options are cut off: their SACK blocks are unknown (snap length)",
     );
     count(counts.malformed, "packets have fields that contradict each other");
-    count(counts.tunnelled, "segments are in tunnels; those are read");
+    count(counts.tunnelled, "segments are in tunnels; what other tunnels hold is not read");
     count(
         counts.quic,
         "packets begin QUIC connections, which are encrypted: a qlog of the program has its window and its losses",

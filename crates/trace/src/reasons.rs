@@ -145,7 +145,9 @@ const MIN_PROBE: u64 = 10_000_000;
 /// A transmission so soon after an ACK answers it.
 const AT_ONCE: u64 = 1_000_000;
 /// Round-trip times without an ACK after which only a timer sends again.
-const SILENT_ROUNDS: u64 = 8;
+pub const SILENT_ROUNDS: u64 = 8;
+/// A silence that is shorter is no timer's.
+const LEAST_SILENCE: u64 = 4_000_000;
 
 impl Evidence {
     /// The first rule that holds (`docs/why.md`), for a capture at the sender.
@@ -164,7 +166,7 @@ impl Evidence {
         let silent = self.sacked_above == 0
             && self.count > 1
             && self.srtt > 0
-            && self.quiet >= self.srtt.saturating_mul(SILENT_ROUNDS);
+            && self.quiet >= self.srtt.saturating_mul(SILENT_ROUNDS).max(LEAST_SILENCE);
         let expired = parts(self.quiet) >= 0.85 || since_sent || silent;
         let timeout = self.head && !newer_arrived && !at_duplicate && expired;
         // RFC 8985 section 7.2: two round-trip times, at least 10 ms; with one segment in flight 200 ms more.

@@ -89,7 +89,9 @@ pub fn sentence(shares: Option<&Shares>, transfer: Transfer) -> String {
             quantity(rate, "b/s")
         );
     }
-    if part(second) >= NAMED {
+    if part(second) >= NAMED && second == Limit::Unknown {
+        format!("{text}; for {} the file does not show it.", percent(part(second)))
+    } else if part(second) >= NAMED {
         format!("{text}, {} for {}.", second.words(), percent(part(second)))
     } else {
         format!("{text}.")

@@ -87,6 +87,19 @@ impl Samples {
         self.flows.len() as u32 - 1
     }
 
+    /// The file has ended: times count from the first sample.
+    pub fn shift(&mut self) {
+        let first = self
+            .rows
+            .iter()
+            .map(|row| row.time_s)
+            .filter(|time| time.is_finite())
+            .fold(f64::INFINITY, f64::min);
+        if first.is_finite() {
+            self.rows.iter_mut().for_each(|row| row.time_s -= first);
+        }
+    }
+
     /// Appends a sample, or counts it.
     pub fn push(&mut self, sample: Sample) {
         if self.rows.len() < MAX_SAMPLES { self.rows.push(sample) } else { self.left_out += 1 }
@@ -316,7 +329,7 @@ fn leading_time(line: &str) -> (Option<f64>, &str) {
             let rest = line[at..].trim();
             // Of the line of `date` the rest is the year.
             let is_date = rest.split_whitespace().all(|word| word.len() <= 5) && !rest.contains(':');
-            return (Some(f64::from(h * 3600 + m * 60) + s), if is_date { "" } else { rest });
+            return (Some(f64::from(h) * 3600.0 + f64::from(m) * 60.0 + s), if is_date { "" } else { rest });
         }
         if let Ok(seconds) = word.parse::<f64>()
             && seconds > 1e8

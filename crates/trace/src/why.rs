@@ -249,6 +249,19 @@ fn evidence(resend: &Resend, e: &Evidence, source: Source) -> Vec<String> {
             span(e.newest.saturating_sub(e.before.unwrap_or(0)))
         )),
         Reason::Timeout => {
+            if (e.quiet as f64) < 0.85 * e.rto as f64 {
+                let age = e.before.map_or(0, |before| e.at.saturating_sub(before));
+                out.push(format!(
+                    "nothing was delivered for {}; {} after its transmission; a timeout by RFC 6298 is {} (smoothed \
+                     round-trip time {}): this sender's timer is shorter, or counts from the transmission",
+                    span(e.quiet),
+                    span(age),
+                    span(e.rto),
+                    span(e.srtt)
+                ));
+                out.push(format!("{} bytes in flight", bytes(e.outstanding)));
+                return out;
+            }
             let power = libm::log2(e.quiet as f64 / e.rto as f64).round().max(0.0);
             let text = format!(
                 "nothing was delivered for {}; a timeout by RFC 6298 is {} (smoothed round-trip time {}, at least {})",

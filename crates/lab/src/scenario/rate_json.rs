@@ -10,14 +10,28 @@ pub(super) fn rows(text: &str, of: &Quantity, options: &LogOptions) -> Result<Ro
         return Err("the JSON ends early, or is damaged".into());
     }
     let has = |key: &str| file.get(key) != &Value::Null;
+    let unused = |form: &str, keys: &[(&str, bool)]| match keys.iter().find(|(_, is_set)| *is_set) {
+        Some((key, _)) => Err(format!("{key} has no meaning for {form}; omit it")),
+        None => Ok(()),
+    };
+    let of_times = [
+        ("time", options.time.is_some()),
+        ("time_unit", options.time_unit.is_some()),
+        ("every", options.every.is_some()),
+    ];
+    if has("x_values") {
+        unused("a Flent result", &of_times)?;
+    } else {
+        let rest = [("unit", options.unit.is_some()), ("column", options.column.is_some())];
+        unused("JSON with its own units", &[of_times.as_slice(), &rest].concat())?;
+    }
     match () {
         () if has("intervals") => iperf3(&file, of),
         () if has("x_values") => flent(&file, of, options),
         () if file.pairs().iter().any(|(name, _)| name.ends_with("Config")) => {
-            let mut rows = Rows::new();
-            let mut at = 0.0;
-            netem_trace(&file, of, &mut rows, &mut at)?;
-            Ok(rows)
+            let mut steps = Steps { rows: Rows::new(), at: 0.0, visits: 0 };
+            netem_trace(&file, of, &mut steps)?;
+            Ok(steps.rows)
         }
         () => Err("is JSON of no form that is known: results of iperf3 and Flent, and configurations of \
                    netem-trace are read"
@@ -31,9 +45,16 @@ fn iperf3(file: &Value, of: &Quantity) -> Result<Rows, String> {
     }
     let row = |interval: &Value| {
         let sum = interval.any(&["sum", "sum_sent"]);
-        Some((1, sum.get("start").number()?, sum.get("bits_per_second").number()?))
+        // Seconds that iperf3 omits (-O) begin at 0 once more.
+        let omitted = sum.get("omitted") == &Value::Bool(true);
+        Some((1, sum.get("start").number()?, sum.get("bits_per_second").number()?)).filter(|_| !omitted)
     };
-    Ok(file.get("intervals").items().iter().filter_map(row).collect())
+    let rows: Rows = file.get("intervals").items().iter().filter_map(row).collect();
+    match (rows.is_empty(), file.get("error").text()) {
+        (true, Some(error)) => Err(format!("the result of iperf3 has no intervals: {error}")),
+        (true, None) => Err("the result of iperf3 has no intervals".into()),
+        _ => Ok(rows),
+    }
 }
 
 fn flent(file: &Value, of: &Quantity, options: &LogOptions) -> Result<Rows, String> {
@@ -44,6 +65,12 @@ fn flent(file: &Value, of: &Quantity, options: &LogOptions) -> Result<Rows, Stri
     };
     if !names.contains(&name) {
         return Err(format!("column = \"{name}\": the Flent result has {}", names.join(", ")));
+    }
+    let lower = name.to_ascii_lowercase();
+    if of.is_delay && (lower.contains("ping") || lower.contains("rtt")) {
+        return Err(format!(
+            "the series {name} is a round-trip time; a link needs the delay of one direction"
+        ));
     }
     let units = file.get("metadata").get("SERIES_META").get(name).get("UNITS").text();
     let known = units.and_then(|units| match units.to_ascii_lowercase().as_str() {
@@ -57,7 +84,7 @@ fn flent(file: &Value, of: &Quantity, options: &LogOptions) -> Result<Rows, Stri
     let Some(size) = options.unit.or(known) else {
         return Err(format!(
             "the series {name} does not name its unit; add unit = \"{}\"",
-            of.key_units.get(2).map_or("ms", |unit| unit.0)
+            if of.is_delay { "ms" } else { "Mbps" }
         ));
     };
     let times = file.get("x_values").items().iter();
@@ -65,30 +92,49 @@ fn flent(file: &Value, of: &Quantity, options: &LogOptions) -> Result<Rows, Stri
     Ok(rows.filter_map(|(at, value)| Some((1, at.number()?, value.number()? * size))).collect())
 }
 
+/// The steps of netem-trace so far.
+struct Steps {
+    rows: Rows,
+    at: f64,
+    /// Configurations that were read.
+    visits: usize,
+}
+
+/// Configurations, repeated ones included, that are read at most.
+const MOST_VISITS: usize = 1_000_000;
+
 /// The steps of a configuration of netem-trace: static ones, and patterns of them, which are repeated.
-fn netem_trace(config: &Value, of: &Quantity, rows: &mut Rows, at: &mut f64) -> Result<(), String> {
-    const MOST_ROWS: usize = 1_000_000;
+fn netem_trace(config: &Value, of: &Quantity, steps: &mut Steps) -> Result<(), String> {
     let Some((kind, inner)) = config.pairs().first() else { return Err("a configuration is empty".into()) };
     let (key, quantity) = if of.is_delay { ("delay", "Delay") } else { ("bw", "Bw") };
     let (fixed, repeated) = (format!("Static{quantity}Config"), format!("Repeated{quantity}PatternConfig"));
     if *kind == fixed {
         let value = amount(inner.get(key), of).ok_or_else(|| format!("{kind} has no {key}"))?;
         let seconds = duration(inner.get("duration")).unwrap_or(1.0);
-        rows.push((1, *at, value));
-        *at += seconds;
+        steps.rows.push((1, steps.at, value));
+        steps.at += seconds;
         return Ok(());
     }
     if *kind != repeated {
         return Err(format!("{kind} of netem-trace is not read; {fixed} and {repeated} are"));
     }
-    let times = inner.get("count").number().unwrap_or(1.0).clamp(1.0, MOST_ROWS as f64) as usize;
-    for _ in 0..times {
+    let count = inner.get("count").number().unwrap_or(1.0);
+    if !(1.0..=MOST_VISITS as f64).contains(&count) {
+        return Err(format!(
+            "{kind}: a pattern with count = {count} has no end; write count = 1, and repeat = TIME in the scenario"
+        ));
+    }
+    for _ in 0..count as usize {
         for each in inner.get("pattern").items() {
-            if rows.len() >= MOST_ROWS {
-                return Err(format!("{kind}: more than {MOST_ROWS} steps"));
+            steps.visits += 1;
+            if steps.visits > MOST_VISITS {
+                return Err(format!("{kind}: more than {MOST_VISITS} steps"));
             }
             // A pattern within a pattern is one step deeper each; JSON is read to a depth of 64.
-            netem_trace(each, of, rows, at)?;
+            netem_trace(each, of, steps)?;
+        }
+        if inner.get("pattern").items().is_empty() {
+            return Err(format!("{kind}: the pattern is empty"));
         }
     }
     Ok(())

@@ -70,6 +70,8 @@ impl LogOptions {
 
 /// A log has gaps if its times are regular and a step is this many of its median steps.
 const GAP_STEPS: f64 = 3.0;
+/// A later time since 1970 is one in another unit, seconds.
+const LATEST_S: f64 = 1e10;
 /// A log is regular if it has as many steps, and this part of them is within a tenth of the median.
 const REGULAR: (usize, f64) = (10, 0.9);
 
@@ -176,7 +178,10 @@ const ROUND_TRIP_WORDS: [&str; 4] = ["rtt", "ping", "srtt", "roundtrip"];
 impl Quantity {
     /// A header, and the units that it can name.
     fn header(&self) -> String {
-        format!("time_s,{} (units: s, ms, us; {})", self.example.0, self.example.1)
+        match self.is_delay {
+            true => format!("time_s,{} (units: {})", self.example.0, self.example.1),
+            false => format!("time_s,{} (units: s, ms, us; {})", self.example.0, self.example.1),
+        }
     }
 }
 
@@ -193,6 +198,10 @@ pub(super) fn rows(text: &str, of: &Quantity, options: &LogOptions) -> Result<Lo
         log.said.push("has rates that flows achieved, which are at most those of the link".into());
     }
     let Some(&(_, zero, _)) = rows.first() else { return Err((1, "has no line after the header".into())) };
+    if zero > LATEST_S {
+        let message = "its times would be after the year 2286; if they are ms, add time_unit = \"ms\"";
+        return Err((rows[0].0, message.into()));
+    }
     if zero != 0.0 {
         log.said.push(format!("its first time is {zero} s; times count from there"));
     }
@@ -223,7 +232,10 @@ pub(super) fn rows(text: &str, of: &Quantity, options: &LogOptions) -> Result<Lo
         log.said
             .push(format!("{equal} lines have the time of the line before them; the last of each counts"));
     }
-    fill_gaps(&mut log, options.gap)?;
+    // The steps of netem-trace have durations: none is missing.
+    if !is_json || is_result {
+        fill_gaps(&mut log, options.gap)?;
+    }
     Ok(log)
 }
 
@@ -297,7 +309,7 @@ fn lines(text: &str, of: &Quantity, options: &LogOptions) -> Result<Rows, (usize
              before the first line: time_s{}{}",
             of.name,
             unit.replace("b/s", "bps"),
-            if separator == ' ' { '\t' } else { separator },
+            separator,
             of.example.0,
         );
         return Err((first, message));
@@ -324,6 +336,9 @@ struct Columns {
 impl Columns {
     fn of(cells: &[&str], is_header: bool, of: &Quantity, options: &LogOptions) -> Result<Columns, String> {
         let every = options.every.map_or(0.0, |every| every.seconds());
+        if options.every.is_some() && (options.time.is_some() || options.time_unit.is_some()) {
+            return Err("every is for a log without times: omit time and time_unit".into());
+        }
         let chosen = |key: &str, name: &str| {
             let of_header = cells.iter().position(|cell| is_header && *cell == name);
             let of_number = name.parse::<usize>().ok().filter(|number| (1..=cells.len()).contains(number));
@@ -387,14 +402,21 @@ impl Columns {
             let mut times =
                 (0..words.len()).filter(|i| has(&words[*i], &TIME_WORDS) && !(of.is_delay && named(i)));
             let Some(time) = time.or(times.next()) else {
-                return Err(format!(
-                    "no column with a time among {listed}; select one, such as time = \"{}\", or write a header such \
-                     as {header}",
-                    names[0]
-                ));
+                return Err(match names.len() {
+                    1 => format!(
+                        "no column with a time beside {listed}; add every = \"1s\" if its lines are equally spaced"
+                    ),
+                    _ => format!(
+                        "no column with a time among {listed}; select one, such as time = \"{}\", or write a header \
+                         such as {header}",
+                        names[0]
+                    ),
+                });
             };
             self.time = Some(time);
-            self.to_s = options.time_unit.or(unit(&words[time], &TIMES)).unwrap_or(1.0);
+            let written = unit(&words[time], &TIMES);
+            agree("time_unit", names[time], written, options.time_unit)?;
+            self.to_s = options.time_unit.or(written).unwrap_or(1.0);
         }
         // The bit rates of the Irish 5G traces (Raca et al. 2020) are kbit/s.
         let irish = |i: usize| !of.is_delay && ["DL_bitrate", "UL_bitrate"].contains(&names[i]);
@@ -418,6 +440,13 @@ impl Columns {
         };
         self.value = value;
         self.check_apart(of)?;
+        agree("unit", names[value], size_of(value), options.unit)?;
+        if of.is_delay && has(&words[value], &ROUND_TRIP_WORDS) {
+            return Err(format!(
+                "the column {} is a round-trip time; a link needs the delay of one direction",
+                names[value]
+            ));
+        }
         let Some(size) = options.unit.or(size_of(value)) else {
             let units: Vec<&str> = of.key_units.iter().map(|(unit, _)| *unit).collect();
             return Err(format!(
@@ -437,7 +466,7 @@ impl Columns {
         let header = of.header();
         let (name, (unit, line)) = (of.name, of.plain);
         let expected = format!("must be a time in seconds and a {name} in {unit}, such as {line}");
-        let wrong = |detail: String| match self.named {
+        let wrong = |detail: String| match self.named || self.has_unit {
             true => detail,
             false => format!(
                 "{expected}; of another unit, add unit = \"{}\" or write a header such as {header}",
@@ -445,7 +474,13 @@ impl Columns {
             ),
         };
         if cells.len() != self.count || cells.len() <= self.value {
-            return Err(wrong(format!("has {} values, and the header {} names", cells.len(), self.count)));
+            let first = if self.named { "header" } else { "first line" };
+            return Err(match cells.len() == 1 && self.time.is_some() {
+                true => {
+                    "has one value and no time; if its lines are equally spaced, add every = \"1s\"".into()
+                }
+                false => wrong(format!("has {} values, and the {first} {}", cells.len(), self.count)),
+            });
         }
         let at = match self.time {
             None => Some(index as f64 * self.every),
@@ -504,16 +539,32 @@ pub(super) fn rows_with(keys: &str, text: &str) -> Option<Vec<(f64, f64)>> {
     Some(log.rows.into_iter().map(|(_, at, bps)| (at, bps)).collect())
 }
 
+/// Fails if a key says another unit than the name of a column.
+fn agree(key: &str, name: &str, written: Option<f64>, said: Option<f64>) -> Result<(), String> {
+    match (written, said) {
+        (Some(written), Some(said)) if written != said => {
+            Err(format!("{key} contradicts the header, whose column {name} names its unit; omit {key}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The separator of a line: the first of these that it has.
 fn separator_of(line: &str) -> char {
     [',', ';', '\t'].into_iter().find(|separator| line.contains(*separator)).unwrap_or(' ')
 }
 
+/// The cells of a line, without quotes; a separator in quotes separates nothing.
 fn split(line: &str, separator: char) -> Vec<&str> {
-    match separator {
-        ' ' => line.split_ascii_whitespace().collect(),
-        _ => line.split(separator).map(|cell| cell.trim().trim_matches('"').trim()).collect(),
+    if separator == ' ' {
+        return line.split_ascii_whitespace().collect();
     }
+    let mut quoted = false;
+    let separates = |c: char| {
+        quoted ^= c == '"';
+        c == separator && !quoted
+    };
+    line.split(separates).map(|cell| cell.trim().trim_matches('"').trim()).collect()
 }
 
 /// The words of a column's name in small letters: "Throughput (Mbit/s)" is throughput, mbps.
@@ -539,22 +590,48 @@ fn words_of(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Seconds since the year 1970 of a date with a time, such as 2024-01-01T10:00:00.5 or 2020.01.01_10.00.00.
+/// Seconds since the year 1970 of a date with a time, such as `2024-01-01T10:00:00.5+02:00` or `2020.01.01_10.00.00`. A date
+/// without a zone counts as UTC.
 fn date(text: &str) -> Option<f64> {
-    let numbers: Vec<&str> =
-        text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).collect();
-    let number = |index: usize| numbers.get(index).and_then(|digits| digits.parse::<i64>().ok());
-    let (year, month, day) = (number(0)?, number(1)?, number(2)?);
-    if !(1970..3000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    let text = text.trim();
+    let (clock, zone) = match text.strip_suffix(['Z', 'z']) {
+        Some(clock) => (clock, 0),
+        None => zoned(text)?,
+    };
+    let numbers: Vec<&str> = clock.split(|c: char| !c.is_ascii_digit()).collect();
+    let [year, month, day, hours, minutes, rest @ ..] = &numbers[..] else { return None };
+    let number = |digits: &str, largest: i64| {
+        digits.parse::<i64>().ok().filter(|number| digits.len() <= 4 && *number <= largest)
+    };
+    let (year, month, day) = (number(year, 2999)?, number(month, 12)?, number(day, 31)?);
+    if year < 1970 || month < 1 || day < 1 {
         return None;
     }
+    let (hours, minutes) = (number(hours, 24)?, number(minutes, 59)?);
+    let (seconds, fraction) = match rest {
+        [] => (0, 0.0),
+        [seconds] => (number(seconds, 60)?, 0.0),
+        [seconds, part] if part.len() <= 12 => (number(seconds, 60)?, format!("0.{part}0").parse().ok()?),
+        _ => return None,
+    };
     // Days since 1970-03-01 of the Gregorian calendar, in which a year begins in March.
     let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days =
         365 * years + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 1 - 719_468;
-    let seconds = number(3)? * 3600 + number(4)? * 60 + number(5).unwrap_or(0);
-    let fraction = numbers.get(6).and_then(|digits| format!("0.{digits}").parse::<f64>().ok()).unwrap_or(0.0);
-    Some((days * 86_400 + seconds) as f64 + fraction)
+    Some((days * 86_400 + hours * 3600 + minutes * 60 + seconds - zone) as f64 + fraction)
+}
+
+/// A date without its zone, such as `+02:00`, and the zone, seconds.
+fn zoned(text: &str) -> Option<(&str, i64)> {
+    let Some(at) = text.rfind(['+', '-']).filter(|at| *at > 10) else { return Some((text, 0)) };
+    let (clock, zone) = text.split_at(at);
+    let digits: String = zone[1..].chars().filter(|c| *c != ':').collect();
+    if !digits.bytes().all(|b| b.is_ascii_digit()) || ![2, 4].contains(&digits.len()) {
+        return None;
+    }
+    let minutes =
+        digits[..2].parse::<i64>().ok()? * 60 + digits.get(2..4).map_or(Some(0), |m| m.parse().ok())?;
+    Some((clock, if zone.starts_with('-') { -minutes * 60 } else { minutes * 60 }))
 }
 
 #[cfg(test)]
@@ -680,7 +757,7 @@ mod tests {
             (FLENT, "select a series", &[("column", "TCP download sum")], &[(0.0, 12e6), (1.0, 8e6)]),
             (IPERF, "", &[], &[(0.0, 10e6), (1.0, 20e6)]),
             (NETEM, "", &[], &[(0.0, 12e6), (1.0, 24e6), (2.5, 12e6), (3.5, 24e6)]),
-            ("5\n6\n", "must be", &[("every", "100ms"), ("unit", "Mbps")], &[(0.0, 5e6), (0.1, 6e6)]),
+            ("5\n6\n", "add every = ", &[("every", "100ms"), ("unit", "Mbps")], &[(0.0, 5e6), (0.1, 6e6)]),
             (
                 "9 0 12\n9 500 8\n",
                 "of 3 columns select two",
@@ -726,6 +803,56 @@ mod tests {
         assert!(told("time_s,mbps\n0,1\n", &[("column", "x")]).contains("the header has time_s, mbps"));
         assert!(told("0,1e6\n", &[("column", "3")]).contains("a number from 1 to 2"));
         assert!(told("time_s,mbps\n0,1\n", &[("column", "time_s")]).contains("same column"));
+    }
+
+    #[test]
+    fn keys_that_contradict_or_have_no_meaning_are_refused() {
+        let told =
+            |text: &str, keys: &[(&str, &str)]| rows(text, &RATE, &options(&RATE, keys)).unwrap_err().1;
+        assert!(told("time_s,mbps\n0,1\n", &[("unit", "kbps")]).contains("unit contradicts the header"));
+        assert!(told("time_ms,mbps\n0,1\n", &[("time_unit", "s")]).contains("time_unit contradicts"));
+        assert!(told("1\n2\n", &[("every", "1s"), ("time", "1")]).contains("omit time"));
+        assert!(told(IPERF, &[("unit", "kbps")]).contains("unit has no meaning for JSON"));
+        assert!(
+            told(FLENT, &[("column", "TCP download sum"), ("every", "1s")]).contains("every has no meaning")
+        );
+        assert!(told("timestamp,mbps\n1700000000000,1\n", &[]).contains("add time_unit = \"ms\""));
+        let nested = "{\"RepeatedBwPatternConfig\": {\"count\": 1000000, \"pattern\": [";
+        let endless = format!("{}{}", nested.repeat(3), "]}}".repeat(3));
+        assert!(told(&endless, &[]).contains("the pattern is empty"));
+        assert!(told(&NETEM.replace("\"count\": 2", "\"count\": 0"), &[]).contains("repeat = TIME"));
+        let failed = told("{\"intervals\": [], \"error\": \"unable to connect\"}", &[]);
+        assert!(failed.contains("no intervals: unable to connect"), "{failed}");
+        let round_trip =
+            rows(FLENT, &DELAY, &options(&DELAY, &[("column", "Ping (ms) ICMP")])).unwrap_err().1;
+        assert!(round_trip.contains("is a round-trip time"));
+        let round_trip =
+            rows("time_s,rtt_ms\n0,1\n", &DELAY, &options(&DELAY, &[("column", "rtt_ms")])).unwrap_err().1;
+        assert!(round_trip.contains("is a round-trip time"));
+        let quoted = rows("time_s,\"rate, measured (Mb/s)\"\n0,1\n", &RATE, &LogOptions::default()).unwrap();
+        assert_eq!(quoted.rows, [(2, 0.0, 1e6)]);
+    }
+
+    #[test]
+    fn dates_have_zones_and_fractions() {
+        let hour = 3600.0;
+        for (text, seconds) in [
+            ("1970-01-01T01:00:00.25Z", hour + 0.25),
+            ("1970-01-01T03:00:00+02:00", hour),
+            ("1970-01-01T03:00:00.5+0200", hour + 0.5),
+            ("1970-01-01 00:30:00-00:30", hour),
+            ("1970/01/01 01:00", hour),
+        ] {
+            assert_eq!(date(text), Some(seconds), "{text}");
+        }
+        for text in [
+            "2024-01-01 10:00 PM",
+            "2024-01-01T99:00:00",
+            "2024-01-01T9223372036854775807:00",
+            "2024-13-01 1:1",
+        ] {
+            assert_eq!(date(text), None, "{text}");
+        }
     }
 
     #[test]
