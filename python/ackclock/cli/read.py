@@ -132,7 +132,8 @@ def _draw(plot: Path, file: Path, recorded: Any, rows: Any, *, addresses: bool) 
     parts = shares(recorded.flow)
     again = rows.filter(rows["reason"].is_not_null()) if "reason" in rows.columns else rows.clear()
     marks = list(zip(again["time_s"].to_list(), again["reason"].to_list(), strict=True)) if again.height else []
-    heading = f"{file.name}: {ends(recorded.flow, addresses=addresses)}"
+    name = file.name if addresses else recorded.heading
+    heading = f"{name}: {ends(recorded.flow, addresses=addresses)}"
     save_figure(transfer(heading, recorded.flow.get("summary", ""), parts, rows, marks), plot)
 
 
@@ -152,6 +153,8 @@ def _table(file: Path, about: dict[str, Any]) -> None:
         console.print(f"{left_out:,} more; --json lists {len(flows):,} flows", highlight=False)
     if about.get("distrust"):
         console.print(f"Rates are not trusted: {about['distrust']}.", highlight=False, markup=False)
+    if about["unknown_fields"]:
+        console.print(f"Fields that are not read: {shown(about['unknown_fields'])}", highlight=False, markup=False)
     for text in about["missing"]:
         console.print(f"Missing: {shown(text)}", highlight=False, markup=False)
 

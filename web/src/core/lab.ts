@@ -90,6 +90,10 @@ export class Lab {
     this.#core = this.#instance();
   }
 
+  /** Another instance of the same core, with its own memory. */
+  another(): Lab {
+    return new Lab(this.module);
+  }
   #instance(): Exports {
     const page = {
       pass_event: (controller: number, kind: number, event: number) =>

@@ -6,11 +6,13 @@ import { Refused, type Lab } from './lab';
 import { Transfer, type TransferFile, type TransferFlow, type TransferRead } from './transfer';
 import type { Shape } from './types';
 
-/** Part of the file that is read, from 0 to 1. */
+/** Part of the file that is read, from 0 to 1. Rejects if the reading is no longer wanted. */
 type Told = (part: number, shape: Shape) => Promise<void>;
 /** A compressed file that expands further is not read. */
 const MOST_EXPANSION = 200,
-  FREE_OUTPUT = 2 ** 30;
+  FREE_OUTPUT = 2 ** 30,
+  /** Bytes that are unpacked at once: of a damaged file so many are lost at most. */
+  PIECE = 4096;
 /** Characters that the columns of a saved page may take. */
 const MOST_TEXT = 24e6,
   MOST_CAUSES = 500;
@@ -25,31 +27,33 @@ const EMPTY: Shape = {
 };
 
 /** Pushes the bytes of a file through the core, unpacked if gzip packed it. */
-async function push(lab: Lab, file: File, told: (bytes: number) => Promise<void>): Promise<void> {
+async function push(lab: Lab, file: File, told: (bytes: number) => Promise<void>): Promise<string> {
   const source = file.stream().getReader();
   let unpack: Gunzip | null = null,
     seen = 0,
-    total = 0;
+    total = 0,
+    ended = false;
   for (;;) {
     const { done, value } = await source.read();
-    if (done) return;
+    await told(seen + (value?.length ?? 0));
+    if (done) return unpack && !ended && total ? 'the gzip data is cut off' : '';
     if (seen === 0 && value[0] === 0x1f && value[1] === 0x8b)
-      unpack = new Gunzip((bytes) => {
+      unpack = new Gunzip((bytes, last) => {
         total += bytes.length;
+        ended = last;
         if (total > FREE_OUTPUT && total > MOST_EXPANSION * (seen + value.length))
           throw new Refused({ message: `the file expands more than ${MOST_EXPANSION} times; unpack it first` });
         lab.tracePush(bytes);
       });
     if (unpack) {
       try {
-        unpack.push(value);
+        for (let at = 0; at < value.length; at += PIECE) unpack.push(value.subarray(at, at + PIECE));
       } catch (error) {
         if (error instanceof Refused) throw error;
-        return; // damaged: what it lacks is said by its description
+        return `the gzip data is damaged before byte ${seen + value.length}; the rest is not read`;
       }
     } else lab.tracePush(value);
     seen += value.length;
-    await told(seen);
   }
 }
 async function pass(
@@ -60,13 +64,12 @@ async function pass(
   part: [number, number],
 ): Promise<TransferRead> {
   lab.traceOpen(flow);
-  let last = performance.now();
-  await push(lab, file, async (seen) => {
-    if (performance.now() - last < 25) return;
-    last = performance.now();
-    await told(part[0] + ((part[1] - part[0]) * seen) / Math.max(1, file.size), EMPTY);
-  });
-  return lab.traceFinish();
+  const damage = await push(lab, file, (seen) =>
+    told(part[0] + ((part[1] - part[0]) * seen) / Math.max(1, file.size), EMPTY),
+  );
+  const read = lab.traceFinish();
+  if (damage) read.about.missing.push(damage);
+  return read;
 }
 /** The flow with the most data. */
 function largest(flows: TransferFlow[]): number {
@@ -77,7 +80,6 @@ function largest(flows: TransferFlow[]): number {
 /** The recording of a file with the rows of a flow, by default that with the most data. */
 export async function read(lab: Lab, file: File, flow: number | undefined, told: Told): Promise<Transfer> {
   try {
-    lab.reset();
     const first = await pass(lab, file, null, told, [0, 0.5]),
       { flows, kind, missing } = first.about;
     if (!flows.length)
@@ -90,7 +92,8 @@ export async function read(lab: Lab, file: File, flow: number | undefined, told:
     const columns = Object.fromEntries(second.columns.map((name, i) => [name, lab.traceColumn(i)]));
     if (!second.rows) throw new Refused({ message: `#${chosen.flow} has no rows` });
     const { about, codes, segment_bytes } = second;
-    return new Transfer({ file: file.name, about, codes, flow: number, segment_bytes }, columns);
+    const reductions = lab.traceReductions().length;
+    return new Transfer({ file: file.name, about, codes, flow: number, segment_bytes, reductions }, columns);
   } catch (error) {
     if (error instanceof Refused) throw new Refused({ message: `${file.name} ${error.message}` });
     throw error;
@@ -111,11 +114,12 @@ export function withoutNames(flow: TransferFlow): TransferFlow {
   const kept = { ...flow };
   delete kept.ends;
   delete kept.names;
+  delete kept.name;
   delete kept.title;
   return kept;
 }
 /** The recording as the file of a page. Raises Refused if it is too long for a page. */
-export function anonymous(lab: Lab, transfer: Transfer, addresses: boolean): TransferFile {
+export function anonymous(lab: Lab | null, transfer: Transfer, addresses: boolean): TransferFile {
   const { about } = transfer.about,
     columns = Object.fromEntries(Object.entries(transfer.columns).map(([name, values]) => [name, packed(values)]));
   if (Object.values(columns).reduce((sum, c) => sum + c.data.length, 0) > MOST_TEXT)
@@ -123,11 +127,17 @@ export function anonymous(lab: Lab, transfer: Transfer, addresses: boolean): Tra
       message: `The rows of this flow take more than ${MOST_TEXT / 1e6} MB: too many for a page. Send the file itself; the page reads it.`,
     });
   const causes =
-    transfer.causes ?? [...lab.traceReductions().slice(0, MOST_CAUSES)].map((at) => lab.traceWhy(at, true));
+    transfer.causes ?? [...(lab?.traceReductions().slice(0, MOST_CAUSES) ?? [])].map((at) => lab!.traceWhy(at, true));
   return {
     ...transfer.about,
     v: 1,
-    about: addresses ? about : { ...about, flows: about.flows.map(withoutNames) },
+    // The name of a file can be an identifier, names of fields are the words of the file.
+    ...(addresses
+      ? {}
+      : {
+          file: `a recording (${about.kind.replace(/^(a|the) /, '')})`,
+          about: { ...about, flows: about.flows.map(withoutNames), unknown_fields: '' },
+        }),
     columns,
     causes: [...causes],
   };

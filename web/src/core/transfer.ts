@@ -8,9 +8,10 @@ import type { Curves, PanelName, Shape } from './types';
 export interface TransferFlow {
   flow: number;
   direction?: number;
+  /** Its name without addresses. */
+  label: string;
   ends?: [string, string];
   names?: [string, string];
-  hosts?: [string, string];
   name?: string;
   title?: string;
   vantage?: string;
@@ -39,6 +40,7 @@ export interface TransferAbout {
   connections_total?: number;
   distrust?: string | null;
   flows: TransferFlow[];
+  unknown_fields: string;
   missing: string[];
 }
 /** `limit`: the label of each key of `time_s`. */
@@ -73,6 +75,8 @@ export interface TransferShown {
   codes: TransferCodes;
   flow: number;
   segment_bytes: number;
+  /** Reductions of the flow. */
+  reductions: number;
 }
 /** The same in a file: a page that `ackclock view` or Share wrote (python/ackclock/apps/view/transfer.py). */
 export interface TransferFile extends TransferShown {
@@ -82,15 +86,35 @@ export interface TransferFile extends TransferShown {
 }
 
 const LONGEST_S = 0.2,
-  RATE_BINS = 200;
+  RATE_BINS = 200,
+  MOST_BINS = 4096;
+
+/** Columns in the order of time; rows without a time are numbered. */
+function inOrder(columns: Readonly<Record<string, Float64Array>>): Readonly<Record<string, Float64Array>> {
+  const given = columns.time_s!,
+    time = given.some((t) => Number.isFinite(t)) ? given : given.map((_, i) => i);
+  let sorted = true;
+  for (let i = 1; i < time.length && sorted; i++) sorted = time[i]! >= time[i - 1]!;
+  if (sorted) return { ...columns, time_s: time };
+  const places = Array.from(time.keys())
+    .filter((i) => Number.isFinite(time[i]!))
+    .sort((a, b) => time[a]! - time[b]!);
+  const order = (values: Float64Array): Float64Array => Float64Array.from(places, (i) => values[i]!);
+  return Object.fromEntries(
+    Object.entries(columns).map(([name, values]) => [name, order(name === 'time_s' ? time : values)]),
+  );
+}
 
 /** Rows of a flow, and its curves. Columns in bytes, seconds and bit/s; windows of samples in segments. */
 export class Transfer {
+  readonly columns: Readonly<Record<string, Float64Array>>;
   constructor(
     readonly about: TransferShown,
-    readonly columns: Readonly<Record<string, Float64Array>>,
+    columns: Readonly<Record<string, Float64Array>>,
     readonly causes: readonly Cause[] | null = null,
-  ) {}
+  ) {
+    this.columns = inOrder(columns);
+  }
   static of(file: TransferFile): Transfer {
     if (file.v !== 1) throw new Error(`the recording is of version ${String(file.v)}; this page reads version 1`);
     const columns = Object.fromEntries(Object.entries(file.columns).map(([name, packed]) => [name, column(packed)]));
@@ -113,7 +137,13 @@ export class Transfer {
     };
   }
   why({ at_s }: { at_s: number; cut: boolean }): Cause {
-    const last = this.causes?.findLast((cause) => cause.time_s <= at_s);
+    const causes = this.causes ?? [],
+      last = causes.findLast((cause) => cause.time_s <= at_s),
+      end = causes.at(-1)?.time_s ?? 0;
+    if (this.about.reductions > causes.length && at_s > end && last === causes.at(-1))
+      throw new Error(
+        `The page holds the causes of the first ${causes.length} of ${this.about.reductions} reductions, up to ${end.toFixed(3)} s.`,
+      );
     if (!last) throw new Error('The page holds the causes of reductions alone, and none is before this time.');
     return last;
   }
@@ -152,8 +182,8 @@ export class Transfer {
       rate = this.columns.delivery_bps;
     if (!rate) return;
     const bins = Math.min(RATE_BINS, Math.max(1, range.columns)),
-      wide = Math.min((range.to - range.from) / bins, LONGEST_S),
-      many = Math.ceil((range.to - range.from) / wide),
+      wide = Math.max(Math.min((range.to - range.from) / bins, LONGEST_S), (range.to - range.from) / MOST_BINS),
+      many = Math.max(1, Math.ceil((range.to - range.from) / wide)),
       sum = new Float64Array(many),
       count = new Uint32Array(many);
     for (let i = 0; i < time.length && time[i]! <= range.to; i++)

@@ -19,6 +19,8 @@ const KEPT_BYTES = 160e6;
 const controllers = new Controllers();
 let lab: Lab | undefined;
 let recorded: Recorded | Transfer | null = null;
+/** The instance that has read the recording of a real transfer. */
+let reader: Lab | null = null;
 let turn = 0;
 const say = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, transfer);
 /** Lets messages in, without the 4 ms of setTimeout. */
@@ -42,7 +44,7 @@ async function run(id: number, request: RunRequest): Promise<Ended> {
     mine = ++turn,
     began = performance.now();
   if (core.bytes > KEPT_BYTES) core.reset();
-  recorded = null;
+  recorded = reader = null;
   controllers.begin();
   const shape = core.open(request);
   const until = request.until_s ?? Infinity;
@@ -92,9 +94,13 @@ async function run(id: number, request: RunRequest): Promise<Ended> {
   };
 }
 
+function reading(): Lab {
+  if (!reader) throw new Failed('no recording is open');
+  return reader;
+}
 function causeOf(request: { at_s: number; cut: boolean }): Cause {
   if (!(recorded instanceof Transfer)) throw new Failed('no recording is open');
-  return recorded.causes ? recorded.why(request) : started().traceWhy(request.at_s, request.cut);
+  return recorded.causes ? recorded.why(request) : reading().traceWhy(request.at_s, request.cut);
 }
 
 type Handlers = {
@@ -126,26 +132,37 @@ const handlers: Handlers = {
     const run = text === null ? null : new Recorded(JSON.parse(text) as Recording),
       shape = run?.shape();
     recorded = run;
+    reader = null;
     return shape ? { ...shape, positions: started().layout(shape.link_ends, shape.flow_ends) } : null;
   },
   kind: (head) => started().traceKind(head),
   transfer: async (request, id) => {
     const mine = ++turn;
-    const transfer =
-      'text' in request
-        ? Transfer.of((JSON.parse(request.text) as { transfer: TransferFile }).transfer)
-        : await read(started(), request.file, request.flow, async (part, shape) => {
-            say({ id, kind: 'progress', now: part, bytes: started().bytes, shape });
-            await breathe();
-            if (mine !== turn) throw new Failed('stopped');
-          });
+    if ('text' in request) {
+      const held = Transfer.of((JSON.parse(request.text) as { transfer: TransferFile }).transfer);
+      recorded = held;
+      return { shown: held.about, shape: held.shape() };
+    }
+    // Each reading has an instance of its own: the recording that is shown keeps its causes until another one is read.
+    const own = started().another();
+    let told = performance.now();
+    const transfer = await read(own, request.file, request.flow, async (part, shape) => {
+      if (performance.now() - told >= SLICE) {
+        told = performance.now();
+        say({ id, kind: 'progress', now: part, bytes: own.bytes, shape });
+        await breathe();
+      }
+      if (mine !== turn) throw new Failed('stopped');
+    });
+    if (mine !== turn) throw new Failed('stopped');
+    reader = own;
     recorded = transfer;
     return { shown: transfer.about, shape: transfer.shape() };
   },
   cause: (request) => causeOf(request),
   transfer_file: ({ addresses }) => {
     if (!(recorded instanceof Transfer)) throw new Failed('no recording is open');
-    return anonymous(started(), recorded, addresses);
+    return anonymous(reader, recorded, addresses);
   },
   controller: (request) => controllers.load(request?.code ?? null),
 };

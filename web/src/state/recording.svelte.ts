@@ -4,6 +4,7 @@ import { RECORDING } from '../share/files';
 import { check as checkShared, type Shared } from '../share/link';
 import { type RecordingNotes, engine, key, look, mark, run, start } from './run.svelte';
 import { FILE, scenario, takeShared } from './scenario.svelte';
+import { claim } from './shown.svelte';
 import { showHeld } from './transfer.svelte';
 import { resetTime } from './time.svelte';
 
@@ -32,6 +33,7 @@ export async function showRecording(): Promise<void> {
   const client = engine();
   if (!client) return;
   if (text.startsWith('{"transfer"')) return showHeld(text);
+  claim();
   try {
     const recording = JSON.parse(text) as Recording,
       { about } = recording;

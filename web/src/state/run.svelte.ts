@@ -17,6 +17,7 @@ import { wasm } from '../core/wasm';
 import { request, scenario } from './scenario.svelte';
 import { asFlights } from './radio';
 import { isModule } from './modules';
+import { claim, current, forgetTransfer, isCurrent, isTransfer } from './shown.svelte';
 import { resetTime, time } from './time.svelte';
 
 export type Status = 'loading' | 'idle' | 'running' | 'ended' | 'error';
@@ -123,7 +124,6 @@ export async function check(): Promise<void> {
   }
 }
 
-let turn = 0;
 let page: PageClass | null = null;
 /** The run of the scenario, as the core takes it. */
 export function asked(): RunRequest {
@@ -147,14 +147,18 @@ const REDRAW = 250;
 export async function compute(): Promise<void> {
   if (!client || (scenario.controlled.length && !scenario.confirmed)) return;
   leaveRecording();
-  const mine = ++turn,
+  if (isTransfer()) {
+    void client.call('stop', null);
+    forgetTransfer();
+  }
+  const mine = claim(),
     again = isShown(),
     text = key();
   Object.assign(run, { failure: '', why: null, whyNote: '', now: 0, seconds: 0, rerun: null });
   whole = null;
   mark('running');
   await check();
-  if (mine !== turn) return;
+  if (!isCurrent(mine)) return;
   if (scenario.problem) return mark('error');
   try {
     page = await client.call(
@@ -183,7 +187,7 @@ export async function compute(): Promise<void> {
     const ended = await running
       .call('run', asked(), (now, bytes, shape) => {
         answered = performance.now();
-        if (mine !== turn) return;
+        if (!isCurrent(mine)) return;
         const at = performance.now();
         Object.assign(run, { now, duration: shape.duration_s, bytes, seconds: (at - began) / 1000 });
         // The curves of the same run are there already.
@@ -193,7 +197,7 @@ export async function compute(): Promise<void> {
         void look();
       })
       .finally(() => window.clearInterval(watch));
-    if (mine !== turn) return;
+    if (!isCurrent(mine)) return;
     begin(ended.shape);
     Object.assign(run, {
       shape: ended.shape,
@@ -215,9 +219,9 @@ export async function compute(): Promise<void> {
     wanted = null;
     if (!complete) whole = await client.call('curves', { from: 0, to: ended.shape.duration_s, px: WHOLE });
     await look();
-    if (mine === turn) mark('ended');
+    if (isCurrent(mine)) mark('ended');
   } catch (error) {
-    if (mine === turn) fail(error);
+    if (isCurrent(mine)) fail(error);
   }
 }
 /** Begins to show a run. */
@@ -228,12 +232,12 @@ function show(shape: Shape): void {
 /** Ends a run, also one that does not answer: after a second the worker is replaced. */
 export async function stop(): Promise<void> {
   if (!client || (run.status !== 'running' && !run.rerun)) return;
-  const mine = turn,
+  const mine = current(),
     before = client;
   void before.call('stop', null).catch(() => undefined);
   setTimeout(async () => {
-    if (mine !== turn || (run.status !== 'running' && !run.rerun)) return;
-    turn++;
+    if (!isCurrent(mine) || (run.status !== 'running' && !run.rerun)) return;
+    claim();
     before.end();
     await start();
     run.failure = 'The run did not answer and was ended.';
@@ -324,7 +328,7 @@ async function record(from: number, to: number): Promise<boolean> {
   const spare = most - (to - from),
     begin = Math.max(0, from - 0.7 * spare),
     until = Math.min(time.duration, begin + most);
-  const mine = ++turn;
+  const mine = claim();
   wanted = [begin, until];
   run.rerun = { from: begin, to: until, part: 0 };
   try {
@@ -332,10 +336,10 @@ async function record(from: number, to: number): Promise<boolean> {
       'run',
       { ...asked(), fingerprint: false, packets_from: begin, packets_until: until, until_s: until },
       (now) => {
-        if (mine === turn) run.rerun = { from: begin, to: until, part: now / until };
+        if (isCurrent(mine)) run.rerun = { from: begin, to: until, part: now / until };
       },
     );
-    if (mine !== turn) return false;
+    if (!isCurrent(mine)) return false;
     run.recordedRange =
       ended.cut_short === 'stopped' ? { ...ended.recorded, to_s: ended.recorded.from_s } : ended.recorded;
     run.rerun = null;
@@ -345,7 +349,7 @@ async function record(from: number, to: number): Promise<boolean> {
     await look();
     return covered(from, to);
   } catch (error) {
-    if (mine === turn) {
+    if (isCurrent(mine)) {
       run.rerun = null;
       run.failure = (error as Error).message;
     }

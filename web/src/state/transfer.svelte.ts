@@ -1,21 +1,11 @@
 /** The recording of a real transfer that the page shows: read from a file of the user, or held by the page itself. */
 import { Gunzip } from 'fflate';
 import { Failed, Refused } from '../core/lab';
-import type { Cause, TransferFile, TransferShown } from '../core/transfer';
+import type { TransferFile } from '../core/transfer';
 import { engine, leaveRecording, look, mark, run, start } from './run.svelte';
+import { claim, forgetTransfer, isCurrent, isTransfer, transfer } from './shown.svelte';
 import { moveTo, resetTime } from './time.svelte';
 
-class State {
-  /** The recording; null: the page shows a run. */
-  shown = $state.raw<TransferShown | null>(null);
-  /** Part of the file that is read; null: none is being read. */
-  part = $state<number | null>(null);
-  /** The file that is read, for its other flows; null: the page holds the recording. */
-  file = $state.raw<File | null>(null);
-  cause = $state.raw<Cause | null>(null);
-  note = $state('');
-}
-export const transfer = new State();
 /** Bytes at the beginning of a file that say what it is. */
 const HEAD_BYTES = 4096;
 
@@ -51,29 +41,37 @@ export const showHeld = (text: string): Promise<void> => showWith({ text }, null
 async function showWith(request: { file: File; flow?: number } | { text: string }, file: File | null): Promise<void> {
   const client = engine();
   if (!client) return;
+  const mine = claim();
   transfer.part = 0;
   mark('running');
   try {
-    const { shown, shape } = await client.call('transfer', request, (part) => (transfer.part = part));
+    const { shown, shape } = await client.call('transfer', request, (part) => {
+      if (isCurrent(mine)) transfer.part = part;
+    });
+    if (!isCurrent(mine)) return;
     Object.assign(transfer, { shown, file, cause: null, note: '', part: null });
     Object.assign(run, { shape, outcome: null, curves: null, recordedRange: null, key: '', why: null });
     resetTime(shape.duration_s);
     moveTo(shape.duration_s); // the last reduction is that of the whole transfer
     await look();
-    mark('ended');
+    if (isCurrent(mine)) mark('ended');
   } catch (error) {
+    if (!isCurrent(mine)) return;
     transfer.part = null;
-    if (!transfer.shown || file === null || transfer.file !== file) transfer.shown = null;
+    // Another flow of the same file, or another file that cannot be read: what is shown stays.
     run.failure = error instanceof Failed && error.message === 'stopped' ? '' : message(error);
+    if (!transfer.shown) Object.assign(run, { shape: null, curves: null, outcome: null, key: '' });
     mark(transfer.shown ? 'ended' : 'error');
   }
 }
 /** Ends the reading of a file. */
 export const stopReading = (): void => void engine()?.call('stop', null);
-/** Back to the scenario. */
+/** Back to the scenario; a reading ends. */
 export function leaveTransfer(): void {
-  if (!transfer.shown && transfer.part === null) return;
-  Object.assign(transfer, { shown: null, file: null, cause: null, note: '', part: null });
+  if (!isTransfer()) return;
+  claim();
+  stopReading();
+  forgetTransfer();
   Object.assign(run, { shape: null, curves: null, outcome: null, key: '', failure: '' });
   void engine()?.call('record', null);
 }

@@ -304,6 +304,41 @@ await test('a capture shows what limited it, why data was sent again, and is sha
   await held.close();
   rmSync(folder, { recursive: true });
 });
+await test('a qlog is read, a log of Unix times has curves, and other pages leave a recording', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'ackclock-')), other = await open();
+  await ended(other);
+  const event = (time, name, data) => JSON.stringify({ time, name, data });
+  const events = Array.from({ length: 200 }, (_, k) => [
+    event(k, 'transport:packet_sent', { header: { packet_type: '1RTT', packet_number: k }, raw: { length: 1200 } }),
+    event(k + 0.5, 'recovery:metrics_updated', { congestion_window: 12000 + 10 * k, bytes_in_flight: 6000, latest_rtt: 20 + (k % 5) }),
+  ]).flat();
+  const qlog = `{"qlog_version":"0.3","traces":[{"title":"alice at 192.0.2.99","vantage_point":{"type":"server"},"events":[${events}]}]}`;
+  const ping = Array.from({ length: 30 }, (_, k) => `[${1_700_000_000 + k}.5] 64 bytes from a: icmp_seq=${k} ttl=64 time=${10 + k} ms`).join('\n');
+  for (const [name, content, panels] of [['q.qlog', qlog, ['flight', 'rtt']], ['ping.txt', `PING a (192.0.2.1) 56(84) bytes of data.\n${ping}\n`, ['rtt']]]) {
+    writeFileSync(join(folder, name), content);
+    await other.locator('input[type=file]').setInputFiles(join(folder, name));
+    await other.getByRole('heading', { name }).waitFor();
+    await ended(other);
+    for (const panel of panels) await other.locator(`[data-panel=${panel}] canvas`).waitFor();
+  }
+  writeFileSync(join(folder, 'empty.pcap'), capture().subarray(0, 24));
+  await other.locator('input[type=file]').setInputFiles(join(folder, 'empty.pcap'));
+  await other.getByText('without data').waitFor();
+  expect('what was shown stays', await other.getByRole('heading', { name: 'ping.txt' }).isVisible());
+  await other.getByRole('button', { name: 'Lessons' }).click();
+  await ended(other);
+  writeFileSync(join(folder, 'u.pcap'), capture());
+  await other.locator('input[type=file]').setInputFiles(join(folder, 'u.pcap'));
+  await other.getByRole('heading', { name: 'u.pcap' }).waitFor();
+  await other.locator('[data-panel=flight] canvas').waitFor();
+  await other.waitForTimeout(1500);
+  expect('only its own curves', !(await other.locator('main').innerText()).includes('vegas'));
+  await other.getByRole('button', { name: 'Close', exact: true }).first().click();
+  await other.locator('[data-panel=cwnd] canvas').waitFor();
+  await ended(other);
+  await other.close();
+  rmSync(folder, { recursive: true });
+});
 await test('a file that is not read says what it is', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'ackclock-')), other = await open();
   await ended(other);

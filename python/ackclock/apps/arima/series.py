@@ -72,7 +72,7 @@ def _recorded(path: Path, flow: str | None) -> pl.DataFrame:
         raise BadInput(f"--flow {flow}: {path} is a recording, whose flows have numbers (ackclock read {path})")
     recorded = read_flow(path, Options(None if flow is None else int(flow.removeprefix("#"))))
     rows = recorded.rows()
-    return rows.filter(rows["flow"] == recorded.flow["name"]) if "name" in recorded.flow else rows
+    return rows.filter(rows["flow"] == recorded.flow["label"]) if "name" in recorded.flow else rows
 
 
 def _table(path: Path) -> pl.DataFrame:

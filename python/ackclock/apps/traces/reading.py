@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 CHUNK = 1 << 20
+PIECE = 1 << 12
+"""Bytes of a compressed file that are unpacked at once: of a damaged one so many are lost at most."""
 GZIP = b"\x1f\x8b"
 MOST_EXPANSION = 200
 """Largest ratio of output to input of a compressed file that has more than `FREE_OUTPUT` bytes of output."""
 FREE_OUTPUT = 1 << 30
+NAMES = ("ends", "names", "name", "title")
+"""What a description says of the hosts of a flow; `label` stands in their place."""
 Place = Literal["sender", "receiver", "middle"]
 Progress = Callable[[float], object]
 
@@ -57,6 +61,11 @@ class Recorded:
     def name(self) -> str:
         """The name of the flow."""
         return f"#{self.flow['flow']}"
+
+    @property
+    def heading(self) -> str:
+        """What a page or a figure without addresses calls it: a name of a file can be an identifier."""
+        return f"a recording ({self.about['kind'].removeprefix('a ').removeprefix('the ')})"
 
     @property
     def segment_bytes(self) -> int:
@@ -104,22 +113,26 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         yield copy
 
 
-def _chunks(file: IO[bytes], progress: Progress | None) -> Iterator[bytes]:
-    """The bytes of a file, decompressed if it is compressed with gzip. Raises BadInput for one that expands too far."""
+def _chunks(file: IO[bytes], progress: Progress | None, damage: list[str]) -> Iterator[bytes]:
+    """The bytes of a file, decompressed if it is compressed with gzip; `damage` gets what is wrong with it.
+
+    Raises BadInput for a file that expands too far.
+    """
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
     compressed = file.read(2) == GZIP
     file.seek(0)
     inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
     total = 0
-    while chunk := file.read(CHUNK):
+    while chunk := file.read(PIECE if compressed else CHUNK):
         if not compressed:
             yield chunk
         while compressed and chunk:
             try:
                 unpacked = inflate.decompress(chunk, 8 * CHUNK)
             except zlib.error:
-                return  # what a damaged file lacks is said by its description
+                damage.append(f"the gzip data is damaged before byte {file.tell():,}; the rest is not read")
+                return
             total += len(unpacked)
             if total > FREE_OUTPUT and total > MOST_EXPANSION * file.tell():
                 raise BadInput(f"the file expands more than {MOST_EXPANSION} times; unpack it first")
@@ -130,17 +143,27 @@ def _chunks(file: IO[bytes], progress: Progress | None) -> Iterator[bytes]:
                 inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
         if progress is not None and size:
             progress(min(1.0, file.tell() / size))
+    if compressed and not inflate.eof and total:
+        damage.append("the gzip data is cut off")
 
 
 def _read(file: IO[bytes], path: Path, reader: _core.TraceReader, progress: Progress | None) -> dict[str, Any]:
     """The description of a file. Raises BadInput with what the file is if it is no recording."""
+    damage: list[str] = []
     try:
-        for chunk in _chunks(file, progress):
+        for chunk in _chunks(file, progress, damage):
             reader.push(chunk)
         about: dict[str, Any] = json.loads(reader.finish())
     except ValueError as error:
-        raise BadInput(f"{path}: {error}") from None
+        raise BadInput("; ".join([f"{path}: {error}", *damage])) from None
+    about["missing"] += damage
     return about
+
+
+def anonymous(about: dict[str, Any]) -> dict[str, Any]:
+    """A description without addresses, ports, names, titles, and words of the file: what may be shared."""
+    flows = [{key: value for key, value in flow.items() if key not in NAMES} for flow in about["flows"]]
+    return {**about, "flows": flows, "unknown_fields": ""}
 
 
 def describe(path: Path, options: Options, progress: Progress | None = None) -> dict[str, Any]:
@@ -182,12 +205,12 @@ def _chosen(path: Path, about: dict[str, Any], number: int | None) -> dict[str, 
 
 
 def ends(flow: dict[str, Any], *, addresses: bool) -> str:
-    """The ends of a flow as text: names, addresses and ports, or without addresses letters in place of them."""
+    """The ends of a flow as text: names, addresses and ports, or without addresses the label, which has none."""
+    if not addresses:
+        return shown(flow["label"])
     if "ends" not in flow:
         title = " ".join(text for text in (flow.get("title", ""), flow.get("vantage", "")) if text)
-        return shown(flow.get("name") or title or f"trace {flow['flow']}")
-    if not addresses:
-        return " -> ".join(flow["hosts"])
+        return shown(flow.get("name") or title or flow["label"])
     named = [name or end for name, end in zip(flow["names"], flow["ends"], strict=True)]
     return " -> ".join(shown(text) for text in named)
 
@@ -243,7 +266,7 @@ def _samples(recorded: Recorded) -> pl.DataFrame:
 
     columns = {name: np.frombuffer(data, np.float64) for name, data in recorded.reader.samples().items()}
     numbers = columns.pop("flow").astype(np.uint32)
-    names = pl.Series("flow", [flow["name"] for flow in recorded.about["flows"]] or [""], dtype=pl.String)
+    names = pl.Series("flow", [flow["label"] for flow in recorded.about["flows"]] or [""], dtype=pl.String)
     frame = pl.DataFrame([pl.Series(name, data, nan_to_null=True) for name, data in columns.items()])
     flows = names.gather(pl.Series(np.minimum(numbers, max(0, len(names) - 1)))).alias("flow")
     frame.insert_column(1, flows)

@@ -8,12 +8,11 @@ from typing import Any
 
 from ackclock import _core
 from ackclock.apps.traces import Options, Recorded, read_flow
+from ackclock.apps.traces.reading import anonymous
 from ackclock.apps.view.columns import Column, pack
 from ackclock.apps.view.recording import MOST_CAUSES, MOST_TEXT
 from ackclock.base.files import BadInput
 
-NAMES = ("ends", "names", "title")
-"""What a description says of the hosts of a flow."""
 DRAWN = {
     "time_s": "time_s",
     "event": "event",
@@ -45,13 +44,13 @@ def record_transfer(path: Path, options: Options, *, addresses: bool) -> dict[st
     about = recorded.about
     place = about["flows"].index(recorded.flow)
     if not addresses:
-        flows = [{key: value for key, value in flow.items() if key not in NAMES} for flow in about["flows"]]
-        about = {**about, "flows": flows}
+        about = anonymous(about)
+    reductions = recorded.reader.reductions()
     codes = _core.trace_codes()
     return {
         "transfer": {
             "v": 1,
-            "file": path.name,
+            "file": path.name if addresses else recorded.heading,
             "about": about,
             "codes": {
                 "event": codes["event"],
@@ -63,7 +62,8 @@ def record_transfer(path: Path, options: Options, *, addresses: bool) -> dict[st
             "flow": place,
             "segment_bytes": recorded.segment_bytes,
             "columns": columns,
-            "causes": [json.loads(recorded.reader.why(at, True)) for at in recorded.reader.reductions()[:MOST_CAUSES]],
+            "reductions": len(reductions),
+            "causes": [json.loads(recorded.reader.why(at, True)) for at in reductions[:MOST_CAUSES]],
         }
     }
 
