@@ -430,3 +430,28 @@ def test_controllers_that_are_not_compared_are_unknown(tmp_path: Path, capsys: p
     assert main(["identify", str(file), "--candidates", "reno"]) == 2
     short, _ = captured(tmp_path, network("cubic", queue=queue, mbps=20, delay=15, seconds=1))
     assert "too little" in which(read_flow(short, Options())).reason
+
+
+def test_damaged_gzip_is_said_and_costs_little(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = gzip.compress(
+        "".join(f"64 bytes from a: icmp_seq={n} ttl=64 time={n % 97}.0 ms\n" for n in range(40_000)).encode()
+    )
+    damaged = bytearray(b"".join([packed]))
+    damaged[len(damaged) // 2] ^= 0x55
+    for name, content, said in (
+        ("cut", packed[:-4000], "is cut off"),
+        ("flip", bytes(damaged), "is damaged before byte"),
+    ):
+        file = tmp_path / f"{name}.gz"
+        file.write_bytes(content)
+        about = describe(file, Options())
+        assert any(said in text for text in about["missing"]), about["missing"]
+        assert about["samples"] > 15_000
+    capsys.readouterr()
+
+
+def test_times_of_logs_count_from_the_first(tmp_path: Path) -> None:
+    file = tmp_path / "ping.txt"
+    lines = [f"[{1_700_000_000 + n}.5] 64 bytes from a: icmp_seq={n} ttl=64 time=10 ms" for n in range(5)]
+    file.write_text("PING a (192.0.2.1) 56(84) bytes of data.\n" + "\n".join(lines) + "\n")
+    assert read_flow(file, Options()).rows()["time_s"].to_list() == [0.0, 1.0, 2.0, 3.0, 4.0]

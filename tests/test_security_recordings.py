@@ -73,6 +73,62 @@ def test_what_is_written_has_no_addresses(place: Place) -> None:
         (place.folder / "v.html").read_text(encoding="utf-8").split('id="ackclock-recording">')[1].split("</script>")[0]
     )
     flow = held["transfer"]["about"]["flows"][0]
-    assert flow["hosts"] == ["A", "B"]
-    assert not {"ends", "names", "title"} & set(flow)
+    assert flow["label"] == "A -> B"
+    assert not {"ends", "names", "name", "title"} & set(flow)
+    assert "c.pcapng" not in json.dumps(held)
     assert main(["read", "c.pcapng", "--plot", "g.svg", "--addresses"]) == 0
+
+
+@line("Q3")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "ss.txt",
+            "Time: 1700000000\nESTAB 0 0 192.0.2.7:443 198.51.100.55:50000\n\t cubic rtt:5/1 cwnd:10\n",
+        ),
+        (
+            "f.flent",
+            json.dumps(
+                {
+                    "metadata": {"BATCH_NAME": ""},
+                    "x_values": [0, 1, 2],
+                    "results": {"Ping (ms) ICMP 192.0.2.7 (extra)": [5, 6, 7]},
+                }
+            ),
+        ),
+        (
+            "q.qlog",
+            json.dumps(
+                {
+                    "qlog_version": "0.3",
+                    "title": "alice 192.0.2.7",
+                    "traces": [
+                        {
+                            "title": "alice 192.0.2.7",
+                            "events": [
+                                {
+                                    "time": at,
+                                    "name": "recovery:metrics_updated",
+                                    "data": {"congestion_window": 12000, "latest_rtt": 5, "secret_192_0_2_7": 1},
+                                }
+                                for at in range(30)
+                            ],
+                        }
+                    ],
+                }
+            ),
+        ),
+    ],
+)
+def test_logs_and_qlogs_have_no_addresses_either(place: Place, name: str, content: str) -> None:
+    place.write(name, content)
+    assert main(["view", name, "--no-open", "--out", "v.html"]) == 0
+    assert main(["read", name, "--out", "r.csv", "--plot", "f.svg"]) == 0
+    held = (place.folder / "v.html").read_text(encoding="utf-8").partition('id="ackclock-recording"')[2]
+    shared = [held.partition("</script>")[0], *((place.folder / one).read_text("utf-8") for one in ("r.csv", "f.svg"))]
+    for text in shared:
+        assert "192.0.2" not in text
+        assert "192_0_2" not in text
+        assert "198.51" not in text
+        assert "alice" not in text

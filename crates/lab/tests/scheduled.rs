@@ -195,7 +195,7 @@ fn rates_that_cannot_be_are_refused() {
         ("rate = { kind = \"file\", file = \"missing\" }".into(), "link.l.rate.file: missing: No such file"),
         (
             "rate = { kind = \"file\", file = \"../../scenarios/traces/two-steps.down\" }".into(),
-            "link.l.rate.file: ../../scenarios/traces/two-steps.down:1: must be a time in seconds and a rate",
+            "link.l.rate.file: ../../scenarios/traces/two-steps.down:1: has one value and no time: a trace of Mahimahi has kind",
         ),
         (
             "rate = { kind = \"file\", file = \"../../scenarios/traces/steps.csv\", repeat = \"2s\" }".into(),

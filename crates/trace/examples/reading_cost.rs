@@ -2,6 +2,8 @@
 //! `reading_cost FILE rows` also records the rows of its first flow. Prints the number of packets; `time` as a third argument
 //! also the rates.
 
+#![allow(clippy::disallowed_types, reason = "a program that measures time")]
+
 use ackclock_trace::{Reader, Settings};
 use std::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Reads the delay of a link: a constant, or a log of one that varies.
 
+use super::log_options;
 use super::rate::logged;
-use super::rate_log;
 use super::reading::Result;
 use super::table::TableReader;
 use net::impairment::Loss;
@@ -63,7 +63,7 @@ pub(super) fn read(reader: &TableReader<'_>, key: &'static Key) -> Result<Option
 
 fn read_file(table: &TableReader<'_>) -> Result<DelayOfLink> {
     let values = table.values(&DELAY_FILE, 0)?;
-    let mut delays = logged(table, &values, &rate_log::DELAY, Span::from_seconds)?;
+    let mut delays = logged(table, &values, &log_options::DELAY, Span::from_seconds)?;
     let least = delays.steps.iter().map(|step| step.1).min().unwrap_or(Span::ZERO);
     delays.steps.iter_mut().for_each(|(_, delay)| *delay = *delay - least);
     Ok(DelayOfLink { least, variation: Some(Loss::delay(delays, values.read("order"))) })

@@ -21,6 +21,7 @@ mod flows;
 pub(crate) mod key;
 mod language;
 mod links;
+mod log_options;
 mod loss;
 mod media;
 mod mention;

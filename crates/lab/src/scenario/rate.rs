@@ -1,13 +1,13 @@
 //! Reads the rate of a link: a constant, or a schedule, a trace or a token bucket.
 
 use super::model::RateVariation;
-use super::rate_log;
 use super::reading::Result;
 use super::table::TableReader;
 use super::{
     cellular::{self, CELLULAR_RATE},
     wifi::{self, WIFI_RATE},
 };
+use super::{log_options, rate_log};
 use net::{DeliveryTrace, GrantOptions, RATES, REQUEST_GRANT, RateSteps, Steps, TokenBucket};
 use params::{Key, Table, Value, Values};
 use std::path::PathBuf;
@@ -95,7 +95,7 @@ fn read_variation(table: TableReader<'_>) -> Result<RateOfLink> {
         }
         "random_steps" => read_random_steps(&table, &values)?,
         _ => {
-            let steps = logged(&table, &values, &rate_log::RATE, |bps| Rate::from_bps(bps as u64))?;
+            let steps = logged(&table, &values, &log_options::RATE, |bps| Rate::from_bps(bps as u64))?;
             mean_of(&table, "file", steps)?
         }
     };
@@ -121,14 +121,14 @@ const LOGS: [trace::Kind; 3] = [trace::Kind::Iperf3, trace::Kind::Flent, trace::
 pub(super) fn logged<T>(
     table: &TableReader<'_>,
     values: &Values,
-    of: &rate_log::Quantity,
+    of: &log_options::Quantity,
     value: impl Fn(f64) -> T,
 ) -> Result<Steps<T>> {
     let (path, text) = named_file(table, &LOGS)?;
     let refuse =
         |line: usize, message: &str| table.error("file", format!("{}:{line}: {message}", path.display()));
     let mut steps = Steps { steps: Vec::new(), period: Span::ZERO };
-    let options = rate_log::LogOptions::new(values, of);
+    let options = log_options::LogOptions::new(values, of);
     let log = rate_log::rows(&text, of, &options).map_err(|(line, message)| refuse(line, &message))?;
     for said in log.said {
         table.advise("file", format!("{}: {said}", path.display()));

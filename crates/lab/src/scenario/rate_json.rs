@@ -1,6 +1,6 @@
 //! Logs of a rate or a delay in JSON: results of iperf3 and Flent, and traces of netem-trace.
 
-use super::rate_log::{LogOptions, Quantity, Rows};
+use super::log_options::{LogOptions, Quantity, Rows};
 use trace::json::{self, Value};
 
 /// The rows of a JSON file; the line of each is 1. Fails with a message.
