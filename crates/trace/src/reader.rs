@@ -592,7 +592,10 @@ fn missing_of_capture(capture: &Capture) -> Vec<String> {
     );
     count(counts.backwards, "packets have a time before that of the packet before them");
     count(connections.duplicates, "packets are there twice, from several interfaces; one of each is used");
-    count(connections.left_out, "packets are of connections beyond 1,000,000");
+    count(
+        connections.left_out,
+        &format!("packets are of connections beyond the first {}", crate::connection::MAX_CONNECTIONS),
+    );
     for (link, number) in &counts.links {
         let name = link::name(*link);
         missing.push(format!(
