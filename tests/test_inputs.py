@@ -231,7 +231,9 @@ def test_logs_of_rates_are_read_or_say_what_they_lack(folder: Path, name: str) -
     text = NETWORK.replace('rate = "10Mbps"', f'rate = {{ kind = "file", file = "{name}" }}')
     (folder / "log.toml").write_text(text)
     if name == "pensieve.log":
-        with pytest.raises(ScenarioError, match="if these are Mb/s, write a header before the first line"):
+        with pytest.raises(
+            ScenarioError, match='if these are Mb/s, add unit = "Mbps", or write a header before the first line'
+        ):
             Scenario.load("log.toml")
     else:
         assert Scenario.load("log.toml").run().outcome["flows"][0]["delivered_bytes"] > 0

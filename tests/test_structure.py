@@ -113,9 +113,9 @@ APPS = [
     "report",
     "comparison papers ranking search",
     "conform suite trials why",
-    "agree traces what_if",
+    "agree arima what_if",
     "controls kernel_module laboratory policy reach scenario_check score share",
-    "arima bench controller_check division radio replay satellites",
+    "bench controller_check division radio replay satellites traces",
 ]
 """The same of the folder `apps`."""
 
@@ -219,7 +219,7 @@ LAYERS = {
     "lab": [
         "fuzzing",
         "study view",
-        "catalog identity replay schema simulation",
+        "catalog identify identity replay schema simulation",
         "scenario",
         "error",
         "files",

@@ -220,6 +220,7 @@ impl Half {
         let rtt = sample.at.filter(|sent| *sent >= sample.again).map(|sent| at.saturating_sub(sent));
         if let Some(rtt) = rtt {
             board.round_trip(rtt);
+            totals.rtts = [totals.rtts[0] + 1, totals.rtts[1].saturating_add(rtt)];
             if totals.min_rtt == 0 || rtt < totals.min_rtt {
                 totals.min_rtt = rtt.max(1);
             }

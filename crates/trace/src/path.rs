@@ -593,7 +593,9 @@ pub fn figures(recording: &Recording, basis: &Basis) -> String {
     w.key("seconds").number(seconds);
     w.key("goodput_bps").number(delivered as f64 * 8.0 / seconds);
     w.key("rtt_p50_s").number(quantile(&rtts, 0.5));
+    w.key("rtt_p93_s").number(quantile(&rtts, 0.93));
     w.key("rtt_p95_s").number(quantile(&rtts, 0.95));
+    w.key("rtt_p97_s").number(quantile(&rtts, 0.97));
     w.key("sent").number(path.sent as f64);
     w.key("lost").number(path.lost as f64);
     w.key("lost_without_queue").number(path.lost as f64 * path.empty);

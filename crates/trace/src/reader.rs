@@ -355,7 +355,12 @@ impl Reader {
                     describe_totals(w, totals, origin);
                     let shares = shares.as_ref().filter(|_| place == Place::Sender);
                     describe_shares(w, shares);
-                    let transfer = Transfer { place, window: totals.largest_window, min_rtt: totals.min_rtt };
+                    let transfer = Transfer {
+                        place,
+                        window: totals.largest_window,
+                        min_rtt: totals.min_rtt,
+                        mean_rtt: totals.mean_rtt(),
+                    };
                     w.key("summary").value(&summary::sentence(shares, transfer));
                     w.close('}');
                 }
@@ -493,6 +498,7 @@ fn describe_totals(w: &mut Writer, totals: &Totals, origin: u64) {
     w.key("super_segments").number(totals.super_segments as f64);
     w.key("reductions").number(totals.reductions as f64);
     w.key("min_rtt_s").maybe((totals.min_rtt > 0).then_some(totals.min_rtt as f64 / 1e9));
+    w.key("mean_rtt_s").maybe((totals.rtts[0] > 0).then(|| totals.mean_rtt() as f64 / 1e9));
     w.key("largest_flight_bytes").number(totals.largest_flight as f64);
     w.key("largest_window_bytes").maybe((totals.largest_window > 0).then_some(totals.largest_window as f64));
     let [segments, acks] = totals.ack_segments;
@@ -562,7 +568,7 @@ fn describe_trace(w: &mut Writer, trace: &Trace, number: usize) {
     w.key("ce_packets").number(trace.ce as f64);
     let shares = Some(&trace.shares).filter(|_| trace.windows > 0 && trace.sent > 0);
     describe_shares(w, shares);
-    let transfer = Transfer { place: Place::Sender, window: 0, min_rtt: 0 };
+    let transfer = Transfer { place: Place::Sender, window: 0, min_rtt: 0, mean_rtt: 0 };
     w.key("summary").value(&summary::sentence(shares, transfer));
     w.close('}');
 }

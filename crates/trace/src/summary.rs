@@ -5,6 +5,8 @@ use crate::limits::{Limit, Shares};
 
 /// The smallest part of the time of a second limit that the sentence names.
 const NAMED: f64 = 0.05;
+/// The mean round-trip time over the lowest one from which on packets waited in a queue.
+const QUEUED: f64 = 1.3;
 
 /// A value with an SI prefix and three significant digits, such as `3.98 Mb/s`.
 pub fn quantity(value: f64, unit: &str) -> String {
@@ -40,6 +42,8 @@ pub struct Transfer {
     pub window: u64,
     /// The lowest round-trip time, ns; zero: not known.
     pub min_rtt: u64,
+    /// The mean round-trip time, ns; zero: not known.
+    pub mean_rtt: u64,
 }
 
 /// What limited the transfer for the largest part of its time, and what follows from it.
@@ -89,13 +93,28 @@ pub fn sentence(shares: Option<&Shares>, transfer: Transfer) -> String {
             quantity(rate, "b/s")
         );
     }
+    let queue = queue(first, transfer);
     if part(second) >= NAMED && second == Limit::Unknown {
-        format!("{text}; for {} the file does not show it.", percent(part(second)))
+        format!("{text}; for {} the file does not show it.{queue}", percent(part(second)))
     } else if part(second) >= NAMED {
-        format!("{text}, {} for {}.", second.words(), percent(part(second)))
+        format!("{text}, {} for {}.{queue}", second.words(), percent(part(second)))
     } else {
-        format!("{text}.")
+        format!("{text}.{queue}")
     }
+}
+
+/// What a window that limits the sender means for the path: where packets wait, more of it makes the queue longer.
+fn queue(first: Limit, transfer: Transfer) -> String {
+    let (least, mean) = (transfer.min_rtt as f64 / 1e9, transfer.mean_rtt as f64 / 1e9);
+    if first != Limit::CongestionWindow || least == 0.0 || mean < QUEUED * least {
+        return String::new();
+    }
+    format!(
+        " Round trips took {} at least and {} in the mean: packets waited in a queue, and a larger window would have made \
+         it longer.",
+        quantity(least, "s"),
+        quantity(mean, "s")
+    )
 }
 
 #[cfg(test)]
@@ -121,7 +140,8 @@ mod tests {
         let mut shares: Shares = Default::default();
         shares[Limit::ReceiveWindow as usize] = 71;
         shares[Limit::CongestionWindow as usize] = 29;
-        let transfer = Transfer { place: Place::Sender, window: 64_000, min_rtt: 210_000_000 };
+        let transfer =
+            Transfer { place: Place::Sender, window: 64_000, min_rtt: 210_000_000, mean_rtt: 220_000_000 };
         assert_eq!(
             sentence(Some(&shares), transfer),
             "The receiver's window limited this transfer for 71 % of its time: 64 kB in each round trip of 210 ms \
@@ -132,6 +152,8 @@ mod tests {
             sentence(Some(&shares), transfer),
             "The congestion window limited this transfer for 100 % of its time."
         );
+        let queued = sentence(Some(&shares), Transfer { mean_rtt: 400_000_000, ..transfer });
+        assert!(queued.ends_with("Round trips took 210 ms at least and 400 ms in the mean: packets waited in a queue, and a larger window would have made it longer."), "{queued}");
         let nothing = sentence(None, Transfer { place: Place::Receiver, ..transfer });
         assert!(nothing.starts_with("The capture was taken at the receiver"), "{nothing}");
     }

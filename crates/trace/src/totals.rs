@@ -57,6 +57,8 @@ pub struct Totals {
     pub last_delivery: u64,
     /// Lowest round-trip time of segments sent once, ns; zero: none.
     pub min_rtt: u64,
+    /// Round-trip times: their number and their sum, ns.
+    pub rtts: [u64; 2],
     /// The largest number of bytes in flight.
     pub largest_flight: u64,
     /// Largest window of the receiver.
@@ -65,4 +67,11 @@ pub struct Totals {
     pub handshake_again: u64,
     /// Why the direction was not analysed further.
     pub given_up: Option<&'static str>,
+}
+
+impl Totals {
+    /// The mean round-trip time, ns; zero without a sample.
+    pub fn mean_rtt(&self) -> u64 {
+        self.rtts[1].checked_div(self.rtts[0]).unwrap_or(0)
+    }
 }

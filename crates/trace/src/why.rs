@@ -125,10 +125,56 @@ pub fn explain(
             ..Answer::default()
         });
     }
+    if let Some(answer) = restart(recording, source, at) {
+        return Ok(answer);
+    }
     match recording.rounds.iter().rfind(|round| round.from <= at) {
         Some(round) => Ok(limited(recording, path, source, round, at)),
         None => Err("no data was sent until then".to_owned()),
     }
+}
+
+/// The transmission after a pause that is longer than a timeout, if it is the event before `at` (I1).
+fn restart(recording: &Recording, source: Source, at: u64) -> Option<Answer> {
+    if source.place != Place::Sender {
+        return None;
+    }
+    let end = recording.rows.partition_point(|row| row.at <= at);
+    let close = near(recording, at);
+    let rows = &recording.rows[..end];
+    let first = rows.iter().rposition(|row| {
+        row.event == Event::Sent
+            && row.outstanding <= u64::from(row.bytes)
+            && at.saturating_sub(row.at) < close
+    })?;
+    let before = rows[..first].last()?;
+    let pause = rows[first].at.saturating_sub(before.at);
+    let rtt = rows[..first].iter().rfind(|row| row.rtt_s > 0.0)?.rtt_s;
+    if (pause as f64) < (MIN_RTO as f64).max(3e9 * rtt) || before.outstanding > 0 {
+        return None;
+    }
+    let largest =
+        |rows: &[crate::record::Row]| rows.iter().map(|row| row.outstanding).max().unwrap_or(0) as f64;
+    let burst = rows[first..].iter().take_while(|row| row.event == Event::Sent).count();
+    Some(Answer {
+        at: rows[first].at,
+        letter: "I1".to_owned(),
+        what: "the sender starts again after a pause of the application".to_owned(),
+        evidence: vec![
+            format!(
+                "nothing was in flight from {} to {}: {}",
+                seconds(before.at),
+                seconds(rows[first].at),
+                span(pause)
+            ),
+            format!(
+                "{burst} segments were sent at once; before the pause at most {:.1} segments were in flight",
+                largest(&rows[..first]) / source.segment
+            ),
+        ],
+        otherwise: vec![],
+        unknown: None,
+    })
 }
 
 /// About a round trip.

@@ -36,7 +36,7 @@ def command(
     candidates: str | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Identify an ARIMA model of round-trip times, or a controller.
+    """Identify a model of round-trip times, or a controller.
 
     It shows correlations, eight candidates and residuals. Needs the extra: pip install "ackclock[arima]".
 
@@ -117,19 +117,27 @@ def _controller(file: Path, flow: str | None, candidates: str | None, *, as_json
         print(json.dumps(asdict(verdict), allow_nan=False))
         return 0 if verdict.names else 3
     console = wide_console()
-    answer = " or ".join(verdict.names) if verdict.names else "not told"
+    answer = " or ".join(verdict.names) if verdict.names else "cannot be told"
     reason = f" ({verdict.reason})" if verdict.reason else ""
     console.print(f"{shown(file.name)}, flow {recorded.name}: {answer}{reason}", highlight=False, markup=False)
     if verdict.factor is not None:
         console.print(f"{verdict.reductions} reductions, to {verdict.factor:.2f} in the mean", highlight=False)
     table = Table(box=None, pad_edge=False)
-    for head in ("controller", "explains", "of ACKs", "log likelihood", "reduces to"):
+    for head in ("controller", "explains", "of ACKs", "log likelihood", "reduces to", "agrees"):
         table.add_column(head, justify="left" if head == "controller" else "right")
     for one in verdict.candidates[:MOST_LISTED]:
         factor = "-" if one.factor is None else f"{one.factor:.2f}"
         mark = " *" if one.name in verdict.names else ""
-        table.add_row(one.name + mark, f"{one.part:.1%}", f"{one.acks:,}", f"{one.likelihood:,.0f}", factor)
+        table.add_row(
+            one.name + mark,
+            f"{one.part:.1%}",
+            f"{one.acks:,}",
+            f"{one.likelihood:,.0f}",
+            factor,
+            "yes" if one.fits else "no",
+        )
     console.print(table)
+    console.print("Controllers that pace, such as bbr, are not compared.", highlight=False)
     if verdict.differ_at_s is not None and verdict.differ is not None:
         flight, own, other = verdict.differ
         console.print(

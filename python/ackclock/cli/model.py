@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from ackclock.base.files import BadInput, check_targets, write_text
 from ackclock.base.si import quantity
-from ackclock.base.text import say
+from ackclock.base.text import fail, say
 from ackclock.cli.console import progress
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def command(
     """Make a scenario of the path of a capture or qlog.
 
     A check says whether it gives the same curves: it runs the recording's controller in the scenario with five seeds,
-    and compares goodput, round-trip times and losses. Exit status 3 if the model is not trusted.
+    and compares goodput, round-trip times and losses. Exit status 3 if the model is not trusted,
+    or not enough for --try.
 
     Parameters
     ----------
@@ -70,7 +71,8 @@ def command(
     name = control or str(recorded.flow.get("control") or "").lower().replace("newreno", "reno")
     if not name:
         raise BadInput(
-            f"{file}: does not name its controller; write --control cubic (Linux's default), or another name"
+            f"{file}: does not name its controller; write --control cubic (Linux's default) or another name; "
+            f"ackclock identify {file} --controller compares some"
         )
     _check_control(name)
     others = [one.strip() for one in try_.split(",")] if try_ else []
@@ -93,8 +95,8 @@ def command(
         if out is not None:
             say(f"written: {out}")
     if refused:
-        raise BadInput(f"--try: the model is {model.level}: {'; '.join(model.reasons)}; --anyway runs it all the same")
-    return 3 if model.level == "not trusted" else 0
+        fail(f"--try: the model is {model.level}: {'; '.join(model.reasons)}; --anyway runs it all the same", 0)
+    return 3 if refused or model.level == "not trusted" else 0
 
 
 def _check_control(name: str) -> None:
@@ -136,7 +138,7 @@ def _say(file: Path, model: Model, flow: dict[str, Any]) -> None:
     say(f"check   {best.candidate.name}: {ratios}: {model.level}")
     rest = ", ".join(f"{one.candidate.name} {one.percent:.0f} %" for one in model.tried[1:])
     if rest:
-        say(f"        others: {rest}")
+        say(f"        others differ by: {rest}")
     for reason in model.reasons:
         say(f"        {reason}")
 
@@ -147,15 +149,19 @@ def _prediction(model: Model, other: str, values: dict[str, tuple[float, float, 
     goodput, low, high = values["goodput_bps"]
     rtt, rtt_low, rtt_high = values["rtt_p95_s"]
     head = (
-        f"{other}: {quantity(goodput, 'b/s')} [{quantity(low, 'b/s')}, {quantity(high, 'b/s')}] for "
+        f"{other}: {quantity(goodput, 'b/s')} [{quantity(low, 'b/s')}, {quantity(high, 'b/s')}] instead of "
         f"{quantity(recorded['goodput_bps'], 'b/s')} of {model.control}; 95 % of round trips below {rtt * 1e3:.1f} ms "
-        f"[{rtt_low * 1e3:.1f}, {rtt_high * 1e3:.1f}] for {recorded['rtt_p95_s'] * 1e3:.1f} ms."
+        f"[{rtt_low * 1e3:.1f}, {rtt_high * 1e3:.1f}] instead of {recorded['rtt_p95_s'] * 1e3:.1f} ms."
     )
     changes = [
         (name, words, values[key][0] / recorded[key] - 1.0, MARGIN[key])
         for name, words, key in (
             ("goodput", ("more goodput", "less goodput"), "goodput_bps"),
-            ("95 % round-trip time", ("longer round-trip times", "shorter round-trip times"), "rtt_p95_s"),
+            (
+                "95 % round-trip time",
+                ("longer round-trip times (95 %)", "shorter round-trip times (95 %)"),
+                "rtt_p95_s",
+            ),
         )
     ]
     shown = [f"{abs(c):.0%} {words[c < 0]}" for _, words, c, margin in changes if abs(c) > margin]

@@ -149,7 +149,7 @@ def _table(file: Path, about: dict[str, Any]) -> None:
     if flows:
         console.print(_rows(about, flows[:MOST_LISTED]))
     left_out = max(about.get("connections_total", 0), len(flows)) - len(flows[:MOST_LISTED])
-    if left_out > 0:
+    if left_out > 0 and len(flows) > 1:
         console.print(f"{left_out:,} more; --json lists {len(flows):,} flows", highlight=False)
     if about.get("distrust"):
         console.print(f"Rates are not trusted: {about['distrust']}.", highlight=False, markup=False)

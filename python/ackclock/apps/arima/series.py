@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.apps.traces import Options, is_recording, read_flow
+from ackclock.apps.traces import Options, Recorded, is_recording, read_flow
 from ackclock.base.files import BadInput, foreign
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def read_series(
     """
     import polars as pl
 
-    if path.is_file() and is_recording(path):
-        frame, flow = _recorded(path, flow), None
-    else:
-        frame = _table(path)
+    recorded = _recorded(path, flow) if path.is_file() and is_recording(path) else None
+    frame = _table(path) if recorded is None else _rows(recorded)
+    if recorded is not None:
+        flow = None
     if "rtt_s" not in frame.columns:
         raise BadInput(f"{path}: has no column rtt_s; it has {', '.join(frame.columns[:12])}")
     if not frame["rtt_s"].dtype.is_numeric():
@@ -55,22 +55,27 @@ def read_series(
     if every_s is not None:
         frame = _spaced(frame, every_s, path, warn)
     x = frame["rtt_s"].to_numpy().astype(np.float64)
+    if len(x) < LEAST:
+        what = f"is {recorded.about['kind']} and " if recorded else ""
+        raise BadInput(f"{path}: {what}has {len(x)} samples; at least {LEAST} are needed")
     if not np.all(np.isfinite(x)):
         raise BadInput(f"{path}: rtt_s: row {int(np.argmin(np.isfinite(x))) + 1} is not a number")
     if np.abs(x).max() > LONGEST_S:
         raise BadInput(f"{path}: rtt_s: holds {np.abs(x).max():g} s; no round-trip time is above {LONGEST_S:g} s")
-    if len(x) < LEAST:
-        raise BadInput(f"{path}: has {len(x)} samples; at least {LEAST} are needed")
     if np.ptp(x) <= 1e-12 * np.abs(x).max():
         raise BadInput(f"{path}: rtt_s: every sample is {x[0]:g} s; there is nothing to model")
     return x
 
 
-def _recorded(path: Path, flow: str | None) -> pl.DataFrame:
-    """The rows of a flow of a recording."""
+def _recorded(path: Path, flow: str | None) -> Recorded:
+    """A flow of a recording."""
     if flow is not None and not flow.removeprefix("#").isdecimal():
         raise BadInput(f"--flow {flow}: {path} is a recording, whose flows have numbers (ackclock read {path})")
-    recorded = read_flow(path, Options(None if flow is None else int(flow.removeprefix("#"))))
+    return read_flow(path, Options(None if flow is None else int(flow.removeprefix("#"))))
+
+
+def _rows(recorded: Recorded) -> pl.DataFrame:
+    """The rows of the flow."""
     rows = recorded.rows()
     return rows.filter(rows["flow"] == recorded.flow["label"]) if "name" in recorded.flow else rows
 

@@ -101,10 +101,12 @@ def _answer(
         return [], f"too little: {acks} acknowledgements outside of recoveries, {reductions} reductions"
     if not fitting or found[0].likelihood - fitting[0].likelihood >= LEAD:
         nearest = found[0]
-        return [], (
-            f"unknown; nearest: {nearest.name}, which explains {nearest.part:.0%} of the acknowledgements"
-            + ("" if nearest.factor is None else f" and reduces to {nearest.factor:.2f}")
-        )
+        reason = f"unknown; most likely {nearest.name}, which explains {nearest.part:.0%} of the acknowledgements"
+        if nearest.factor is not None and not nearest.fits:
+            reason += f" and reduces to {nearest.factor:.2f}"
+        if fitting:
+            reason += f"; of those that reduce as the recording does, {fitting[0].name} explains {fitting[0].part:.0%}"
+        return [], reason
     equal = [one.name for one in fitting if fitting[0].likelihood - one.likelihood < LEAD]
     return equal, "cannot be told apart here" if len(equal) > 1 else ""
 

@@ -63,7 +63,7 @@ def build(target: Target, progress: Progress | None = None) -> Page:
         _no_options(target, "without a scenario")
         _no_flow(target, "without a recording")
         return Page("lab", page())
-    if path.is_file() and is_recording(path):
+    if not is_link(str(path)) and path.is_file() and is_recording(path):
         return _transfer(path, target)
     _no_flow(target, f"{path}: is not a recording of another program")
     if is_link(str(path)) or path.suffix == ".toml" or (path.is_file() and path.suffix not in RECORDED):
