@@ -44,6 +44,8 @@ git diff --stat --exit-code -- validation/linux_modules docs/validation-modules.
 echo as recorded"""
 """The modules are compiled from the Debian package, run again, and give the recorded numbers."""
 FUZZ_SECONDS = 3600
+RECORDINGS, FUZZ_RUNS = ("capture", "qlog", "tools", "rates"), 100_000_000
+"""Parsers of files of strangers, and the inputs that each gets: three to six hours."""
 SHARDS = {"cc": 16, "transport": 48}
 """Parts into which the mutants of a crate are divided; each part is a job."""
 MUTANTS = OUT / "crates"
@@ -92,7 +94,13 @@ def jobs() -> list[Job]:
     """All jobs, the shortest first."""
     targets = sorted(path.stem for path in (ROOT / "fuzz" / "fuzz_targets").glob("*.rs"))
     fuzz = ["cargo", "fuzz", "run", "--sanitizer", "none"]
-    limits = ["--", f"-max_total_time={FUZZ_SECONDS}", "-max_len=4096"]
+
+    def limits(target: str) -> list[str]:
+        of_target = (
+            [f"-runs={FUZZ_RUNS}", "-timeout=5"] if target in RECORDINGS else [f"-max_total_time={FUZZ_SECONDS}"]
+        )
+        return ["--", *of_target, "-max_len=4096"]
+
     mutants = [
         Job(f"mutants {crate} {part + 1}/{count}", _mutants(crate, part, count), {}, mutant_words, MUTANTS)
         for crate, count in SHARDS.items()
@@ -129,7 +137,7 @@ def jobs() -> list[Job]:
             last_line,
         ),
         Job("modules of Linux 6.12 beside ours", ["sh", "-c", MODULES], {}, last_line),
-        *(Job(f"fuzz {target}", [*fuzz, target, *limits], {}, fuzz_words) for target in targets),
+        *(Job(f"fuzz {target}", [*fuzz, target, *limits(target)], {}, fuzz_words) for target in targets),
         *mutants,
     ]
 
