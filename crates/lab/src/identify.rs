@@ -121,9 +121,8 @@ pub fn identify(
             }
         }
         let Some(best) = best else { continue };
-        let (count, factor) = best.observed;
-        shown = (count, factor / f64::from(count));
-        explained.push(Explained { control: (*name).to_owned(), ..best.into_explained() });
+        shown = (best.reductions, best.observed / f64::from(best.reductions));
+        explained.push(best.into_explained(name));
     }
     explained.sort_by(|a, b| b.likelihood.total_cmp(&a.likelihood));
     Ok(Identification { reductions: shown.0, factor: shown.1, explained })
@@ -190,7 +189,8 @@ fn steps(recording: &Recording, payload: f64) -> Vec<Step> {
                 lost += u64::from(row.event == Event::SentAgain);
                 if let Some(step) = steps.last_mut() {
                     step.flight[2] = segments(row.outstanding as f64);
-                    step.answered |= row.event == Event::Sent && row.at - step.at <= AT_ONCE_NS;
+                    step.answered |= row.event == Event::Sent
+                        && row.at.checked_sub(step.at).is_some_and(|gap| gap <= AT_ONCE_NS);
                 }
             }
             _ => {}
@@ -251,10 +251,10 @@ struct Shadow {
     /// A reduction has ended: what was in flight before it, and the window that the controller made of it.
     reduced: Option<(Segments, Segments)>,
     largest: Segments,
-    factors: (u32, f64),
-    observed: (u32, f64),
-    scored: u32,
-    within: u32,
+    /// Reductions that were compared, and the sums of their factors: those of the controller, and of the recording.
+    reductions: u32,
+    factors: f64,
+    observed: f64,
     likelihood: f64,
     windows: Vec<(u64, f64, f64)>,
 }
@@ -272,10 +272,9 @@ impl Shadow {
             srtt: None,
             reduced: None,
             largest: 1.0,
-            factors: (0, 0.0),
-            observed: (0, 0.0),
-            scored: 0,
-            within: 0,
+            reductions: 0,
+            factors: 0.0,
+            observed: 0.0,
             likelihood: 0.0,
             windows: Vec::new(),
         }
@@ -390,8 +389,9 @@ impl Shadow {
         let flight = step.flight[2];
         if let Some((before, predicted)) = self.reduced.take() {
             let (shown, made) = (flight / before, predicted / before);
-            self.observed = (self.observed.0 + 1, self.observed.1 + shown);
-            self.factors = (self.factors.0 + 1, self.factors.1 + made);
+            self.reductions += 1;
+            self.observed += shown;
+            self.factors += made;
             let z = (shown - made) / FACTOR_DEVIATION;
             // A factor far off counts as an outlier of the same probability as a window.
             self.likelihood += libm::log((1.0 - OUTLIERS) * libm::exp(-0.5 * z * z) + OUTLIERS);
@@ -407,18 +407,17 @@ impl Shadow {
         let off = (flight - window).abs();
         let inside = (1.0 - OUTLIERS) * libm::exp(-off / SCALE) / (2.0 * SCALE);
         self.likelihood += libm::log(inside + OUTLIERS / self.largest);
-        self.scored += 1;
-        self.within += u32::from(within(flight, window));
         self.windows.push((step.at, flight, window));
     }
 
-    fn into_explained(self) -> Explained {
+    fn into_explained(self, control: &str) -> Explained {
+        let explained = self.windows.iter().filter(|(_, flight, window)| within(*flight, *window));
         Explained {
-            control: String::new(),
-            scored: self.scored,
-            within: self.within,
+            control: control.to_owned(),
+            scored: self.windows.len() as u32,
+            within: explained.count() as u32,
             likelihood: self.likelihood,
-            factor: self.factors.1 / f64::from(self.factors.0),
+            factor: self.factors / f64::from(self.reductions),
             windows: self.windows,
         }
     }

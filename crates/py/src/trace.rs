@@ -128,16 +128,16 @@ impl TraceReader {
     ) -> PyResult<(u32, f64, Vec<(String, u32, u32, f64, f64, Bound<'py, PyBytes>)>)> {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let payload = self.reader.segment_bytes().0;
-        let found = py
+        let identification = py
             .detach(|| lab::identify::identify(&self.reader.recording, payload, &names))
             .map_err(|error| crate::errors::scenario_error(py, error))?;
-        let rows = found.explained.into_iter().map(|each| {
+        let rows = identification.explained.into_iter().map(|each| {
             let windows: Vec<f64> =
                 each.windows.iter().flat_map(|(at, flight, window)| [*at as f64, *flight, *window]).collect();
             let windows = PyBytes::new(py, bytemuck::cast_slice(&windows));
             (each.control, each.scored, each.within, each.likelihood, each.factor, windows)
         });
-        Ok((found.reductions, found.factor, rows.collect()))
+        Ok((identification.reductions, identification.factor, rows.collect()))
     }
 
     /// The times of the reductions of what is in flight, seconds.

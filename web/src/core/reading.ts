@@ -110,13 +110,13 @@ function packed(values: Float64Array): Column {
   return { rows, planes: 8, data: toBase64(deflateSync(planes)) };
 }
 /** What a page may hold of a flow: without addresses, names, titles and identifiers, unless they are asked for. */
-export function withoutNames(flow: TransferFlow): TransferFlow {
-  const kept = { ...flow };
-  delete kept.ends;
-  delete kept.names;
-  delete kept.name;
-  delete kept.title;
-  return kept;
+function withoutNames(flow: TransferFlow): TransferFlow {
+  const shared = { ...flow };
+  delete shared.ends;
+  delete shared.names;
+  delete shared.name;
+  delete shared.title;
+  return shared;
 }
 /** The recording as the file of a page. Raises Refused if it is too long for a page. */
 export function anonymous(lab: Lab | null, transfer: Transfer, addresses: boolean): TransferFile {

@@ -91,8 +91,8 @@ const LONGEST_S = 0.2,
 
 /** Columns in the order of time; rows without a time are numbered. */
 function inOrder(columns: Readonly<Record<string, Float64Array>>): Readonly<Record<string, Float64Array>> {
-  const given = columns.time_s!,
-    time = given.some((t) => Number.isFinite(t)) ? given : given.map((_, i) => i);
+  const recorded = columns.time_s!,
+    time = recorded.some((t) => Number.isFinite(t)) ? recorded : recorded.map((_, i) => i);
   let sorted = true;
   for (let i = 1; i < time.length && sorted; i++) sorted = time[i]! >= time[i - 1]!;
   if (sorted) return { ...columns, time_s: time };
@@ -120,9 +120,6 @@ export class Transfer {
     const columns = Object.fromEntries(Object.entries(file.columns).map(([name, packed]) => [name, column(packed)]));
     return new Transfer(file, columns, file.causes);
   }
-  get bytes(): number {
-    return Object.values(this.columns).reduce((sum, c) => sum + c.byteLength, 0);
-  }
   shape(): Shape {
     const time = this.columns.time_s!;
     const name = `#${this.about.about.flows[this.about.flow]?.flow ?? 1}`;
@@ -136,7 +133,7 @@ export class Transfer {
       positions: [],
     };
   }
-  why({ at_s }: { at_s: number; cut: boolean }): Cause {
+  why({ at_s }: { at_s: number }): Cause {
     const causes = this.causes ?? [],
       last = causes.findLast((cause) => cause.time_s <= at_s),
       end = causes.at(-1)?.time_s ?? 0;

@@ -78,13 +78,13 @@ def which(recorded: Recorded, names: Sequence[str] | None = None) -> Verdict:
             raise BadInput(f"--candidates {name}: can be {', '.join(known)}; others need what a capture does not show")
     reductions, factor, rows = recorded.reader.identify(list(names or known))
     seen = None if math.isnan(factor) else factor
-    found = [_candidate(row, seen) for row in rows]
-    fitting = [one for one in found if one.fits]
-    acks = found[0].acks if found else 0
-    names_, reason = _answer(acks, reductions, found, fitting)
-    first_two = [rows[found.index(one)] for one in (fitting or found)[:2]]
+    candidates = [_candidate(row, seen) for row in rows]
+    fitting = [candidate for candidate in candidates if candidate.fits]
+    acks = candidates[0].acks if candidates else 0
+    answer, reason = _answer(acks, reductions, candidates, fitting)
+    first_two = [rows[candidates.index(candidate)] for candidate in (fitting or candidates)[:2]]
     at, differ = _difference([np.frombuffer(row[5]).reshape(-1, 3) for row in first_two])
-    return Verdict(names_, reductions, seen, found, reason, at, differ)
+    return Verdict(answer, reductions, seen, candidates, reason, at, differ)
 
 
 def _candidate(row: Any, seen: float | None) -> Candidate:
@@ -95,19 +95,19 @@ def _candidate(row: Any, seen: float | None) -> Candidate:
 
 
 def _answer(
-    acks: int, reductions: int, found: Sequence[Candidate], fitting: Sequence[Candidate]
+    acks: int, reductions: int, candidates: Sequence[Candidate], fitting: Sequence[Candidate]
 ) -> tuple[list[str], str]:
     if acks < LEAST_ACKS or reductions < LEAST_REDUCTIONS:
         return [], f"too little: {acks} acknowledgements outside of recoveries, {reductions} reductions"
-    if not fitting or found[0].likelihood - fitting[0].likelihood >= LEAD:
-        nearest = found[0]
+    if not fitting or candidates[0].likelihood - fitting[0].likelihood >= LEAD:
+        nearest = candidates[0]
         reason = f"unknown; most likely {nearest.name}, which explains {nearest.part:.0%} of the acknowledgements"
         if nearest.factor is not None and not nearest.fits:
             reason += f" and reduces to {nearest.factor:.2f}"
         if fitting:
             reason += f"; of those that reduce as the recording does, {fitting[0].name} explains {fitting[0].part:.0%}"
         return [], reason
-    equal = [one.name for one in fitting if fitting[0].likelihood - one.likelihood < LEAD]
+    equal = [each.name for each in fitting if fitting[0].likelihood - each.likelihood < LEAD]
     return equal, "cannot be told apart here" if len(equal) > 1 else ""
 
 

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 SHORTEST_S = 0.1
 """The shortest interval over which the rate of a capture or a qlog is a mean, seconds."""
-MOST_STEPS = 1_000_000
 ROUND_TRIPS = 4
 """The same, in lowest round-trip times."""
+MOST_STEPS = 1_000_000
+"""The largest number of such intervals."""
 
 
 def steps(recorded: Recorded) -> pl.DataFrame:
@@ -25,13 +26,13 @@ def steps(recorded: Recorded) -> pl.DataFrame:
     rows = recorded.rows()
     if recorded.about["form"] == "samples":
         name = recorded.flow["label"]
-        kept = rows.filter(pl.col("flow") == name)
-        if "delivery_bps" not in kept.columns:
+        samples = rows.filter(pl.col("flow") == name)
+        if "delivery_bps" not in samples.columns:
             raise BadInput(f"{recorded.file}: the series {name} has no rate")
-        if kept["time_s"].null_count() == kept.height:
+        if samples["time_s"].null_count() == samples.height:
             raise BadInput(f"{recorded.file}: has no times; --every 200ms says how far apart its blocks are")
-        kept = kept.drop_nulls(["time_s", "delivery_bps"])
-        time_s, bps = kept["time_s"].to_numpy(), kept["delivery_bps"].to_numpy()
+        samples = samples.drop_nulls(["time_s", "delivery_bps"])
+        time_s, bps = samples["time_s"].to_numpy(), samples["delivery_bps"].to_numpy()
     else:
         wide = max(SHORTEST_S, ROUND_TRIPS * (recorded.flow.get("min_rtt_s") or 0.0))
         at, delivered = rows["time_s"].to_numpy(), np.maximum.accumulate(rows["delivered"].to_numpy())
