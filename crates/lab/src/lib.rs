@@ -28,8 +28,8 @@ pub use scenario::{
     Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Document,
     Duplex, Ends, ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, Language, LinkDescription,
     Literal, Loss, Mention, MentionPlace, Mobility, NetworkDescription, Queue, QuicFlow, RadioNetwork,
-    Satellites, Scenario, ScenarioText, Sizes, TcpFlow, Traffic, cbrgen, controller, controllers, dumbbell,
-    key_parts, key_text, set_external_loader, split_assignment,
+    Satellites, Scenario, ScenarioText, SizeDistribution, SizeTable, TcpFlow, Traffic, TruncatedPareto,
+    cbrgen, controller, controllers, dumbbell, key_parts, key_text, set_external_loader, split_assignment,
 };
 #[cfg(feature = "schema")]
 pub use simulation::outcome_schema;

@@ -3,21 +3,31 @@
 use super::document::{TomlItem, TomlValue};
 use super::key::{key_parts, split_outside_quotes};
 use super::language::Language;
+use super::sizes::SizeTable;
 use std::path::PathBuf;
 
 /// Keys whose value is the path of a file.
-pub(super) const FILE: [&str; 2] = ["file", "fit"];
+const FILE: [&str; 3] = ["file", "fit", "har"];
+
+/// Keys whose value is the path of a file or the name of a distribution of sizes.
+const FILE_OR_SIZES: [&str; 2] = ["sizes", "response"];
+
+/// Whether the value of a key is the path of a file without code.
+pub(super) fn is_data_file(key: &str, value: &str) -> bool {
+    FILE.contains(&key) || FILE_OR_SIZES.contains(&key) && SizeTable::is_file_name(value)
+}
 
 /// Whether the value of a key is the path of a file, or a controller in one.
-pub(super) fn is_path(key: &str) -> bool {
-    FILE.contains(&key) || Language::of_key(key).is_some()
+pub(super) fn is_path(key: &str, value: &str) -> bool {
+    is_data_file(key, value) || Language::of_key(key).is_some()
 }
+
 /// An entry whose value is the path of a file, or a controller in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
     /// Where the entry is.
     pub place: MentionPlace,
-    /// The last name of its key: `extends`, `file`, `fit` or that of a [`Language`].
+    /// The last name of its key: `extends`, `file`, `sizes` or another of a data file, or that of a [`Language`].
     pub key: String,
     /// Its value.
     pub value: String,
@@ -37,7 +47,7 @@ pub enum MentionPlace {
 /// Adds the files and the code that a value names. `key` is the last name of its key.
 pub(super) fn add_mentions(mentions: &mut Vec<Mention>, place: &MentionPlace, key: &str, item: &TomlItem) {
     match &item.value {
-        TomlValue::Text(value) if is_path(key) => {
+        TomlValue::Text(value) if is_path(key, value) => {
             let path = item.origin.path(value);
             let path = match Language::of_key(key).filter(|language| language.is_sandboxed()) {
                 Some(language) => language.file_of(path),

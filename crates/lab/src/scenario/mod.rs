@@ -47,6 +47,7 @@ pub(crate) mod reading;
 mod router;
 mod satellites;
 mod short;
+mod sizes;
 mod start;
 pub(crate) mod table;
 mod tables;
@@ -76,11 +77,12 @@ pub use mention::{Mention, MentionPlace};
 pub use model::{
     Action, Change, CommonOptions, CongestionControl, Direction, Duplex, Ends, ExternalSource, Flow,
     FlowKind, Mobility, PacketSelection, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation,
-    Satellites, Scenario, Sizes, TcpFlow, Traffic,
+    Satellites, Scenario, TcpFlow, Traffic,
 };
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
+pub use sizes::{SizeDistribution, SizeTable, TruncatedPareto};
 /// For fuzzing.
 pub(crate) fn rate_rows(keys: &str, text: &str) -> Option<Vec<(f64, f64)>> {
     rate_log::rows_with(keys, text)

@@ -1,6 +1,7 @@
 //! The types of a scenario after reading: links, flows, traffic, satellites, radio.
 
 use super::language::Language;
+use super::sizes::SizeDistribution;
 use super::wifi_model::Wifi;
 use crate::error::{Origin, ScenarioError};
 use cc::{ExternalFactory, Params, Signals};
@@ -418,22 +419,11 @@ pub struct Traffic {
     /// Mean offered load, payload.
     pub load: Rate,
     /// Sizes of the flows.
-    pub sizes: Sizes,
+    pub sizes: SizeDistribution,
     /// The access category of their packets on Wi-Fi links; `None`: that of the link.
     pub access: Option<Access>,
     /// The transport of its flows.
     pub kind: FlowKind,
-}
-
-/// The distribution of flow sizes: the Pareto distribution between two bounds, or one size for all.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sizes {
-    /// Mean, bytes.
-    pub mean: f64,
-    pub(crate) smallest: f64,
-    pub(crate) largest: f64,
-    /// Infinite if all flows have one size.
-    pub(crate) shape: f64,
 }
 
 /// The radio nodes and their configuration.

@@ -1,9 +1,10 @@
-//! Traffic sources: flows drawn from the seed of the run, with Poisson arrivals and a heavy-tailed size distribution.
+//! Traffic sources: flows drawn from the seed of the run, with Poisson arrivals and a distribution of sizes.
 
 use super::flows::ACCESS;
-use super::model::{Flow, FlowKind, MOST_FLOWS, Scenario, Sizes, Traffic};
+use super::model::{Flow, FlowKind, MOST_FLOWS, Scenario, Traffic};
 use super::nodes::{Nodes, check_ends};
 use super::reading::{Result, all};
+use super::sizes::{SizeDistribution, SizeTable, TruncatedPareto};
 use super::table::{NamedTable, TableReader};
 use super::transports::{Defaults, read_transport};
 use crate::error::ErrorKind;
@@ -14,52 +15,6 @@ use params::{Key, Table, Unit, Values, key};
 use std::borrow::Cow;
 use units::Span;
 
-/// x^y for x above zero.
-fn power(x: f64, y: f64) -> f64 {
-    detmath::exp(y * detmath::ln(x))
-}
-
-impl Sizes {
-    /// All flows have `mean` bytes.
-    pub fn fixed(mean: f64) -> Sizes {
-        Sizes { mean, smallest: mean, largest: mean, shape: f64::INFINITY }
-    }
-
-    /// The Pareto distribution with `shape` above 1, truncated at `largest`, with this mean, bytes; `None` if no
-    /// smallest size gives this mean.
-    pub fn pareto(mean: f64, shape: f64, largest: f64) -> Option<Sizes> {
-        let with = |smallest: f64| Sizes { mean, smallest, largest, shape };
-        let (mut low, mut high) = (1.0, mean);
-        if mean >= largest || with(low).mean_of_distribution() > mean {
-            return None;
-        }
-        // The mean increases with the smallest size. Because of the truncation the result is slightly above mean
-        // (shape - 1) / shape.
-        for _ in 0..80 {
-            let middle = 0.5 * (low + high);
-            if with(middle).mean_of_distribution() < mean { low = middle } else { high = middle }
-        }
-        Some(with(low))
-    }
-
-    /// Mean of the truncated distribution.
-    fn mean_of_distribution(&self) -> f64 {
-        let (a, l, h) = (self.shape, self.smallest, self.largest);
-        let kept = 1.0 - power(l / h, a);
-        a / (a - 1.0) * l * (1.0 - power(l / h, a - 1.0)) / kept
-    }
-
-    /// The flow size, bytes, for a uniform number in [0, 1).
-    pub fn pick(&self, uniform: f64) -> u64 {
-        if self.shape.is_infinite() {
-            return self.mean as u64;
-        }
-        let kept = 1.0 - power(self.smallest / self.largest, self.shape);
-        let size = self.smallest * power(1.0 - uniform * kept, -1.0 / self.shape);
-        (size as u64).max(1)
-    }
-}
-
 /// A generator of flows.
 pub(super) static TRAFFIC: Table = Table::new(
     "traffic",
@@ -69,7 +24,7 @@ pub(super) static TRAFFIC: Table = Table::new(
         FROM,
         TO,
         key("load", AtLeast(Unit::Rate, "6Mbps", "1bps"), "", "mean offered payload"),
-        key("size", AtLeast(Unit::Size, "30kB", "1B"), "", "mean size of a flow"),
+        key("size", AtLeast(Unit::Size, "30kB", "1B"), "none; needed without `sizes`", "mean size of a flow"),
         key(
             "shape",
             Number(1.01, 10.0),
@@ -77,6 +32,7 @@ pub(super) static TRAFFIC: Table = Table::new(
             "shape of the Pareto distribution of sizes",
         ),
         key("largest", AtLeast(Unit::Size, "10MB", "1B"), "1,000 times `size`", "largest size with `shape`"),
+        key("sizes", Text, "none", SIZES),
         key("start", Quantity(Unit::Time, "1s"), "\"0s\"", "no flow starts earlier"),
         key("stop", Quantity(Unit::Time, "50s"), "the end", "no flow starts later"),
         key("tcp", Form::Table("tcp"), "`[tcp]`", "options of its flows"),
@@ -89,6 +45,8 @@ pub(super) static TRAFFIC: Table = Table::new(
         ACCESS,
     ]],
 );
+
+const SIZES: &str = "distribution of sizes, in place of `size`: `web_search`, `data_mining`, `hadoop`, `storage`, `cache_follower`, `web_server`, `rpc`, or a file that ends in `.csv`, with lines `bytes,share` that rise from 0 or 1 byte to share 1";
 
 const FROM: Key = key("from", TextOrTexts, "", "node, or nodes, that send data");
 
@@ -130,7 +88,7 @@ impl Traffic {
         if expected > MOST_FLOWS as f64 / 10.0 {
             let message =
                 format!("about {expected:.0} flows are too many; use larger flows or a smaller load");
-            return Err(reader.error("size", message));
+            return Err(reader.error(if reader.has("sizes") { "sizes" } else { "size" }, message));
         }
         Ok(traffic)
     }
@@ -145,7 +103,7 @@ impl Traffic {
     /// The expected number of its flows in a run of `duration`.
     pub(crate) fn expected(&self, duration: Span) -> f64 {
         let time = self.stop.min(duration).seconds() - self.start.seconds();
-        self.load.bps() as f64 / (8.0 * self.sizes.mean) * time.max(0.0)
+        self.load.bps() as f64 / (8.0 * self.sizes.mean()) * time.max(0.0)
     }
 
     /// Draws its flows for a seed: Poisson arrivals until `until`.
@@ -153,7 +111,7 @@ impl Traffic {
         let mut gaps = Stream::new(seed, "arrivals", &self.name);
         let mut sizes = Stream::new(seed, "sizes", &self.name);
         let mut places = Stream::new(seed, "places", &self.name);
-        let mean_gap = 8.0 * self.sizes.mean / self.load.bps() as f64;
+        let mean_gap = 8.0 * self.sizes.mean() / self.load.bps() as f64;
         let mut at = self.start.seconds();
         let mut flows = Vec::new();
         loop {
@@ -187,13 +145,25 @@ fn read_ends(reader: &TableReader<'_>, nodes: Result<&Nodes>) -> Result<[Vec<Str
 }
 
 /// Reads the sizes of the flows of a source.
-fn read_sizes(reader: &TableReader<'_>, values: &Values) -> Result<Sizes> {
+fn read_sizes(reader: &TableReader<'_>, values: &Values) -> Result<SizeDistribution> {
+    if values.optional::<String>("sizes").is_some()
+        && let Some(table) = SizeTable::read(reader, "sizes")?
+    {
+        if let Some(key) = ["size", "shape", "largest"].into_iter().find(|key| reader.has(key)) {
+            return Err(reader.error(key, "a source has size or sizes; remove one of them"));
+        }
+        return Ok(SizeDistribution::Table(table));
+    }
+    let size: Option<u64> = values.optional("size");
+    let names = SizeTable::names().collect::<Vec<_>>().join(", ");
+    let remedy = format!("such as size = \"30kB\", or write sizes = NAME (one of {names})");
+    let mean = reader.need("size", size, &remedy)? as f64;
     let largest = values.optional::<u64>("largest").map(|bytes| bytes as f64);
-    let mean = values.read::<u64>("size") as f64;
     match values.optional("shape") {
         None if largest.is_some() => Err(reader.error("largest", "needs a shape")),
-        None => Ok(Sizes::fixed(mean)),
-        Some(shape) => Sizes::pareto(mean, shape, largest.unwrap_or(1000.0 * mean))
+        None => Ok(SizeDistribution::Fixed(mean)),
+        Some(shape) => TruncatedPareto::new(mean, shape, largest.unwrap_or(1000.0 * mean))
+            .map(SizeDistribution::Pareto)
             .ok_or_else(|| reader.error("largest", "must be more than the mean size")),
     }
 }
@@ -237,18 +207,11 @@ impl Scenario {
 
 #[cfg(test)]
 mod tests {
+    use super::super::overrides::ScenarioText;
+    use super::super::written::Document;
     use super::*;
-
-    #[test]
-    fn sizes_have_the_mean_that_was_asked_for() {
-        let sizes = Sizes::pareto(30_000.0, 1.2, 1e7).unwrap();
-        let n = 1_000_000;
-        let mean = (0..n).map(|i| sizes.pick((i as f64 + 0.5) / n as f64) as f64).sum::<f64>() / n as f64;
-        assert!((mean / 30_000.0 - 1.0).abs() < 0.002, "{mean}");
-        assert!(sizes.pick(0.0) >= 1 && sizes.pick(1.0 - 1e-16) <= 10_000_000);
-        assert_eq!(Sizes::fixed(5000.0).pick(0.7), 5000);
-        assert_eq!(Sizes::pareto(30_000.0, 1.2, 30_000.0), None);
-    }
+    use crate::error::ScenarioError;
+    use crate::files::FileAccess;
 
     const TEXT: &str = r#"
 duration = "100s"
@@ -278,11 +241,61 @@ largest = "1MB"
         assert!((flows / 1250.0 - 1.0).abs() < 0.1, "{flows} flows");
     }
 
+    const SIZE: &str = "size = \"20kB\"\nshape = 1.5\nlargest = \"1MB\"\n";
+
+    fn with_file(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
+        let files = [("sub/mine.csv".to_string(), file.as_bytes().to_vec())].into_iter().collect();
+        let access = FileAccess::Carried(files);
+        Document::read(&ScenarioText { file: "s.toml", text, access, ..ScenarioText::default() }, &[])?
+            .scenario()
+    }
+
+    #[test]
+    fn sizes_may_be_published_or_in_a_file() {
+        let mut scenario = Scenario::parse("t", &TEXT.replace(SIZE, "sizes = \"hadoop\""), &[]).unwrap();
+        assert!(
+            (scenario.traffic[0].expected(scenario.duration) - 2e6 * 100.0 / 8.0 / 120_420.75).abs() < 1e-6
+        );
+        scenario.duration = Span::from_seconds(1e5);
+        scenario.traffic[0].stop = scenario.duration;
+        let bytes = scenario.drawn(1).flows.iter().map(|f| f.bytes.unwrap()).sum::<u64>() as f64;
+        assert!((bytes * 8.0 / 1e5 / 2e6 - 1.0).abs() < 0.03, "{bytes}");
+        let text = TEXT.replace(SIZE, "sizes = \"sub/mine.csv\"");
+        let mine = with_file(&text, "0,0\n10000,1").unwrap();
+        assert_eq!(mine.traffic[0].sizes.mean(), 5000.0);
+        let error = with_file(&text, "0,0\n10000,15").unwrap_err();
+        assert_eq!(error.key, "traffic.web.sizes");
+        assert!(error.message.starts_with("sub/mine.csv:2: the share 15 is above 1"), "{error}");
+        let document =
+            Document::read(&ScenarioText { file: "s.toml", text: &text, ..ScenarioText::default() }, &[]);
+        let document = document.unwrap();
+        assert_eq!(document.values().unwrap().files(), ["sub/mine.csv"]);
+        assert_eq!(document.mentions().iter().map(|one| &*one.value).collect::<Vec<_>>(), ["sub/mine.csv"]);
+    }
+
     #[test]
     fn mistakes_are_told() {
         for (old, new, message) in [
             ("load = \"2Mbps\"", "", "traffic.web.load: is missing"),
             ("size = \"20kB\"", "size = \"50p\"", "traffic.web.size: \"50p\" is not a number of bytes"),
+            (
+                SIZE,
+                "",
+                "traffic.web.size: is missing: write a value such as \"30kB\", or write sizes = NAME (one of web_",
+            ),
+            (
+                SIZE,
+                "sizes = \"web_serch\"",
+                "traffic.web.sizes: there are no sizes \"web_serch\"; did you mean \"web_search\"?",
+            ),
+            (SIZE, "sizes = \"none.csv\"", "none.csv"),
+            (SIZE, "sizes = 5", "traffic.web.sizes: must be text"),
+            (
+                "shape = 1.5\nlargest = \"1MB\"",
+                "sizes = \"rpc\"",
+                "traffic.web.size: a source has size or sizes",
+            ),
+            (SIZE, "shape = 2\nsizes = \"rpc\"", "traffic.web.shape: a source has size or sizes"),
             ("largest = \"1MB\"", "largest = \"2kB\"", "traffic.web.largest: must be more than the mean"),
             ("shape = 1.5\n", "", "traffic.web.largest: needs a shape"),
             ("load = \"2Mbps\"", "load = \"2Gbps\"", "flows are too many"),

@@ -6,7 +6,7 @@ use super::assignment::{Assignment, Literal};
 use super::count::WrittenOut;
 use super::document::{TomlItem, TomlValue};
 use super::language::Language;
-use super::mention::{FILE, Mention, MentionPlace, add_mentions, is_path};
+use super::mention::{Mention, MentionPlace, add_mentions, is_data_file, is_path};
 use super::model::Scenario;
 use super::overrides::{CODE, ScenarioText, read_text_alone, refuse_code};
 use super::reading::{Reading, Result};
@@ -87,10 +87,10 @@ impl Literal {
     /// The files that it names, those of sandboxed controllers too, each once.
     pub fn files(&self) -> Vec<String> {
         let mut names = Vec::new();
-        self.add_texts(&FILE, "", &mut names);
+        self.add_texts(&is_data_file, "", &mut names);
         for language in Language::ALL.into_iter().filter(|language| language.is_sandboxed()) {
             let mut values = Vec::new();
-            self.add_texts(&[language.key()], "", &mut values);
+            self.add_texts(&|key, _| key == language.key(), "", &mut values);
             for file in values.iter().filter_map(|value| Some(language.split(value)?.0)) {
                 if !names.iter().any(|name| name == file) {
                     names.push(file.to_string());
@@ -103,18 +103,19 @@ impl Literal {
     /// The controllers that run as they are, in Python and in libraries, that it names, FILE:NAME, each once.
     pub fn controllers(&self) -> Vec<String> {
         let mut names = Vec::new();
-        let keys = Language::ALL.into_iter().filter(|language| !language.is_sandboxed()).map(Language::key);
-        self.add_texts(&keys.collect::<Vec<_>>(), "", &mut names);
+        let is_unsandboxed =
+            |key: &str, _: &str| Language::of_key(key).is_some_and(|language| !language.is_sandboxed());
+        self.add_texts(&is_unsandboxed, "", &mut names);
         names
     }
 
-    /// Adds the texts of some keys that are not in `texts`. `key` is that of this value.
-    fn add_texts(&self, keys: &[&str], key: &str, texts: &mut Vec<String>) {
+    /// Adds the texts for whose key and value `selects` is true and that are not in `texts`. `key` is that of this value.
+    fn add_texts(&self, selects: &dyn Fn(&str, &str) -> bool, key: &str, texts: &mut Vec<String>) {
         match self {
-            Literal::Text(text) if keys.contains(&key) && !texts.contains(text) => texts.push(text.clone()),
-            Literal::List(items) => items.iter().for_each(|item| item.add_texts(keys, key, texts)),
+            Literal::Text(text) if selects(key, text) && !texts.contains(text) => texts.push(text.clone()),
+            Literal::List(items) => items.iter().for_each(|item| item.add_texts(selects, key, texts)),
             Literal::Table(entries) => {
-                entries.iter().for_each(|(key, item)| item.add_texts(keys, key, texts));
+                entries.iter().for_each(|(key, item)| item.add_texts(selects, key, texts));
             }
             _ => {}
         }
@@ -124,7 +125,7 @@ impl Literal {
 /// The value of `key` without its place. The paths of files are relative to `folder` where they are inside it.
 pub(super) fn literal(key: &str, item: &TomlItem, folder: &Path) -> Literal {
     match &item.value {
-        TomlValue::Text(name) if is_path(key) => {
+        TomlValue::Text(name) if is_path(key, name) => {
             let path = item.origin.path(name);
             let inside = path.strip_prefix(folder).unwrap_or(&path);
             Literal::Text(inside.to_string_lossy().into_owned())
