@@ -57,6 +57,10 @@ options! {
         tls_clock: bool = |_| false;
         /// The title of the qlog of each end, recorded in memory ([`crate::Endpoint::take_qlog`]); `None` for no qlog.
         qlog: Option<String> = |_| None;
+        /// The flow has an application with streams of its own ([`crate::Endpoint::transmit_from`]), of which so many may be
+        /// open at a time, 1 to 65,536; the receiver reserves some 50 bytes for each. A stream is open until the receiver has
+        /// read all of it. `None`: the flow is the single stream of [`crate::Endpoint::write`].
+        streams: Option<u32> = |_| None;
         /// Determines what is random: packet numbers left out, spin bits, key updates, the order of transport parameters.
         seed: u64 = |_| 1;
     }
@@ -112,6 +116,9 @@ impl Config {
         }
         if self.max_ack_delay.is_some_and(|delay| delay < Span::from_ms(1) || delay > Span::from_ms(16_000)) {
             return error("max_ack_delay", "must be from 1ms to 16s");
+        }
+        if self.streams.is_some_and(|count| !(1..=65_536).contains(&count)) {
+            return error("streams", "must be from 1 to 65536");
         }
         if self.packet_threshold < 3 {
             return error("packet_threshold", "must be at least 3 (RFC 9002 section 6.1.1)");

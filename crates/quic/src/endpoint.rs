@@ -1,5 +1,9 @@
 //! One end of a connection: events and the time in, datagrams and deadlines out.
 
+mod streams;
+
+pub use streams::{ReceivedDatagram, StreamEvent, StreamProgress, WriteError};
+
 use crate::clock::{Present, StackTime, duration};
 use crate::config::{Config, ConfigError};
 use crate::control::{ControllerHandle, Factory};
@@ -11,11 +15,12 @@ use bytes::{Bytes, BytesMut};
 use quinn_proto::congestion::CubicConfig;
 use quinn_proto::{
     AckFrequencyConfig, ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator,
-    DatagramEvent, Dir, Event, Side, StreamEvent, StreamId, TransportConfig, VarInt,
+    DatagramEvent, Dir, Event, Side, StreamEvent as StackEvent, StreamId, TransportConfig, VarInt,
 };
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
+use streams::{Incoming, Outgoing};
 use units::{Time, VirtualClock};
 
 /// The next events of an endpoint; `Time::NEVER` for none.
@@ -68,10 +73,11 @@ struct Source {
     finished: bool,
 }
 
-/// One end of a connection. The sender has a controller and opens the connection; it sends one stream. The receiver reads
-/// the stream at once.
+/// One end of a connection. The sender has a controller and opens the connection; it sends one stream, or those of an
+/// application ([`Config::streams`]). The receiver reads all streams at once.
 ///
-/// After each event its owner calls [`Endpoint::transmit`] and sets timers for the [`Deadlines`] that it returns.
+/// After each event its owner calls [`Endpoint::transmit`], or [`Endpoint::transmit_from`] for a sender with an application, and
+/// sets timers for the [`Deadlines`] that it returns.
 pub struct Endpoint {
     clock: VirtualClock,
     present: Present,
@@ -93,6 +99,10 @@ pub struct Endpoint {
     error: Option<ConnectionError>,
     key_log: KeyLog,
     qlog: Option<Qlog>,
+    /// The streams of a sender with an application.
+    outgoing: Option<Box<Outgoing>>,
+    /// The streams of a receiver with an application.
+    incoming: Option<Box<Incoming>>,
 }
 
 /// The addresses of sender and receiver as the stack sees them. The owner carries the datagrams.
@@ -103,6 +113,11 @@ const ADDRESSES: [SocketAddr; 2] = [
 
 /// The most bytes given to the stack at once.
 const MAX_WRITE: u64 = 65_536;
+
+/// Bytes to give the stack at once if there is enough data: a quarter of the window, but at least four packets.
+fn largest_write(window: u64, packet: u64) -> u64 {
+    (window / 4).clamp(4 * packet, MAX_WRITE.max(4 * packet)).min(MAX_WRITE)
+}
 
 /// Connection identifiers in sequence: the stack's own generators ask the system for random numbers. Readers of captures tell
 /// connections apart by them.
@@ -190,7 +205,7 @@ impl Endpoint {
     ) -> Result<Endpoint, ConfigError> {
         config.check()?;
         let present = Present::default();
-        let sends = controller.is_some();
+        let (sends, applications) = (controller.is_some(), config.streams.is_some());
         let qlog = config.qlog.as_ref().map(|title| Qlog::new(title, sends, config));
         if let Some(handle) = &controller {
             handle.record(qlog.clone());
@@ -200,6 +215,9 @@ impl Endpoint {
         if let Some(handle) = controller.clone() {
             let present = present.clone();
             transport.congestion_controller_factory(Arc::new(Factory { handle, clock, present }));
+        }
+        if let (false, Some(count)) = (sends, config.streams) {
+            transport.max_concurrent_uni_streams(count.into());
         }
         let transport = Arc::new(transport);
         let mut settings = session::endpoint();
@@ -228,6 +246,11 @@ impl Endpoint {
             client,
             connection: None,
             remote: ADDRESSES[sends as usize],
+            outgoing: controller
+                .clone()
+                .filter(|_| applications)
+                .map(|handle| Box::new(Outgoing::new(handle))),
+            incoming: (applications && !sends).then(Box::default),
             controller,
             ecn: config.ecn,
             l4s: config.l4s,
@@ -251,11 +274,12 @@ impl Endpoint {
     pub fn controller(&self) -> Option<&ControllerHandle> {
         self.controller.as_ref()
     }
-    /// Bytes that the receiver's application has read, in order.
+    /// Bytes that the receiver's application has read, in the order of their stream; the sum over all streams.
     pub fn delivered_bytes(&self) -> u64 {
         self.delivered
     }
-    /// The time at which the last byte was acknowledged; `None` before that.
+    /// The time at which the last byte was acknowledged; `None` before that. With [`Config::streams`]: the time after
+    /// [`Endpoint::end_streams`] at which all streams are acknowledged or reset.
     pub fn completed(&self) -> Option<Time> {
         self.completed
     }
@@ -380,14 +404,27 @@ impl Endpoint {
 
     /// Called after every event: the application reads and writes, and each datagram that may leave is given to `send` with
     /// its ECN field. Returns the next deadlines.
-    pub fn transmit(&mut self, now: Time, mut send: impl FnMut(&[u8], Ecn)) -> Deadlines {
+    pub fn transmit(&mut self, now: Time, send: impl FnMut(&[u8], Ecn)) -> Deadlines {
+        self.transmit_from(now, Endpoint::write_to_stack, send)
+    }
+
+    /// As [`Endpoint::transmit`], for a sender with [`Config::streams`]. `write` is the application: it is called before each
+    /// datagram, and once more when none may leave, and gives the stack data with [`Endpoint::write_stream`] while
+    /// [`Endpoint::write_room`] is not zero and it has any; if it gives less although it has more, the flow counts as limited by
+    /// its application. It may also open, reset and finish streams and send datagrams; it may not call `transmit`.
+    pub fn transmit_from(
+        &mut self,
+        now: Time,
+        mut write: impl FnMut(&mut Endpoint),
+        mut send: impl FnMut(&[u8], Ecn),
+    ) -> Deadlines {
         let at = self.stack_time(now);
         self.restore_datagram_size(at);
         self.process_events(now);
         self.read();
         let mut pacing = Time::NEVER;
         loop {
-            self.write_to_stack();
+            write(self);
             let Some((_, connection)) = &mut self.connection else { return Deadlines::NEVER };
             if let Some(controller) = &self.controller {
                 pacing = controller.lock().before_transmit(now).unwrap_or(Time::NEVER);
@@ -435,10 +472,20 @@ impl Endpoint {
                     Event::Connected => {
                         if let Some(controller) = &self.controller {
                             controller.lock().on_handshake(now);
-                            self.stream = connection.streams().open(Dir::Uni);
+                            match &mut self.outgoing {
+                                Some(outgoing) => outgoing.on_connected(connection),
+                                None => self.stream = connection.streams().open(Dir::Uni),
+                            }
                         }
                     }
-                    Event::Stream(StreamEvent::Finished { .. }) => self.completed = Some(now),
+                    Event::Stream(event) => match (&mut self.outgoing, &mut self.incoming) {
+                        (Some(outgoing), _) => outgoing.on_event(event, connection),
+                        (None, Some(incoming)) => incoming.on_event(event, connection),
+                        (None, None) if matches!(event, StackEvent::Finished { .. }) => {
+                            self.completed = Some(now);
+                        }
+                        (None, None) => {}
+                    },
                     Event::ConnectionLost { reason } => {
                         self.error = Some(ConnectionError { at: now, reason: reason.to_string() });
                     }
@@ -452,8 +499,14 @@ impl Endpoint {
                 }
             }
             if !any {
-                return;
+                break;
             }
+        }
+        if self.completed.is_none()
+            && let Some(outgoing) = &self.outgoing
+            && outgoing.is_complete(connection)
+        {
+            self.completed = Some(now);
         }
     }
 
@@ -461,6 +514,10 @@ impl Endpoint {
     fn read(&mut self) {
         let Some((_, connection)) = &mut self.connection else { return };
         if connection.side() == Side::Client {
+            return;
+        }
+        if let Some(incoming) = &mut self.incoming {
+            self.delivered += incoming.read(connection);
             return;
         }
         connection.streams().accept(Dir::Uni);
@@ -487,8 +544,7 @@ impl Endpoint {
         };
         let unsent = self.written - sent;
         if unsent < 2 * self.packet && self.source.left != Some(0) {
-            let limit = (window / 4).clamp(4 * self.packet, MAX_WRITE.max(4 * self.packet));
-            let limit = limit.min(MAX_WRITE).min(self.source.left.unwrap_or(u64::MAX));
+            let limit = largest_write(window, self.packet).min(self.source.left.unwrap_or(u64::MAX));
             let mut chunks = [self.zeros.slice(..limit as usize)];
             if let Ok(written) = connection.send_stream(stream).write_chunks(&mut chunks) {
                 self.written += written.bytes as u64;

@@ -12,7 +12,11 @@
 //! 3. [`Endpoint::open`], [`Endpoint::on_datagram`], [`Endpoint::on_timeout`], [`Endpoint::on_wake_timer`],
 //!    [`Endpoint::write`], [`Endpoint::write_endlessly`] and [`Endpoint::stop`] are the events. After each of them [`Endpoint::transmit`] gives the
 //!    datagrams that leave and the next [`Deadlines`].
-//! 4. [`ControllerHandle::lock`] gives the [`ControllerState`]: window, phase, bytes in flight, counters, and with
+//! 4. With [`Config::streams`] the sender's application has streams of its own. [`Endpoint::transmit_from`] takes the place of
+//!    [`Endpoint::transmit`] and calls the application before each datagram: it writes with [`Endpoint::write_stream`] what
+//!    the datagram needs and no more, so it decides late what is interleaved or dropped. The receiver tells how far each
+//!    stream has come with [`Endpoint::take_progress`].
+//! 5. [`ControllerHandle::lock`] gives the [`ControllerState`]: window, phase, bytes in flight, counters, and with
 //!    [`ControllerState::take_change`] what changed since the last call.
 //!
 //! # What differs from TCP
@@ -30,6 +34,7 @@ mod control;
 mod ecn;
 mod endpoint;
 mod frames;
+mod numbered;
 mod observer;
 mod packets;
 mod qlog;
@@ -39,5 +44,8 @@ mod signals;
 pub use config::{Config, ConfigError, Pacing};
 pub use control::{ControllerChange, ControllerHandle, ControllerState, ControllerStats, InFlight};
 pub use ecn::Ecn;
-pub use endpoint::{ConnectionError, Deadlines, Endpoint, connection_error};
+pub use endpoint::{
+    ConnectionError, Deadlines, Endpoint, ReceivedDatagram, StreamEvent, StreamProgress, WriteError,
+    connection_error,
+};
 pub use signals::{degraded_signals, missing_signal, provided_signals};

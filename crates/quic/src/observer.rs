@@ -29,16 +29,16 @@ impl Observer {
             qlog.packet(self.present.get(), true, space, number, size, &frames_text(payload));
         }
         let Some(handle) = &self.handle else { return };
-        let mut contents = Contents::default();
+        let (mut contents, mut state) = (Contents::default(), handle.lock());
         for frame in Frames::new(payload) {
             contents.elicits_ack |= frame.elicits_ack();
             contents.padded |= matches!(frame, Frame::Padding { .. });
             contents.probe |= frame == Frame::ImmediateAck;
-            if let Frame::Stream { offset, length, .. } = frame {
-                contents.stream_end = contents.stream_end.max(offset + length);
+            if let Frame::Stream { id, offset, length, .. } = frame {
+                state.on_stream_frame(id >> 2, offset + length); // the number is all but the two bits of its kind
             }
         }
-        handle.lock().on_packet_sent(space, number, size, contents, self.present.get());
+        state.on_packet_sent(space, number, size, contents, self.present.get());
     }
 
     /// A packet of `size` bytes has arrived and is decrypted. `clock`: the other end's clock when it was sent, if the packet

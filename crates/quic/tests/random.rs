@@ -4,18 +4,9 @@ mod common;
 
 use ackclock_quic::{Config, Pacing, missing_signal};
 use cc::{CONTROLLERS, Controller, Phase};
-use common::{Path, Pipe, Treatment, controller};
+use common::{Path, Pipe, Treatment, chance, controller};
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
-
-/// A number in 0..1000 that depends on the seed, the datagram and the purpose.
-fn chance(seed: u64, datagram: u64, purpose: u64) -> u64 {
-    let mut x =
-        seed ^ datagram.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ purpose.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (x ^ (x >> 31)) % 1000
-}
 
 #[derive(Clone, Debug)]
 struct Case {

@@ -13,6 +13,7 @@ mod log;
 mod loss;
 mod pacer;
 mod pending;
+mod sent_streams;
 mod stats;
 
 pub(crate) use adapter::Factory;
@@ -27,6 +28,7 @@ use cc::{AnyController, Controller, Handshake, Hint, PathHint, Phase, Signals};
 use log::ConnectionLog;
 use pacer::{Pacer, WindowUse};
 use pending::PendingAck;
+use sent_streams::SentStreams;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use transport::start::{CarefulResume, Observed, Outcome, PathObserver, RuleChange, WindowRules};
 use transport::{RateSampler, Validation, WindowCause};
@@ -64,8 +66,6 @@ pub(crate) struct Contents {
     pub padded: bool,
     /// It asks for an immediate ACK: the stack does so in probes only.
     pub probe: bool,
-    /// The end of the stream data in it.
-    pub stream_end: u64,
 }
 
 /// What a connection has in flight.
@@ -127,8 +127,8 @@ pub struct ControllerState {
     handshake_rtt: Option<Span>,
     /// A timer of the stack has expired and found no loss: a probe that leaves now counts as a probe timeout.
     probe_expected: bool,
-    /// The end of the stream data sent so far.
-    stream_sent: u64,
+    /// The stream data sent so far.
+    streams: SentStreams,
     stats: ControllerStats,
     change: ControllerChange,
     seen: (Segments, Segments),
@@ -176,7 +176,7 @@ impl ControllerState {
             opened: Time::ZERO,
             handshake_rtt: None,
             probe_expected: false,
-            stream_sent: 0,
+            streams: SentStreams::default(),
             stats: ControllerStats::default(),
             change: ControllerChange::default(),
             cause: None,
@@ -286,9 +286,17 @@ impl ControllerState {
         if self.needs.has(Signals::TIMER) { self.controller.wake_at() } else { Time::NEVER }
     }
 
-    /// Bytes of the stream that were sent at least once.
+    /// Bytes of all streams that were sent at least once.
     pub fn stream_sent(&self) -> u64 {
-        self.stream_sent
+        self.streams.total()
+    }
+    /// Bytes of stream `number` that were sent at least once; zero if the stream is over.
+    pub(crate) fn sent_of_stream(&self, number: u64) -> u64 {
+        self.streams.of(number)
+    }
+    /// The streams before `number` are over.
+    pub(crate) fn forget_streams_before(&mut self, number: u64) {
+        self.streams.forget_before(number);
     }
 
     // ---- events from the owner of the connection --------------------------------------------------------
@@ -368,6 +376,11 @@ impl ControllerState {
         self.qlog.state(now, self.phase, &self.controller, self.cause);
     }
 
+    /// A packet with data of stream `number` up to offset `end` is about to leave; [`ControllerState::on_packet_sent`] follows.
+    pub(crate) fn on_stream_frame(&mut self, number: u64, end: u64) {
+        self.streams.on_frame(number, end);
+    }
+
     /// A packet of `size` bytes is about to leave.
     pub(crate) fn on_packet_sent(
         &mut self,
@@ -390,7 +403,6 @@ impl ControllerState {
         if space != Space::Data {
             return;
         }
-        self.stream_sent = self.stream_sent.max(contents.stream_end);
         let before = self.packets.outstanding();
         self.packets.insert(number, SentPacket::new(now, counted, contents.elicits_ack));
         if !contents.elicits_ack {

@@ -54,6 +54,9 @@ impl Default for Path {
 /// Called after each turn of the sender.
 pub type Watch = Box<dyn FnMut(Time, &ControllerHandle)>;
 
+/// The application of an end.
+pub type Application = Box<dyn FnMut(Time, &mut Endpoint)>;
+
 type Event = Reverse<(Time, u64, usize, u64)>;
 
 /// A connection over a path.
@@ -75,6 +78,19 @@ pub struct Pipe {
     pub log: Vec<(Time, usize, Ecn)>,
     /// Called after each turn of the sender.
     pub watch: Option<Watch>,
+    /// The sender's application with streams: called before each datagram.
+    pub writer: Option<Application>,
+    /// The receiver's application with streams: called after each turn of the receiver, which then has another one.
+    pub reader: Option<Application>,
+}
+
+/// A number in 0..1000 that depends on the seed, the datagram and the purpose.
+pub fn chance(seed: u64, datagram: u64, purpose: u64) -> u64 {
+    let mut x =
+        seed ^ datagram.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ purpose.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (x ^ (x >> 31)) % 1000
 }
 
 /// A controller by its name, with parameters.
@@ -122,6 +138,8 @@ impl Pipe {
             departures: Default::default(),
             log: Vec::new(),
             watch: None,
+            writer: None,
+            reader: None,
         }
     }
 
@@ -188,9 +206,19 @@ impl Pipe {
 
     /// Lets an end send.
     pub fn turn(&mut self, end: usize) {
+        self.transmit(end);
+        if end == 1
+            && let Some(reader) = &mut self.reader
+        {
+            reader(self.now, &mut self.ends[1]);
+            self.transmit(1);
+        }
+    }
+
+    fn transmit(&mut self, end: usize) {
         let now = self.now;
-        let Pipe { ends, path, events, bodies, sequence, sent, marked, departures, log, .. } = self;
-        let deadlines = ends[end].transmit(now, |bytes, ecn| {
+        let Pipe { ends, path, events, bodies, sequence, sent, marked, departures, log, writer, .. } = self;
+        let send = |bytes: &[u8], ecn: Ecn| {
             let (mut ecn, mut at) = (ecn, now);
             let treatment = if end == 0 { (path.plan)(sent[0], now) } else { (path.back)(sent[1], now) };
             sent[end] += 1;
@@ -216,7 +244,11 @@ impl Pipe {
             bodies.push(Some((BytesMut::from(bytes), ecn)));
             *sequence += 1;
             events.push(Reverse((at, *sequence, 1 - end, bodies.len() as u64 - 1)));
-        });
+        };
+        let deadlines = match writer {
+            Some(write) if end == 0 => ends[0].transmit_from(now, |end| write(now, end), send),
+            _ => ends[end].transmit(now, send),
+        };
         let clamp = |at: Time| if at == Time::NEVER { at } else { at.max(now) };
         self.deadlines[end] = Deadlines {
             timeout: clamp(deadlines.timeout),
