@@ -2,7 +2,7 @@
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 VENV   := .venv
 BIN    := $(VENV)/bin
-CRATES := $(shell find crates -name '*.rs' -o -name '*.policy' -o -name 'Cargo.toml' -path 'crates/*')
+CRATES := $(shell find crates -name '*.rs' -o -name '*.policy' -o -path 'crates/*/pages/*.toml' -o -name 'Cargo.toml' -path 'crates/*')
 PAGE   := python/ackclock/web/lab.html
 PAGES  := $(shell find web/src web/lessons -type f) web/index.html web/vite.config.ts web/package-lock.json $(wildcard scenarios/*.toml scenarios/traces/* python/ackclock/apps/satellites/data/*.json)
 

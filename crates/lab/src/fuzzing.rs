@@ -1,7 +1,7 @@
 //! Entry points of the fuzz targets; ordinary tests replay their corpora.
 
 use crate::scenario::controllers;
-use crate::{Ends, FlowEnd, Recording, Run, Scenario, Settings};
+use crate::{Ends, FlowEnd, Page, Recording, Run, Scenario, Settings, SizeTable};
 use cc::{Controller, FlowInfo, Params};
 use net::{Packet, PacketKind};
 use std::sync::Arc;
@@ -57,6 +57,35 @@ pub fn rates(data: &[u8]) {
         assert!(rows.first().is_some_and(|row| row.0 == 0.0));
         assert!(rows.is_sorted_by(|a, b| a.0 < b.0));
         assert!(rows.iter().all(|row| (0.0..=8e12).contains(&row.1)));
+    }
+}
+
+/// Parses any text as a HAR file. If it has a page, checks the objects.
+pub fn har(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(page) = Page::from_har(text) else { return };
+    let objects = page.objects();
+    assert!((1..=2_000).contains(&objects.len()));
+    for (index, object) in objects.iter().enumerate() {
+        assert!(object.bytes >= 1 && object.parse <= Span::from_ms(5_000), "{object:?}");
+        assert!(object.parent.is_none_or(|parent| (parent as usize) < index), "{object:?}");
+    }
+}
+
+/// Parses any text as a distribution of sizes. If it is one, draws from it.
+pub fn sizes(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match SizeTable::parse(text) {
+        Ok(table) => {
+            let mut largest = 1;
+            for part in 0..100 {
+                let size = table.pick(f64::from(part) / 100.0);
+                assert!(size >= largest, "{size} after {largest}");
+                largest = size;
+            }
+            assert!((0.0..=1.000001e15).contains(&table.mean()) && largest <= 1_000_000_000_000_000);
+        }
+        Err((line, _)) => assert!(line >= 1 && line <= text.lines().count().max(1)),
     }
 }
 

@@ -27,9 +27,10 @@ pub use replay::{ScriptedAck, ScriptedData, ScriptedReceiver, ScriptedSender, Tr
 pub use scenario::{
     Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Document,
     Duplex, Ends, ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, Language, LinkDescription,
-    Literal, Loss, Mention, MentionPlace, Mobility, NetworkDescription, Queue, QuicFlow, RadioNetwork,
-    Satellites, Scenario, ScenarioText, SizeDistribution, SizeTable, TcpFlow, Traffic, TruncatedPareto,
-    cbrgen, controller, controllers, dumbbell, key_parts, key_text, set_external_loader, split_assignment,
+    Literal, Loss, Mention, MentionPlace, Mobility, NetworkDescription, Page, PageObject, Queue, QuicFlow,
+    RadioNetwork, Satellites, Scenario, ScenarioText, SizeDistribution, SizeTable, TcpFlow, Traffic,
+    TruncatedPareto, cbrgen, controller, controllers, dumbbell, key_parts, key_text, set_external_loader,
+    split_assignment,
 };
 #[cfg(feature = "schema")]
 pub use simulation::outcome_schema;

@@ -449,6 +449,8 @@ fn fuzz_corpora_are_replayed() {
         ("movement", ackclock_lab::fuzzing::movement),
         ("sender", ackclock_lab::fuzzing::sender),
         ("rates", ackclock_lab::fuzzing::rates),
+        ("har", ackclock_lab::fuzzing::har),
+        ("sizes", ackclock_lab::fuzzing::sizes),
     ] {
         for entry in std::fs::read_dir(format!("{root}/{target}")).unwrap() {
             run(&std::fs::read(entry.unwrap().path()).unwrap());

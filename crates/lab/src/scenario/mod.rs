@@ -18,6 +18,7 @@ mod dumbbell;
 mod extends;
 mod external;
 mod flows;
+mod har;
 pub(crate) mod key;
 mod language;
 mod links;
@@ -33,6 +34,7 @@ mod nodes;
 #[cfg(feature = "quic")]
 mod over_quic;
 pub(crate) mod overrides;
+mod page;
 pub(crate) mod paths;
 mod queue;
 #[cfg(feature = "quic")]
@@ -82,6 +84,7 @@ pub use model::{
 pub use net::impairment::Loss;
 pub use net::qdisc::Queue;
 pub use overrides::ScenarioText;
+pub use page::{Page, PageObject};
 pub use sizes::{SizeDistribution, SizeTable, TruncatedPareto};
 /// For fuzzing.
 pub(crate) fn rate_rows(keys: &str, text: &str) -> Option<Vec<(f64, f64)>> {

@@ -430,7 +430,7 @@ fn words_of(name: &str) -> Vec<String> {
 
 /// Seconds since the year 1970 of a date with a time, such as `2024-01-01T10:00:00.5+02:00` or `2020.01.01_10.00.00`. A date
 /// without a zone counts as UTC.
-fn date(text: &str) -> Option<f64> {
+pub(super) fn date(text: &str) -> Option<f64> {
     let text = text.trim();
     let (clock, zone) = match text.strip_suffix(['Z', 'z']) {
         Some(clock) => (clock, 0),
