@@ -38,7 +38,8 @@ pub use simulation::{
     Application, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd, FlowOutcome,
     HandoffOutcome, InjectError, LinkOutcome, Logs, NotForkable, Outcome, PacketLog, PortAccount, RadioLog,
     Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic, RouteChange, RuleRow, Run,
-    RunAccount, SatelliteOutcome, Settings, Shape, StateRow, TraceMode, TransmissionLog, WindowLog, to_json,
+    RunAccount, SatelliteOutcome, Settings, Shape, StateRow, TraceMode, TransmissionLog, WindowLog,
+    ideal_delivery_time, ideal_time, to_json,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use simulation::{PartFacts, Parts};

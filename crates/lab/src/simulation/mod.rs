@@ -18,6 +18,7 @@ pub(crate) mod event_order;
 mod fingerprint;
 mod flow_outcome;
 mod fork;
+mod ideal;
 mod media_outcome;
 mod memory;
 mod outcome;
@@ -49,6 +50,7 @@ pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortFac
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
 pub use fork::NotForkable;
+pub use ideal::{ideal_delivery_time, ideal_time};
 pub use outcome::{
     BackOutcome, EngineCost, Fairness, FlowOutcome, HandoffOutcome, LinkDelayOutcome, LinkOutcome,
     LowLatencyOutcome, Outcome, SatelliteOutcome, to_json,
