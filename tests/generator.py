@@ -115,7 +115,7 @@ class Generator:
             "flow": [self.flow(i) for i in range(self.flows)],
         }
         if self.likely(0.2):
-            document["traffic"] = [self.table("traffic")]
+            document["traffic"] = [self.traffic()]
         if self.likely(0.03):
             self.add_routers(document)
         if self.likely(0.15):
@@ -128,6 +128,13 @@ class Generator:
             ]
             document["routing"] = self.choice("ecmp", "shortest")
         return document
+
+    def traffic(self) -> Document:
+        """A source of flows, whose sizes are a published distribution or have a mean."""
+        traffic = self.table("traffic")
+        if "sizes" in traffic:
+            return {key: value for key, value in traffic.items() if key not in {"size", "shape", "largest"}}
+        return {"size": self.value("traffic", "size", DEFINITIONS["traffic"]["properties"]["size"])} | traffic
 
     def link(self) -> Document:
         """A link with a delay, which only links of a medium can do without, and without a medium."""
@@ -276,6 +283,8 @@ class Generator:
                 return self.choice("1Mbps", "2Mbps", "11Mbps")
             case ("traffic", "from" | "to"):
                 return self.choice(self.nodes[0], self.nodes[-1], self.nodes)
+            case ("traffic", "sizes"):
+                return self.choice("web_search", "hadoop", "storage", "rpc", "web_server")
             case ("link", "name"):
                 return self.named(f"link{self.random.randrange(10**6)}")
             case ("link" | "back" | "transmitter", "rate") if self.likely(0.6):

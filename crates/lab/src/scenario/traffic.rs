@@ -64,8 +64,9 @@ impl Traffic {
         let ends = read_ends(reader, nodes);
         let values = reader.values(&TRAFFIC, 0);
         let kind = read_transport(reader, defaults);
+        let size_keys = check_size_keys(reader);
         let values = values?;
-        let sizes = read_sizes(reader, &values);
+        let sizes = size_keys.and_then(|()| read_sizes(reader, &values));
         let (start, stop): (Span, Option<Span>) = (values.read("start"), values.optional("stop"));
         let stop = stop.map_or(duration, Ok)?;
         if stop <= start {
@@ -144,20 +145,28 @@ fn read_ends(reader: &TableReader<'_>, nodes: Result<&Nodes>) -> Result<[Vec<Str
     Ok(ends)
 }
 
+/// Checks that a source has either `size`, with keys that belong to it, or `sizes`.
+fn check_size_keys(reader: &TableReader<'_>) -> Result<()> {
+    let mut of_size = ["size", "shape", "largest"].into_iter().filter(|key| reader.has(key));
+    match (reader.has("sizes"), of_size.next()) {
+        (true, Some(key)) => Err(reader.error(key, "a source has size or sizes; remove one of them")),
+        (false, first) if first != Some("size") => {
+            let names = SizeTable::names().collect::<Vec<_>>().join(", ");
+            let remedy = format!("write a value such as \"30kB\", or write sizes = NAME (one of {names})");
+            Err(reader.missing("size", &remedy))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Reads the sizes of the flows of a source.
 fn read_sizes(reader: &TableReader<'_>, values: &Values) -> Result<SizeDistribution> {
     if values.optional::<String>("sizes").is_some()
         && let Some(table) = SizeTable::read(reader, "sizes")?
     {
-        if let Some(key) = ["size", "shape", "largest"].into_iter().find(|key| reader.has(key)) {
-            return Err(reader.error(key, "a source has size or sizes; remove one of them"));
-        }
         return Ok(SizeDistribution::Table(table));
     }
-    let size: Option<u64> = values.optional("size");
-    let names = SizeTable::names().collect::<Vec<_>>().join(", ");
-    let remedy = format!("such as size = \"30kB\", or write sizes = NAME (one of {names})");
-    let mean = reader.need("size", size, &remedy)? as f64;
+    let mean = values.read::<u64>("size") as f64;
     let largest = values.optional::<u64>("largest").map(|bytes| bytes as f64);
     match values.optional("shape") {
         None if largest.is_some() => Err(reader.error("largest", "needs a shape")),
