@@ -130,11 +130,15 @@ class Generator:
         return document
 
     def traffic(self) -> Document:
-        """A source of flows, whose sizes are a published distribution or have a mean."""
+        """A source of flows: bursts, or a load with a published distribution of sizes or a mean size."""
         traffic = self.table("traffic")
-        if "sizes" in traffic:
-            return {key: value for key, value in traffic.items() if key not in {"size", "shape", "largest"}}
-        return {"size": self.value("traffic", "size", DEFINITIONS["traffic"]["properties"]["size"])} | traffic
+        left_out: set[str] = {"load", "sizes"} if "pattern" in traffic else set()
+        if "pattern" in traffic or "sizes" in traffic:
+            left_out |= {"size", "shape", "largest"}
+        needed = {"load", "size"} - left_out
+        properties = DEFINITIONS["traffic"]["properties"]
+        drawn = {key: self.value("traffic", key, properties[key]) for key in sorted(needed)}
+        return drawn | {key: value for key, value in traffic.items() if key not in left_out}
 
     def link(self) -> Document:
         """A link with a delay, which only links of a medium can do without, and without a medium."""
@@ -283,6 +287,10 @@ class Generator:
                 return self.choice("1Mbps", "2Mbps", "11Mbps")
             case ("traffic", "from" | "to"):
                 return self.choice(self.nodes[0], self.nodes[-1], self.nodes)
+            case ("pattern", "incast"):
+                return self.choice(1, 3, 20)
+            case ("pattern", "every"):
+                return self.choice("100ms", "300ms")
             case ("traffic", "sizes"):
                 return self.choice("web_search", "hadoop", "storage", "rpc", "web_server")
             case ("link", "name"):

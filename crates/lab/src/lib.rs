@@ -25,12 +25,12 @@ pub use identity::engine;
 pub use layout::{NodePosition, layout};
 pub use replay::{ScriptedAck, ScriptedData, ScriptedReceiver, ScriptedSender, Transmitted};
 pub use scenario::{
-    Action, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription, Document,
-    Duplex, Ends, ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, Language, LinkDescription,
-    Literal, Loss, Mention, MentionPlace, Mobility, NetworkDescription, Page, PageObject, Queue, QuicFlow,
-    RadioNetwork, Satellites, Scenario, ScenarioText, SizeDistribution, SizeTable, TcpFlow, Traffic,
-    TruncatedPareto, cbrgen, controller, controllers, dumbbell, key_parts, key_text, set_external_loader,
-    split_assignment,
+    Action, Arrivals, Assignment, Change, CommonOptions, CongestionControl, Direction, DirectionDescription,
+    Document, Duplex, Ends, ExternalLoader, ExternalSource, Flow, FlowDescription, FlowKind, Language,
+    LinkDescription, Literal, Loss, Mention, MentionPlace, Mobility, NetworkDescription, Page, PageObject,
+    Queue, QuicFlow, RadioNetwork, Satellites, Scenario, ScenarioText, SizeDistribution, SizeTable, TcpFlow,
+    Traffic, TruncatedPareto, cbrgen, controller, controllers, dumbbell, key_parts, key_text,
+    set_external_loader, split_assignment,
 };
 #[cfg(feature = "schema")]
 pub use simulation::outcome_schema;

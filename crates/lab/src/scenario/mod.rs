@@ -77,8 +77,8 @@ pub use key::{key_parts, key_text};
 pub use language::Language;
 pub use mention::{Mention, MentionPlace};
 pub use model::{
-    Action, Change, CommonOptions, CongestionControl, Direction, Duplex, Ends, ExternalSource, Flow,
-    FlowKind, Mobility, PacketSelection, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation,
+    Action, Arrivals, Change, CommonOptions, CongestionControl, Direction, Duplex, Ends, ExternalSource,
+    Flow, FlowKind, Mobility, PacketSelection, Prepared, PreparedLink, QuicFlow, RadioNetwork, RateVariation,
     Satellites, Scenario, TcpFlow, Traffic,
 };
 pub use net::impairment::Loss;

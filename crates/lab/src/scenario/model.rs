@@ -416,14 +416,28 @@ pub struct Traffic {
     pub start: Span,
     /// End of the arrivals of flows.
     pub stop: Span,
-    /// Mean offered load, payload.
-    pub load: Rate,
+    /// When its flows start.
+    pub arrivals: Arrivals,
     /// Sizes of the flows.
     pub sizes: SizeDistribution,
     /// The access category of their packets on Wi-Fi links; `None`: that of the link.
     pub access: Option<Access>,
     /// The transport of its flows.
     pub kind: FlowKind,
+}
+
+/// When the flows of a traffic source start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// At times of a Poisson process with this mean offered load, payload.
+    Poisson(Rate),
+    /// Several at once, to one node.
+    Incast {
+        /// Number of flows that start together.
+        flows: u32,
+        /// Time from one burst to the next.
+        every: Span,
+    },
 }
 
 /// The radio nodes and their configuration.

@@ -14,7 +14,7 @@ use super::start::RESUME;
 use super::tcp::TCP;
 use super::top::SCENARIO;
 use super::topologies::TOPOLOGY;
-use super::traffic::TRAFFIC;
+use super::traffic::{PATTERN, TRAFFIC};
 use super::transports::QUIC;
 use super::udp::UDP;
 use super::wifi::{AP_QUEUE, EDCA, EDCA_CATEGORY, FIXED_RATE, WIFI, WIFI_RATE};
@@ -40,7 +40,7 @@ pub fn tables() -> impl Iterator<Item = &'static Table> {
         .chain(rates)
         .chain(routers)
         .chain([&SHAPER, &DELAY_FILE, &WIFI, &AP_QUEUE, &FIXED_RATE, &EDCA, &TOPOLOGY])
-        .chain([&FLOW, &UDP, &TCP, &QUIC, &RESUME, &TRAFFIC, &CHANGE])
+        .chain([&FLOW, &UDP, &TCP, &QUIC, &RESUME, &TRAFFIC, &PATTERN, &CHANGE])
         .chain([&CONSTELLATION, &TRANSMITTER, &HANDOFF, &TERMINAL])
         .chain([&RADIO, &MOBILITY, &PROPAGATION, &ROUTING, &RADIO_TRAFFIC, &RADIO_QUEUE])
         .chain([&EDCA_CATEGORY, &CELL])
@@ -63,7 +63,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     /// The tables that are no list of options or of a model: their readers read the keys one by one.
-    const READ_BY_KEY: [&Table; 19] = [
+    const READ_BY_KEY: [&Table; 20] = [
         &SCENARIO,
         &LINK,
         &BACK,
@@ -75,6 +75,7 @@ mod tests {
         &FLOW,
         &UDP,
         &TRAFFIC,
+        &PATTERN,
         &CHANGE,
         &CONSTELLATION,
         &TRANSMITTER,
@@ -120,6 +121,7 @@ link = [
 ]
 topology = [{ kind = "leaf_spine", leaves = 1, spines = 1, hosts = 2, host_rate = "1Gbps", fabric_rate = "1Gbps", delay = "1us" }]
 flow = [{ from = "a", to = "c" }]
+traffic = [{ from = "a", to = "c", pattern = { incast = 2, size = "20kB", every = "10ms" } }]
 change = [{ at = "0.5s", do = "blackout", link = "a->b", duration = "1ms" }]
 "#;
 

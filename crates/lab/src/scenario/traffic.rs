@@ -1,7 +1,8 @@
-//! Traffic sources: flows drawn from the seed of the run, with Poisson arrivals and a distribution of sizes.
+//! Traffic sources: flows drawn from the seed of the run, with Poisson arrivals and a distribution of sizes, or in bursts of
+//! several senders to one receiver (incast).
 
 use super::flows::ACCESS;
-use super::model::{Flow, FlowKind, MOST_FLOWS, Scenario, Traffic};
+use super::model::{Arrivals, Flow, FlowKind, MOST_FLOWS, Scenario, Traffic};
 use super::nodes::{Nodes, check_ends};
 use super::reading::{Result, all};
 use super::sizes::{SizeDistribution, SizeTable, TruncatedPareto};
@@ -10,10 +11,10 @@ use super::transports::{Defaults, read_transport};
 use crate::error::ErrorKind;
 use cc::detmath;
 use engine::Stream;
-use params::Form::{self, AtLeast, Number, Quantity, Text, TextOrTexts};
+use params::Form::{self, AtLeast, Integer, Number, Quantity, Text, TextOrTexts};
 use params::{Key, Table, Unit, Values, key};
 use std::borrow::Cow;
-use units::Span;
+use units::{Rate, Span};
 
 /// A generator of flows.
 pub(super) static TRAFFIC: Table = Table::new(
@@ -23,8 +24,18 @@ pub(super) static TRAFFIC: Table = Table::new(
         key("name", Text, "`traffic0-`, ...", "name of the source; its flows add a number"),
         FROM,
         TO,
-        key("load", AtLeast(Unit::Rate, "6Mbps", "1bps"), "", "mean offered payload"),
-        key("size", AtLeast(Unit::Size, "30kB", "1B"), "none; needed without `sizes`", "mean size of a flow"),
+        key(
+            "load",
+            AtLeast(Unit::Rate, "6Mbps", "1bps"),
+            "none; needed without `pattern`",
+            "mean offered payload",
+        ),
+        key(
+            "size",
+            AtLeast(Unit::Size, "30kB", "1B"),
+            "none; needed without `sizes` and `pattern`",
+            "mean size of a flow",
+        ),
         key(
             "shape",
             Number(1.01, 10.0),
@@ -33,6 +44,12 @@ pub(super) static TRAFFIC: Table = Table::new(
         ),
         key("largest", AtLeast(Unit::Size, "10MB", "1B"), "1,000 times `size`", "largest size with `shape`"),
         key("sizes", Text, "none", SIZES),
+        key(
+            "pattern",
+            Form::Table("pattern"),
+            "none",
+            "bursts of several senders to one receiver, in place of `load` and sizes",
+        ),
         key("start", Quantity(Unit::Time, "1s"), "\"0s\"", "no flow starts earlier"),
         key("stop", Quantity(Unit::Time, "50s"), "the end", "no flow starts later"),
         key("tcp", Form::Table("tcp"), "`[tcp]`", "options of its flows"),
@@ -43,6 +60,27 @@ pub(super) static TRAFFIC: Table = Table::new(
             "makes them QUIC flows, with these options after those of `[quic]`",
         ),
         ACCESS,
+    ]],
+);
+
+/// Bursts of several senders to one receiver.
+pub(super) static PATTERN: Table = Table::new(
+    "pattern",
+    "`pattern` of `[[traffic]]`",
+    &[&[
+        key(
+            "incast",
+            Integer(1, 100_000),
+            "",
+            "number of flows that start together, from random nodes of `from` to one random node of `to`; a node sends a second flow only when all send one",
+        ),
+        key("size", AtLeast(Unit::Size, "20kB", "1B"), "", "size of each flow"),
+        key(
+            "every",
+            AtLeast(Unit::Time, "10ms", "1ps"),
+            "",
+            "time from one burst to the next; the first is at `start`",
+        ),
     ]],
 );
 
@@ -64,21 +102,27 @@ impl Traffic {
         let ends = read_ends(reader, nodes);
         let values = reader.values(&TRAFFIC, 0);
         let kind = read_transport(reader, defaults);
-        let size_keys = check_size_keys(reader);
+        let keys_fit = check_keys(reader);
+        let pattern =
+            reader.table("pattern").and_then(|table| table.map(|table| read_pattern(&table)).transpose());
         let values = values?;
-        let sizes = size_keys.and_then(|()| read_sizes(reader, &values));
+        let arrivals = keys_fit.and_then(|()| match pattern? {
+            Some(incast) => Ok(incast),
+            None => Ok((Arrivals::Poisson(values.read("load")), read_sizes(reader, &values)?)),
+        });
         let (start, stop): (Span, Option<Span>) = (values.read("start"), values.optional("stop"));
         let stop = stop.map_or(duration, Ok)?;
         if stop <= start {
             return Err(reader.error("stop", "must be later than the start"));
         }
+        let (arrivals, sizes) = arrivals?;
         let traffic = Traffic {
             name: name.clone()?,
             ends: ends?,
             start,
             stop,
-            load: values.read("load"),
-            sizes: sizes?,
+            arrivals,
+            sizes,
             access: values.read("access"),
             kind: kind?,
         };
@@ -89,7 +133,8 @@ impl Traffic {
         if expected > MOST_FLOWS as f64 / 10.0 {
             let message =
                 format!("about {expected:.0} flows are too many; use larger flows or a smaller load");
-            return Err(reader.error(if reader.has("sizes") { "sizes" } else { "size" }, message));
+            let key = ["pattern", "sizes"].into_iter().find(|key| reader.has(key)).unwrap_or("size");
+            return Err(reader.error(key, message));
         }
         Ok(traffic)
     }
@@ -101,18 +146,39 @@ impl Traffic {
         Some(format!("{} needs routers {lacks}; use it in [[flow]] tables", tcp.control.name()))
     }
 
-    /// The expected number of its flows in a run of `duration`.
-    pub(crate) fn expected(&self, duration: Span) -> f64 {
-        let time = self.stop.min(duration).seconds() - self.start.seconds();
-        self.load.bps() as f64 / (8.0 * self.sizes.mean()) * time.max(0.0)
+    /// The mean offered payload.
+    pub(crate) fn load(&self) -> Rate {
+        match self.arrivals {
+            Arrivals::Poisson(load) => load,
+            Arrivals::Incast { flows, every } => {
+                Rate::from_bps((8.0 * f64::from(flows) * self.sizes.mean() / every.seconds()) as u64)
+            }
+        }
     }
 
-    /// Draws its flows for a seed: Poisson arrivals until `until`.
+    /// The expected number of its flows in a run of `duration`.
+    pub(crate) fn expected(&self, duration: Span) -> f64 {
+        let time = self.stop.min(duration) - self.start;
+        match self.arrivals {
+            Arrivals::Poisson(load) => load.bps() as f64 / (8.0 * self.sizes.mean()) * time.seconds(),
+            Arrivals::Incast { flows, every } => f64::from(flows) * time.ps().div_ceil(every.ps()) as f64,
+        }
+    }
+
+    /// Draws its flows for a seed, until `until`.
     fn draw(&self, seed: u64, until: Span) -> Vec<Flow> {
+        match self.arrivals {
+            Arrivals::Poisson(load) => self.draw_poisson(load, seed, until),
+            Arrivals::Incast { flows, every } => self.draw_bursts(flows, every, seed, until),
+        }
+    }
+
+    /// Flows with exponential times between their starts.
+    fn draw_poisson(&self, load: Rate, seed: u64, until: Span) -> Vec<Flow> {
         let mut gaps = Stream::new(seed, "arrivals", &self.name);
         let mut sizes = Stream::new(seed, "sizes", &self.name);
         let mut places = Stream::new(seed, "places", &self.name);
-        let mean_gap = 8.0 * self.sizes.mean() / self.load.bps() as f64;
+        let mean_gap = 8.0 * self.sizes.mean() / load.bps() as f64;
         let mut at = self.start.seconds();
         let mut flows = Vec::new();
         loop {
@@ -121,19 +187,48 @@ impl Traffic {
             if start >= self.stop.min(until) {
                 return flows;
             }
-            let mut end = |of: usize| {
-                let nodes = &self.ends[of];
-                nodes[(places.uniform() * nodes.len() as f64) as usize].clone()
-            };
-            let (from, to) = (end(0), end(1));
-            flows.push(Flow {
-                start,
-                bytes: Some(self.sizes.pick(sizes.uniform())),
-                access: self.access,
-                ..Flow::new(format!("{}{}", self.name, flows.len()), from, to, self.kind.clone())
-            });
+            let mut end = |of: usize| &self.ends[of][place(&mut places, self.ends[of].len())];
+            let ends = [end(0), end(1)];
+            flows.push(self.flow(flows.len(), ends, start, self.sizes.pick(sizes.uniform())));
         }
     }
+
+    /// Every `every` as many flows as `together`, from different nodes while there are some.
+    fn draw_bursts(&self, together: u32, every: Span, seed: u64, until: Span) -> Vec<Flow> {
+        let mut sizes = Stream::new(seed, "sizes", &self.name);
+        let mut places = Stream::new(seed, "places", &self.name);
+        let [senders, receivers] = &self.ends;
+        let mut order: Vec<&String> = senders.iter().collect();
+        let mut flows = Vec::new();
+        let mut start = self.start;
+        while start < self.stop.min(until) {
+            let receiver = &receivers[place(&mut places, receivers.len())];
+            for number in 0..together as usize {
+                let first = number % order.len();
+                let other = first + place(&mut places, order.len() - first);
+                order.swap(first, other);
+                let size = self.sizes.pick(sizes.uniform());
+                flows.push(self.flow(flows.len(), [order[first], receiver], start, size));
+            }
+            start = start + every;
+        }
+        flows
+    }
+
+    /// Its flow number `number`.
+    fn flow(&self, number: usize, [from, to]: [&String; 2], start: Span, bytes: u64) -> Flow {
+        Flow {
+            start,
+            bytes: Some(bytes),
+            access: self.access,
+            ..Flow::new(format!("{}{number}", self.name), from.clone(), to.clone(), self.kind.clone())
+        }
+    }
+}
+
+/// A random index below `count`.
+fn place(places: &mut Stream, count: usize) -> usize {
+    (places.uniform() * count as f64) as usize
 }
 
 /// Reads the nodes of the flows of a source.
@@ -145,10 +240,17 @@ fn read_ends(reader: &TableReader<'_>, nodes: Result<&Nodes>) -> Result<[Vec<Str
     Ok(ends)
 }
 
-/// Checks that a source has either `size`, with keys that belong to it, or `sizes`.
-fn check_size_keys(reader: &TableReader<'_>) -> Result<()> {
+/// Checks that a source has either `pattern`, or `load` and either `size`, with keys that belong to it, or `sizes`.
+fn check_keys(reader: &TableReader<'_>) -> Result<()> {
+    if reader.has("pattern") {
+        return reader.refuse(&["load", "size", "shape", "largest", "sizes"], "a pattern");
+    }
+    let load = match reader.has("load") {
+        true => Ok(()),
+        false => Err(reader.missing("load", "mean offered payload, such as load = \"6Mbps\"")),
+    };
     let mut of_size = ["size", "shape", "largest"].into_iter().filter(|key| reader.has(key));
-    match (reader.has("sizes"), of_size.next()) {
+    let sizes = match (reader.has("sizes"), of_size.next()) {
         (true, Some(key)) => Err(reader.error(key, "a source has size or sizes; remove one of them")),
         (false, first) if first != Some("size") => {
             let names = SizeTable::names().collect::<Vec<_>>().join(", ");
@@ -156,7 +258,15 @@ fn check_size_keys(reader: &TableReader<'_>) -> Result<()> {
             Err(reader.missing("size", &remedy))
         }
         _ => Ok(()),
-    }
+    };
+    load.and(sizes)
+}
+
+/// Reads a burst of several senders to one receiver.
+fn read_pattern(pattern: &TableReader<'_>) -> Result<(Arrivals, SizeDistribution)> {
+    let values = pattern.values(&PATTERN, 0)?;
+    let arrivals = Arrivals::Incast { flows: values.read("incast"), every: values.read("every") };
+    Ok((arrivals, SizeDistribution::Fixed(values.read::<u64>("size") as f64)))
 }
 
 /// Reads the sizes of the flows of a source.
@@ -282,6 +392,40 @@ largest = "1MB"
         assert_eq!(document.mentions().iter().map(|one| &*one.value).collect::<Vec<_>>(), ["sub/mine.csv"]);
     }
 
+    const LOAD: &str = "load = \"2Mbps\"\nsize = \"20kB\"\nshape = 1.5\nlargest = \"1MB\"\n";
+
+    #[test]
+    fn bursts_have_different_senders_and_one_receiver() {
+        let pattern = "start = \"1s\"\nstop = \"1025ms\"\npattern = { incast = 5, size = \"20kB\", every = \"10ms\" }\n";
+        let text = TEXT.replace(LOAD, pattern).replace("to = \"b\"", "to = [\"x\", \"y\"]");
+        let text = text.replace("from = \"a\"", "from = [\"a\", \"c\", \"d\"]");
+        let links = ["c", "d", "x", "y"].map(|node| {
+            format!("[[link]]\nends = [\"{node}\", \"b\"]\nrate = \"10Mbps\"\ndelay = \"1ms\"\n")
+        });
+        let scenario =
+            Scenario::parse("t", &text.replace("[[traffic]]", &(links.concat() + "[[traffic]]")), &[])
+                .unwrap();
+        let source = &scenario.traffic[0];
+        assert_eq!((source.load(), source.expected(scenario.duration)), (Rate::from_bps(80_000_000), 15.0));
+        let mut orders = std::collections::BTreeSet::new();
+        for seed in 1..=50 {
+            let drawn = scenario.drawn(seed);
+            assert_eq!(drawn.flows.len(), 15);
+            for (burst, flows) in drawn.flows.chunks(5).enumerate() {
+                let start = Span::from_ms(1000 + 10 * burst as u64);
+                assert!(flows.iter().all(|flow| flow.start == start && flow.bytes == Some(20_000)));
+                assert!(flows.iter().all(|flow| flow.to == flows[0].to));
+                let senders: Vec<&str> = flows.iter().map(|flow| flow.from.as_str()).collect();
+                let mut first: Vec<&str> = senders[..3].to_vec();
+                first.sort_unstable();
+                assert!(first == ["a", "c", "d"] && senders[3] != senders[4], "{senders:?}");
+                orders.insert((first.len(), senders.concat(), flows[0].to.clone()));
+            }
+        }
+        // Six orders of three senders, six pairs, two receivers.
+        assert!(orders.len() > 50, "{} of 72", orders.len());
+    }
+
     #[test]
     fn mistakes_are_told() {
         for (old, new, message) in [
@@ -298,6 +442,22 @@ largest = "1MB"
                 "traffic.web.sizes: there are no sizes \"web_serch\"; did you mean \"web_search\"?",
             ),
             (SIZE, "sizes = \"none.csv\"", "none.csv"),
+            (
+                LOAD,
+                "pattern = { incast = 0, size = \"2kB\", every = \"1s\" }",
+                "traffic.web.pattern.incast: 0 is not between",
+            ),
+            (LOAD, "pattern = { incast = 2, size = \"2kB\" }", "traffic.web.pattern.every: is missing"),
+            (
+                LOAD,
+                "pattern = { incast = 2, size = \"2kB\", every = \"1us\" }",
+                "traffic.web.pattern: about 200000000 flows",
+            ),
+            (
+                SIZE,
+                "pattern = { incast = 2, size = \"2kB\", every = \"1s\" }",
+                "traffic.web.load: has no effect with a pattern",
+            ),
             (SIZE, "sizes = 5", "traffic.web.sizes: must be text"),
             (
                 "shape = 1.5\nlargest = \"1MB\"",

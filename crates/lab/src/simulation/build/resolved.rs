@@ -194,7 +194,7 @@ fn resolve_traffic(source: &Traffic, duration: Span) -> ResolvedTraffic {
     ResolvedTraffic {
         name: source.name.clone(),
         expected_flows: source.expected(duration),
-        load_bps: source.load.bps(),
+        load_bps: source.load().bps(),
         mean_bytes: source.sizes.mean(),
         start_s: source.start.seconds(),
     }
