@@ -81,6 +81,42 @@ def test_lp_yields_to_reno() -> None:
     assert mine / (mine + other) < 0.03
 
 
+def call(control: Any, *, download: bool) -> float:
+    """The part of a call's frames that arrive: 3 Mb/s by 30 frames a second over 6 Mb/s and 40 ms, with delayed ACKs.
+
+    A CUBIC download runs from 2 to 4 s.
+    """
+    link = {"ends": ["a", "b"], "rate": "6Mbps", "delay": "20ms", "queue": {"kind": "droptail", "limit": "60kB"}}
+    writes = [[f"{n / 30:.6f}s", "12500B"] for n in range(900)]
+    flows: list[dict[str, Any]] = [
+        {"name": "call", "from": "a", "to": "b", "writes": writes, "tcp": {"congestion_control": control}}
+    ]
+    if download:
+        flows.append({"name": "download", "from": "a", "to": "b", "start": "2s", "stop": "4s"})
+    result = Scenario.build({"duration": "31s", "link": [link], "flow": flows}).run().outcome
+    return float(result["flows"][0]["delivered_bytes"]) / (12_500 * len(writes))
+
+
+@pytest.mark.parametrize("download", [False, True])
+def test_lp_carries_a_call_and_comes_back_after_a_download(download: bool) -> None:
+    """Its own frames and delayed ACKs are no congestion; by Linux's extremes with clocks that agree they are."""
+    assert call("lp", download=download) > 0.99
+    assert call({"kind": "lp", "variant": "linux"}, download=download) < 0.5
+
+
+def test_an_lp_window_of_one_segment_grows_again() -> None:
+    """Delayed ACKs kept it there for good: 1 % of the path."""
+    assert outcome_with_delayed_acks("lp")["links"][0]["utilisation"] > 0.75
+
+
+def outcome_with_delayed_acks(control: str) -> Any:
+    """One flow alone over 20 Mb/s and 40 ms, a buffer of one bandwidth-delay product, after ten seconds."""
+    link = {"ends": ["x", "y"], "rate": "20Mbps", "delay": "20ms", "queue": {"kind": "droptail", "limit": "1bdp"}}
+    link["back"] = {"queue": {"kind": "droptail", "limit": "10000p"}}
+    flow = {"name": "f", "from": "x", "to": "y", "tcp": {"congestion_control": control, "receive_window": 10_000}}
+    return Scenario.build({"warmup": "10s", "duration": "60s", "link": [link], "flow": [flow]}).run().outcome
+
+
 def data_centre(control: Any, flows: int) -> Any:
     """Flows over three links of 10 Gb/s with a round-trip time of 16 us, after 20 ms."""
     wire = {"rate": "10Gbps", "delay": "2us", "queue": {"kind": "droptail", "limit": "2000p"}}

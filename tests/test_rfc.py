@@ -186,12 +186,12 @@ def transport(kind: str, control: Any) -> dict[str, Any]:
     return {kind: {"congestion_control": control} | ({"idle_restart": "none"} if kind == "tcp" else {})}
 
 
-def limited(kind: str, limit: str) -> tuple[float, float]:
+def limited(kind: str, limit: str, **parameters: Any) -> tuple[float, float]:
     """The window 0.5 s after 20 s in which something else limits the flow, and 0.5 s after as much time without them.
 
     The flow loses a segment at about 300 segments before.
     """
-    flow: dict[str, Any] = transport(kind, cubic())
+    flow: dict[str, Any] = transport(kind, cubic(**parameters))
     start, pause = 5.0, 20.0
 
     def window(begin: float, writes: list[list[str]], changes: list[tuple[str, dict[str, Any]]]) -> float:
@@ -238,6 +238,15 @@ def test_cubic_does_not_count_the_time_in_which_it_is_limited(kind: str, limit: 
     """4.2: the curve continues where it was."""
     window, without = limited(kind, limit)
     assert window == pytest.approx(without, rel=0.1)
+
+
+@pytest.mark.parametrize("kind", ["tcp", "quic"])
+def test_cubic_of_linux_counts_limited_times_that_are_not_idle(kind: str) -> None:
+    """Against 4.2, as the kernel: its epoch moves when nothing was in flight (CA_EVENT_TX_START), and at no other time."""
+    window, without = limited(kind, "idle", arithmetic="linux")
+    assert window == pytest.approx(without, rel=0.1)
+    window, without = limited(kind, "application", arithmetic="linux")
+    assert window > 4 * without
 
 
 @pytest.mark.parametrize("kind", ["tcp", "quic"])

@@ -52,7 +52,7 @@ const FAST_GROWTH: &str = "it grows by ten segments and more in the round trip o
 
 const OWN_QUEUE: &str = "it backs off by the gradient of its own queue, more often with delayed ACKs";
 
-const YIELDS: &str = "it takes a queue above 0.15 of the largest one for that of others, also if the queue is its alone; a delayed ACK of a window of one segment counts too (ns-3's TcpLp uses 3 to 31 % of such a path)";
+const YIELDS: &str = "it takes a queue above 0.15 of the largest one for that of others, also if the queue is its alone (ns-3's TcpLp uses 3 to 31 % of such a path)";
 
 const MICROSECONDS: &str =
     "its constants are those of data centres, with round-trip times of tens of microseconds";

@@ -2,7 +2,12 @@
 //!
 //! Difference of `arithmetic = "rfc9438"` from the RFC: the round-trip time in the target is a mean with gain 1/8 over
 //! the samples that the controller receives. Reductions are real numbers, as in the RFC. In the `ns2` profile one ACK counts as one segment and the threshold is
-//! truncated, as for every algorithm of that profile. Status: checked: `arithmetic = "linux"` with HyStart agrees with
+//! truncated, as for every algorithm of that profile.
+//!
+//! Time in which application or receiver limit the sender (section 4.2): `rfc9438` takes all of it from the curve, `linux` the
+//! idle time alone (`CA_EVENT_TX_START`), as the kernel does. While something is always in flight Linux's curve goes on: after
+//! 20 s at a tenth of the window of 300 segments the window is 1,684 segments half a second later, by the RFC 378
+//! (tests/test_rfc.py). Status: checked: `arithmetic = "linux"` with HyStart agrees with
 //! recordings of Linux 6.18 (docs/validation-linux.md); the curve of RFC 9438 is compared with hand-computed numbers (below).
 
 use crate::controllers::cubic_linux::{Constants, CubicLinux};

@@ -5,17 +5,20 @@
 //! Early congestion: the smoothed one-way delay (gain 1/8) is above the smallest one by more than 0.15 of the distance to the
 //! largest one, which is the second largest seen (Linux: a single outlier does not count). Variants:
 //! - `paper`: the extremes are those of the connection, and the halved window is the threshold. Ours: delays count from the
-//!   first loss on, because the range before it is that of the first queues of the flow itself, which it would never leave; and
-//!   not in the round trip after an indication, whose packets were sent before it.
-//! - `linux`: an indication sets the extremes to 1 and 2 times the smoothed delay, and leaves the threshold.
+//!   first loss on, because the range before it is that of the first queues of the flow itself, which it would never leave; not
+//!   in the round trip after an indication, whose packets were sent before it; and not of a last segment alone, whose ACK the
+//!   receiver may have delayed: this wait is no delay of the path, and it would keep the window at one segment.
+//! - `linux`: an indication sets the extremes to 1 and 2 times the smoothed delay, and leaves the threshold. Here the clocks of
+//!   both ends agree, as in ns-3. Those of two kernels do not, and their offset is part of these extremes: from one second
+//!   on there is no second indication, and the module is Reno. So this variant is the default of no profile.
 //!
 //! Differences: delays count in the phase Open alone, since the transport sets the window in recovery; Linux counts them in
 //! ticks of the clocks of both ends. docs/specs/controllers-2.md section 15. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::parameters::{Params, number};
+use crate::parameters::{Params, choice, number};
 use crate::slow_start::SlowStart;
-use crate::window::{VARIANT, Window, impl_window_accessors, linux_variant};
+use crate::window::{Window, impl_window_accessors};
 use crate::{Ack, Algorithm, Congestion, Controller, FlowInfo, Phase, Restart, Signals, Timeout};
 use units::{Span, Time};
 
@@ -85,7 +88,11 @@ impl Algorithm for Lp {
                 "",
                 "part of the range of one-way delays that counts as congestion (delta)",
             ),
-            VARIANT,
+            choice!(
+                "variant",
+                ["paper", "linux"],
+                "extremes of the delay as in the paper, or as Linux sets them after each indication, with clocks that agree"
+            ),
             crate::slow_start::PARAM,
             crate::slow_start::EXIT,
             crate::slow_start::VARIANT,
@@ -95,7 +102,7 @@ impl Algorithm for Lp {
     fn new(params: &Params, flow: &FlowInfo) -> Lp {
         Lp {
             window: Window::new(flow).with_slow_start(SlowStart::from_params(params)),
-            linux: linux_variant(params, flow),
+            linux: params.choice("variant") == "linux",
             part: params.number("part"),
             delays: None,
             ignores_until: Time::ZERO,
@@ -107,6 +114,11 @@ impl Algorithm for Lp {
 }
 
 impl Lp {
+    /// Whether the receiver may have waited before it sent this ACK: it acknowledges one segment, and nothing is left in flight.
+    fn may_be_delayed(&self, ack: &Ack) -> bool {
+        !self.linux && ack.in_flight == 0.0 && ack.newly_delivered <= 1
+    }
+
     /// A one-way delay, s, of an ACK with a round-trip time.
     fn sample(&mut self, now: Time, delay: f64, rtt: Span) {
         let delays = self.delays.get_or_insert_with(|| Delays::new(delay));
@@ -135,6 +147,7 @@ impl Controller for Lp {
     }
     fn on_ack(&mut self, ack: &Ack) {
         if ack.phase == Phase::Open
+            && !self.may_be_delayed(ack)
             && let (Some(delay), Some(rtt)) = (ack.one_way_delay(), ack.rtt)
         {
             self.sample(ack.now, delay, rtt);
@@ -164,7 +177,7 @@ impl Controller for Lp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::linux_flow;
+    use crate::testing::{ack, linux_flow, ns2_flow};
 
     #[test]
     fn delays_of_the_model() {
@@ -196,6 +209,31 @@ mod tests {
             lp.delays = Some(Delays { smoothed: 0.05, least: 0.02, largest: 0.05, second_largest: 0.05 });
             lp.sample(at(299), 0.05, Span::from_ms(100));
             assert_eq!((lp.cwnd(), lp.infers_until), (1.0, at(599)), "{variant}");
+        }
+    }
+
+    #[test]
+    fn the_paper_is_the_default_of_every_profile() {
+        let params = Params::new(Lp::DESCRIPTOR.params, []).unwrap();
+        for flow in [linux_flow(10.0, f64::INFINITY), ns2_flow(10.0, f64::INFINITY)] {
+            assert!(!Lp::new(&params, &flow).linux);
+        }
+    }
+
+    #[test]
+    fn the_wait_of_a_delayed_ack_is_no_delay_of_the_path() {
+        let params = Params::new(Lp::DESCRIPTOR.params, []).unwrap();
+        // The segment of a window of one, 20 ms and the receiver's 40 ms; one of many; the two of a window of two.
+        for (acked, in_flight, counts) in [(1, 0.0, false), (1, 3.0, true), (2, 0.0, true)] {
+            let mut lp = Lp::new(&params, &linux_flow(1.0, 1.0));
+            lp.on_ack(&Ack {
+                now: Time::ZERO + Span::from_ms(80),
+                rtt: Some(Span::from_ms(80)),
+                receiver_time: Some(Time::ZERO + Span::from_ms(60)),
+                in_flight,
+                ..ack(acked)
+            });
+            assert_eq!(lp.delays.is_some(), counts, "{acked} of {in_flight}");
         }
     }
 }
