@@ -5,6 +5,7 @@
 //! ends; [`Network::account`] returns the counts.
 #![deny(unsafe_code)]
 
+pub mod buckets;
 pub mod cellular;
 pub mod counters;
 mod grants;
@@ -44,6 +45,7 @@ pub use local::LocalQueues;
 pub use medium::{Medium, MediumKind};
 pub use network::{Arrival, EarlyArrivals, Network, cut};
 pub use next_hop::PathSegment;
+pub use normal::normal;
 pub use packet::{Ecn, EcnEcho, Packet, PacketKind, RateHeader, RouterReply, XcpHeader};
 pub use quick_start::{QUICK_START_LEAST, QuickStartConfig, QuickStartRouter};
 pub use rates::{LOG_COLUMNS, RATES, REPEAT};

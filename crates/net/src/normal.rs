@@ -9,7 +9,7 @@ pub(crate) fn polar(stream: &mut Stream) -> (f64, f64) {
 }
 
 /// A number with the standard normal distribution.
-pub(crate) fn normal(stream: &mut Stream) -> f64 {
+pub fn normal(stream: &mut Stream) -> f64 {
     let (radius, angle) = polar(stream);
     radius * libm::cos(angle)
 }

@@ -1,12 +1,8 @@
-//! Quantiles of waiting times, in buckets whose width is 1/64 of their value.
+//! Quantiles of waiting times, in [buckets](crate::buckets) whose width is 1/64 of their value.
 
+use crate::buckets::{BUCKETS, bucket, middle};
 use crate::counters::Counter;
 use units::{Span, Time};
-
-/// Buckets for each doubling of the time.
-const PER_DOUBLING: u64 = 1 << BITS;
-const BITS: u32 = 6;
-const BUCKETS: usize = ((64 - BITS + 1) as usize) << BITS;
 
 /// How often times of about the same length occurred.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,24 +15,6 @@ impl Default for SojournTimes {
     fn default() -> SojournTimes {
         SojournTimes { counts: vec![0; BUCKETS].into_boxed_slice(), total: 0 }
     }
-}
-
-fn bucket(ps: u64) -> usize {
-    if ps < PER_DOUBLING {
-        return ps as usize;
-    }
-    let exponent = ps.ilog2() - BITS;
-    (((exponent + 1) as usize) << BITS) + ((ps >> exponent) & (PER_DOUBLING - 1)) as usize
-}
-
-/// The middle of a bucket, ps.
-fn middle(bucket: usize) -> f64 {
-    let (doubling, place) = ((bucket >> BITS) as u32, bucket as u64 & (PER_DOUBLING - 1));
-    if doubling == 0 {
-        return place as f64;
-    }
-    let width = (1u64 << (doubling - 1)) as f64;
-    (PER_DOUBLING + place) as f64 * width + 0.5 * (width - 1.0)
 }
 
 impl SojournTimes {
@@ -135,15 +113,6 @@ impl Sojourns {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_time_is_in_the_bucket_around_it() {
-        for ps in (0..64).map(|bits| 1u64 << bits).flat_map(|ps| [ps - 1, ps, ps + ps / 3, ps + (ps - 1)]) {
-            let near = middle(bucket(ps));
-            assert!((near - ps as f64).abs() <= ps as f64 / 127.0, "{ps} {near}");
-        }
-        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
-    }
 
     #[test]
     fn quantiles_are_those_of_the_ranks() {
