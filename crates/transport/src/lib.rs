@@ -18,6 +18,7 @@ mod recovery;
 mod rtt;
 mod segments;
 mod sender;
+mod short;
 #[cfg(test)]
 mod standards;
 pub mod start;
@@ -39,5 +40,5 @@ pub use receiver::{ArrivalDetail, PacketNumbers, Receiver, ReceiverStats};
 pub use recording::RecordingContext;
 pub use recovery::rack::{Snapshot, State};
 pub use rtt::RttEstimator;
-pub use sender::{SendLimit, Sender};
+pub use sender::{LimitTimes, SendLimit, Sender};
 pub use udp::UdpSource;

@@ -231,6 +231,8 @@ params::options! {
             "most packets sent in response to one event; 0 for no bound";
         gso_max_segs: u32 = Integer(1, 65_535), ["1", "65535"],
             "most segments that the pacer releases at once for a controller with a quantum (`bbr`, `c4`)", needs BURSTS;
+        short_segments: bool = Switch, ["false"],
+            "what the application writes ends with a segment of its rest, as with TCP_NODELAY; otherwise with a full one. With `app` and `sizes` it is true";
         syn: bool = Switch, ["true"], "packet 0 is a SYN without data";
         delay_growth: bool = Switch, ["true"],
             "with a SYN (and in the recovery of ns-2's Vegas) the window is 1 until the first ACK, then `initial_window`", needs GROWTH;
@@ -360,6 +362,17 @@ impl Options {
     /// Whether ACKs carry the receiver's timestamp: always in ns-2, otherwise with the timestamp option.
     pub fn receiver_time(&self) -> bool {
         self.timestamps || self.stack == StackProfile::Ns2
+    }
+
+    /// The number of segments of `bytes` bytes of payload.
+    #[inline]
+    pub fn segments(&self, bytes: u64) -> u32 {
+        bytes.div_ceil(u64::from(self.packet)).min(u64::from(u32::MAX)) as u32
+    }
+
+    /// The bytes that the last of the segments of `bytes` bytes has less than a full one.
+    pub fn missing(&self, bytes: u64) -> u32 {
+        (bytes.next_multiple_of(u64::from(self.packet)) - bytes) as u32
     }
 
     /// The most segments that one event may send.

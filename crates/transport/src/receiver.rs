@@ -109,6 +109,11 @@ impl Receiver {
         self.next
     }
 
+    /// The start of the route of its ACKs.
+    pub fn route(&self) -> u32 {
+        self.route
+    }
+
     /// Whether an ACK can wait for its timer.
     #[inline]
     pub fn delays_acks(&self) -> bool {
@@ -303,7 +308,7 @@ impl Receiver {
     /// Counts the codepoint of a packet, with accurate feedback. That of a SYN counts nothing: it is not ECN-capable.
     fn count_mark(&mut self, packet: &Packet) {
         let Some(counters) = &mut self.linux.counters else { return };
-        self.linux.at_once |= counters.count(packet.ecn, self.options.packet);
+        self.linux.at_once |= counters.count(packet.ecn, packet.size - self.options.header);
         self.echoing = counters.field();
     }
 

@@ -14,8 +14,7 @@ use crate::context::{FlowContext, FlowTimer, Trigger, WindowRow};
 use crate::options::{Options, Recovery};
 use crate::recovery::AnyRecovery;
 use cc::{AnyController, Controller, Signals};
-use limits::LimitTimes;
-pub use limits::SendLimit;
+pub use limits::{LimitTimes, SendLimit};
 use net::Packet;
 use std::sync::Arc;
 use trace::WindowTrace;
@@ -93,6 +92,44 @@ impl Sender {
         connection.complete(context);
         self.note_limit(context.now());
         self.after(context);
+    }
+
+    /// The application writes `bytes` bytes, which end with a short segment if the option says so. `last`: it writes no more.
+    pub fn on_write_bytes<W: FlowContext>(&mut self, context: &mut W, bytes: u64, last: bool) {
+        let segments = self.connection.options.segments(bytes);
+        self.shorten(self.connection.limit.saturating_add(segments), bytes);
+        self.on_write(context, segments, last);
+    }
+
+    /// The segments before number `end` are the last of `bytes` bytes that the application writes, or has at the start.
+    fn shorten(&mut self, end: u32, bytes: u64) {
+        let connection = &mut self.connection;
+        let missing = connection.options.missing(bytes);
+        if missing > 0 && connection.options.short_segments && end < u32::MAX {
+            let short = connection.short.get_or_insert_default();
+            short.add(connection.una, end - 1, missing);
+        }
+    }
+
+    /// The application has `bytes` bytes at the start, which are all that it writes.
+    pub fn has_bytes(&mut self, bytes: u64) {
+        self.shorten(self.connection.limit, bytes);
+    }
+
+    /// The application has more data, but does not write it before [`Sender::takes_data`].
+    pub fn set_more_waiting(&mut self, waiting: bool) {
+        self.connection.more_waiting = waiting;
+        self.connection.more_to_write |= waiting;
+    }
+
+    /// Whether the sender has no data that it has not sent, and its windows permit another segment.
+    pub fn takes_data(&self) -> bool {
+        let Sender { connection, recovery, .. } = self;
+        connection.next >= connection.limit
+            && !connection.done
+            && !connection.handshake_pending()
+            && connection.outstanding() < connection.receive_window
+            && recovery.in_flight(connection) < recovery.allowance(connection)
     }
 
     /// The receiver advertises a window of `segments` segments (recovery `rack` only).

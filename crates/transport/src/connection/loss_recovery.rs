@@ -128,7 +128,7 @@ pub(crate) trait LossRecovery: Sized {
     /// it does.
     fn note_application_limit(&self, c: &mut Connection) {
         let in_flight = self.in_flight(c);
-        if c.next >= c.limit && in_flight < c.window() {
+        if c.lacks_data() && in_flight < c.window() {
             c.reports.application_limits(in_flight.max(1));
         }
     }

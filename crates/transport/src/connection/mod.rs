@@ -19,6 +19,7 @@ use crate::change::WindowCause;
 use crate::options::Options;
 use crate::rtt::RttEstimator;
 use crate::segments::SentSegments;
+use crate::short::ShortSegments;
 pub(crate) use acks::Progress;
 use cc::{AnyController, Controller, Phase, Signals};
 pub(crate) use loss_recovery::{DUP_THRESH, LossRecovery};
@@ -97,6 +98,10 @@ pub(crate) struct Connection {
     pub host_full: bool,
     /// All data is acknowledged.
     pub done: bool,
+    /// The application has data that it has not written yet: it waits for the moment at which a segment can leave.
+    pub more_waiting: bool,
+    /// The sizes of the segments that are not full; `None` before the first of them.
+    pub short: Option<Box<ShortSegments>>,
     timed_at: Time,
     pub options: Arc<Options>,
     pub reports: Reports,
@@ -157,6 +162,8 @@ impl Connection {
             receive_window: options.window,
             window_update: false,
             more_to_write: false,
+            more_waiting: false,
+            short: None,
             cause: None,
             segments: SentSegments::default(),
             rtt: RttEstimator::new(&options, setup.clock_phase),
@@ -197,6 +204,12 @@ impl Connection {
     #[inline]
     pub fn cwnd(&self) -> u32 {
         self.controller.cwnd() as u32
+    }
+
+    /// Whether the application has nothing to send.
+    #[inline]
+    pub fn lacks_data(&self) -> bool {
+        self.next >= self.limit && !self.more_waiting
     }
 
     /// Segments outstanding.

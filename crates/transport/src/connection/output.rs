@@ -141,7 +141,10 @@ impl Connection {
     #[inline]
     pub(crate) fn transmit<W: FlowContext>(&mut self, context: &mut W, seq: u32, retransmission: bool) {
         let syn = seq == 0 && self.options.syn;
-        let size = if syn { self.options.syn_size } else { self.wire_size };
+        let mut size = if syn { self.options.syn_size } else { self.wire_size };
+        if self.short.is_some() {
+            size -= self.take_short(seq, context.now());
+        }
         let mut packet = Packet::new(PacketKind::Data, self.flow, self.route, seq, size, context.now());
         if self.uses_router_feedback {
             packet = self.set_request_headers(packet, syn, retransmission);
@@ -151,6 +154,17 @@ impl Connection {
             self.stats.retransmitted += retransmission as u32;
         }
         context.send(packet, &AckOptions::NONE);
+    }
+
+    /// The bytes that segment `seq`, which leaves now, has less than a full one. The pacer, which was charged a full one, gets the
+    /// difference back.
+    #[cold]
+    fn take_short(&mut self, seq: u32, now: Time) -> u32 {
+        let missing = self.short.as_ref().map_or(0, |short| short.missing(seq));
+        if missing > 0 && self.paced {
+            self.pacer.give_back(now, missing, self.wire_size);
+        }
+        missing
     }
 
     /// Restarts the retransmission timer after a fast retransmit and stops the current round-trip measurement (Karn).

@@ -10,6 +10,8 @@ pub(crate) struct Pacer {
     /// When the last burst began, and the segments that it may still send at that time.
     burst_at: Time,
     burst_left: u32,
+    /// What the last segment was charged.
+    charged: Span,
 }
 
 impl Pacer {
@@ -34,6 +36,13 @@ impl Pacer {
         if let Some(interval) = interval {
             self.at = self.at.max(now) + interval;
         }
+        self.charged = interval.unwrap_or(Span::ZERO);
+    }
+
+    /// The segment that was charged at `now` has `missing` bytes less than `full`.
+    pub fn give_back(&mut self, now: Time, missing: u32, full: u32) {
+        let back = u128::from(self.charged.ps()) * u128::from(missing) / u128::from(full.max(1));
+        self.at = now + (self.wait(now) - Span::from_ps(back as u64));
     }
 
     /// The time until the next burst may begin.

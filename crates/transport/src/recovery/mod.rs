@@ -138,6 +138,11 @@ impl AnyRecovery {
         dispatch!(self, recovery => recovery.in_flight(c))
     }
 
+    /// The most segments that may be outstanding.
+    pub fn allowance(&self, c: &Connection) -> u32 {
+        dispatch!(self, recovery => recovery.allowance(c))
+    }
+
     /// The phase that the controller and the window trace see.
     #[inline]
     pub fn phase(&self, c: &Connection) -> Phase {

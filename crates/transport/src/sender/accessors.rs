@@ -20,6 +20,21 @@ impl Sender {
     pub fn acked_segments(&self) -> u32 {
         self.connection.una - self.connection.options.syn.min(self.connection.una > 0) as u32
     }
+    /// Payload of the segments below number `seq`, which are not below the lowest outstanding one, bytes; the SYN has none.
+    pub fn bytes_below(&self, seq: u32) -> u64 {
+        let connection = &self.connection;
+        let segments = u64::from(seq - u32::from(connection.options.syn && seq > 0));
+        let missing = connection.short.as_ref().map_or(0, |short| short.missing_below(seq));
+        segments * u64::from(connection.options.packet) - missing
+    }
+    /// Number of the segment after the last one that the application has written.
+    pub fn written(&self) -> u32 {
+        self.connection.limit
+    }
+    /// Number of the next new segment.
+    pub fn next(&self) -> u32 {
+        self.connection.next
+    }
     /// The counts of the scoreboard; `None` unless the recovery is `rack`.
     pub fn snapshot(&self) -> Option<Snapshot> {
         self.recovery.snapshot(&self.connection)

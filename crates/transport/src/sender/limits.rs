@@ -31,7 +31,7 @@ impl SendLimit {
     #[inline(always)]
     pub(super) fn of(connection: &Connection, recovery: &AnyRecovery, now: Time) -> SendLimit {
         let may_send = || recovery.in_flight(connection) < connection.cwnd();
-        if connection.next >= connection.limit {
+        if connection.lacks_data() {
             return if connection.handshake_pending() {
                 SendLimit::Handshake
             } else {
@@ -54,9 +54,10 @@ impl SendLimit {
 /// The time under each limit.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
-pub(super) struct LimitTimes {
+pub struct LimitTimes {
     /// When the present limit began, or its time was added.
     pub since: Time,
+    /// What keeps the sender from sending more.
     pub present: SendLimit,
     /// In the order of [`SendLimit::NAMES`].
     times: [Span; SendLimit::NAMES.len()],

@@ -40,7 +40,7 @@ impl Scoreboard {
     /// Whether the application, and not the window, limits what is in flight.
     pub(super) fn application_limited(&self, c: &Connection) -> bool {
         let segments = &self.segments;
-        c.next >= c.limit
+        c.lacks_data()
             && segments.in_flight(c.outstanding()) < c.cwnd()
             && segments.lost_out <= segments.retrans_out
     }
