@@ -1,6 +1,6 @@
 //! The models that a scenario can name, as rows for lists: controllers, recoveries, queues, losses.
 
-use crate::scenario::{CongestionControl, FlowKind, controllers, tables};
+use crate::scenario::{APPLICATIONS, CongestionControl, FlowKind, controllers, tables};
 use cc::{Signals, ValueKind};
 use params::{Key, Table};
 use serde::Serialize;
@@ -115,12 +115,12 @@ pub fn codes() -> Codes {
         packet_events: vec!["enqueue", "drop", "depart", "deliver"],
         reasons: net::DropReason::ALL.iter().map(|r| r.name()).collect(),
         reason_words: net::DropReason::ALL.iter().map(|r| r.words()).collect(),
-        kinds: vec!["data", "ack"],
+        kinds: vec!["data", "ack", "request"],
     }
 }
 
 /// The kinds of things that can be listed.
-pub const KINDS: [&str; 5] = ["controllers", "recoveries", "queues", "losses", "keys"];
+pub const KINDS: [&str; 6] = ["controllers", "recoveries", "queues", "losses", "applications", "keys"];
 
 /// Everything of one kind; none for a kind that does not exist.
 pub fn list(kind: &str) -> Option<Vec<Entry>> {
@@ -131,6 +131,7 @@ pub fn list(kind: &str) -> Option<Vec<Entry>> {
         "recoveries" => transport::Recovery::ALL.iter().map(|r| recovery(r.1, r.0.summary())).collect(),
         "queues" => net::qdisc::disciplines().map(|discipline| model(&discipline.model)).collect(),
         "losses" => net::impairment::KINDS.iter().map(|kind| model(&kind.model)).collect(),
+        "applications" => APPLICATIONS.iter().map(model).collect(),
         "keys" => tables().map(table).collect(),
         _ => return None,
     })

@@ -1,6 +1,6 @@
 //! The JSON Schema (draft 2020-12) of scenarios, from the descriptions of their tables.
 
-use crate::scenario::{Language, controllers, keys_of, rates, tables};
+use crate::scenario::{APPLICATIONS, Language, controllers, keys_of, rates, tables};
 use params::{Form, Key, PERCENT, Table, Unit};
 use serde_json::{Map, Value, json};
 
@@ -69,6 +69,7 @@ fn models(list: &str) -> Box<dyn Iterator<Item = &'static Table>> {
         "queues" => Box::new(net::qdisc::disciplines().map(|discipline| &discipline.model.table)),
         "losses" => Box::new(net::impairment::KINDS.iter().map(|kind| &kind.model.table)),
         "rates" => Box::new(rates().map(|model| &model.table)),
+        "applications" => Box::new(APPLICATIONS.iter().map(|model| &model.table)),
         _ => Box::new(net::ROUTERS.iter().map(|router| &router.model.table)),
     }
 }
@@ -125,6 +126,12 @@ fn number_or_other(form: &Form) -> Value {
             let either: Vec<Value> = [quantity(Unit::Rate, "10Mbps")].into_iter().chain(kinds).collect();
             json!({ "anyOf": either })
         }
+        Form::Application => {
+            let kinds = models("applications").map(|table| reference(table.name));
+            let either: Vec<Value> = [quantity(Unit::Rate, "3Mbps")].into_iter().chain(kinds).collect();
+            json!({ "anyOf": either })
+        }
+        Form::Sizes => json!({ "type": ["string", "integer", "array"], "examples": ["20kB", "web_search"] }),
         Form::LinkDelay(name) => json!({ "anyOf": [quantity(Unit::Time, "10ms"), reference(name)] }),
         Form::TextOrTexts => {
             json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
@@ -167,6 +174,7 @@ fn inner_requirements(form: &Form) -> Option<Value> {
             Some(json!({ "if": { "type": "object" }, "then": requirements(name) }))
         }
         Form::LinkRate => Some(json!({ "if": { "type": "object" }, "then": of_models("rates") })),
+        Form::Application => Some(json!({ "if": { "type": "object" }, "then": of_models("applications") })),
         Form::Queue => Some(json!({ "if": { "type": "object" }, "then": of_models("queues") })),
         Form::Router => Some(of_models("routers")),
         Form::Losses => {

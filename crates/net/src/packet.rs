@@ -17,13 +17,15 @@ pub enum PacketKind {
     Datagram,
     /// Such a datagram from the destination of its flow to the source.
     ReverseDatagram,
+    /// A request of an application, from the destination of its flow to the source. `Packet::seq` is its number.
+    Request,
 }
 
 impl PacketKind {
     /// Whether it travels from the destination of its flow to the source.
     #[inline]
     pub const fn is_reverse(self) -> bool {
-        matches!(self, PacketKind::Ack | PacketKind::ReverseDatagram)
+        matches!(self, PacketKind::Ack | PacketKind::ReverseDatagram | PacketKind::Request)
     }
     /// Whether its bytes lie outside the packet.
     #[inline]

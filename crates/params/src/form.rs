@@ -51,6 +51,10 @@ pub enum Form {
     Router,
     /// A rate as text with a unit, or a table with `kind` for a rate that varies.
     LinkRate,
+    /// A rate as text with a unit, or a table with `kind` for an application.
+    Application,
+    /// Sizes of messages: bytes, the name of a distribution or of its file, or an array of two sizes.
+    Sizes,
     /// A delay as text with a unit, or a table of this name for a delay that varies.
     LinkDelay(&'static str),
     /// Text, or an array of text: the value is always an array.
@@ -187,6 +191,30 @@ fn bytes(raw: &Raw<'_>, min: u64, max: u64) -> Result<u64, String> {
         Ok(_) if max >= UNBOUNDED => Err(format!("must be at least {min} bytes, such as \"1000B\"")),
         Ok(_) => Err(format!("must be from {min} to {max} bytes, such as \"1000B\"")),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The largest size of a message, bytes.
+const LARGEST_MESSAGE: u64 = 1_000_000_000_000;
+
+/// A size, the smallest and the largest size, or a name.
+fn sizes(raw: &Raw<'_>) -> Result<Value, String> {
+    let size = |raw: &Raw<'_>| bytes(raw, 1, LARGEST_MESSAGE).map(Value::Integer);
+    match raw {
+        Raw::Text(text) if !text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => {
+            Ok(Value::Text((*text).into()))
+        }
+        Raw::List(pair) => {
+            let [smallest, largest] = &pair[..] else {
+                return Err("must be a size, a name, or two sizes such as [\"30kB\", \"50kB\"]".into());
+            };
+            let (smallest, largest) = (size(smallest)?, size(largest)?);
+            if smallest > largest {
+                return Err("the first size must not be more than the second".into());
+            }
+            Ok(Value::List(vec![smallest, largest]))
+        }
+        _ => size(raw),
     }
 }
 
@@ -336,6 +364,8 @@ impl Form {
             },
             Form::WordOrTable(words, _) if !matches!(raw, Raw::Table) => Value::Word(word(raw, words)?),
             Form::LinkRate if !matches!(raw, Raw::Table) => return Form::rate("10Mbps").single(raw),
+            Form::Application if !matches!(raw, Raw::Table) => return Form::rate("3Mbps").single(raw),
+            Form::Sizes => sizes(raw)?,
             Form::LinkDelay(_) if !matches!(raw, Raw::Table) => return Form::delay("10ms").single(raw),
             _ => Value::Inner,
         })
@@ -355,6 +385,8 @@ impl Form {
             Form::OrSteps(form, _) => form.example(),
             Form::Bytes(..) | Form::BytesOr(..) => Some("\"15kB\"".into()),
             Form::LinkRate => Some("\"10Mbps\"".into()),
+            Form::Application => Some("\"3Mbps\"".into()),
+            Form::Sizes => Some("\"20kB\"".into()),
             Form::LinkDelay(_) => Some("\"10ms\"".into()),
             Form::Number(min, max) => Some(if max <= 1.0 { "0.01".into() } else { min.max(1.0).to_string() }),
             Form::Integer(min, _) => Some(min.max(4).to_string()),
@@ -414,6 +446,8 @@ impl Form {
             Form::Queue => "a queue discipline".into(),
             Form::Router => "a router".into(),
             Form::LinkRate => "text with a unit, such as \"10Mbps\", or a table with `kind`".into(),
+            Form::Application => "text with a unit, such as \"3Mbps\", or a table with `kind`".into(),
+            Form::Sizes => "bytes, such as \"20kB\", two sizes such as [\"30kB\", \"50kB\"], or the name of a distribution or of a file".into(),
             Form::LinkDelay(name) => {
                 format!("{}, or table: {name}", Form::delay("10ms").words())
             }

@@ -93,7 +93,7 @@ mod _core {
     #[pymodule_export]
     use super::replay::{PyScriptedReceiver, PyScriptedSender};
     #[pymodule_export]
-    use super::run::{Finished, bench, explain_threads, run};
+    use super::run::{Finished, bench, explain_threads, pooled_quantile, run};
     #[pymodule_export]
     use super::satellites::PySatelliteView;
     #[pymodule_export]

@@ -61,6 +61,9 @@ pub(crate) struct Finished {
     transmissions: Py<PyDict>,
     #[pyo3(get)]
     radio: Py<PyDict>,
+    /// The messages of applications: columns, and `flow` and `state` as lists of names.
+    #[pyo3(get)]
+    messages: Py<PyDict>,
     /// The captures as pcapng files, in the order in which they were asked for.
     #[pyo3(get)]
     captured: Vec<Py<PyBytes>>,
@@ -85,7 +88,7 @@ pub(crate) fn trace_mode(name: &str) -> PyResult<TraceMode> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, qlog=false, causes=0, until_s=None, threads=1, progress=None))]
+#[pyo3(signature = (scenario, *, seed=None, trace="off", packets=false, audit=false, captures=Vec::new(), fingerprint=false, radio=false, qlog=false, messages=false, causes=0, until_s=None, threads=1, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments on the Python side")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -98,6 +101,7 @@ pub(crate) fn run(
     fingerprint: bool,
     radio: bool,
     qlog: bool,
+    messages: bool,
     causes: usize,
     until_s: Option<f64>,
     threads: usize,
@@ -141,7 +145,8 @@ pub(crate) fn run(
     let is_whole = parts.is_some_and(|parts| parts.is_whole());
     let one_thread =
         one_thread.or_else(|| is_whole.then(|| "after a trial with parts, which were slower".into()));
-    Ok(Finished { one_thread, ..finished(py, run, causes)? })
+    let messages = message_columns(py, messages.then(|| run.messages()).unwrap_or_default())?;
+    Ok(Finished { one_thread, messages, ..finished(py, run, causes)? })
 }
 
 /// How a run would be divided among threads, as JSON; the reason as an error if one thread is faster.
@@ -189,6 +194,7 @@ pub(crate) fn finished(py: Python<'_>, mut run: Run, causes: usize) -> PyResult<
         capacities: capacities.unbind(),
         transmissions: transmission_columns(py, transmissions)?,
         radio: radio_columns(py, radio)?,
+        messages: PyDict::new(py).unbind(),
         captured,
         qlogs,
         one_thread: None,
@@ -297,6 +303,29 @@ pub(crate) fn packet_columns(py: Python<'_>, log: lab::PacketLog, recorded: bool
         put(&columns, "marked", log.marked)?;
     }
     Ok(columns.unbind())
+}
+
+/// The messages of applications as columns.
+fn message_columns(py: Python<'_>, rows: Vec<(&str, lab::MessageRow)>) -> PyResult<Py<PyDict>> {
+    let columns = PyDict::new(py);
+    let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
+    columns.set_item("flow", rows.iter().map(|(flow, _)| *flow).collect::<Vec<_>>())?;
+    columns.set_item("state", rows.iter().map(|(_, row)| row.state).collect::<Vec<_>>())?;
+    put(&columns, "number", rows.iter().map(|(_, row)| row.number).collect())?;
+    put(&columns, "connection", rows.iter().map(|(_, row)| row.connection).collect())?;
+    put(&columns, "bytes", rows.iter().map(|(_, row)| row.bytes).collect())?;
+    put(&columns, "start_s", rows.iter().map(|(_, row)| row.start_s).collect())?;
+    put(&columns, "first_s", rows.iter().map(|(_, row)| or_nan(row.first_s)).collect())?;
+    put(&columns, "end_s", rows.iter().map(|(_, row)| or_nan(row.end_s)).collect())?;
+    put(&columns, "ideal_s", rows.iter().map(|(_, row)| or_nan(row.ideal_s)).collect())?;
+    Ok(columns.unbind())
+}
+
+/// The quantile `part` by rank of the values counted in sketches, whose pairs are buckets and counts; infinite where it falls on a
+/// message without an end, none with too few values.
+#[pyfunction]
+pub(crate) fn pooled_quantile(pairs: Vec<(Option<u32>, u64)>, part: f64) -> Option<f64> {
+    lab::pooled_quantile(pairs.into_iter(), part)
 }
 
 fn transmission_columns(py: Python<'_>, log: lab::TransmissionLog) -> PyResult<Py<PyDict>> {

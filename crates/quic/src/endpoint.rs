@@ -283,6 +283,10 @@ impl Endpoint {
     pub fn completed(&self) -> Option<Time> {
         self.completed
     }
+    /// Whether the handshake is complete.
+    pub fn is_connected(&self) -> bool {
+        self.connection.as_ref().is_some_and(|(_, connection)| !connection.is_handshaking())
+    }
     /// How the connection was lost, if it was.
     pub fn connection_error(&self) -> Option<&ConnectionError> {
         self.error.as_ref()

@@ -392,7 +392,7 @@ impl Auditor {
                     self.report_violation(at, "window", what);
                 }
             }
-            PacketKind::Udp | PacketKind::Datagram | PacketKind::ReverseDatagram => {}
+            PacketKind::Udp | PacketKind::Datagram | PacketKind::ReverseDatagram | PacketKind::Request => {}
         }
     }
 

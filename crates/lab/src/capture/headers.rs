@@ -1,6 +1,8 @@
 //! IPv4, TCP and UDP headers of the packets of a flow, as a Linux host would write them.
 
+use crate::simulation::OPENING;
 use net::{Ecn, Packet, PacketKind, RouterReply};
+use std::collections::BTreeMap;
 use transport::{AckOptions, Options};
 use units::Time;
 
@@ -19,8 +21,13 @@ pub struct FlowStack {
 #[derive(Clone)]
 pub struct TcpHeaderConfig {
     pub syn: bool,
-    /// Payload of a segment, bytes.
+    /// Payload of a full segment, and the other bytes of its packet.
     payload: u32,
+    header: u32,
+    /// Numbers of the segments that are not full, and the bytes that all up to there have less than full ones.
+    short: Vec<(u32, u32)>,
+    /// What the client of an application sends.
+    requests: Requests,
     pub timestamps: bool,
     sack: bool,
     ecn: bool,
@@ -41,6 +48,9 @@ impl TcpHeaderConfig {
         TcpHeaderConfig {
             syn: options.syn,
             payload: options.packet,
+            header: options.header,
+            short: Vec::new(),
+            requests: Requests::default(),
             timestamps: options.timestamps,
             sack: options.reports(),
             ecn: options.ecn,
@@ -65,13 +75,76 @@ impl TcpHeaderConfig {
     /// Sequence number of the first byte of a segment: a SYN takes one number, a segment its payload.
     fn bytes(&self, segment: u32) -> u32 {
         let before = if self.syn { segment.saturating_sub(1) } else { segment };
-        before.wrapping_mul(self.payload).wrapping_add((self.syn && segment > 0) as u32)
+        let missing = self.missing_below(segment);
+        before.wrapping_mul(self.payload).wrapping_add((self.syn && segment > 0) as u32).wrapping_sub(missing)
+    }
+
+    /// The bytes that the segments below `segment` have less than full ones.
+    fn missing_below(&self, segment: u32) -> u32 {
+        let place = self.short.partition_point(|(number, _)| *number < segment);
+        place.checked_sub(1).map_or(0, |last| self.short[last].1)
+    }
+
+    /// A packet is sent: notes a request, or the size of a new segment that is not full.
+    pub fn sends(&mut self, packet: &Packet) {
+        match packet.kind {
+            PacketKind::Request if packet.seq == OPENING => self.requests.opens = true,
+            PacketKind::Request => {
+                let Requests { bytes, sent, .. } = &mut self.requests;
+                let size = packet.size - self.header;
+                bytes.entry(packet.seq).or_insert_with(|| {
+                    *sent = sent.wrapping_add(size);
+                    (sent.wrapping_sub(size), size)
+                });
+            }
+            PacketKind::Ack => self.requests.acknowledged = packet.seq,
+            _ => self.sends_data(packet),
+        }
+    }
+
+    /// A request has arrived.
+    pub fn requested(&mut self, number: u32) {
+        let Requests { bytes, arrived, beyond, .. } = &mut self.requests;
+        if let Some((start, size)) = bytes.get(&number) {
+            beyond.insert(*start, *size);
+        }
+        while let Some(size) = beyond.remove(arrived) {
+            *arrived = arrived.wrapping_add(size);
+        }
+    }
+
+    fn sends_data(&mut self, packet: &Packet) {
+        let newest = self.short.last().map_or(0, |(number, _)| number + 1);
+        if packet.kind != PacketKind::Data || self.syn && packet.seq == 0 || packet.seq < newest {
+            return;
+        }
+        let payload = packet.size - self.header;
+        if payload < self.payload {
+            let before = self.missing_below(packet.seq);
+            self.short.push((packet.seq, before.wrapping_add(self.payload - payload)));
+        }
     }
 }
 
 /// One byte less than one more segment, so that a sender with the maximum in flight has not filled the window.
 fn window_bytes(payload: u32, segments: u32) -> u64 {
     (segments as u64 + 1) * payload as u64 - 1
+}
+
+/// The bytes that the client of an application sends.
+#[derive(Clone, Default)]
+struct Requests {
+    /// The client opens the connection: the SYN of the sender of data answers it.
+    opens: bool,
+    /// Of each request the first byte and the size.
+    bytes: BTreeMap<u32, (u32, u32)>,
+    /// Bytes sent, and those that have arrived in order.
+    sent: u32,
+    arrived: u32,
+    /// Requests that have arrived beyond them: first byte and size.
+    beyond: BTreeMap<u32, u32>,
+    /// The last acknowledgement that the client has sent, segments.
+    acknowledged: u32,
 }
 
 const SYN: u8 = 0x02;
@@ -159,16 +232,25 @@ fn tcp_header(
     options: &AckOptions,
 ) -> (Vec<u8>, u32) {
     let ack = packet.kind == PacketKind::Ack;
-    let syn = tcp.syn && !ack && packet.seq == 0;
-    let syn_ack = ack && packet.cwr;
+    let request = packet.kind == PacketKind::Request;
+    let opening = request && packet.seq == OPENING;
+    let data_syn = tcp.syn && !ack && !request && packet.seq == 0;
+    // The SYN of the client, or that of the sender of data if the client has sent none; and its answer.
+    let syn = opening || data_syn && !tcp.requests.opens;
+    let syn_ack = data_syn && tcp.requests.opens || ack && packet.cwr && !tcp.requests.opens;
     let first = syn || syn_ack;
-    let payload = if ack || syn { 0 } else { tcp.payload };
+    let payload = if ack || first { 0 } else { packet.size - tcp.header };
     let options = tcp_options(tcp, packet, echo, options, first, payload);
-    let (sequence, acknowledged) = if ack {
-        // The receiver sends no data; only its SYN takes a sequence number.
-        ((tcp.syn && !syn_ack) as u32, tcp.bytes(packet.seq))
-    } else {
-        (tcp.bytes(packet.seq), (tcp.syn && !syn) as u32)
+    let Requests { bytes, sent, arrived, acknowledged, .. } = &tcp.requests;
+    let (sequence, acknowledged) = match packet.kind {
+        _ if opening => (0, 0),
+        // Its SYN takes a sequence number too.
+        PacketKind::Ack => ((tcp.syn && !syn_ack) as u32 + sent, tcp.bytes(packet.seq)),
+        PacketKind::Request => {
+            let start = bytes.get(&packet.seq).map_or(0, |(start, _)| *start);
+            (tcp.syn as u32 + start, tcp.bytes(*acknowledged))
+        }
+        _ => (tcp.bytes(packet.seq), (tcp.syn && !syn) as u32 + arrived),
     };
     let mut flags = if syn { SYN } else { ACK };
     if syn_ack {
@@ -199,7 +281,7 @@ fn tcp_header(
     // The window of a SYN is not scaled.
     let window = if first { window } else { window >> tcp.scale }.min(0xffff) as u16;
     let mut h = Vec::with_capacity(60);
-    let ports = if ack { [receiver, sender] } else { [sender, receiver] };
+    let ports = if ack || request { [receiver, sender] } else { [sender, receiver] };
     ports.iter().for_each(|port| h.extend(port.to_be_bytes()));
     h.extend(sequence.to_be_bytes());
     h.extend(acknowledged.to_be_bytes());

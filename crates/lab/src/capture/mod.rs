@@ -195,6 +195,11 @@ impl Captures {
                 flow.syn = packet.seq == 0 && flow.stack.tcp.as_ref().is_some_and(|tcp| tcp.syn);
             }
             PacketKind::Ack => flow.echo = packet.sent,
+            PacketKind::Request => {
+                if let Some(tcp) = &mut flow.stack.tcp {
+                    tcp.requested(packet.seq);
+                }
+            }
             PacketKind::Udp | PacketKind::Datagram | PacketKind::ReverseDatagram => {}
         }
     }
@@ -202,7 +207,10 @@ impl Captures {
     /// Called before a packet is sent: stores the values that only captures need, or sets them in the packet. It must
     /// not change a field that a host or a router uses.
     pub fn sends(&mut self, packet: &mut Packet) {
-        let flow = &self.flows[packet.flow as usize];
+        let flow = &mut self.flows[packet.flow as usize];
+        if let Some(tcp) = &mut flow.stack.tcp {
+            tcp.sends(packet);
+        }
         match packet.kind {
             PacketKind::Data if flow.stack.tcp.as_ref().is_some_and(|tcp| tcp.timestamps) => {
                 self.echoes.insert((packet.flow, packet.seq, packet.sent), flow.echo);

@@ -53,7 +53,8 @@ impl Action {
             | Action::Start(flow, _)
             | Action::Stop(flow, _)
             | Action::ReceiveWindow(flow, _)
-            | Action::Control(flow, _) => Some(*flow),
+            | Action::Control(flow, _)
+            | Action::App(flow, _) => Some(*flow),
             Action::Rate(..)
             | Action::Delay(..)
             | Action::Queue(..)

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use units::{Span, Time};
 
 /// What can change, for messages.
-const CHANGEABLE: &str = "what can: rate, delay, queue and loss of a link or of its back; start, stop, udp.rate, udp.schedule, tcp.receive_window and tcp.congestion_control of a flow";
+const CHANGEABLE: &str = "what can: rate, delay, queue and loss of a link or of its back; start, stop, udp.rate, udp.schedule, tcp.receive_window, tcp.congestion_control, app.rate, app.think and app.max of a flow";
 
 /// The actions of a change at a link (`do`).
 const ACTIONS: [&str; 4] = ["drop_next", "keep_next", "unmark_next", "blackout"];
@@ -32,7 +32,7 @@ pub(super) static CHANGE: Table = Table::new(
             "set",
             Any("{ \"link.bottleneck.rate\" = \"5Mbps\", \"flow.f.tcp.congestion_control\" = \"bbr\" }"),
             "nothing",
-            "keys as for `--set`, and their values from then on: rate, delay, queue and loss of a link; start, stop, `udp.rate`, `tcp.receive_window` and `tcp.congestion_control` of a flow",
+            "keys as for `--set`, and their values from then on: rate, delay, queue and loss of a link; start, stop, `udp.rate`, `tcp.receive_window`, `tcp.congestion_control`, `app.rate`, `app.think` and `app.max` of a flow",
         ),
         key("order", Switch, "true", "packets keep their order when a delay changes"),
         key(
@@ -98,7 +98,11 @@ impl Scenario {
                     prepared.links.entry(*link).or_default();
                 }
                 Action::Control(flow, kind) => prepared.require(*flow, kind.needs()),
-                Action::Schedule(..) | Action::Start(..) | Action::Stop(..) | Action::ReceiveWindow(..) => {}
+                Action::Schedule(..)
+                | Action::Start(..)
+                | Action::Stop(..)
+                | Action::ReceiveWindow(..)
+                | Action::App(..) => {}
             }
         }
     }
@@ -245,6 +249,7 @@ impl<'a> Written<'a> {
         for (index, (flow, old)) in rest.flows.iter_mut().zip(&before.flows).enumerate() {
             actions.extend(flow_actions(index, old, flow, self.at)?);
             (flow.start, flow.stop, flow.kind) = (old.start, old.stop, old.kind.clone());
+            flow.app = old.app.clone();
         }
         let of = |scenario: &Scenario| {
             let Scenario { duration, warmup, seed, links, flows, traffic, delays, satellites, radio, .. } =
@@ -337,6 +342,16 @@ fn flow_actions(index: usize, old: &Flow, new: &Flow, at: Time) -> Result<Vec<Ac
             return Err(format!("a flow can only stop from {} on", at.since(Time::ZERO)));
         }
         actions.push(Action::Stop(index, stop));
+    }
+    if old.app.is_some() && (old.start, old.stop) != (new.start, new.stop) {
+        return Err("start and stop of a flow with an application cannot change".into());
+    }
+    match (&old.app, &new.app) {
+        (old_app, new_app) if old_app == new_app => {}
+        (Some(old_app), Some(new_app)) if new_app.with_changing_values_of(old_app) == **old_app => {
+            actions.push(Action::App(index, new_app.clone()));
+        }
+        _ => return Err("of an application only rate, think and max can change during a run".into()),
     }
     match (&old.kind, &new.kind) {
         (FlowKind::Tcp(old_tcp), FlowKind::Tcp(tcp)) => {

@@ -59,6 +59,7 @@ pub fn dumbbell(flows: u32, rate: Rate, duration: Span) -> Scenario {
         title: "dumbbell".into(),
         duration,
         warmup: Span::ZERO,
+        cooldown: Span::ZERO,
         seed: 1,
         links,
         flows,

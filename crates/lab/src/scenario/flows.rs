@@ -1,5 +1,6 @@
 //! Reads `[[flow]]`.
 
+use super::app::read_app;
 use super::count::COUNT;
 use super::links::arrival_queues;
 use super::model::{Direction, Duplex, Flow, FlowKind};
@@ -11,6 +12,7 @@ use super::udp::read_udp;
 use net::wifi::Access;
 use params::Form::{self, AtLeast, List, Quantity, Row, Text, Word};
 use params::{Key, Table, Unit, Values, key};
+use std::sync::Arc;
 use units::Span;
 
 /// A flow.
@@ -44,6 +46,12 @@ pub(super) static FLOW: Table = Table::new(
             "all data at the start",
             "TCP and QUIC: when the application writes, since the start, and how many bytes, of TCP in whole segments",
         ),
+        key(
+            "app",
+            Form::Application,
+            "all data at the start",
+            "TCP and QUIC: what the application does: a rate at which it writes, or a table with `kind`",
+        ),
         key("udp", Form::Table("udp"), "none", "makes it a UDP flow"),
         ACCESS,
     ]],
@@ -73,6 +81,7 @@ pub(super) fn read_flow(
     };
     let values = reader.values(&FLOW, 0);
     let kind = read_kind(reader, defaults);
+    let app = read_app(reader, kind.as_ref().ok());
     let values = values?;
     fits = check_times(reader, &values).and(fits);
     let flow = Flow {
@@ -82,8 +91,10 @@ pub(super) fn read_flow(
         bytes: values.read("bytes"),
         writes: values.optional("writes").unwrap_or_default(),
         access: values.read("access"),
+        app: app?.map(Arc::new),
         ..Flow::new(name.clone()?, values.read("from"), values.read("to"), kind?)
     };
+    let flow = flow.with_short_segments();
     check_data(reader, &flow).and(fits).map(|()| flow)
 }
 
@@ -98,10 +109,39 @@ fn check_times(reader: &TableReader<'_>, values: &Values) -> Result<()> {
     if let Some(before) = writes.windows(2).position(|pair| pair[0].0 > pair[1].0) {
         fits = Err(reader.element_error("writes", before + 1, "must come in the order of time"));
     }
-    if !writes.is_empty() && reader.has("bytes") {
-        fits = Err(reader.error("writes", "a flow has either bytes or writes"));
+    let sources: Vec<&str> = ["bytes", "writes", "app"].into_iter().filter(|key| reader.has(key)).collect();
+    if let [_, other, ..] = sources[..] {
+        fits = Err(reader.error(other, "a flow has one of bytes, writes and app"));
     }
     fits
+}
+
+impl Flow {
+    /// A flow whose application writes messages ends each with a short segment, unless its options say otherwise.
+    fn with_short_segments(mut self) -> Flow {
+        if self.app.is_some() {
+            self.kind = self.kind.with_short_segments();
+        }
+        self
+    }
+
+    /// The flows of the connections of its application.
+    pub(super) fn into_connections(self) -> Vec<Flow> {
+        let count = self.app.as_ref().map_or(1, |app| app.connections());
+        if count == 1 {
+            return vec![self];
+        }
+        let connection = |number: u32| {
+            let connection = if self.shares_connections() { number } else { 0 };
+            Flow { name: format!("{}/{number}", self.name), connection, ..self.clone() }
+        };
+        (0..count).map(connection).collect()
+    }
+
+    /// Whether it is one of several connections of one application.
+    pub(crate) fn shares_connections(&self) -> bool {
+        self.app.as_ref().is_some_and(|app| app.shares_connections())
+    }
 }
 
 /// Reads the transport of a flow.
@@ -142,6 +182,9 @@ fn check_data(reader: &TableReader<'_>, flow: &Flow) -> Result<()> {
     match &flow.kind {
         FlowKind::Udp { .. } if flow.bytes.is_some() => {
             Err(reader.error("bytes", "is for tcp and quic; give a udp flow a stop time"))
+        }
+        FlowKind::Udp { .. } if flow.app.is_some() => {
+            Err(reader.error("app", "is for tcp and quic; a udp flow has a rate or a schedule"))
         }
         FlowKind::Udp { .. } if !flow.writes.is_empty() => {
             Err(reader.error("writes", "is for tcp and quic; give a udp flow a schedule of rates"))

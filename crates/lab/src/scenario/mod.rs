@@ -3,6 +3,7 @@
 //! `document` keeps the place of every value, `table` reads typed values and finds unknown keys, the readers of the
 //! tables fill the types of `model`. `reading` collects the mistakes and the advice of all of them.
 
+mod app;
 pub(crate) mod assign;
 mod assignment;
 mod attach;
@@ -67,6 +68,11 @@ mod wifi;
 mod wifi_model;
 pub(crate) mod written;
 
+pub(crate) use app::APPLICATIONS;
+pub use app::{
+    AbrKind, Adapt, Amount, App, FramesApp, Late, Layer, OnOffApp, PageApp, Protocol, RateApp,
+    RequestOptions, RequestsApp, Streams, VideoApp,
+};
 pub use assignment::{Assignment, Literal, split_assignment};
 pub use cbrgen::cbrgen;
 pub use control::{ExternalLoader, controller, controllers, set_external_loader};

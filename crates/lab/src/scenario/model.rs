@@ -1,5 +1,6 @@
 //! The types of a scenario after reading: links, flows, traffic, satellites, radio.
 
+use super::app::App;
 use super::language::Language;
 use super::sizes::SizeDistribution;
 use super::wifi_model::Wifi;
@@ -29,6 +30,8 @@ pub struct Scenario {
     pub duration: Span,
     /// Initial part of a run that the outcome excludes.
     pub warmup: Span,
+    /// Last part of a run: messages and transfers that start in it do not count.
+    pub cooldown: Span,
     /// The seed in the file; 1 by default.
     pub seed: u64,
     /// The links, each with its two directions.
@@ -186,6 +189,10 @@ pub struct Flow {
     pub bytes: Option<u64>,
     /// When the application writes, since the start, and how many bytes; empty: all data at the start.
     pub writes: Vec<(Span, u64)>,
+    /// What the application does, if it is more than that.
+    pub app: Option<Arc<App>>,
+    /// Which connection of that application the flow is; the connections of one follow each other.
+    pub connection: u32,
     /// The access category of its packets on Wi-Fi links; `None`: that of the link.
     pub access: Option<Access>,
     /// What kind of flow it is.
@@ -204,6 +211,8 @@ impl Flow {
             stop: None,
             bytes: None,
             writes: Vec::new(),
+            app: None,
+            connection: 0,
             access: None,
             kind,
         }
@@ -532,6 +541,8 @@ pub enum Action {
     ReceiveWindow(usize, u32),
     /// The congestion controller: the transport of the flow with it.
     Control(usize, FlowKind),
+    /// The application: rate, time between requests, or largest rate of an encoder.
+    App(usize, Arc<App>),
 }
 
 /// The packets that an action means.

@@ -60,6 +60,18 @@ impl Scenario {
             }
             *kind = FlowKind::Quic(Arc::new(quic));
         }
+        for flow in &mut over.flows {
+            if let (Some(app), FlowKind::Quic(_)) = (&flow.app, &flow.kind) {
+                flow.app = Some(Arc::new(app.over_quic()));
+            }
+        }
+        // A page has one connection. The actions of changes have the places of flows.
+        if let Some(flow) = over.flows.iter().find(|flow| flow.connection > 0 && !over.changes.is_empty()) {
+            let key = key_text(["flow", &flow.name]);
+            let message = "a page with protocol = \"http1\" cannot be converted in a scenario with changes; write \"http2\"";
+            return Err(ScenarioError::new(&Origin::command_line("over quic"), &key, message).unmet());
+        }
+        over.flows.retain(|flow| flow.connection == 0);
         self.refuse_changes_of_tcp()?;
         let mut remarks = Vec::new();
         if !lost.is_empty() {

@@ -177,10 +177,12 @@ impl<'a> Tables<'a> {
         }
         unknown.and(self.reading.check())?;
         let (values, times) = (values?, self.times?);
+        let flows = flows.into_iter().flat_map(Flow::into_connections).collect();
         Ok(Scenario {
             title: values.read("title"),
             duration: times.duration,
             warmup: times.warmup,
+            cooldown: times.cooldown,
             seed: values.read("seed"),
             links,
             flows,

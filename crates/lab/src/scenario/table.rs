@@ -309,7 +309,7 @@ impl<'a> TableReader<'a> {
 }
 
 /// A value as forms check it.
-fn raw(value: &TomlValue) -> Raw<'_> {
+pub(super) fn raw(value: &TomlValue) -> Raw<'_> {
     match value {
         TomlValue::Text(text) => Raw::Text(text),
         TomlValue::Integer(n) => Raw::Integer(*n),

@@ -1,5 +1,6 @@
 //! All tables of a scenario, in the order of lists and reference pages.
 
+use super::app::{APPLICATIONS, LAYER};
 use super::cellular::{self, CELL, CELLULAR_RATE};
 use super::change::CHANGE;
 use super::delay::DELAY_FILE;
@@ -33,6 +34,7 @@ pub fn tables() -> impl Iterator<Item = &'static Table> {
     let rates = rates().map(|model| &model.table);
     let routers = ROUTERS.iter().map(|router| &router.model.table);
     let queues = disciplines().map(|discipline| &discipline.model.table);
+    let applications = APPLICATIONS.iter().map(|model| &model.table);
     let losses = KINDS.iter().map(|kind| &kind.model.table);
     [&SCENARIO, &LINK, &BACK]
         .into_iter()
@@ -40,7 +42,10 @@ pub fn tables() -> impl Iterator<Item = &'static Table> {
         .chain(rates)
         .chain(routers)
         .chain([&SHAPER, &DELAY_FILE, &WIFI, &AP_QUEUE, &FIXED_RATE, &EDCA, &TOPOLOGY])
-        .chain([&FLOW, &UDP, &TCP, &QUIC, &RESUME, &TRAFFIC, &PATTERN, &CHANGE])
+        .chain([&FLOW])
+        .chain(applications)
+        .chain([&LAYER])
+        .chain([&UDP, &TCP, &QUIC, &RESUME, &TRAFFIC, &PATTERN, &CHANGE])
         .chain([&CONSTELLATION, &TRANSMITTER, &HANDOFF, &TERMINAL])
         .chain([&RADIO, &MOBILITY, &PROPAGATION, &ROUTING, &RADIO_TRAFFIC, &RADIO_QUEUE])
         .chain([&EDCA_CATEGORY, &CELL])
@@ -114,6 +119,7 @@ mod tests {
     /// What no file of the repository has.
     const MORE: &str = r#"
 duration = "1s"
+cooldown = "100ms"
 wifi = [{ name = "w", ap = "b", ap_queue = { kind = "shared" } }]
 link = [
   { ends = ["a", "b"], rate = "1Mbps", delay = { kind = "file", file = "tests/delays.csv" } },

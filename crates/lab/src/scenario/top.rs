@@ -15,6 +15,7 @@ pub(super) static SCENARIO: Table = Table::new(
         DURATION,
         SEED,
         WARMUP,
+        COOLDOWN,
         key("delays", Switch, "false", "the outcome has quantiles of the one-way delay and of waiting times"),
         key("extends", Text, "none", "base file, relative to this file; tables are merged key by key"),
         key(
@@ -60,6 +61,13 @@ const DURATION: Key = key("duration", AtLeast(Unit::Time, "60s", "1ps"), "", "si
 const WARMUP: Key =
     key("warmup", Quantity(Unit::Time, "5s"), "\"0s\"", "beginning of the run that the outcome excludes");
 
+const COOLDOWN: Key = key(
+    "cooldown",
+    Quantity(Unit::Time, "5s"),
+    "\"0s\"",
+    "end of the run: messages of applications that start in it do not count",
+);
+
 /// The seed of all random streams.
 pub(crate) const SEED: Key =
     key("seed", Integer(0, i64::MAX as u64), "1", "seed of all random streams; `--seed` replaces it");
@@ -70,15 +78,24 @@ pub(super) struct Times {
     pub duration: Span,
     /// Shorter than the duration.
     pub warmup: Span,
+    /// Shorter than the rest.
+    pub cooldown: Span,
 }
 
 impl Times {
     /// Reads the duration and the warm-up.
     pub fn read(top: &TableReader<'_>) -> Result<Times> {
         let (duration, warmup) = (top.read(&DURATION), top.read(&WARMUP));
-        let (duration, warmup): (Span, Span) = (duration?, warmup?);
+        let cooldown = top.read(&COOLDOWN);
+        let (duration, warmup, cooldown): (Span, Span, Span) = (duration?, warmup?, cooldown?);
         if warmup < duration {
-            return Ok(Times { duration, warmup });
+            if cooldown >= duration - warmup {
+                let rest = duration - warmup;
+                return Err(
+                    top.error(COOLDOWN.name, format!("must be shorter than the rest of the run, {rest}"))
+                );
+            }
+            return Ok(Times { duration, warmup, cooldown });
         }
         if top.is_assigned(DURATION.name) {
             let message = format!(

@@ -124,7 +124,7 @@ impl Traffic {
             arrivals,
             sizes,
             access: values.read("access"),
-            kind: kind?,
+            kind: if reader.has("sizes") { kind?.with_short_segments() } else { kind? },
         };
         if let Some(message) = traffic.lacks_routers() {
             return Err(reader.error_of_kind(ErrorKind::UnmetNeed, "tcp", message));

@@ -124,6 +124,21 @@ impl FlowKind {
         }
     }
 
+    /// The same transport in which messages end with a short segment, unless its options say otherwise.
+    pub(super) fn with_short_segments(self) -> FlowKind {
+        match self {
+            FlowKind::Tcp(tcp)
+                if !tcp.options.short_segments
+                    && !tcp.options_set.0.contains(&String::from("short_segments")) =>
+            {
+                let mut tcp = Arc::unwrap_or_clone(tcp);
+                tcp.options.short_segments = true;
+                FlowKind::Tcp(Arc::new(tcp))
+            }
+            other => other,
+        }
+    }
+
     /// What its controller is told about a flow; UDP has none.
     pub(crate) fn flow_info(&self) -> Option<FlowInfo> {
         match self {
@@ -179,12 +194,16 @@ impl FlowKind {
 
     /// Bytes of a full packet on the wire.
     pub(crate) fn full_packet(&self) -> u32 {
-        self.segment()
-            + match self {
-                FlowKind::Tcp(tcp) => tcp.options.header,
-                FlowKind::Quic(quic) => quic.common.header,
-                FlowKind::Udp { .. } => 0,
-                FlowKind::Attached(ends) => ends.header,
-            }
+        self.segment() + self.header()
+    }
+
+    /// Bytes of a packet on the wire besides those of its segment.
+    pub(crate) fn header(&self) -> u32 {
+        match self {
+            FlowKind::Tcp(tcp) => tcp.options.header,
+            FlowKind::Quic(quic) => quic.common.header,
+            FlowKind::Udp { .. } => 0,
+            FlowKind::Attached(ends) => ends.header,
+        }
     }
 }

@@ -18,6 +18,8 @@ pub struct FlowBounds {
     pub validated: bool,
     /// What keeps the sender from sending more now.
     pub limited_by: SendLimit,
+    /// What the application waits for now, in words, if the flow has one and it has nothing to send.
+    pub application: Option<String>,
     /// When all data was acknowledged.
     pub completed: Option<Time>,
 }
@@ -33,6 +35,7 @@ impl FlowBounds {
             validated: options.stack == StackProfile::Linux
                 && !(options.recovery == Recovery::Rack && options.validation == Validation::None),
             limited_by: sender.limited_by(),
+            application: None,
             completed: sender.completed(),
         }
     }

@@ -165,6 +165,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> ChangeApplier<'_, WINDOWS, PACKET
                     .change_receive_window(&mut flow_context!(simulation, number), *segments);
                 Ok(())
             }
+            Action::App(flow, app) => {
+                let number = simulation.order[*flow];
+                if let Some(place) = simulation.apps.place(number) {
+                    let now = simulation.event_queue.now();
+                    simulation.apps.apps[place.app as usize].change(now, app);
+                }
+                Ok(())
+            }
             Action::Control(flow, kind) => self.change_control(*flow, kind),
         }
     }

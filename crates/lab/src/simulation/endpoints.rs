@@ -52,16 +52,18 @@ pub(super) struct FlowSchedule {
     pub started: bool,
     /// Number of segments of the whole transfer; `None` for a flow without end.
     pub segments: Option<u32>,
-    /// The writes of the application that are to come, the last one first: time and segments, of QUIC bytes; `None`: all
-    /// data is there at the start.
-    pub writes: Option<Vec<(Time, u32)>>,
-    /// Bytes that the last segment has less than a full one.
-    pub short: u64,
+    /// The writes of the application that are to come, the last one first: time and bytes; `None`: all data is there at the
+    /// start.
+    pub writes: Option<Vec<(Time, u64)>>,
+    /// Bytes of the last segment of the transfer that are not the application's.
+    pub short: u32,
+    /// `bytes` of the flow; `u64::MAX` without.
+    pub bytes: u64,
 }
 
 impl FlowSchedule {
-    /// Removes the next write of the application if its time has come: segments (QUIC: bytes), and whether it is the last.
-    pub fn due_write(&mut self, now: Time) -> Option<(u32, bool)> {
+    /// Removes the next write of the application if its time has come: bytes, and whether it is the last.
+    pub fn due_write(&mut self, now: Time) -> Option<(u64, bool)> {
         let writes = self.writes.as_mut()?;
         let &(at, amount) = writes.last()?;
         if at > now {
@@ -88,6 +90,8 @@ pub(super) struct PathFacts {
     pub empty: Option<Span>,
     /// Number of its links; zero if it is not known.
     pub links: u32,
+    /// The ideal time of the flow's transfer; zero if it has none, or if the path changes.
+    pub ideal: Span,
 }
 
 /// What a QUIC flow consists of.
@@ -101,6 +105,8 @@ pub(super) struct QuicSetup {
     pub bytes: Option<u64>,
     /// Whether the application writes in portions.
     pub written: bool,
+    /// How many streams its application may have open at a time; `None` without an application.
+    pub streams: Option<u32>,
     /// The title of its qlogs, if they are recorded.
     pub qlog: Option<String>,
     /// Counters of the receiver.

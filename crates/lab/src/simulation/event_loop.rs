@@ -1,6 +1,7 @@
 //! The event loop: packets arrive, timers expire.
 
 use super::account::RunAccount;
+use super::apps::Apps;
 use super::attached::{AttachedFlow, Waiting};
 use super::border::PartBorder;
 use super::datagrams::DatagramPool;
@@ -25,6 +26,8 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) seed: u64,
     pub(super) duration: Span,
     pub(super) end: Time,
+    /// Messages that start so long before the end do not count.
+    pub(super) cooldown: Span,
     pub(super) event_queue: EventQueue<Packet>,
     pub(super) network: Network,
     pub(super) topology: Topology,
@@ -39,6 +42,7 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) quic: Vec<QuicEndpoints>,
     pub(super) udp: Vec<(UdpSource, ReceiverStats)>,
     pub(super) attached: Vec<AttachedFlow>,
+    pub(super) apps: Apps,
     pub(super) datagrams: DatagramPool,
     /// Datagrams that have reached ends outside and wait to be received.
     pub(super) outbox: VecDeque<Waiting>,
@@ -198,7 +202,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                     self.event_queue.prefetch_timer(packet.flow * FlowTimer::COUNT);
                     self.network.links.prefetch(self.first_links[flow][0]);
                 }
-                PacketKind::Udp | PacketKind::Datagram | PacketKind::ReverseDatagram => {}
+                PacketKind::Udp
+                | PacketKind::Datagram
+                | PacketKind::ReverseDatagram
+                | PacketKind::Request => {}
             }
         }
     }
@@ -216,7 +223,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 let flow = packet.flow as usize;
                 match packet.kind {
                     PacketKind::Data => {
-                        self.receivers[flow].on_data(&mut flow_context!(self, packet.flow), packet)
+                        self.receivers[flow].on_data(&mut flow_context!(self, packet.flow), packet);
+                        if !self.apps.is_empty() {
+                            self.app_data_arrived(packet.flow);
+                        }
                     }
                     PacketKind::Ack => {
                         let ack_options;
@@ -228,6 +238,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                             }
                         };
                         self.senders[flow].on_ack(&mut flow_context!(self, packet.flow), packet, options);
+                        if !self.apps.is_empty() {
+                            self.app_give_data(packet.flow);
+                        }
                     }
                     PacketKind::Udp => {
                         let now = self.event_queue.now();
@@ -236,6 +249,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                         }
                     }
                     PacketKind::Datagram | PacketKind::ReverseDatagram => self.datagram_arrived(packet),
+                    PacketKind::Request => self.request_arrived(packet),
                 }
             }
         }
@@ -314,7 +328,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             FlowTimer::AckDelay => self.receivers[index].on_ack_delay(&mut flow_context!(self, flow)),
             FlowTimer::Pace => self.senders[index].on_pace_timer(&mut flow_context!(self, flow)),
             FlowTimer::Wake => self.senders[index].on_wake_timer(&mut flow_context!(self, flow)),
-            FlowTimer::Application => self.application(flow),
+            FlowTimer::Application => return self.application(flow),
+        }
+        if !self.apps.is_empty() {
+            self.app_give_data(flow);
         }
     }
 
@@ -392,6 +409,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// Processes the application timer of a flow: start, a write, stop, or the next UDP packet.
     fn application(&mut self, flow: u32) {
+        if let Some(place) = self.apps.place(flow) {
+            return self.app_timer(flow, place);
+        }
         let index = match self.endpoints[flow as usize] {
             Endpoints::Tcp(index) => index,
             Endpoints::Quic(index) => return self.quic_application(flow, index),
@@ -407,8 +427,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             return self.senders[index].on_stop(&mut flow_context!(self, flow));
         }
         // The data that the application writes now.
-        while let Some((segments, last)) = self.schedules[flow as usize].due_write(self.event_queue.now()) {
-            self.senders[index].on_write(&mut flow_context!(self, flow), segments, last);
+        while let Some((bytes, last)) = self.schedules[flow as usize].due_write(self.event_queue.now()) {
+            self.senders[index].on_write_bytes(&mut flow_context!(self, flow), bytes, last);
         }
         self.schedules[flow as usize].set_timer(&mut self.event_queue, flow);
     }

@@ -3,7 +3,7 @@
 use super::account::{ArrivalAccount, FlowAccount, Mean, PortAccount, SenderAccount};
 use super::attached::AttachedFlow;
 use super::drops::Drops;
-use super::endpoints::FlowSchedule;
+use super::endpoints::{FlowSchedule, PathFacts};
 use super::outcome::{BackOutcome, FlowOutcome, PhaseTimes, ResumeOutcome, SavedOutcome};
 use transport::start::{Phase, SavedPath};
 use transport::{Receiver, ReceiverStats, SendLimit, Sender, UdpSource};
@@ -112,7 +112,7 @@ pub(super) fn delivered_bytes(sender: &Sender, receiver: &Receiver, schedule: &F
     let received = receiver.in_order();
     let in_order = (received - (sender.options().syn && received > 0) as u32) as u64;
     let complete = schedule.segments.is_some_and(|n| in_order >= n as u64);
-    in_order * sender.options().packet as u64 - if complete { schedule.short } else { 0 }
+    sender.bytes_below(received) - if complete { u64::from(schedule.short) } else { 0 }
 }
 
 impl FlowAccount {
@@ -224,11 +224,10 @@ impl FlowFacts {
 }
 
 impl FlowOutcome {
-    /// The outcome of the flow called `name` over `seconds`, in which it has counted `account`. A full packet takes
-    /// `base_delay` if the path is empty.
+    /// The outcome of the flow called `name` over `seconds`, in which it has counted `account`.
     pub(super) fn new(
         name: &str,
-        base_delay: Option<Span>,
+        path: &PathFacts,
         account: &FlowAccount,
         facts: FlowFacts,
         seconds: f64,
@@ -247,6 +246,8 @@ impl FlowOutcome {
             Some([port, _]) if delays.is_empty() => PARTS.map(|part| port.delays.quantile(part)),
             _ => quantiles(&delays[late..], PARTS),
         };
+        let completion_s = facts.as_ref().and_then(|s| s.completion).map(Span::seconds);
+        let ideal_s = (path.ideal > Span::ZERO).then(|| path.ideal.seconds());
         FlowOutcome {
             name: name.into(),
             kind,
@@ -282,9 +283,13 @@ impl FlowOutcome {
             jitter1_s: arrivals.jitter1.value(),
             jitter2_s: arrivals.jitter2.value(),
             delivery_ratio: (account.sent > 0).then(|| arrived as f64 / account.sent as f64),
-            completion_s: facts.as_ref().and_then(|s| s.completion).map(Span::seconds),
+            completion_s,
+            transfer_bytes: None,
+            ideal_s,
+            slowdown: completion_s.zip(ideal_s).map(|(time, ideal)| time / ideal),
+            app: None,
             active_s: account.active_s,
-            base_delay_s: base_delay.map(Span::seconds),
+            base_delay_s: path.empty.map(Span::seconds),
             min_delay_s: delays.iter().copied().reduce(f64::min),
             p50_delay_s: quantiles[0],
             p95_delay_s: quantiles[1],

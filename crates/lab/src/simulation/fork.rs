@@ -60,6 +60,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             quic: Vec::new(),
             udp: self.udp.clone(),
             attached: self.attached.clone(),
+            apps: self.apps.clone(),
             datagrams: self.datagrams.clone(),
             outbox: VecDeque::new(),
             schedules: self.schedules.clone(),

@@ -42,6 +42,39 @@ pub fn ideal_delivery_time(bytes: u64, mss: u64, header: u64, links: &[(Rate, Sp
     last_done
 }
 
+/// The empty path of a flow, there and back.
+#[derive(Clone, Debug)]
+pub struct IdealPath {
+    /// Data of a full segment, bytes.
+    pub mss: u64,
+    /// What a packet of data or a request has besides, bytes.
+    pub header: u64,
+    /// Size of an ACK, bytes.
+    pub ack: u64,
+    /// Rate and propagation delay of each link.
+    pub links: Vec<(Rate, Span)>,
+    /// The same of the way back.
+    pub back: Vec<(Rate, Span)>,
+}
+
+impl IdealPath {
+    /// The ideal time of a transfer of `bytes` bytes, to the ACK of the last one.
+    pub fn transfer(&self, bytes: u64) -> Span {
+        ideal_time(bytes, self.mss, self.header, self.ack, &self.links, &self.back)
+    }
+
+    /// The ideal time of a message of `bytes` bytes to its last byte at the receiver, from the beginning of a request with
+    /// `request` bytes of payload if there is one.
+    pub fn message(&self, bytes: u64, request: Option<u32>) -> Span {
+        let way = |sum: Span, (rate, delay): &(Rate, Span), size| sum + rate.time_for(size) + *delay;
+        let asked = request.map_or(Span::ZERO, |payload| {
+            let size = u64::from(payload) + self.header;
+            self.back.iter().fold(Span::ZERO, |sum, link| way(sum, link, size))
+        });
+        asked + ideal_delivery_time(bytes, self.mss, self.header, &self.links)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

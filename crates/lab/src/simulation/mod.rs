@@ -1,6 +1,7 @@
 //! Runs of a scenario: set up in steps (`build`), advanced event by event (`event_loop`), read at the end (`results`).
 
 mod account;
+mod apps;
 mod attached;
 #[cfg_attr(target_family = "wasm", path = "no_border.rs")]
 mod border;
@@ -46,6 +47,8 @@ mod start;
 mod transmission_log;
 
 pub use account::{PortAccount, RunAccount};
+pub(crate) use apps::OPENING;
+pub use apps::{AppOutcome, MessageRow, pooled_quantile};
 pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortFacts};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
@@ -302,6 +305,18 @@ impl Run {
         each!(&self.inner, simulation => simulation.recorder.overview.as_deref())
     }
 
+    /// The messages of all applications so far, with the name of the flow that has the application.
+    pub fn messages(&self) -> Vec<(&str, MessageRow)> {
+        each!(&self.inner, simulation => {
+            let apps = simulation.apps.apps.iter();
+            let rows = apps.flat_map(|app| {
+                let name = simulation.names[app.flow(0) as usize].as_str();
+                app.message_rows().map(move |row| (name, row))
+            });
+            rows.collect()
+        })
+    }
+
     /// What the run has counted up to `now`, at which it is.
     pub fn account(&mut self, now: Time) -> RunAccount {
         each!(&mut self.inner, simulation => simulation.account(now.since(Time::ZERO)))
@@ -346,7 +361,14 @@ impl Run {
     pub fn flow_bounds(&self) -> Vec<FlowBounds> {
         each!(&self.inner, simulation => {
             let quic = simulation.quic.iter().map(|flow| flow.bounds());
-            simulation.senders.iter().map(FlowBounds::of).chain(quic).collect()
+            let bounds = simulation.senders.iter().map(FlowBounds::of).chain(quic).zip(0..);
+            let with_application = |(bounds, flow): (FlowBounds, u32)| FlowBounds {
+                application: simulation.apps.place(flow).map(|place| {
+                    simulation.apps.apps[place.app as usize].waits_for(place.connection)
+                }),
+                ..bounds
+            };
+            bounds.map(with_application).collect()
         })
     }
 

@@ -1,6 +1,7 @@
 //! In place of QUIC flows in a build without the cargo feature `quic`, in which no scenario has them.
 
 use super::account::FlowAccount;
+use super::apps::SenderView;
 use super::bounds::FlowBounds;
 use super::endpoints::{FlowSchedule, QuicSetup};
 use super::flow_outcome::FlowFacts;
@@ -29,6 +30,9 @@ impl QuicEndpoints {
         match self.0 {}
     }
     pub fn bounds(&self) -> FlowBounds {
+        match self.0 {}
+    }
+    pub fn sender_view(&self) -> SenderView {
         match self.0 {}
     }
     pub fn shown_window(&self) -> (f64, f64) {

@@ -1,5 +1,6 @@
 //! The outcome of a run: the JSON output, in SI units.
 
+use super::apps::AppOutcome;
 use super::drops::Drops;
 use super::media_outcome::{CellLinkOutcome, CellOutcome, GrantsOutcome, WifiLinkOutcome, WifiOutcome};
 use serde::Serialize;
@@ -200,6 +201,19 @@ pub struct FlowOutcome {
     pub delivery_ratio: Option<f64>,
     /// Time from the flow's start to the ACK of its last byte, seconds; null without `bytes`, or if it did not end.
     pub completion_s: Option<f64>,
+    /// `bytes` of the scenario; absent without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfer_bytes: Option<u64>,
+    /// The least time of a transfer of `bytes` on the empty path, without a handshake or a window, seconds; absent without
+    /// `bytes`, and if the path changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ideal_s: Option<f64>,
+    /// `completion_s` over `ideal_s`; absent without either.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowdown: Option<f64>,
+    /// What the application of the flow has done; absent without `app`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app: Option<Box<AppOutcome>>,
     /// Time from the flow's start to its completion, its stop or the end of the run, without the warm-up, seconds: delivered
     /// bytes over it are the goodput while the flow was there.
     pub active_s: f64,
@@ -213,10 +227,23 @@ pub struct FlowOutcome {
     pub p95_delay_s: Option<f64>,
     /// The delay that 99 % of the packets do not exceed.
     pub p99_delay_s: Option<f64>,
-    /// Time for which each limit kept the sender from sending more, seconds, in the order of
-    /// [`transport::SendLimit::NAMES`]; zeros for UDP.
-    #[serde(skip)]
+    /// Time for which each limit kept the sender from sending more, seconds, by the limit; absent for UDP.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<BTreeMap<String, f64>>"))]
+    #[serde(serialize_with = "by_limit", skip_serializing_if = "has_no_limits")]
     pub limited_s: [f64; transport::SendLimit::NAMES.len()],
+}
+
+fn has_no_limits(limited_s: &[f64; transport::SendLimit::NAMES.len()]) -> bool {
+    limited_s.iter().all(|seconds| *seconds == 0.0)
+}
+
+/// Times by the name of the limit, as a key.
+fn by_limit<S: serde::Serializer>(
+    limited_s: &[f64; transport::SendLimit::NAMES.len()],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let names = transport::SendLimit::NAMES.iter().map(|name| name.replace(' ', "_"));
+    serializer.collect_map(names.zip(limited_s))
 }
 
 /// A link's result: one direction.

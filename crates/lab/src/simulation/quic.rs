@@ -1,14 +1,15 @@
 //! QUIC flows: two endpoints of a QUIC stack for each, whose datagrams cross the network.
 
 use super::account::{ArrivalAccount, FlowAccount, Mean, QuicAccount, SenderAccount};
+use super::apps::{Piece, SenderView};
 use super::bounds::FlowBounds;
 use super::endpoints::{FlowSchedule, QuicSetup};
 use super::flow_outcome::{ConnectionFacts, FlowFacts, SenderFacts, recorded_delays};
 use super::outcome::{ResumeOutcome, SavedOutcome};
-use ::quic::{Config, ControllerHandle, Endpoint, Pacing};
+use ::quic::{Config, ControllerHandle, Endpoint, Pacing, ReceivedDatagram, StreamProgress};
 use cc::{Controller, Failure};
 use transport::start::{CarefulResume, Observed};
-use transport::{ReceiverStats, SendLimit};
+use transport::{LimitTimes, ReceiverStats, SendLimit};
 use units::{Span, Time, VirtualClock};
 
 /// The endpoints of a QUIC flow: 0 is the sender, 1 the receiver.
@@ -25,18 +26,35 @@ pub(super) struct QuicEndpoints {
     /// Window and threshold, segments.
     pub window: [f64; 2],
     pub integrated: Time,
+    /// The time under each limit.
+    pub limits: LimitTimes,
     pub under_handoff: bool,
     /// The application has stopped, perhaps before all of its data was sent.
     pub stopped: bool,
     /// The failure of an external controller.
     pub failure: Option<Failure>,
+    /// Of a flow with an application.
+    pub application: QuicApplication,
+}
+
+/// What the streams of an application need besides the stack.
+#[derive(Default)]
+pub(super) struct QuicApplication {
+    /// Streams that are opened.
+    pub opened: u32,
+    /// What the stack has not taken of the last piece, because the receiver does not permit it yet.
+    pub held: Option<Piece>,
+    /// Empty lists, to be filled.
+    pub progress: Vec<StreamProgress>,
+    pub datagrams: Vec<ReceivedDatagram>,
 }
 
 impl QuicEndpoints {
     /// `seeds` are those of the stack and of the controller; the path has `hops` links.
     pub fn new(setup: QuicSetup, [seed, controller]: [u64; 2], hops: u32) -> QuicEndpoints {
         let controller = setup.options.control.make(&setup.options.flow_info(controller, hops));
-        let config = Config { seed, qlog: setup.qlog.clone(), ..setup.options.config.clone() };
+        let config =
+            Config { seed, qlog: setup.qlog.clone(), streams: setup.streams, ..setup.options.config.clone() };
         let (clock, handle) = (VirtualClock::new(), ControllerHandle::new(&config, controller));
         let ends = [Endpoint::sender(&config, clock, handle.clone()), Endpoint::receiver(&config, clock)];
         QuicEndpoints {
@@ -49,9 +67,23 @@ impl QuicEndpoints {
             areas: [0.0; 2],
             window: [0.0; 2],
             integrated: Time::ZERO,
+            limits: LimitTimes::default(),
             under_handoff: false,
             stopped: false,
             failure: None,
+            application: QuicApplication::default(),
+        }
+    }
+
+    /// What an application can see of its sender.
+    pub fn sender_view(&self) -> SenderView {
+        let unsent = self.ends[0].unsent_bytes();
+        let state = self.controller.lock();
+        SenderView {
+            window: state.window_bytes() as f64,
+            smoothed_rtt: state.smoothed_rtt(),
+            pacing: state.controller().pacing(),
+            unsent,
         }
     }
 
@@ -103,16 +135,29 @@ impl QuicEndpoints {
         self.ends[0].tls_secrets()
     }
 
+    /// What keeps the sender from sending more. `holds_data`: its application has more than the stack has taken.
+    pub fn limited_by(&self, holds_data: bool) -> SendLimit {
+        let state = self.controller.lock();
+        let blocked =
+            state.in_flight().bytes + self.setup.options.config.packet as u64 > state.window_bytes();
+        match state.highest_acked() {
+            -1 => SendLimit::Handshake,
+            _ if blocked => SendLimit::CongestionWindow,
+            _ if state.pacing() != Pacing::None && (holds_data || !self.setup.written) => SendLimit::Pacing,
+            _ => SendLimit::Application,
+        }
+    }
+
+    /// Called after an event at the sender: another limit may hold.
+    pub fn note_limit(&mut self, now: Time, holds_data: bool) {
+        let completed = self.ends[0].completed().unwrap_or(Time::NEVER);
+        self.limits.set(self.limited_by(holds_data), now, completed);
+    }
+
     /// What bounds the flow besides its congestion window.
     pub fn bounds(&self) -> FlowBounds {
         let (options, state) = (&self.setup.options, self.controller.lock());
-        let blocked = state.in_flight().bytes + options.config.packet as u64 > state.window_bytes();
-        let limited_by = match state.highest_acked() {
-            -1 => SendLimit::Handshake,
-            _ if blocked => SendLimit::CongestionWindow,
-            _ if state.pacing() != Pacing::None && !self.setup.written => SendLimit::Pacing,
-            _ => SendLimit::Application,
-        };
+        let limited_by = self.limits.present;
         FlowBounds {
             quic: true,
             control: state.controller().name().into(),
@@ -120,6 +165,7 @@ impl QuicEndpoints {
             max_cwnd: (options.common.max_cwnd > 0.0).then_some(options.common.max_cwnd),
             validated: true,
             limited_by,
+            application: None,
             completed: self.ends[0].completed(),
         }
     }
@@ -128,6 +174,8 @@ impl QuicEndpoints {
     pub fn account(&mut self, schedule: &FlowSchedule, span: Span) -> FlowAccount {
         if schedule.started {
             self.integrate(Time::ZERO + span);
+            let completed = self.ends[0].completed().unwrap_or(Time::NEVER);
+            self.limits.add_time((Time::ZERO + span).min(completed));
         }
         let (stats, seconds) = (*self.controller.lock().stats(), span.seconds());
         FlowAccount {
@@ -143,7 +191,7 @@ impl QuicEndpoints {
                 rtt: Mean::of_samples(stats.rtt_sum, stats.rtt_count),
                 cwnd: Mean::new(self.areas[0] / seconds, seconds),
                 ssthresh: Mean::new(self.areas[1] / seconds, seconds),
-                limited_s: [0.0; SendLimit::NAMES.len()],
+                limited_s: self.limits.seconds(),
             }),
             ports: None,
             quic: Some(QuicAccount {

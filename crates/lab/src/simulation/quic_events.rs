@@ -1,9 +1,10 @@
 //! The events of QUIC flows: datagrams, timers, the application, hand-offs.
 
+use super::apps::{AppPlace, Apps, Piece};
 use super::event_loop::Simulation;
-use super::quic::QuicEndpoints;
+use super::quic::{QuicApplication, QuicEndpoints};
 use super::recorder::Recorder;
-use ::quic::Deadlines;
+use ::quic::{Deadlines, Endpoint, StreamEvent, WriteError};
 use cc::{Hint, PathHint};
 use engine::EventQueue;
 use net::{Ecn, Packet, PacketKind};
@@ -41,6 +42,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         flow.ends[side].on_datagram(now, from_network(packet.ecn), bytes.into());
         self.release_stored(packet);
         self.quic_transmit(packet.flow, side, Trigger::Ack);
+        if let Some(place) = self.apps.place(packet.flow) {
+            self.quic_app_arrived(packet.flow, place, side);
+        }
     }
 
     /// A timer of a QUIC flow has expired.
@@ -70,6 +74,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if starts {
             trigger = Trigger::Start;
             endpoints.integrated = now;
+            endpoints.limits.since = now;
             endpoints.ends[0].open(now);
             match endpoints.setup.bytes {
                 _ if written => {}
@@ -82,11 +87,73 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
         if !stops {
             while let Some((bytes, last)) = self.schedules[flow as usize].due_write(now) {
-                self.quic[index].ends[0].write(bytes as u64, last);
+                self.quic[index].ends[0].write(bytes, last);
             }
             self.schedules[flow as usize].set_timer(&mut self.event_queue, flow);
         }
         self.quic_transmit(flow, 0, trigger);
+    }
+
+    /// The sender of a flow with an application opens its connection.
+    pub(super) fn open_quic(&mut self, flow: u32, index: usize) {
+        let now = self.event_queue.now();
+        self.quic[index].integrated = now;
+        self.quic[index].limits.since = now;
+        self.quic[index].ends[0].open(now);
+        self.quic_transmit(flow, 0, Trigger::Start);
+    }
+
+    /// A datagram has reached an end of a flow with an application, which may concern the application.
+    fn quic_app_arrived(&mut self, flow: u32, place: AppPlace, side: usize) {
+        let (now, index) = (self.event_queue.now(), self.endpoints[flow as usize].index());
+        let AppPlace { app, connection, .. } = place;
+        let application = &mut self.apps.apps[app as usize];
+        let QuicEndpoints { ends, application: streams, .. } = &mut self.quic[index];
+        if side == 0 {
+            while let Some(event) = ends[0].next_stream_event() {
+                if let StreamEvent::Stopped { stream, .. } = event {
+                    application.on_stopped(stream);
+                }
+            }
+        } else {
+            if ends[1].is_connected() {
+                application.on_connected(now, connection);
+            }
+            ends[1].take_progress(&mut streams.progress);
+            for progress in streams.progress.drain(..) {
+                application.on_progress(now, connection, progress.stream, progress.bytes);
+                if progress.finished || progress.reset {
+                    application.on_stream_end(connection, progress.stream, progress.reset);
+                }
+            }
+            ends[1].take_datagrams(&mut streams.datagrams);
+            for datagram in streams.datagrams.drain(..) {
+                application.on_datagram(now, datagram.number);
+            }
+        }
+        self.perform(app);
+    }
+
+    /// The application of a flow resets a stream.
+    pub(super) fn reset_stream(&mut self, flow: u32, stream: u32) {
+        let QuicEndpoints { ends, application, .. } = &mut self.quic[self.endpoints[flow as usize].index()];
+        application.open_to(&mut ends[0], stream);
+        ends[0].reset_stream(stream);
+        self.quic_transmit(flow, 0, Trigger::FlowTimer);
+    }
+
+    /// The receiver of a flow asks for the reset of a stream.
+    pub(super) fn stop_stream(&mut self, flow: u32, stream: u32) {
+        if self.quic[self.endpoints[flow as usize].index()].ends[1].stop_stream(stream) {
+            self.quic_transmit(flow, 1, Trigger::FlowTimer);
+        }
+    }
+
+    /// The application of a flow sends a datagram; it is lost before the handshake is complete.
+    pub(super) fn send_app_datagram(&mut self, flow: u32, number: u32, bytes: u32) {
+        let index = self.endpoints[flow as usize].index();
+        self.quic[index].ends[0].send_datagram(number, bytes as usize);
+        self.quic_transmit(flow, 0, Trigger::FlowTimer);
     }
 
     /// A hand-off of an end of a QUIC flow begins or ends.
@@ -101,29 +168,70 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     /// Called after each event at an end: sends what may leave, sets the timers, records the window.
-    fn quic_transmit(&mut self, number: u32, side: usize, trigger: Trigger) {
+    pub(super) fn quic_transmit(&mut self, number: u32, side: usize, trigger: Trigger) {
         let (now, index) = (self.event_queue.now(), self.endpoints[number as usize].index());
         let mut all = std::mem::take(&mut self.quic);
         let flow = &mut all[index];
         let (route, header) = (flow.setup.routes[side], flow.setup.options.common.header);
         let kind = [PacketKind::Datagram, PacketKind::ReverseDatagram][side];
         let sent = &mut flow.sent[side];
-        let Deadlines { timeout, pacing, wake } = flow.ends[side].transmit(now, |bytes, ecn| {
+        let mut apps = std::mem::take(&mut self.apps);
+        let application = apps.place(number).filter(|_| side == 0);
+        let send = |bytes: &[u8], ecn: ::quic::Ecn| {
             let size = bytes.len() as u32 + header;
             let packet =
                 Packet { ecn: to_network(ecn), ..Packet::new(kind, number, route, *sent, size, now) };
             *sent += 1;
             self.send_datagram(packet, bytes);
-        });
+        };
+        let Deadlines { timeout, pacing, wake } = match application {
+            None => flow.ends[side].transmit(now, send),
+            Some(place) => {
+                let streams = &mut flow.application;
+                flow.ends[side].transmit_from(now, |end| streams.give_data(end, &mut apps, place), send)
+            }
+        };
+        self.apps = apps;
         if side == 1 {
             set_timer(&mut self.event_queue, number, FlowTimer::AckDelay, timeout);
         } else {
             set_timer(&mut self.event_queue, number, FlowTimer::Retransmit, timeout);
             set_timer(&mut self.event_queue, number, FlowTimer::Pace, pacing);
             set_timer(&mut self.event_queue, number, FlowTimer::Wake, wake);
+            let holds_data = application
+                .is_some_and(|place| self.apps.apps[place.app as usize].has_data(place.connection));
             flow.record(&mut self.recorder, now, self.has_external, trigger);
+            flow.note_limit(now, holds_data);
         }
         self.quic = all;
+    }
+}
+
+impl QuicApplication {
+    /// Opens the streams up to number `stream`.
+    fn open_to(&mut self, sender: &mut Endpoint, stream: u32) {
+        while self.opened <= stream && sender.open_stream().is_some() {
+            self.opened += 1;
+        }
+    }
+
+    /// Gives the stack of a sender what it can send of the data of its application.
+    fn give_data(&mut self, sender: &mut Endpoint, apps: &mut Apps, place: AppPlace) {
+        let application = &mut apps.apps[place.app as usize];
+        while let room @ 1.. = sender.write_room() {
+            let next = self.held.take().or_else(|| application.take_piece(place.connection, room));
+            let Some(piece) = next else { return };
+            self.open_to(sender, piece.stream);
+            match sender.write_stream(piece.stream, piece.bytes, piece.finishes) {
+                Ok(taken) if taken == piece.bytes => {}
+                Ok(taken) => self.held = Some(Piece { bytes: piece.bytes - taken, ..piece }),
+                Err(WriteError::Blocked) => {
+                    self.held = Some(piece);
+                    return;
+                }
+                Err(WriteError::Closed) => {} // it was reset
+            }
+        }
     }
 }
 

@@ -636,7 +636,10 @@ impl PacketLog {
         self.event.push(step);
         self.reason.push(reason);
         self.flow.push(event.packet.flow);
-        self.kind.push(event.packet.kind.is_reverse() as u8);
+        self.kind.push(match event.packet.kind {
+            PacketKind::Request => 2,
+            kind => kind.is_reverse() as u8,
+        });
         self.seq.push(seq);
         self.size.push(event.packet.size as i32);
         self.marked.push(event.packet.ecn == Ecn::Ce);

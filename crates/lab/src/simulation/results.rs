@@ -1,6 +1,7 @@
 //! The outcome of a finished simulation.
 
 use super::account::{FlowAccount, LinkCounters, RadioAccount, RunAccount};
+use super::apps::{AppFacts, AppOutcome};
 use super::drops::{Drops, MAC_DROPS};
 use super::endpoints::Endpoints;
 use super::event_loop::Simulation;
@@ -15,7 +16,7 @@ use net::radio::PacketFate;
 use net::wifi::Access;
 use net::{LinkAccount, MediumKind};
 use std::collections::BTreeMap;
-use units::Span;
+use units::{Span, Time};
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// The memory that the run needs soon, or at its end: description, bytes, remedy.
@@ -117,10 +118,27 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let account = late.as_ref().unwrap_or(whole);
         let seconds = account.seconds;
         let numbers = self.order.iter().zip(&account.flows);
+        let begin = early.map_or(Time::ZERO, |early| Time::ZERO + Span::from_seconds(early.seconds));
+        let end = Time::ZERO + span;
+        let counted = AppFacts {
+            counted: [begin, Time::from_ps(end.ps().saturating_sub(self.cooldown.ps()))],
+            end,
+            changes: !self.changes.is_empty(),
+        };
         let flows: Vec<FlowOutcome> = numbers
             .map(|(number, account)| {
                 let (number, facts) = (*number as usize, self.flow_facts(*number as usize));
-                FlowOutcome::new(&self.names[number], self.paths[number].empty, account, facts, seconds)
+                let outcome =
+                    FlowOutcome::new(&self.names[number], &self.paths[number], account, facts, seconds);
+                let bytes = self.schedules[number].bytes;
+                let changes = counted.changes;
+                FlowOutcome {
+                    app: self.app_outcome(number as u32, &counted),
+                    transfer_bytes: (bytes != u64::MAX).then_some(bytes),
+                    ideal_s: outcome.ideal_s.filter(|_| !changes),
+                    slowdown: outcome.slowdown.filter(|_| !changes),
+                    ..outcome
+                }
             })
             .collect();
         let compared = compared_goodputs(&flows);
@@ -160,6 +178,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             engine: self.cost().0,
             links,
         }
+    }
+
+    /// What the application of a flow has done; that of several connections stands at the first.
+    fn app_outcome(&self, flow: u32, counted: &AppFacts) -> Option<Box<AppOutcome>> {
+        let place = self.apps.place(flow).filter(|place| place.connection == 0)?;
+        Some(Box::new(self.apps.apps[place.app as usize].outcome(counted)))
     }
 
     /// What a flow has counted in the first `span` of the run.

@@ -16,6 +16,7 @@ use crate::scenario::reading::{self, Advice, Reading};
 use crate::scenario::table::TableReader;
 use crate::scenario::{Assignment, Document, Scenario, ScenarioText};
 use std::collections::BTreeSet;
+use units::Span;
 
 /// Maximum number of runs of a study.
 const MOST_RUNS: usize = 10_000_000;
@@ -375,6 +376,7 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
         advice: _,
         duration,
         warmup,
+        cooldown,
         links,
         flows,
         traffic,
@@ -399,6 +401,9 @@ fn digest_of(scenario: &Scenario) -> blake3::Hash {
     }
     if !cells.is_empty() {
         hasher.update(format!("{cells:?}").as_bytes());
+    }
+    if *cooldown > Span::ZERO {
+        hasher.update(format!("{cooldown:?}").as_bytes());
     }
     if *ecmp {
         hasher.update(b"ecmp");

@@ -4,13 +4,16 @@ use super::links::copies;
 use super::plan::{BuildPlan, Layout};
 use crate::scenario::paths::FlowPath;
 use crate::scenario::{CongestionControl, Direction, Flow, FlowKind, QuicFlow, TcpFlow};
+use crate::simulation::apps::{self, AppPlace, Apps};
 use crate::simulation::attached::{Application, AttachedFlow, AttachedPort};
 use crate::simulation::endpoints::{Endpoints, FlowSchedule, PathFacts, QuicSetup};
+use crate::simulation::ideal::IdealPath;
 use crate::simulation::planned_start::PlannedStart;
 use crate::simulation::probes::HANDOFF;
 use crate::simulation::quic::QuicEndpoints;
 use engine::Stream;
 use net::Network;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use transport::start::SavedFrom;
 use transport::{
@@ -26,6 +29,7 @@ pub(super) struct Flows {
     pub quic: Vec<QuicEndpoints>,
     pub udp: Vec<(UdpSource, ReceiverStats)>,
     pub attached: Vec<AttachedFlow>,
+    pub apps: Apps,
     /// Routes of the data and, for TCP, of the acknowledgements of TCP and UDP flows.
     pub receiving: Vec<(u32, Option<u32>)>,
     pub schedules: Vec<FlowSchedule>,
@@ -54,6 +58,7 @@ pub(super) fn add_flows(
         quic: Vec::new(),
         udp: Vec::new(),
         attached: Vec::new(),
+        apps: Apps::default(),
         receiving: Vec::new(),
         schedules: Vec::with_capacity(count),
         starts: Vec::new(),
@@ -62,11 +67,22 @@ pub(super) fn add_flows(
         probes: Vec::with_capacity(count),
         shared: Vec::new(),
     };
+    let (mut back_routes, mut ideal_paths) = (Vec::new(), BTreeMap::new());
     for (number, index) in plan.numbered.iter().enumerate() {
         let flow = &plan.scenario.flows[*index];
         let routes = [2 * number, 2 * number + 1].map(|pair| network.add_route(&layout.paths[pair].segments));
+        back_routes.push(routes[1]);
         let path = &layout.paths[2 * number];
-        flows.paths.push(path_facts(flow, path, directions));
+        let mut facts = path_facts(flow, path, directions);
+        if flow.bytes.is_some() || flow.app.is_some() {
+            let ideal = ideal_path(flow, [path, &layout.paths[2 * number + 1]], directions);
+            facts.ideal =
+                flow.bytes.zip(ideal.as_ref()).map_or(Span::ZERO, |(bytes, path)| path.transfer(bytes));
+            if flow.app.is_some() {
+                ideal_paths.insert(number as u32, ideal);
+            }
+        }
+        flows.paths.push(facts);
         flows.names.push(flow.name.clone());
         flows.schedules.push(schedule(plan, flow));
         let copied = copies_arrive(path, directions);
@@ -103,6 +119,7 @@ pub(super) fn add_flows(
         }
     }
     flows.plan_starts(plan);
+    flows.add_apps(plan, &back_routes, ideal_paths);
     flows
 }
 
@@ -115,22 +132,26 @@ fn schedule(plan: &BuildPlan<'_>, flow: &Flow) -> FlowSchedule {
     let stop = flow.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
     let (mut segments, mut short) = (None, 0);
     if let (FlowKind::Tcp(tcp), Some(bytes)) = (&flow.kind, flow.bytes) {
-        let mss = tcp.options.packet as u64;
-        segments = Some(bytes.div_ceil(mss) as u32);
-        short = bytes.div_ceil(mss) * mss - bytes;
+        segments = Some(tcp.options.segments(bytes));
+        if !tcp.options.short_segments {
+            short = tcp.options.missing(bytes);
+        }
     }
-    let writes = (!flow.writes.is_empty()).then(|| writes(flow, start));
-    if let Some(writes) = &writes {
-        segments = Some(writes.iter().fold(0u32, |sum, write| sum.saturating_add(write.1)));
+    let writes = (!flow.writes.is_empty())
+        .then(|| flow.writes.iter().rev().map(|(at, bytes)| (start + *at, *bytes)).collect());
+    if let (FlowKind::Tcp(tcp), true) = (&flow.kind, writes.is_some()) {
+        let add = |sum: u32, (_, bytes): &(Span, u64)| sum.saturating_add(tcp.options.segments(*bytes));
+        segments = Some(flow.writes.iter().fold(0, add));
     }
-    FlowSchedule { start, stop, started: false, segments, writes, short }
-}
-
-/// The writes of an application in whole segments, of QUIC in bytes, the last one first.
-fn writes(flow: &Flow, start: Time) -> Vec<(Time, u32)> {
-    let mss = if let FlowKind::Tcp(tcp) = &flow.kind { tcp.options.packet as u64 } else { 1 };
-    let segments = |bytes: u64| bytes.div_ceil(mss).min(u32::MAX as u64) as u32;
-    flow.writes.iter().rev().map(|(at, bytes)| (start + *at, segments(*bytes))).collect()
+    FlowSchedule {
+        start,
+        stop,
+        started: false,
+        segments,
+        writes,
+        short,
+        bytes: flow.bytes.unwrap_or(u64::MAX),
+    }
 }
 
 fn path_facts(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> PathFacts {
@@ -140,7 +161,27 @@ fn path_facts(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> PathFa
     let size = flow.kind.full_packet();
     let over = || path.links().map(|link| directions[link.0 as usize]);
     let delay = over().fold(Span::ZERO, |sum, d| sum + d.delay + d.rate.time_for(size as u64));
-    PathFacts { empty: Some(delay), links: over().count() as u32 }
+    PathFacts { empty: Some(delay), links: over().count() as u32, ideal: Span::ZERO }
+}
+
+/// The empty path of a flow, there and back, if it is over wires and nothing changes it.
+fn ideal_path(flow: &Flow, paths: [&FlowPath; 2], directions: &[&Direction]) -> Option<IdealPath> {
+    let fixed = |path: &FlowPath| {
+        path.is_wired() && path.links().all(|link| directions[link.0 as usize].variation.is_none())
+    };
+    if !paths.iter().all(|path| fixed(path)) {
+        return None;
+    }
+    let [links, back] = paths.map(|path| {
+        let direction = |link: &net::LinkId| directions[link.0 as usize];
+        path.links().map(|link| (direction(link).rate, direction(link).delay)).collect()
+    });
+    let (mss, header) = (u64::from(flow.kind.segment()), u64::from(flow.kind.header()));
+    let ack = match &flow.kind {
+        FlowKind::Tcp(tcp) => u64::from(tcp.options.ack_size),
+        _ => header,
+    };
+    Some(IdealPath { mss, header, ack, links, back })
 }
 
 /// Whether copies of packets can arrive over a path: from links that send them, or by radio, where routers repeat packets
@@ -187,17 +228,59 @@ impl Flows {
         let mut receiver = Receiver::new(number, back, options.clone());
         receiver.stats = counters(plan, false); // it finds duplicates by itself
         self.endpoints.push(Endpoints::Tcp(self.senders.len()));
-        self.receiving.push((forward, Some(back)));
+        if flow.app.is_none() {
+            self.receiving.push((forward, Some(back)));
+        }
         self.receivers.push(receiver);
         let mut sender = Sender::new(setup, options, controller);
         if let Some(needs) = plan.scenario.prepared.signals.get(&plan.numbered[number as usize]) {
             sender.prepare(*needs);
         }
-        if self.schedules[number as usize].writes.is_some() {
+        if self.schedules[number as usize].writes.is_some() || flow.app.is_some() {
             sender.write_in_portions();
+        } else if let Some(bytes) = flow.bytes {
+            sender.has_bytes(bytes);
         }
         self.senders.push(sender);
         self.add_probes(plan, &tcp.control);
+    }
+
+    /// Adds the applications; `routes` has for each flow the route of its requests, `ideals` the empty path of those with an
+    /// application.
+    fn add_apps(
+        &mut self,
+        plan: &BuildPlan<'_>,
+        routes: &[u32],
+        mut ideals: BTreeMap<u32, Option<IdealPath>>,
+    ) {
+        for index in plan.numbered.iter() {
+            let flow = &plan.scenario.flows[*index];
+            let Some(app) = flow.app.as_ref().filter(|_| flow.connection == 0) else { continue };
+            if matches!(flow.kind, FlowKind::Attached(_)) {
+                continue;
+            }
+            let count = if flow.shares_connections() { app.connections() as usize } else { 1 };
+            let numbers: Vec<u32> = plan.order[*index..*index + count].to_vec();
+            let first = numbers[0] as usize;
+            let place = apps::Place {
+                flows: &numbers,
+                name: &flow.name,
+                seed: plan.seed,
+                quic: matches!(flow.kind, FlowKind::Quic(_)),
+                base_delay: self.paths[first].empty,
+                ideal: ideals.remove(&numbers[0]).flatten(),
+                start: self.schedules[first].start,
+                stop: self.schedules[first].stop,
+            };
+            let header = flow.kind.header();
+            let connections = numbers.iter().enumerate().map(|(connection, flow)| {
+                (
+                    *flow,
+                    AppPlace { app: 0, connection: connection as u32, route: routes[*flow as usize], header },
+                )
+            });
+            self.apps.add(apps::Application::new(app, place), connections, plan.numbered.len());
+        }
     }
 
     /// Notes the flows that start with saved values or a jump, and lets those observe their paths whose values they use.
@@ -264,7 +347,8 @@ impl Flows {
             options: quic.clone(),
             routes,
             bytes,
-            written: !flow.writes.is_empty(),
+            written: !flow.writes.is_empty() || flow.app.is_some(),
+            streams: flow.app.as_ref().map(|app| app.open_streams()),
             qlog: plan.settings.recording.qlog.then(|| flow.name.clone()),
             counters: counters(plan, copied),
         };

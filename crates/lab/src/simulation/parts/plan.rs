@@ -139,6 +139,7 @@ fn refusal(simulation: &Part) -> Option<&'static str> {
     let reasons = [
         (simulation.event_queue.events() > 0, "a run that has begun needs one thread"),
         (simulation.has_external, "a controller outside the core needs one thread"),
+        (!simulation.apps.is_empty(), "flows with applications need one thread"),
         (!simulation.quic.is_empty(), "QUIC flows need one thread"),
         (!simulation.attached.is_empty(), "ends outside the simulation need one thread"),
         (simulation.routes.len() < simulation.endpoints.len(), "a copy of a run needs one thread"),

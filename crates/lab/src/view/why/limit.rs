@@ -71,7 +71,8 @@ fn kind(
     };
     match by {
         Some(SendLimit::Application) => {
-            ("application", format!("the application has no data to send ({flight}){unused}"))
+            let waits = bounds.application.as_ref().map_or(String::new(), |waits| format!(": {waits}"));
+            ("application", format!("the application has no data to send{waits} ({flight}){unused}"))
         }
         Some(SendLimit::HostQueue) => {
             ("host_queue", format!("what is in the queue of its host bounds it ({flight}){unused}"))

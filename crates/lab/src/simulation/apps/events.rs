@@ -1,0 +1,222 @@
+//! Connects applications to the simulation: packets and timers in, packets and data out.
+
+use super::{Action, Application, OPENING, OPENING_SIZE, SenderView};
+use crate::simulation::endpoints::SimulationContext;
+use crate::simulation::endpoints::{Endpoints, flow_context};
+use crate::simulation::event_loop::Simulation;
+use cc::Controller;
+use net::{Packet, PacketKind};
+use transport::{AckOptions, FlowContext, FlowTimer, Trigger};
+
+/// Where the application of a flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppPlace {
+    /// Index of the application.
+    pub app: u32,
+    /// Index of the connection in it.
+    pub connection: u32,
+    /// The start of the route of its requests.
+    pub route: u32,
+    /// Bytes on the wire of a request besides its payload.
+    pub header: u32,
+}
+
+/// The applications of a simulation.
+#[derive(Clone, Default)]
+pub struct Apps {
+    pub apps: Vec<Application>,
+    /// Of each flow, if any flow has an application; otherwise empty.
+    pub places: Vec<Option<AppPlace>>,
+}
+
+impl Apps {
+    /// Adds an application. `connections` has the flow of each of its connections, its place and the number of all flows.
+    pub fn add(
+        &mut self,
+        app: Application,
+        connections: impl Iterator<Item = (u32, AppPlace)>,
+        flows: usize,
+    ) {
+        self.places.resize(flows, None);
+        for (flow, place) in connections {
+            self.places[flow as usize] = Some(AppPlace { app: self.apps.len() as u32, ..place });
+        }
+        self.apps.push(app);
+    }
+
+    /// Whether no flow has an application.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.apps.is_empty()
+    }
+
+    /// Where the application of a flow is, if it has one.
+    #[inline]
+    pub fn place(&self, flow: u32) -> Option<AppPlace> {
+        self.places.get(flow as usize).copied().flatten()
+    }
+}
+
+impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
+    /// The application timer of a flow has expired.
+    pub(in crate::simulation) fn app_timer(&mut self, flow: u32, AppPlace { app, .. }: AppPlace) {
+        let now = self.event_queue.now();
+        let application = &self.apps.apps[app as usize];
+        let view = if application.needs_view() { self.sender_view(flow) } else { SenderView::default() };
+        self.apps.apps[app as usize].on_timer(now, &view);
+        self.perform(app);
+    }
+
+    /// What an application can see of its sender.
+    fn sender_view(&self, flow: u32) -> SenderView {
+        match self.endpoints[flow as usize] {
+            Endpoints::Tcp(index) => {
+                let sender = &self.senders[index];
+                let packet = sender.options().packet;
+                SenderView {
+                    window: sender.controller().cwnd() * f64::from(packet),
+                    smoothed_rtt: sender.smoothed_rtt(),
+                    pacing: sender.controller().pacing(),
+                    unsent: sender.bytes_below(sender.written()) - sender.bytes_below(sender.next()),
+                }
+            }
+            Endpoints::Quic(index) => self.quic[index].sender_view(),
+            Endpoints::Udp(_) | Endpoints::Attached(_) => SenderView::default(),
+        }
+    }
+
+    /// A request has reached the server of a flow.
+    pub(in crate::simulation) fn request_arrived(&mut self, packet: &Packet) {
+        let Some(AppPlace { app, .. }) = self.apps.place(packet.flow) else { return };
+        let now = self.event_queue.now();
+        if packet.seq == OPENING {
+            self.begin_connection(packet.flow);
+        } else {
+            self.apps.apps[app as usize].on_request(now, packet.seq);
+        }
+        self.perform(app);
+    }
+
+    /// Data of a TCP flow has reached its receiver, which has processed it.
+    pub(in crate::simulation) fn app_data_arrived(&mut self, flow: u32) {
+        let Some(AppPlace { app, connection, .. }) = self.apps.place(flow) else { return };
+        let now = self.event_queue.now();
+        let in_order = self.receivers[flow as usize].in_order();
+        if in_order == 0 {
+            return;
+        }
+        let bytes = self.senders[flow as usize].bytes_below(in_order);
+        let application = &mut self.apps.apps[app as usize];
+        application.on_connected(now, connection);
+        application.on_progress(now, connection, 0, bytes);
+        self.perform(app);
+    }
+
+    /// Does what an application asks for, and sets its timer.
+    pub(in crate::simulation) fn perform(&mut self, app: u32) {
+        while let Some(action) = self.apps.apps[app as usize].take_action() {
+            let application = &self.apps.apps[app as usize];
+            match action {
+                Action::Open(connection) => {
+                    let flow = application.flow(connection);
+                    if self.has_handshake(flow) {
+                        self.send_request(flow, OPENING, None);
+                    } else {
+                        self.begin_connection(flow);
+                        let now = self.event_queue.now();
+                        self.apps.apps[app as usize].on_connected(now, connection);
+                    }
+                }
+                Action::Begin(connection) => self.begin_connection(application.flow(connection)),
+                Action::Request { connection, number } => {
+                    let (flow, size) = (application.flow(connection), application.request_size());
+                    self.send_request(flow, number, Some(size));
+                }
+                Action::Data(connection) => {
+                    let flow = application.flow(connection);
+                    self.app_give_data(flow);
+                }
+                Action::Reset { connection, stream } => {
+                    let flow = application.flow(connection);
+                    self.reset_stream(flow, stream);
+                }
+                Action::StopSending { connection, stream } => {
+                    let flow = application.flow(connection);
+                    self.stop_stream(flow, stream);
+                }
+                Action::Datagram { connection, number, bytes } => {
+                    let flow = application.flow(connection);
+                    self.send_app_datagram(flow, number, bytes);
+                }
+            }
+        }
+        let application = &self.apps.apps[app as usize];
+        let (at, flow) = (application.next_at(), application.flow(0));
+        let timer = flow * FlowTimer::COUNT + FlowTimer::Application as u32;
+        if self.event_queue.timer(timer) != at {
+            self.event_queue.set_timer(timer, at);
+        }
+    }
+
+    /// Whether the client of a flow learns from a handshake that the connection is open.
+    fn has_handshake(&self, flow: u32) -> bool {
+        match self.endpoints[flow as usize] {
+            Endpoints::Tcp(index) => self.senders[index].options().syn,
+            _ => true,
+        }
+    }
+
+    /// The client of a flow sends a request, or without a payload the packet that opens the connection.
+    fn send_request(&mut self, flow: u32, number: u32, payload: Option<u32>) {
+        let Some(place) = self.apps.place(flow) else { return };
+        let size = payload.map_or(OPENING_SIZE, |payload| payload + place.header);
+        let now = self.event_queue.now();
+        let packet = Packet::new(PacketKind::Request, flow, place.route, number, size, now);
+        flow_context!(self, flow).send(packet, &AckOptions::NONE);
+    }
+
+    /// The sender of a flow opens its connection, if it has not.
+    fn begin_connection(&mut self, flow: u32) {
+        let schedule = &mut self.schedules[flow as usize];
+        if std::mem::replace(&mut schedule.started, true) {
+            return;
+        }
+        self.begin_start(flow);
+        match self.endpoints[flow as usize] {
+            Endpoints::Tcp(index) => self.senders[index].on_start(&mut flow_context!(self, flow)),
+            Endpoints::Quic(index) => self.open_quic(flow, index),
+            Endpoints::Udp(_) | Endpoints::Attached(_) => {}
+        }
+    }
+
+    /// Gives the sender of a flow data of its application while its windows permit a segment. Called after each event at the
+    /// sender.
+    pub(in crate::simulation) fn app_give_data(&mut self, flow: u32) {
+        if let Some(place) = self.apps.place(flow) {
+            self.give_data(flow, place);
+        }
+    }
+
+    fn give_data(&mut self, flow: u32, AppPlace { app, connection, .. }: AppPlace) {
+        let index = match self.endpoints[flow as usize] {
+            Endpoints::Tcp(index) => index,
+            Endpoints::Quic(_) => return self.quic_transmit(flow, 0, Trigger::FlowTimer),
+            Endpoints::Udp(_) | Endpoints::Attached(_) => return,
+        };
+        let (most, mut bursts) = {
+            let options = self.senders[index].options();
+            (u64::from(options.packet), options.most_at_once())
+        };
+        while self.schedules[flow as usize].started && bursts > 0 && self.senders[index].takes_data() {
+            let application = &mut self.apps.apps[app as usize];
+            let Some(piece) = application.take_piece(connection, most) else { break };
+            let waiting = application.has_data(connection);
+            let sender = &mut self.senders[index];
+            sender.set_more_waiting(waiting);
+            sender.on_write_bytes(&mut flow_context!(self, flow), piece.bytes, false);
+            bursts -= 1;
+        }
+        let waiting = self.apps.apps[app as usize].has_data(connection);
+        self.senders[index].set_more_waiting(waiting);
+    }
+}

@@ -1,0 +1,157 @@
+//! Applications over simulated TCP and QUIC: the times of a reference that shares no code, to the picosecond.
+
+use ackclock_lab::scenario::Scenario;
+use ackclock_lab::{MessageRow, Run, Settings};
+
+/// A link of 10 Mb/s and 20 ms each way with an endless queue; the window grows by a segment for each that is acknowledged.
+fn network(app: &str, transport: &str) -> String {
+    format!(
+        r#"
+duration = "2s"
+[[link]]
+ends = ["server", "phone"]
+rate = "10Mbps"
+delay = "20ms"
+[[flow]]
+name = "f"
+from = "server"
+to = "phone"
+{transport}
+app = {app}
+"#
+    )
+}
+
+const RENO: &str = r#"tcp = { congestion_control = "reno", delayed_ack = false, validation = "none", idle_restart = "none" }"#;
+
+fn run(text: &str) -> Run {
+    let scenario = Scenario::parse("t", text, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let mut run = Run::new(&scenario, Settings::default()).unwrap();
+    run.finish();
+    run
+}
+
+fn messages(text: &str) -> Vec<MessageRow> {
+    run(text).messages().into_iter().map(|(_, row)| row).collect()
+}
+
+/// Times in units of 100 ns, which all of the reference are.
+fn units(seconds: f64) -> i64 {
+    let units = seconds * 1e7;
+    assert!((units - units.round()).abs() < 1e-4, "{seconds}");
+    units.round() as i64
+}
+
+fn ends(rows: &[MessageRow]) -> Vec<i64> {
+    rows.iter().map(|row| units(row.end_s.unwrap())).collect()
+}
+
+#[test]
+fn responses_of_a_closed_loop_have_the_times_of_the_reference() {
+    let rows = messages(&network(
+        r#"{ kind = "requests", response = "14480B", think = "100ms", requests = 4 }"#,
+        RENO,
+    ));
+    let starts: Vec<i64> = rows.iter().map(|row| units(row.start_s)).collect();
+    assert_eq!(starts, [400_960, 1_924_192, 3_447_008, 4_969_824]);
+    assert_eq!(ends(&rows), [924_192, 2_447_008, 3_969_824, 5_492_640]);
+}
+
+#[test]
+fn short_responses_are_short_segments() {
+    let rows = messages(&network(
+        r#"{ kind = "requests", response = "300B", service = "30ms", requests = 3 }"#,
+        RENO,
+    ));
+    let spans: Vec<i64> = rows.iter().map(|row| units(row.end_s.unwrap() - row.start_s)).collect();
+    assert_eq!(spans, [706_048; 3]);
+    let rows = messages(&network(
+        r#"{ kind = "requests", response = "1448B", outstanding = 4, requests = 4 }"#,
+        RENO,
+    ));
+    assert_eq!(ends(&rows), [816_192, 828_192, 840_192, 852_192]);
+}
+
+const PAGE: &str =
+    r#"objects = [["14480B"], ["28960B", 0], ["72400B", 0], ["14480B", 0], ["14480B", 1], ["43440B", 2]]"#;
+
+fn page(more: &str) -> Vec<MessageRow> {
+    messages(&network(&format!("{{ kind = \"page\", {PAGE}, {more} }}"), RENO))
+}
+
+/// The load time of a page, units of 100 ns.
+fn load(rows: &[MessageRow]) -> i64 {
+    ends(rows).into_iter().max().unwrap()
+}
+
+#[test]
+fn pages_have_the_times_of_the_reference() {
+    let http1 =
+        |connections: u32| page(&format!("protocol = \"http1\", connections = {connections}, tls = false"));
+    assert_eq!(ends(&http1(1)), [924_192, 1_767_008, 2_770_240, 3_293_472, 3_816_704, 4_579_936]);
+    assert_eq!(load(&http1(2)), 3_853_056);
+    assert_eq!(load(&http1(6)), 3_973_056);
+    let http2 = page("protocol = \"http2\", tls = false");
+    assert_eq!(ends(&http2), [924_192, 1_767_008, 2_779_424, 2_179_424, 2_707_424, 3_742_240]);
+    assert_eq!(load(&page("protocol = \"http1\"")), 4_212_032);
+    assert_eq!(load(&page("protocol = \"http2\"")), 4_086_720);
+}
+
+const QUIC: &str = r#"quic = { congestion_control = "cubic" }"#;
+
+/// Values of the outcome of the first flow's application.
+fn outcome(text: &str) -> serde_json::Value {
+    let value = serde_json::to_value(run(text).outcome()).unwrap();
+    value["flows"][0]["app"].clone()
+}
+
+#[test]
+fn every_kind_runs_over_both_transports() {
+    for (app, tcp, quic) in [
+        (r#""3Mbps""#, true, true),
+        (r#"{ kind = "on_off", on = "200ms", off = "300ms" }"#, true, true),
+        (r#"{ kind = "on_off", on = "200ms", off = "300ms", rate = "1Mbps", random = true }"#, true, true),
+        (r#"{ kind = "on_off", size = ["30kB", "50kB"], off = "100ms", start_on = false }"#, true, true),
+        (
+            r#"{ kind = "requests", response = "web_server", outstanding = 3, think = "10ms", random = true }"#,
+            true,
+            true,
+        ),
+        (r#"{ kind = "page", page = "small", repeat = "100ms" }"#, true, true),
+        (r#"{ kind = "page", page = "small", protocol = "http1" }"#, true, false),
+        (
+            r#"{ kind = "video", ladder = ["300kbps", "1.2Mbps"], chunk = "500ms", buffer = "2s", length = "10s" }"#,
+            true,
+            true,
+        ),
+        (r#"{ kind = "frames", rate = "3Mbps", adapt = "controller" }"#, true, true),
+        (r#"{ kind = "frames", rate = "3Mbps", group = 30, late = "drop", adapt = "backlog" }"#, true, true),
+        (
+            r#"{ kind = "frames", rate = "3Mbps", group = 30, late = "cancel", audio = "24kbps" }"#,
+            false,
+            true,
+        ),
+        (
+            r#"{ kind = "frames", rate = "3Mbps", group = 30, late = "stop", key_on_cancel = true }"#,
+            false,
+            true,
+        ),
+        (
+            r#"{ kind = "frames", layers = [{ rate = "1Mbps", priority = 1 }, { rate = "2Mbps", group = 10, late = "cancel" }] }"#,
+            false,
+            true,
+        ),
+    ] {
+        for (transport, runs) in [(RENO, tcp), (QUIC, quic)] {
+            let text = network(app, transport);
+            if !runs {
+                assert!(Scenario::parse("t", &text, &[]).is_err(), "{text}");
+                continue;
+            }
+            let outcome = outcome(&text);
+            let count = |key: &str| outcome[key].as_u64().unwrap();
+            assert!(count("finished") > 0 && count("unfinished") < 40, "{text}: {outcome}");
+            assert_eq!(count("requests_repeated"), 0, "{text}");
+        }
+    }
+}
