@@ -231,8 +231,8 @@ params::options! {
             "most packets sent in response to one event; 0 for no bound";
         gso_max_segs: u32 = Integer(1, 65_535), ["1", "65535"],
             "most segments that the pacer releases at once for a controller with a quantum (`bbr`, `c4`)", needs BURSTS;
-        short_segments: bool = Switch, ["false"],
-            "what the application writes ends with a segment of its rest, as with TCP_NODELAY; otherwise with a full one. With `app` and `sizes` it is true";
+        short_segments: bool = Switch, ["false", "true"],
+            "what the application writes ends with a segment of its rest, as with TCP_NODELAY; otherwise with a full one. With `app` and `sizes` it is true in both profiles";
         syn: bool = Switch, ["true"], "packet 0 is a SYN without data";
         delay_growth: bool = Switch, ["true"],
             "with a SYN (and in the recovery of ns-2's Vegas) the window is 1 until the first ACK, then `initial_window`", needs GROWTH;
