@@ -394,3 +394,58 @@ def test_a_run_keeps_the_causes_of_its_reductions() -> None:
     assert len(scenario.run(trace="ack", packets=True, causes=2).causes) == 2
     with pytest.raises(ScenarioError, match="causes: needs trace"):
         scenario.run(causes=1)
+
+
+CALL = """
+duration = "5s"
+[[link]]
+ends = ["a", "b"]
+rate = "6Mbps"
+delay = "20ms"
+queue = { kind = "droptail", limit = "60kB" }
+[[flow]]
+name = "call"
+from = "a"
+to = "b"
+app = { kind = "frames", rate = "3Mbps" }
+[[flow]]
+name = "download"
+from = "a"
+to = "b"
+start = "1s"
+"""
+
+
+def test_the_budget_of_a_message_adds_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each part of a frame's time beside a download, in the order of the parts; the command prints them."""
+    told = budget(Scenario.from_toml(CALL), "call:100")
+    assert sum(part for _, part in told.parts) == pytest.approx(told.total_s, abs=1e-9)
+    assert told.message["bytes"] == 12_500
+    assert {"in the queue of a->b", "in transmission", "in flight"} <= {what for what, _ in told.parts}
+    file = tmp_path / "call.toml"
+    file.write_text(CALL)
+    assert main(["why", str(file), "--message", "call:100"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("message 100 of call: 12,500 bytes, from 3.333333 s to ")
+    assert len(lines) == 1 + len(told.parts)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--message", "call"], "such as call:213"),
+        (["--message", "call:999"], "has no message 999"),
+        (["--message", "none:1"], "has no message 1"),
+        (["--message", "call:149"], "is unfinished"),
+        (["--message", "call:1", "--at", "2s"], "--at: has no meaning with --message"),
+        ([], "--at: is missing"),
+    ],
+)
+def test_questions_about_messages_that_have_no_answer(
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each says what is wrong, with status 2."""
+    file = tmp_path / "call.toml"
+    file.write_text(CALL)
+    assert main(["why", str(file), *options]) == 2
+    assert message in capsys.readouterr().err

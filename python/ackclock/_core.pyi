@@ -67,6 +67,8 @@ class ControllerError(RuntimeError):
     time_s: float
     traceback: str
 
+def message_budget(scenario: Scenario, flow: str, number: int, *, seed: int | None = None) -> str: ...
+
 class Mention:
     """An entry whose value is the path of a file or a controller in Python."""
 

@@ -45,8 +45,9 @@ pub use simulation::{
 pub use simulation::{PartFacts, Parts};
 pub use study::{Axis, AxisValue, Done, Job, Pool, Study};
 pub use view::{
-    Curves, DatagramHistory, DatagramStep, Explanation, Flights, LinkFate, PathSample, Question,
-    SatelliteSnapshot, SatelliteView, Series, Unanswered, datagram_history, explain, reductions,
+    BudgetPart, Curves, DatagramHistory, DatagramStep, Explanation, Flights, LinkFate, MessageBudget,
+    PathSample, Question, SatelliteSnapshot, SatelliteView, Series, Unanswered, datagram_history, explain,
+    message_budget, reductions,
 };
 
 /// Names of the limits in [`FlowOutcome::limited_s`].

@@ -155,3 +155,35 @@ fn every_kind_runs_over_both_transports() {
         }
     }
 }
+
+#[test]
+fn the_budget_of_a_message_adds_up_to_its_time() {
+    use ackclock_lab::{Recording, message_budget};
+    let busy = |transport: &str, app: &str| {
+        network(app, transport)
+            .replace("delay = \"20ms\"", "delay = \"20ms\"\nqueue = { kind = \"droptail\", limit = \"20p\" }\nloss = { kind = \"bernoulli\", rate = 0.03 }").replace("\"2s\"", "\"10s\"")
+            + "[[flow]]\nname = \"bulk\"\nfrom = \"server\"\nto = \"phone\"\n"
+    };
+    let requests = r#"{ kind = "requests", response = "30kB", service = "5ms", outstanding = 2 }"#;
+    let frames = r#"{ kind = "frames", rate = "3Mbps" }"#;
+    for (transport, app) in [(RENO, requests), (RENO, frames), (QUIC, requests), (QUIC, frames)] {
+        let scenario =
+            Scenario::parse("t", &busy(transport, app), &[]).unwrap_or_else(|error| panic!("{error}"));
+        let recording = Recording { packets: true, ..Recording::default() };
+        let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
+        run.finish();
+        let ended: Vec<u32> =
+            run.messages().iter().filter(|(_, row)| row.end_s.is_some()).map(|(_, row)| row.number).collect();
+        assert!(ended.len() > 5);
+        let mut repaired = 0;
+        for number in ended {
+            let budget = message_budget(&run, "f", number).unwrap();
+            let sum: f64 = budget.parts.iter().map(|part| part.seconds).sum();
+            assert!((sum - budget.total_s).abs() < 1e-9, "{budget:?}");
+            assert!(budget.parts.iter().all(|part| part.seconds > 0.0), "{budget:?}");
+            repaired += budget.parts.iter().any(|part| part.what == "repeated after a loss") as usize;
+        }
+        assert!(transport == QUIC || repaired > 0, "{app}");
+        assert!(message_budget(&run, "f", 1_000_000).is_err());
+    }
+}

@@ -103,7 +103,7 @@ mod _core {
     #[pymodule_export]
     use super::trace::{TraceReader, identify_candidates, recording_kind, trace_codes};
     #[pymodule_export]
-    use super::why::explain;
+    use super::why::{explain, message_budget};
     #[pymodule_export]
     use super::world::{World, picoseconds, prepared_for};
     use super::*;

@@ -29,3 +29,23 @@ pub(crate) fn explain(
         .map(|explanation| lab::to_json(&explanation))
         .map_err(|unanswered| PyValueError::new_err((unanswered.part, unanswered.message)))
 }
+
+/// Runs a scenario and says where the time of message `number` of the application of `flow` went, as JSON. Raises ValueError with
+/// the part of the question (`message`) and the reason if there is no such message, or if it has no end.
+#[pyfunction]
+#[pyo3(signature = (scenario, flow, number, *, seed=None))]
+pub(crate) fn message_budget(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    flow: &str,
+    number: u32,
+    seed: Option<u64>,
+) -> PyResult<String> {
+    let recording = Recording { packets: true, ..Recording::default() };
+    let mut run = build(py, scenario, Settings { seed, recording, ..Settings::default() })?;
+    drive(py, &mut run, |run: &mut Run| run.advance(FEW), None)?;
+    let budget = lab::message_budget(&run, flow, number);
+    budget
+        .map(|budget| lab::to_json(&budget))
+        .map_err(|unanswered| PyValueError::new_err((unanswered.part, unanswered.message)))
+}

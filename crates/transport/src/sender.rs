@@ -18,7 +18,7 @@ pub use limits::{LimitTimes, SendLimit};
 use net::Packet;
 use std::sync::Arc;
 use trace::WindowTrace;
-use units::Time;
+use units::{Span, Time};
 
 /// A TCP sender. What every event accesses comes first, in the memory that [`Sender::prefetch`] reads.
 #[derive(Clone, Debug)]
@@ -117,9 +117,15 @@ impl Sender {
     }
 
     /// The application has more data, but does not write it before [`Sender::takes_data`].
-    pub fn set_more_waiting(&mut self, waiting: bool) {
+    pub fn set_more_waiting(&mut self, now: Time, waiting: bool) {
         self.connection.more_waiting = waiting;
         self.connection.more_to_write |= waiting;
+        self.note_limit(now);
+    }
+
+    /// The time under each limit up to `now`, in the order of [`SendLimit::NAMES`].
+    pub fn limited_until(&self, now: Time) -> [Span; SendLimit::NAMES.len()] {
+        self.limit_times.until(now.min(self.connection.completed))
     }
 
     /// Whether the sender has no data that it has not sent, and its windows permit another segment.

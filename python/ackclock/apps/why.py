@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,3 +127,49 @@ def explain(
         part, message = error.args
         raise BadInput(f"--{part}: {message}" if part else message) from None
     return Explanation.from_json(answer)
+
+
+@dataclass(frozen=True)
+class MessageBudget:
+    """Where the time of a message of an application went; the parts add up to it."""
+
+    flow: str
+    message: dict[str, Any]
+    """The message: number, connection, bytes, times in seconds, state."""
+    parts: tuple[tuple[str, float], ...]
+    """What it was, and how long it took, seconds."""
+    total_s: float
+    """From the start of the message to its last byte at the client, seconds."""
+
+    def sentences(self) -> list[str]:
+        """The message, then a line for each part."""
+        row = self.message
+        head = (
+            f"message {row['number']} of {self.flow}: {row['bytes']:,} bytes, from {row['start_s']:.6f} s to "
+            f"{row['end_s']:.6f} s: {1e3 * self.total_s:.3f} ms ({row['state'].replace('_', ' ')})"
+        )
+        width = max((len(what) for what, _ in self.parts), default=0)
+        share = 100 / self.total_s if self.total_s > 0 else 0.0
+        return [
+            head,
+            *(f"  {what:{width}}  {1e3 * part:10.3f} ms  {share * part:5.1f} %" for what, part in self.parts),
+        ]
+
+
+def budget(scenario: Scenario, message: str, *, seed: int | None = None) -> MessageBudget:
+    """Run a scenario and say where the time of a message went; `message` is FLOW:NUMBER.
+
+    Raises BadInput for a text of another form, a message that does not exist, and one without an end.
+    """
+    flow, _, number = message.rpartition(":")
+    if not flow or not number.isdecimal() or int(number) >= 2**32:
+        raise BadInput(f"--message {message}: write the flow and the number of the message, such as call:213")
+    try:
+        answer = json.loads(_core.message_budget(scenario._parsed, flow, int(number), seed=seed))
+    except ValueError as error:
+        if len(error.args) != 2:
+            raise
+        part, reason = error.args
+        raise BadInput(f"--{part} {message}: {reason}") from None
+    parts = tuple((part["what"], part["seconds"]) for part in answer["parts"])
+    return MessageBudget(answer["flow"], answer["message"], parts, answer["total_s"])

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from ackclock.apps.traces import is_recording
 from ackclock.apps.why import counterfactual as prove
-from ackclock.apps.why import explain
+from ackclock.apps.why import budget, explain
 from ackclock.base.files import BadInput
 from ackclock.base.link import is_link
 from ackclock.base.text import advise, say
@@ -27,8 +27,9 @@ def command(
     file: File,
     /,
     *,
-    at: str,
+    at: str | None = None,
     flow: str | None = None,
+    message: str | None = None,
     cut: bool = False,
     counterfactual: bool = False,
     run: str | None = None,
@@ -50,10 +51,13 @@ def command(
         Scenario file (TOML), @NAME for a shipped scenario, a link, or the folder of a study with --run. File and seed
         reproduce the run exactly. Or a capture (pcap, pcapng) or qlog of another program.
     at
-        Simulated time, such as 3.21s.
+        Simulated time, such as 3.21s. Needed without --message.
     flow
         Flow whose window is explained. Default: the flow whose window changed last; of a recording the number of the
         flow, and by default that with the most data.
+    message
+        Say where the time of a message of an application went: FLOW:NUMBER, such as call:213 (`ackclock run --messages`
+        lists them). The parts add up to its time.
     cut
         Explain the last reduction of the window instead of the last change.
     counterfactual
@@ -74,8 +78,8 @@ def command(
 
     """
     if not is_link(str(file)) and not str(file).startswith("@") and is_recording(file):
-        _refuse(file, counterfactual=counterfactual, run=run, seed=seed, set_=set_)
-        return _recorded(file, seconds(at, "--at"), flow, cut=cut, as_json=as_json)
+        _refuse(file, counterfactual=counterfactual, run=run, seed=seed, set_=set_, message=message)
+        return _recorded(file, seconds(_needed(at), "--at"), flow, cut=cut, as_json=as_json)
     if run is not None or (not is_link(str(file)) and file.is_dir()):
         if seed is not None or set_:
             raise BadInput("--run: a run of a study has its seed and its values; omit --seed and --set")
@@ -88,9 +92,18 @@ def command(
             f"{scenario.file}: sweep: the file is a study of many runs; select a run of its results with --run, or "
             "remove sweep and select one with --set and --seed"
         )
+    if message is not None:
+        for name, value in {"at": at, "flow": flow, "cut": cut, "counterfactual": counterfactual}.items():
+            if value not in (None, False):
+                raise BadInput(f"--{name}: has no meaning with --message; leave it out")
+        with guard.time_limit(time_limit):
+            told = budget(scenario, message, seed=seed)
+        print(json.dumps(asdict(told), allow_nan=False)) if as_json else say("\n".join(told.sentences()))
+        return 0
+    at_s = seconds(_needed(at), "--at")
     with guard.time_limit(time_limit):
-        explanation = explain(scenario, seconds(at, "--at"), flow=flow, seed=seed, cut=cut)
-        without = prove(scenario, explanation, seconds(at, "--at"), seed=seed) if counterfactual else None
+        explanation = explain(scenario, at_s, flow=flow, seed=seed, cut=cut)
+        without = prove(scenario, explanation, at_s, seed=seed) if counterfactual else None
     if as_json:
         said = asdict(explanation)
         if without is not None:
@@ -101,6 +114,13 @@ def command(
         if without is not None:
             say(f"  {without.sentence}")
     return 0
+
+
+def _needed(at: str | None) -> str:
+    """The time of the question. Raises BadInput without."""
+    if at is None:
+        raise BadInput("--at: is missing; write a time such as --at 8s, or --message FLOW:NUMBER")
+    return at
 
 
 def _stored(folder: Path, run: str | None, *, allow_code: bool) -> tuple[Scenario, int]:

@@ -47,8 +47,8 @@ mod start;
 mod transmission_log;
 
 pub use account::{PortAccount, RunAccount};
-pub(crate) use apps::OPENING;
 pub use apps::{AppOutcome, MessageRow, pooled_quantile};
+pub(crate) use apps::{Handover, OPENING};
 pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortFacts};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};
@@ -76,7 +76,7 @@ use event_loop::Simulation;
 use overview::Overview;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use units::Time;
+use units::{Span, Time};
 
 /// The settings of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,6 +94,18 @@ pub struct Run {
     inner: Inner,
     /// Calls of [`Run::check_memory`].
     memory_checks: u32,
+}
+
+/// A message of an application, and when it passed from hand to hand.
+pub(crate) struct PassedMessage {
+    pub row: MessageRow,
+    /// The number of the flow of its connection.
+    pub flow: u32,
+    pub start: Time,
+    /// [`Time::NEVER`] if it has no end.
+    pub end: Time,
+    pub handover: Handover,
+    pub is_tcp: bool,
 }
 
 /// Three types of runs, so that a disabled recording has no cost. In a page, where each is a part of its size, there are two.
@@ -314,6 +326,27 @@ impl Run {
                 app.message_rows().map(move |row| (name, row))
             });
             rows.collect()
+        })
+    }
+
+    /// When message `number` of the application of flow `flow` passed from hand to hand.
+    pub(crate) fn handover(&self, flow: &str, number: u32) -> Option<PassedMessage> {
+        each!(&self.inner, simulation => {
+            let named = |app: &&apps::Application| simulation.names[app.flow(0) as usize] == flow;
+            let app = simulation.apps.apps.iter().find(named)?;
+            let (message, handover) = app.handover(number)?;
+            let row = app.message_rows().find(|row| row.number == number)?;
+            let of = app.flow(message.connection);
+            let is_tcp = (of as usize) < simulation.senders.len();
+            Some(PassedMessage { row, flow: of, start: message.start, end: message.end, handover, is_tcp })
+        })
+    }
+
+    /// How long the transmission of `size` bytes takes on a link, by its number; none if its rate varies.
+    pub(crate) fn transmission_time(&self, link: u32, size: u64) -> Option<Span> {
+        each!(&self.inner, simulation => {
+            let rate = simulation.network.links.rate(net::LinkId(link));
+            (rate.bps() > 0).then(|| rate.time_for(size))
         })
     }
 

@@ -1,6 +1,6 @@
 //! The events of QUIC flows: datagrams, timers, the application, hand-offs.
 
-use super::apps::{AppPlace, Apps, Piece};
+use super::apps::{AppPlace, Apps, LimitSpans, Piece};
 use super::event_loop::Simulation;
 use super::quic::{QuicApplication, QuicEndpoints};
 use super::recorder::Recorder;
@@ -188,7 +188,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             None => flow.ends[side].transmit(now, send),
             Some(place) => {
                 let streams = &mut flow.application;
-                flow.ends[side].transmit_from(now, |end| streams.give_data(end, &mut apps, place), send)
+                let limits = flow.limits.until(now);
+                apps.apps[place.app as usize].note_ready(now, place.connection, limits);
+                let write = |end: &mut Endpoint| streams.give_data(end, &mut apps, place, (now, limits));
+                flow.ends[side].transmit_from(now, write, send)
             }
         };
         self.apps = apps;
@@ -216,11 +219,18 @@ impl QuicApplication {
     }
 
     /// Gives the stack of a sender what it can send of the data of its application.
-    fn give_data(&mut self, sender: &mut Endpoint, apps: &mut Apps, place: AppPlace) {
+    fn give_data(
+        &mut self,
+        sender: &mut Endpoint,
+        apps: &mut Apps,
+        place: AppPlace,
+        (now, limits): (Time, LimitSpans),
+    ) {
         let application = &mut apps.apps[place.app as usize];
         while let room @ 1.. = sender.write_room() {
             let next = self.held.take().or_else(|| application.take_piece(place.connection, room));
             let Some(piece) = next else { return };
+            application.note_taken(now, &piece, limits, 0);
             self.open_to(sender, piece.stream);
             match sender.write_stream(piece.stream, piece.bytes, piece.finishes) {
                 Ok(taken) if taken == piece.bytes => {}

@@ -12,4 +12,6 @@ pub use datagrams::{DatagramHistory, DatagramStep, datagram_history};
 pub use flights::{Flights, LinkFate};
 pub use satellites::{PathSample, SatelliteSnapshot, SatelliteView};
 pub use series::{Curves, Series};
-pub use why::{Explanation, Question, Unanswered, explain, reductions};
+pub use why::{
+    BudgetPart, Explanation, MessageBudget, Question, Unanswered, explain, message_budget, reductions,
+};

@@ -80,6 +80,13 @@ impl LimitTimes {
         self.since = until;
     }
 
+    /// The time under each limit up to `now`.
+    pub fn until(&self, now: Time) -> [Span; SendLimit::NAMES.len()] {
+        let mut times = self.times;
+        times[self.present as usize] = times[self.present as usize] + now.since(self.since);
+        times
+    }
+
     /// The time under each limit, seconds.
     pub fn seconds(&self) -> [f64; SendLimit::NAMES.len()] {
         self.times.map(Span::seconds)

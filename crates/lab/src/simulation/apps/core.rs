@@ -5,6 +5,7 @@ use cc::detmath;
 use engine::Stream;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use transport::SendLimit;
 use units::{Span, Time};
 
 /// Number of the request that opens a connection.
@@ -43,6 +44,34 @@ pub struct Message {
     pub answered: bool,
     /// It is part of the set-up of a connection: no metric counts it.
     pub is_setup: bool,
+}
+
+/// The times under each limit of a sender.
+pub type LimitSpans = [Span; SendLimit::NAMES.len()];
+
+/// When a message passed from hand to hand, for explanations; [`Time::NEVER`] before.
+#[derive(Clone, Copy, Debug)]
+pub struct Handover {
+    /// Its request reached the server.
+    pub requested: Time,
+    /// The server had its data.
+    pub ready: Time,
+    /// The transport took its last byte.
+    pub taken: Time,
+    /// The times under each limit of the sender when the data was ready, and when the last byte was taken.
+    pub limits: [LimitSpans; 2],
+    /// TCP: number of the segment with its last byte.
+    pub segment: u32,
+}
+
+impl Handover {
+    const NONE: Handover = Handover {
+        requested: Time::NEVER,
+        ready: Time::NEVER,
+        taken: Time::NEVER,
+        limits: [[Span::ZERO; SendLimit::NAMES.len()]; 2],
+        segment: 0,
+    };
 }
 
 /// What a timer of an application is for.
@@ -146,6 +175,8 @@ pub struct Core {
     /// The application starts nothing new.
     pub stopped: bool,
     pub requests_repeated: u64,
+    /// Of each message, if they are recorded.
+    pub handovers: Option<Vec<Handover>>,
 }
 
 impl Core {
@@ -167,6 +198,7 @@ impl Core {
             timers_set: 0,
             stopped: false,
             requests_repeated: 0,
+            handovers: None,
         }
     }
 
@@ -261,6 +293,9 @@ impl Core {
             answered: false,
             is_setup: false,
         });
+        if let Some(handovers) = &mut self.handovers {
+            handovers.push(Handover::NONE);
+        }
         self.messages.len() as u32 - 1
     }
 
@@ -306,7 +341,10 @@ impl Core {
     }
 
     /// A request has reached the server. Returns whether it is the first time.
-    pub fn requested(&mut self, message: u32) -> bool {
+    pub fn requested(&mut self, now: Time, message: u32) -> bool {
+        if let Some(handover) = self.handovers.as_mut().and_then(|all| all.get_mut(message as usize)) {
+            handover.requested = handover.requested.min(now);
+        }
         self.messages.get_mut(message as usize).is_some_and(|m| !std::mem::replace(&mut m.answered, true))
     }
 
@@ -359,6 +397,25 @@ impl Core {
             self.messages[piece.message as usize].bytes += piece.bytes;
         }
         Some(piece)
+    }
+
+    /// Notes the messages of a connection whose data is ready since the last call.
+    pub fn note_ready(&mut self, now: Time, connection: u32, limits: LimitSpans) {
+        let Some(handovers) = &mut self.handovers else { return };
+        for message in self.connections[connection as usize].out.messages() {
+            let handover = &mut handovers[message as usize];
+            if handover.ready == Time::NEVER {
+                (handover.ready, handover.limits[0]) = (now, limits);
+            }
+        }
+    }
+
+    /// Notes that the transport has taken the last byte of a message, in segment `segment`.
+    pub fn note_taken(&mut self, now: Time, message: u32, limits: LimitSpans, segment: u32) {
+        if let Some(handovers) = &mut self.handovers {
+            let handover = &mut handovers[message as usize];
+            (handover.taken, handover.limits[1], handover.segment) = (now, limits, segment);
+        }
     }
 
     /// The message without end that the first connection sends on its first stream ends with what the transport has taken.

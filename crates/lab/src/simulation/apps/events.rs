@@ -203,6 +203,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             Endpoints::Quic(_) => return self.quic_transmit(flow, 0, Trigger::FlowTimer),
             Endpoints::Udp(_) | Endpoints::Attached(_) => return,
         };
+        let now = self.event_queue.now();
+        let records = self.apps.apps[app as usize].records_handovers();
+        if records {
+            let limits = self.senders[index].limited_until(now);
+            self.apps.apps[app as usize].note_ready(now, connection, limits);
+        }
         let (most, mut bursts) = {
             let options = self.senders[index].options();
             (u64::from(options.packet), options.most_at_once())
@@ -212,11 +218,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             let Some(piece) = application.take_piece(connection, most) else { break };
             let waiting = application.has_data(connection);
             let sender = &mut self.senders[index];
-            sender.set_more_waiting(waiting);
+            if records {
+                application.note_taken(now, &piece, sender.limited_until(now), sender.written());
+            }
+            sender.set_more_waiting(now, waiting);
             sender.on_write_bytes(&mut flow_context!(self, flow), piece.bytes, false);
             bursts -= 1;
         }
         let waiting = self.apps.apps[app as usize].has_data(connection);
-        self.senders[index].set_more_waiting(waiting);
+        self.senders[index].set_more_waiting(now, waiting);
     }
 }

@@ -36,7 +36,7 @@ use source::{PeriodWriter, RateWriter};
 use units::{Span, Time};
 use video::Video;
 
-pub use self::core::{Action, OPENING, OPENING_SIZE, Timer};
+pub use self::core::{Action, Handover, LimitSpans, Message, OPENING, OPENING_SIZE, Timer};
 use self::core::{CommonOptions, Core};
 pub use events::{AppPlace, Apps};
 pub use frames::SenderView;
@@ -193,7 +193,7 @@ impl Application {
 
     /// Request `number` has reached the server of a connection.
     pub fn on_request(&mut self, now: Time, number: u32) {
-        if !self.core.requested(number) {
+        if !self.core.requested(now, number) {
             return;
         }
         let service = match &self.kind {
@@ -295,6 +295,34 @@ impl Application {
     }
 
     // ---- for the simulation ---------------------------------------------------------------------------------
+
+    /// Records from now on when messages pass from hand to hand.
+    pub fn record_handovers(&mut self) {
+        self.core.handovers = Some(Vec::new());
+    }
+
+    /// Whether it records that.
+    pub fn records_handovers(&self) -> bool {
+        self.core.handovers.is_some()
+    }
+
+    /// The messages of a connection whose data is ready since the last call, with the times under limits of its sender.
+    pub fn note_ready(&mut self, now: Time, connection: u32, limits: LimitSpans) {
+        self.core.note_ready(now, connection, limits);
+    }
+
+    /// The transport has taken a piece; `segment`: the last one of TCP.
+    pub fn note_taken(&mut self, now: Time, piece: &Piece, limits: LimitSpans, segment: u32) {
+        if piece.ends {
+            self.core.note_taken(now, piece.message, limits, segment);
+        }
+    }
+
+    /// When message `number` passed from hand to hand, if that is recorded.
+    pub fn handover(&self, number: u32) -> Option<(Message, Handover)> {
+        let handover = self.core.handovers.as_ref()?.get(number as usize)?;
+        Some((self.core.messages[number as usize], *handover))
+    }
 
     /// What the simulation has to do next.
     pub fn take_action(&mut self) -> Option<Action> {

@@ -78,6 +78,11 @@ impl Outgoing {
         self.queue.retain(|pending| !removed(pending));
     }
 
+    /// The messages that wait.
+    pub fn messages(&self) -> impl Iterator<Item = u32> {
+        self.queue.iter().map(|pending| pending.message)
+    }
+
     /// Takes the next piece, of at most `most` bytes.
     pub fn next(&mut self, most: u64) -> Option<Piece> {
         let place = match self.order {

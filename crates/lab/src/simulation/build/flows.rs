@@ -279,7 +279,11 @@ impl Flows {
                     AppPlace { app: 0, connection: connection as u32, route: routes[*flow as usize], header },
                 )
             });
-            self.apps.add(apps::Application::new(app, place), connections, plan.numbered.len());
+            let mut app = apps::Application::new(app, place);
+            if plan.settings.recording.packets {
+                app.record_handovers();
+            }
+            self.apps.add(app, connections, plan.numbered.len());
         }
     }
 

@@ -4,6 +4,7 @@
 mod cause;
 mod explanation;
 mod limit;
+mod message;
 mod packets;
 mod sentences;
 
@@ -11,6 +12,7 @@ use crate::simulation::{FlowBounds, Run, Shape, WindowLog};
 use packets::Packets;
 
 pub use explanation::{Explanation, Question, Unanswered};
+pub use message::{BudgetPart, MessageBudget, message_budget};
 use transport::WindowCause;
 use units::{Span, Time};
 
