@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 from ackclock import Scenario, ScenarioError
-from ackclock.apps.why import explain
+from ackclock.apps.why import budget, explain
 from ackclock.base.files import BadInput
+from ackclock.cli.app import main
 from ackclock.explanation import Explanation
 from ackclock.study import Store, Study, sweep
 from ackclock.study.executors import Local
@@ -418,7 +419,7 @@ start = "1s"
 
 def test_the_budget_of_a_message_adds_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each part of a frame's time beside a download, in the order of the parts; the command prints them."""
-    told = budget(Scenario.from_toml(CALL), "call:100")
+    told = budget(Scenario.parse(CALL), "call:100")
     assert sum(part for _, part in told.parts) == pytest.approx(told.total_s, abs=1e-9)
     assert told.message["bytes"] == 12_500
     assert {"in the queue of a->b", "in transmission", "in flight"} <= {what for what, _ in told.parts}

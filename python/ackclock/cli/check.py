@@ -148,6 +148,9 @@ def _show(about: dict[str, Any], study: Study, *, details: bool) -> None:
                 console.print(table)
                 if rest:
                     console.print(rest)
+        for flow in about["flows"]:
+            if (application := flow["application"]) is not None:
+                console.print(_offers(flow["name"], application), soft_wrap=True)
         for source in about["traffic"]:
             size = quantity(source["mean_bytes"], "B")
             console.print(
@@ -157,6 +160,13 @@ def _show(about: dict[str, Any], study: Study, *, details: bool) -> None:
             )
     for warning in about["warnings"]:
         say(f"warning: {warning['key']}: {warning['message']}; {warning['remedy']}")
+
+
+def _offers(flow: str, application: dict[str, Any]) -> str:
+    """What the application of a flow offers to the network."""
+    offered = application["offered_bps"]
+    load = "as much as the network carries" if offered is None else f"{quantity(offered, 'b/s')} in the mean"
+    return f"application of {flow}: {application['kind']}, {load}"
 
 
 def _flows(about: dict[str, Any]) -> tuple[Table, str]:

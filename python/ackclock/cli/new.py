@@ -25,6 +25,15 @@ unsafe use where chan defer func go import interface map package range select va
 """Names that mean something else in a template or in its language."""
 BUILT_IN = 'tcp   = { congestion_control = "reno" }                # { python = "mine.py:Mine", gain = 2 }'
 """Line of the template that names the controller of the tested flow."""
+APPLICATIONS = {
+    "rate": 'app   = "3Mbps"   # writes at a rate',
+    "on_off": 'app   = { kind = "on_off", on = "2s", off = "3s", random = true }   # data for 2 s, a pause of 3 s, in the mean',
+    "requests": 'app   = { kind = "requests", response = "20kB", think = "200ms" }   # others: "web_server", ["30kB", "50kB"]',
+    "page": 'app   = { kind = "page", page = "median", repeat = "1s" }   # others: objects, har',
+    "video": 'app   = { kind = "video", ladder = ["300kbps", "750kbps", "1.2Mbps", "1.85Mbps", "2.85Mbps", "4.3Mbps"] }',
+    "frames": 'app   = { kind = "frames", rate = "3Mbps", deadline = "150ms" }   # a call; over quic also late = "cancel"',
+}
+"""Lines for the tested flow, by the kind of the application."""
 
 
 def command(
@@ -32,6 +41,7 @@ def command(
     /,
     *,
     python: bool = False,
+    app: str | None = None,
     force: bool = False,
 ) -> None:
     """Write a scenario to start from, or a controller.
@@ -45,11 +55,17 @@ def command(
         Name or path of the file: a scenario with or without .toml, or a controller such as mine.c.
     python
         Also write a controller in Python, NAME.py, and use it in the scenario.
+    app
+        Give the tested flow an application of this kind: rate, on_off, requests, page, video or frames.
     force
         Replace existing files.
 
     """
+    if app is not None and app not in APPLICATIONS:
+        raise BadInput(f"--app {app}: there is no such kind; there are {', '.join(APPLICATIONS)}")
     if Path(name).suffix in LANGUAGES:
+        if app is not None:
+            raise BadInput(f"new {name}: --app is for a scenario; leave it out")
         if python:
             raise BadInput(f"new {name}: --python writes a controller beside a scenario; give one of both")
         _controller(Path(name), force=force)
@@ -67,6 +83,8 @@ def command(
             raise BadInput(f"{target}: the file exists; choose another name, or give --force to replace it")
     texts = files("ackclock.cli") / "templates"
     scenario = (texts / "scenario.toml").read_text(encoding="utf-8")
+    if app is not None:
+        scenario = scenario.replace(BUILT_IN, f"{BUILT_IN}\n{APPLICATIONS[app]}")
     if python:
         write_text(code, (texts / "controller.txt").read_text(encoding="utf-8"))
         control = f'tcp   = {{ congestion_control = {{ python = "{code.name}:Mine" }} }}'

@@ -261,6 +261,35 @@ impl App {
         matches!(self, App::Page(_))
     }
 
+    /// The rate that a connection offers in the mean, bit/s, where `ideal` is the least time from a request to the last byte of
+    /// so many bytes; `None` if the network alone decides, or if the path changes.
+    pub(crate) fn offered_bps(&self, ideal: impl Fn(u64, u32) -> Option<Span>) -> Option<f64> {
+        let bps = |rate: &Rate| rate.bps() as f64;
+        match self {
+            App::Rate(rate) => rate.schedule.iter().map(|(_, rate)| bps(rate)).reduce(f64::max),
+            App::OnOff(OnOffApp { amount: Amount::Time(on, Some(rate)), off, .. }) => {
+                Some(bps(rate) * on.seconds() / (*on + *off).seconds())
+            }
+            App::OnOff(OnOffApp { amount: Amount::Size(sizes), off, .. }) => {
+                Some(8.0 * sizes.mean() / off.seconds())
+            }
+            App::Requests(requests) => {
+                let mean = requests.response.mean();
+                let loop_s = ideal(mean as u64, requests.common.request)? + requests.service + requests.think;
+                Some(f64::from(requests.outstanding) * 8.0 * mean / loop_s.seconds())
+            }
+            App::Video(video) => video.ladder.last().map(bps),
+            App::Frames(frames) if frames.sizes.is_some() => None,
+            App::Frames(frames) => {
+                let largest = if frames.adapt == Adapt::Off { None } else { Some(bps(&frames.bounds[1])) };
+                let video =
+                    largest.unwrap_or_else(|| frames.layers.iter().map(|layer| bps(&layer.rate)).sum());
+                Some(video + frames.audio.as_ref().map_or(0.0, bps))
+            }
+            App::OnOff(_) | App::Page(_) => None,
+        }
+    }
+
     /// This application with those values of `other` that can change during a run.
     pub(super) fn with_changing_values_of(&self, other: &App) -> App {
         let mut with = self.clone();

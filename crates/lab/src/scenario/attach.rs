@@ -27,6 +27,13 @@ impl Scenario {
                 ),
             ));
         }
+        if let Some(app) = &self.flows[index].app {
+            let message = format!(
+                "its application (kind = \"{}\") runs only in the simulation; write bytes or writes in place of app",
+                app.name()
+            );
+            return Err(attach_error(name, message));
+        }
         self.flows[index].kind = FlowKind::Attached(ends);
         self.prepare();
         Ok(self)

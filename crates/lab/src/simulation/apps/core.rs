@@ -317,10 +317,11 @@ impl Core {
         Span::from_ps(self.options.request_timeout.ps().saturating_mul(1 << (times - 1)))
     }
 
-    /// Repeats a request, or an opening packet, that has no answer.
+    /// Repeats a request that has not reached the server, or an opening packet without an answer.
     pub fn repeat(&mut self, now: Time, timer: Timer) {
         let (waits, times) = match timer {
-            Timer::Repeat(message, times) => (self.messages[message as usize].first == Time::NEVER, times),
+            // The client's transport knows when the server has it.
+            Timer::Repeat(message, times) => (!self.messages[message as usize].answered, times),
             Timer::Reopen(connection, times) => {
                 (self.connections[connection as usize].state == ConnectionState::Opening, times)
             }

@@ -164,8 +164,8 @@ fn path_facts(flow: &Flow, path: &FlowPath, directions: &[&Direction]) -> PathFa
     PathFacts { empty: Some(delay), links: over().count() as u32, ideal: Span::ZERO }
 }
 
-/// The empty path of a flow, there and back, if it is over wires and nothing changes it.
-fn ideal_path(flow: &Flow, paths: [&FlowPath; 2], directions: &[&Direction]) -> Option<IdealPath> {
+/// The empty path of a flow, there and back, if it is over wires whose rates do not vary.
+pub(super) fn ideal_path(flow: &Flow, paths: [&FlowPath; 2], directions: &[&Direction]) -> Option<IdealPath> {
     let fixed = |path: &FlowPath| {
         path.is_wired() && path.links().all(|link| directions[link.0 as usize].variation.is_none())
     };

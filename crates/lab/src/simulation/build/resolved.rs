@@ -1,5 +1,6 @@
 //! The values that a run derives from a scenario: queue limits in packets or bytes, paths, empty-path round-trip times.
 
+use super::flows::ideal_path;
 use super::links::longest_round_trips;
 use super::plan::{BuildPlan, Layout};
 use crate::scenario::paths::{FlowPath, radio_names};
@@ -82,6 +83,19 @@ pub struct ResolvedFlow {
     pub first_write_s: Option<f64>,
     /// The largest rate of a UDP source, bit/s.
     pub rate_bps: Option<u64>,
+    /// Its application, if it has one; that of several connections stands at the first.
+    pub application: Option<ResolvedApp>,
+}
+
+/// An application of a flow.
+#[derive(Clone, Debug, Serialize)]
+pub struct ResolvedApp {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its connections, or those with loops of their own.
+    pub connections: u32,
+    /// What a connection offers in the mean, bit/s; null if the network alone decides.
+    pub offered_bps: Option<f64>,
 }
 
 /// A source of flows.
@@ -170,6 +184,13 @@ fn resolve_flow(flow: &Flow, paths: [Option<&FlowPath>; 2], links: &[&Direction]
         let each = links_of.iter().map(|link| links[*link as usize]);
         each.fold(Span::ZERO, |sum, link| sum + link.delay + link.rate.time_for(size as u64))
     };
+    let whole = paths[0].zip(paths[1]).map(|(data, back)| [data, back]);
+    let application = flow.app.as_ref().filter(|_| flow.connection == 0).map(|app| {
+        let ideal = whole.and_then(|paths| ideal_path(flow, paths, links));
+        let offered_bps =
+            app.offered_bps(|bytes, request| Some(ideal.as_ref()?.message(bytes, Some(request))));
+        ResolvedApp { kind: app.name(), connections: app.connections(), offered_bps }
+    });
     let base_rtt = crossing(&path, packet_bytes) + crossing(&back, ack_bytes);
     ResolvedFlow {
         name: flow.name.clone(),
@@ -187,6 +208,7 @@ fn resolve_flow(flow: &Flow, paths: [Option<&FlowPath>; 2], links: &[&Direction]
         bytes: flow.bytes,
         first_write_s: flow.writes.first().map(|(at, _)| at.seconds()),
         rate_bps,
+        application,
     }
 }
 
