@@ -187,3 +187,17 @@ fn the_budget_of_a_message_adds_up_to_its_time() {
         assert!(message_budget(&run, "f", 1_000_000).is_err());
     }
 }
+
+#[test]
+fn the_request_of_the_set_up_has_300_bytes() {
+    let rows = messages(&network(
+        r#"{ kind = "requests", response = "1448B", request = "2000B", tls = true, requests = 1 }"#,
+        RENO,
+    ));
+    // 8 units a byte, 400,000 both ways. 60 bytes there and back; behind an ACK 352 bytes, for 3,156 in three segments.
+    let ready = 480 + 480 + 400_000;
+    let set_up = ready + 416 + 2_816 + 8 * (1_500 + 1_500 + 156) + 400_000;
+    assert_eq!(units(rows[0].start_s), set_up);
+    // Behind an ACK 2,052 bytes, for 1,500.
+    assert_eq!(ends(&rows), [set_up + 416 + 16_416 + 12_000 + 400_000]);
+}

@@ -4,7 +4,10 @@
 //! sequence.
 #![cfg(feature = "quic")]
 
+mod common;
+
 use ackclock_lab::{FlowOutcome, Run, Scenario, Settings};
+use common::draw::Draw;
 
 /// Networks of every test run.
 const NETWORKS: u64 = 150;
@@ -54,60 +57,20 @@ fn packets_of_earlier_key_phases_and_far_numbers_end_no_connection() {
     }
 }
 
-/// SplitMix64.
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-    /// A number from `min` to `max`, evenly by their logarithms.
-    fn number(&mut self, min: f64, max: f64) -> f64 {
-        let part = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
-        min * cc::detmath::exp(part * cc::detmath::ln(max / min))
-    }
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.next() as usize % of.len()]
-    }
-    fn chance(&mut self, percent: u64) -> bool {
-        self.next() % 100 < percent
-    }
-    /// Up to four impairments of a direction.
-    fn losses(&mut self) -> String {
-        let mut results = Vec::new();
-        if self.chance(60) {
-            let (rate, by) = (self.number(0.001, 0.6), self.number(0.1, 200.0));
-            results.push(format!("{{ kind = \"reorder\", rate = {rate:.4}, by = \"{by:.3}ms\" }}"));
-        }
-        if self.chance(40) {
-            let max = self.number(0.1, 100.0);
-            results.push(format!("{{ kind = \"jitter\", max = \"{max:.3}ms\", order = false }}"));
-        }
-        if self.chance(40) {
-            results.push(format!("{{ kind = \"duplicate\", rate = {:.4} }}", self.number(0.001, 0.5)));
-        }
-        if self.chance(30) {
-            results.push(format!("{{ kind = \"bernoulli\", rate = {:.4} }}", self.number(0.0001, 0.1)));
-        }
-        format!("[{}]", results.join(", "))
-    }
-    /// A network and a flow, and the bytes of its transfer.
-    fn scenario(&mut self) -> (String, u64) {
-        let (rate, delay, queue) =
-            (self.number(1.0, 1000.0), self.number(0.05, 100.0), self.number(4.0, 400.0) as u64);
-        let (there, back) = (self.losses(), self.losses());
-        let control = self.one(&["reno", "cubic", "vegas", "bic", "westwood", "bbr", "bbr3", "prague"]);
-        let size = self.one(&["1200", "1472", "1472", "1472", "8972", "30000", "65527"]);
-        let pacing = self.one(&["stack", "none", "driver"]);
-        let certificate = self.one(&["800", "800", "16000"]);
-        let ack_every = self.one(&["", "", "", ", ack_every = 1", ", ack_every = 20"]);
-        let window = self.one(&["", "", "", ", receive_window = \"200kB\""]);
-        let bytes = self.number(1e4, 1e7) as u64;
-        let text = format!(
-            r#"
+/// A network and a flow, and the bytes of its transfer.
+fn drawn_scenario(draw: &mut Draw) -> (String, u64) {
+    let (rate, delay, queue) =
+        (draw.number(1.0, 1000.0), draw.number(0.05, 100.0), draw.number(4.0, 400.0) as u64);
+    let (there, back) = (draw.losses(), draw.losses());
+    let control = draw.one(&["reno", "cubic", "vegas", "bic", "westwood", "bbr", "bbr3", "prague"]);
+    let size = draw.one(&["1200", "1472", "1472", "1472", "8972", "30000", "65527"]);
+    let pacing = draw.one(&["stack", "none", "driver"]);
+    let certificate = draw.one(&["800", "800", "16000"]);
+    let ack_every = draw.one(&["", "", "", ", ack_every = 1", ", ack_every = 20"]);
+    let window = draw.one(&["", "", "", ", receive_window = \"200kB\""]);
+    let bytes = draw.number(1e4, 1e7) as u64;
+    let text = format!(
+        r#"
 duration = "20s"
 [[link]]
 name = "l"
@@ -124,9 +87,8 @@ to = "b"
 bytes = "{bytes}B"
 quic = {{ congestion_control = "{control}", max_datagram_size = {size}, pacing = "{pacing}", certificate_size = {certificate}{ack_every}{window} }}
 "#
-        );
-        (text, bytes)
-    }
+    );
+    (text, bytes)
 }
 
 #[test]
@@ -136,7 +98,7 @@ fn no_connection_is_lost_on_generated_networks() {
     let mut draw = Draw(1);
     let mut completed = 0;
     for seed in 0..count {
-        let (text, bytes) = draw.scenario();
+        let (text, bytes) = drawn_scenario(&mut draw);
         completed += transferred(&text, bytes, seed).completion_s.is_some() as u64;
     }
     assert!(completed * 10 > count * 8, "{completed} of {count} transfers are complete");

@@ -2,17 +2,24 @@
 //!
 //! It takes rates, delays and limits of the links from the scenario and checks that no packet vanishes, no packet
 //! arrives before the propagation delay, no link sends faster than its rate, no medium is used for longer than the time,
-//! no queue exceeds its limit, cumulative ACKs do not decrease, and no sender has more data in flight than its window.
+//! no queue exceeds its limit, cumulative ACKs do not decrease, and no sender has more data in flight than its window. Of
+//! applications it checks bytes, times and states of messages ([`applications`](AppEvent)).
 
 mod airtime;
+mod applications;
 mod media;
 mod radio;
 mod transmissions;
 
 pub use airtime::Airtimes;
+pub use applications::{
+    AppEvent, AuditedApp, AuditedHop, AuditedMessage, AuditedObject, AuditedOutcome, AuditedPath,
+    AuditedPlayer, AuditedPlaying, AuditedTcp,
+};
 pub use media::{AccessRules, AuditedMedium, CellRules, EdcaRules};
 pub(crate) use radio::RadioAuditor;
 
+use applications::Applications;
 use media::MediaTimes;
 use net::{DropReason, NodeId, PacketEvent, PacketKind, PacketStep, Transmission};
 use std::collections::{BTreeMap, VecDeque};
@@ -26,7 +33,8 @@ use units::{Limit, PS_PER_S, Rate, Span, Time};
 pub struct Violation {
     /// When.
     pub at: Time,
-    /// The rule: conservation, causality, link rate, medium, medium access, queue bound, cumulative ack, window.
+    /// The rule: conservation, causality, link rate, medium, medium access, queue bound, cumulative ack, window; of applications
+    /// message bytes, message time, message counts, request, outstanding, reset, frame state, page, player.
     pub rule: &'static str,
     /// What happened.
     pub what: String,
@@ -245,6 +253,7 @@ pub struct Auditor {
     accepted: Option<(Time, usize, Id)>,
     media: MediaTimes,
     transmissions: Transmissions,
+    applications: Applications,
     /// The time of the last event.
     clock: Time,
     violations: Vec<Violation>,
@@ -271,6 +280,7 @@ impl Auditor {
             accepted: None,
             media: MediaTimes::default(),
             transmissions: Transmissions::default(),
+            applications: Applications::default(),
             clock: Time::ZERO,
             violations: Vec::new(),
             count: 0,
@@ -291,6 +301,34 @@ impl Auditor {
     pub fn allow_window(&mut self, flow: u32, segments: u32) {
         let window = &mut self.flows[flow as usize].window;
         *window = segments.max(*window);
+    }
+
+    /// Adds an application. Applications have the numbers 0, 1, 2, ... in this order.
+    pub fn add_application(&mut self, app: AuditedApp) {
+        self.applications.add(app);
+    }
+
+    /// The properties of link `link`.
+    pub(crate) fn link(&self, link: u32) -> &AuditedLink {
+        &self.links[link as usize]
+    }
+
+    /// Processes an event of application `app`. They must be in the order of time, and come before the packet events of later times.
+    pub fn application(&mut self, at: Time, app: u32, event: AppEvent) {
+        self.applications.push(at, app, event);
+    }
+
+    /// Compares what the outcome says of application `app` with its events; after the last event of the run.
+    pub fn close_application(&mut self, app: usize, end: Time, outcome: &AuditedOutcome) {
+        self.applications.close(app, end, outcome);
+        self.absorb_violations();
+    }
+
+    /// Takes over the violations of the rules of applications.
+    fn absorb_violations(&mut self) {
+        for Violation { at, rule, what } in self.applications.take_violations() {
+            self.report_violation(at, rule, what);
+        }
     }
 
     fn report_violation(&mut self, at: Time, rule: &'static str, what: String) {
@@ -323,6 +361,10 @@ impl Auditor {
         if at > self.clock {
             self.check_forwarded();
             self.clock = at;
+            if !self.applications.is_empty() {
+                self.applications.process(at);
+                self.absorb_violations();
+            }
         }
         match event.step {
             PacketStep::Enqueue => {
@@ -510,6 +552,12 @@ impl Auditor {
         let at_end = flow.ends(id.kind)[1].0 == node;
         if at_end && id.kind == PacketKind::Ack {
             flow.acked = flow.acked.max(id.seq);
+        }
+        let seen = at_end && !flow.radio_nodes && !self.applications.is_empty();
+        match id.kind {
+            PacketKind::Data if seen => self.applications.data_arrived(id.flow, id.seq, id.size),
+            PacketKind::Request if seen => self.applications.request_arrived(at, id.flow, id.seq),
+            _ => {}
         }
         if !at_end && !flow.radio_nodes {
             self.at_nodes.push((node, id));

@@ -142,6 +142,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             }
             let next = self.event_queue.pop(horizon);
             if PACKETS {
+                if !self.apps.is_empty() {
+                    self.audit_applications();
+                }
                 self.recorder.reach(self.event_queue.now());
             }
             match &next {

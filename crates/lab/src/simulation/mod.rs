@@ -410,6 +410,7 @@ impl Run {
         each!(&mut self.inner, simulation => {
             let accounts = simulation.network.account(&simulation.event_queue, simulation.duration).collect::<Vec<_>>();
             let end = simulation.end;
+            simulation.close_applications();
             let wired = simulation.recorder.auditor.take().map(|auditor| auditor.close(end, &accounts));
             let radio = simulation.recorder.radio_auditor.take();
             let radio = radio.zip(simulation.network.radio.as_deref()).map(|(auditor, radio)| auditor.close(end, radio));

@@ -4,6 +4,7 @@ use super::apps::{AppPlace, Apps, LimitSpans, Piece};
 use super::event_loop::Simulation;
 use super::quic::{QuicApplication, QuicEndpoints};
 use super::recorder::Recorder;
+use crate::audit::AppEvent;
 use ::quic::{Deadlines, Endpoint, StreamEvent, WriteError};
 use cc::{Hint, PathHint};
 use engine::EventQueue;
@@ -107,8 +108,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     fn quic_app_arrived(&mut self, flow: u32, place: AppPlace, side: usize) {
         let (now, index) = (self.event_queue.now(), self.endpoints[flow as usize].index());
         let AppPlace { app, connection, .. } = place;
-        let application = &mut self.apps.apps[app as usize];
         let QuicEndpoints { ends, application: streams, .. } = &mut self.quic[index];
+        if side == 1 {
+            ends[1].take_progress(&mut streams.progress);
+            for progress in &streams.progress {
+                let (stream, bytes) = (progress.stream, progress.bytes);
+                self.apps.report(now, app, AppEvent::Progress { connection, stream, bytes });
+            }
+        }
+        let application = &mut self.apps.apps[app as usize];
         if side == 0 {
             while let Some(event) = ends[0].next_stream_event() {
                 if let StreamEvent::Stopped { stream, .. } = event {
@@ -119,7 +127,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             if ends[1].is_connected() {
                 application.on_connected(now, connection);
             }
-            ends[1].take_progress(&mut streams.progress);
             for progress in streams.progress.drain(..) {
                 application.on_progress(now, connection, progress.stream, progress.bytes);
                 if progress.finished || progress.reset {
@@ -226,15 +233,20 @@ impl QuicApplication {
         place: AppPlace,
         (now, limits): (Time, LimitSpans),
     ) {
-        let application = &mut apps.apps[place.app as usize];
+        let AppPlace { app, connection, .. } = place;
         while let room @ 1.. = sender.write_room() {
-            let next = self.held.take().or_else(|| application.take_piece(place.connection, room));
+            let application = &mut apps.apps[app as usize];
+            let next = self.held.take().or_else(|| application.take_piece(connection, room));
             let Some(piece) = next else { return };
             application.note_taken(now, &piece, limits, 0);
             self.open_to(sender, piece.stream);
             match sender.write_stream(piece.stream, piece.bytes, piece.finishes) {
-                Ok(taken) if taken == piece.bytes => {}
-                Ok(taken) => self.held = Some(Piece { bytes: piece.bytes - taken, ..piece }),
+                Ok(taken) => {
+                    apps.report(now, app, Piece { bytes: taken, ..piece }.event(connection));
+                    if taken < piece.bytes {
+                        self.held = Some(Piece { bytes: piece.bytes - taken, ..piece });
+                    }
+                }
                 Err(WriteError::Blocked) => {
                     self.held = Some(piece);
                     return;

@@ -118,13 +118,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let account = late.as_ref().unwrap_or(whole);
         let seconds = account.seconds;
         let numbers = self.order.iter().zip(&account.flows);
-        let begin = early.map_or(Time::ZERO, |early| Time::ZERO + Span::from_seconds(early.seconds));
-        let end = Time::ZERO + span;
-        let counted = AppFacts {
-            counted: [begin, Time::from_ps(end.ps().saturating_sub(self.cooldown.ps()))],
-            end,
-            changes: !self.changes.is_empty(),
-        };
+        let counted = self.app_facts(span, early);
         let flows: Vec<FlowOutcome> = numbers
             .map(|(number, account)| {
                 let (number, facts) = (*number as usize, self.flow_facts(*number as usize));
@@ -177,6 +171,25 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             fairness: Fairness { jain: jain(&compared) },
             engine: self.cost().0,
             links,
+        }
+    }
+
+    /// The part of the first `span` of the run, after what `early` has counted, in which messages of applications count.
+    fn app_facts(&self, span: Span, early: Option<&RunAccount>) -> AppFacts {
+        let begin = early.map_or(Time::ZERO, |early| Time::ZERO + Span::from_seconds(early.seconds));
+        let end = Time::ZERO + span;
+        let counted = [begin, Time::from_ps(end.ps().saturating_sub(self.cooldown.ps()))];
+        AppFacts { counted, end, changes: !self.changes.is_empty() }
+    }
+
+    /// Has the auditor compare the outcome of each application with its events; at the end of the run.
+    pub(super) fn close_applications(&mut self) {
+        self.audit_applications();
+        let facts = self.app_facts(self.duration, self.warmup.as_ref().and_then(|w| w.account.as_deref()));
+        if let Some(auditor) = self.recorder.auditor() {
+            for (number, app) in self.apps.apps.iter().enumerate() {
+                auditor.close_application(number, self.end, &app.audited(&facts));
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! Runs of scenarios in text, for tests.
 #![allow(dead_code, reason = "not every test uses all")]
 
+pub mod draw;
+
 use ackclock_lab::{Recording, Run, Scenario, Settings, Study};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use units::{Span, Time};

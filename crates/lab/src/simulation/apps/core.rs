@@ -12,6 +12,8 @@ use units::{Span, Time};
 pub const OPENING: u32 = u32::MAX;
 /// Size of the packet that opens a connection, bytes on the wire.
 pub const OPENING_SIZE: u32 = 60;
+/// Payload of the request of the set-up of TLS, bytes.
+pub const SETUP_REQUEST: u32 = 300;
 /// How often a lost request is repeated.
 const MOST_REPEATS: u32 = 6;
 

@@ -1,12 +1,15 @@
 //! Connects applications to the simulation: packets and timers in, packets and data out.
 
 use super::{Action, Application, OPENING, OPENING_SIZE, SenderView};
+use crate::audit::AppEvent;
 use crate::simulation::endpoints::SimulationContext;
 use crate::simulation::endpoints::{Endpoints, flow_context};
 use crate::simulation::event_loop::Simulation;
+use crate::simulation::recorder::AUDITS;
 use cc::Controller;
 use net::{Packet, PacketKind};
 use transport::{AckOptions, FlowContext, FlowTimer, Trigger};
+use units::Time;
 
 /// Where the application of a flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub struct Apps {
     pub apps: Vec<Application>,
     /// Of each flow, if any flow has an application; otherwise empty.
     pub places: Vec<Option<AppPlace>>,
+    /// With an auditor: the events of the applications, with time and index of the application, that it has not processed.
+    log: Option<Vec<(Time, u32, AppEvent)>>,
 }
 
 impl Apps {
@@ -42,6 +47,24 @@ impl Apps {
             self.places[flow as usize] = Some(AppPlace { app: self.apps.len() as u32, ..place });
         }
         self.apps.push(app);
+    }
+
+    /// Events are for an auditor from now on.
+    pub fn audit(&mut self) {
+        self.log = AUDITS.then(Vec::new);
+    }
+
+    /// An event of application `app` for the auditor, if there is one.
+    #[inline]
+    pub fn report(&mut self, at: Time, app: u32, event: AppEvent) {
+        if AUDITS && let Some(log) = &mut self.log {
+            log.push((at, app, event));
+        }
+    }
+
+    /// Removes the events for the auditor.
+    pub fn take_events(&mut self) -> Vec<(Time, u32, AppEvent)> {
+        self.log.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Whether no flow has an application.
@@ -106,10 +129,20 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             return;
         }
         let bytes = self.senders[flow as usize].bytes_below(in_order);
+        self.apps.report(now, app, AppEvent::Progress { connection, stream: 0, bytes });
         let application = &mut self.apps.apps[app as usize];
         application.on_connected(now, connection);
         application.on_progress(now, connection, 0, bytes);
         self.perform(app);
+    }
+
+    /// Gives the auditor the events of the applications.
+    pub(in crate::simulation) fn audit_applications(&mut self) {
+        if let Some(auditor) = self.recorder.auditor() {
+            for (at, app, event) in self.apps.take_events() {
+                auditor.application(at, app, event);
+            }
+        }
     }
 
     /// Does what an application asks for, and sets its timer.
@@ -129,7 +162,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 }
                 Action::Begin(connection) => self.begin_connection(application.flow(connection)),
                 Action::Request { connection, number } => {
-                    let (flow, size) = (application.flow(connection), application.request_size());
+                    let (flow, size) = (application.flow(connection), application.request_size(number));
+                    let (bytes, object) = (application.message_bytes(number), application.object(number));
+                    let event = AppEvent::Request { connection, message: number, bytes, object };
+                    self.apps.report(self.event_queue.now(), app, event);
                     self.send_request(flow, number, Some(size));
                 }
                 Action::Data(connection) => {
@@ -138,6 +174,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 }
                 Action::Reset { connection, stream } => {
                     let flow = application.flow(connection);
+                    let event = AppEvent::Reset { connection, stream };
+                    self.apps.report(self.event_queue.now(), app, event);
                     self.reset_stream(flow, stream);
                 }
                 Action::StopSending { connection, stream } => {
@@ -216,6 +254,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         while self.schedules[flow as usize].started && bursts > 0 && self.senders[index].takes_data() {
             let application = &mut self.apps.apps[app as usize];
             let Some(piece) = application.take_piece(connection, most) else { break };
+            let event = piece.event(connection);
             let waiting = application.has_data(connection);
             let sender = &mut self.senders[index];
             if records {
@@ -223,6 +262,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             }
             sender.set_more_waiting(now, waiting);
             sender.on_write_bytes(&mut flow_context!(self, flow), piece.bytes, false);
+            self.apps.report(self.event_queue.now(), app, event);
             bursts -= 1;
         }
         let waiting = self.apps.apps[app as usize].has_data(connection);

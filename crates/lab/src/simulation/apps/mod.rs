@@ -36,7 +36,7 @@ use source::{PeriodWriter, RateWriter};
 use units::{Span, Time};
 use video::Video;
 
-pub use self::core::{Action, Handover, LimitSpans, Message, OPENING, OPENING_SIZE, Timer};
+pub use self::core::{Action, Handover, LimitSpans, Message, OPENING, OPENING_SIZE, SETUP_REQUEST, Timer};
 use self::core::{CommonOptions, Core};
 pub use events::{AppPlace, Apps};
 pub use frames::SenderView;
@@ -334,9 +334,22 @@ impl Application {
         self.core.connections[connection as usize].flow
     }
 
-    /// Payload of a request, bytes.
-    pub fn request_size(&self) -> u32 {
-        self.core.options.request
+    /// Bytes of a message.
+    pub fn message_bytes(&self, number: u32) -> u64 {
+        self.core.messages[number as usize].bytes
+    }
+
+    /// The object of a page that a message carries.
+    pub fn object(&self, number: u32) -> Option<u32> {
+        match &self.kind {
+            Kind::Page(page) => page.object(number),
+            _ => None,
+        }
+    }
+
+    /// Payload of the request for a message, bytes.
+    pub fn request_size(&self, number: u32) -> u32 {
+        if self.core.messages[number as usize].is_setup { SETUP_REQUEST } else { self.core.options.request }
     }
 
     /// The transport of a connection takes the next piece, of at most `most` bytes.

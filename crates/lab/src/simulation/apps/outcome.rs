@@ -4,7 +4,8 @@ use super::core::{Message, MessageState};
 use super::freezes::Freezes;
 use super::player::ChunkRecord;
 use super::sketch::{Sketch, UNFINISHED, quantile};
-use super::{Application, Kind};
+use super::{Application, Kind, SETUP_REQUEST};
+use crate::audit::{AuditedMessage, AuditedOutcome, AuditedPlaying};
 use crate::simulation::ideal::IdealPath;
 use serde::Serialize;
 use units::Time;
@@ -230,7 +231,8 @@ impl Application {
     /// The least time of a message from its start to its last byte at the client, seconds.
     fn ideal(&self, message: &Message, path: &IdealPath) -> f64 {
         let asks = matches!(self.kind, Kind::Requests(_) | Kind::Page(_) | Kind::Video(_));
-        let request = asks.then_some(self.core.options.request);
+        let request =
+            asks.then_some(if message.is_setup { SETUP_REQUEST } else { self.core.options.request });
         path.message(message.bytes, request).seconds()
     }
 
@@ -261,6 +263,39 @@ impl Application {
             ideal_s: self.ideal.as_ref().map(|path| self.ideal(message, path)),
             state: self.state(message),
         })
+    }
+
+    /// What it has done, for the auditor.
+    pub fn audited(&self, facts: &AppFacts) -> AuditedOutcome {
+        let message = |message: &Message| AuditedMessage {
+            bytes: message.bytes,
+            start: message.start,
+            first: message.first,
+            end: message.end,
+            state: self.state(message),
+            is_setup: message.is_setup,
+        };
+        let outcome = self.outcome(facts);
+        let frames = outcome.frames.as_ref();
+        let playing = match &self.kind {
+            Kind::Video(video) => {
+                let figures = video.player.figures(facts.end);
+                Some(AuditedPlaying {
+                    startup_s: figures.startup_s + video.opening.seconds(),
+                    played_s: figures.played_s,
+                    stall_s: figures.stall_s,
+                    stalls: figures.stalls,
+                })
+            }
+            _ => None,
+        };
+        AuditedOutcome {
+            messages: self.core.messages.iter().map(message).collect(),
+            counted: facts.counted,
+            counts: [outcome.messages, outcome.finished, outcome.unfinished],
+            frames: frames.map(|frames| [frames.on_time, frames.late, frames.cancelled, frames.dropped]),
+            playing,
+        }
     }
 
     /// What it has done.

@@ -1,5 +1,6 @@
 //! What the server half of an application has to send on a connection, and what of it has arrived.
 
+use crate::audit::AppEvent;
 use std::collections::VecDeque;
 
 /// In which order the messages of a connection are sent.
@@ -41,6 +42,13 @@ pub struct Piece {
     pub ends: bool,
     /// The stream ends with it.
     pub finishes: bool,
+}
+
+impl Piece {
+    /// The transport of a connection has taken it.
+    pub fn event(&self, connection: u32) -> AppEvent {
+        AppEvent::Write { connection, message: self.message, stream: self.stream, bytes: self.bytes }
+    }
 }
 
 /// The messages of a connection that are not wholly given to the transport, which asks for the next piece when it can send it.

@@ -118,7 +118,7 @@ impl PageLoader {
         if self.options.protocol == Protocol::Http1 {
             self.on_ready(core, now, connection);
         }
-        let Some(object) = self.objects.get(message as usize).copied().flatten() else { return };
+        let Some(object) = self.object(message) else { return };
         let options = self.options.clone();
         for child in &self.children.clone()[object as usize] {
             let parse = options.page.objects()[*child as usize].parse;
@@ -134,6 +134,11 @@ impl PageLoader {
                 core.at(now + repeat, Timer::Page);
             }
         }
+    }
+
+    /// The object that a message carries; none if it is of the set-up.
+    pub fn object(&self, message: u32) -> Option<u32> {
+        self.objects.get(message as usize).copied().flatten()
     }
 
     /// Bytes of a page.

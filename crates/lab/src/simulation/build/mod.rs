@@ -2,6 +2,7 @@
 //! satellites, radio and warm-up; add flows; create the recorder; set the first timers. The order determines the
 //! numbers, and the numbers determine the order of ties.
 
+mod audited_apps;
 mod flows;
 pub(super) mod links;
 mod media;
@@ -101,6 +102,9 @@ fn recorder<const WINDOWS: bool, const PACKETS: bool>(
             auditor.expect_radio_hop(number as u32);
         }
     }
+    if let Some(auditor) = &mut auditor {
+        audited_apps::add(plan, layout, flows, auditor);
+    }
     let mut recorder = Recorder::new(recording, &flows.probes, auditor, plan.end);
     if let (Some(scene), true) = (&plan.scenario.radio, audits) {
         let config = scene.config(plan.seed, plan.end);
@@ -142,7 +146,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let mut event_queue = EventQueue::new();
         event_queue.add_timers(plan.numbered.len() as u32 * FlowTimer::COUNT);
         let media = add_media(&plan, &mut layout, &mut network, &mut event_queue, PACKETS);
-        let flows = add_flows(&plan, &layout, &directions, &mut network);
+        let mut flows = add_flows(&plan, &layout, &directions, &mut network);
+        if AUDITS && plan.settings.recording.audit {
+            flows.apps.audit();
+        }
         network.reroute(Time::ZERO);
         network.complete_routes(flows.receiving.iter().copied());
         let recorder = recorder(&plan, &layout, &flows, audited);
