@@ -78,10 +78,10 @@ class Assigned:
         plain, whole = control_table(self.control), control_table(self.control, situation.parameters)
         on = "quic" if self.on == "quic" else "tcp"
         table = whole if plain == whole or _accepts(inline(whole)) else plain
-        return Study.read(source, [self._tested(table), *entries], on=on)
+        return Study.read(source, [self._tested(situation, table), *entries], on=on)
 
-    def _tested(self, table: dict[str, Any]) -> Assignment:
-        return Assignment(("tcp", "congestion_control"), table, f"--control {self.control}", of_text=False)
+    def _tested(self, situation: Situation, table: dict[str, Any]) -> Assignment:
+        return Assignment((situation.transport, "congestion_control"), table, f"--control {self.control}", of_text=False)
 
 
 @cache

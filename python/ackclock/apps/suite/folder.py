@@ -72,6 +72,7 @@ class Suite:
                 "states",
                 "controllers",
                 "came_out",
+                "reference",
                 "network",
                 "situation",
                 "omitted",
@@ -83,6 +84,10 @@ class Suite:
         self.title, self.source, self.summary = about["title"], about["source"], about["summary"].strip()
         self.came_out: str = about.get("came_out", "")
         """The result in words; `{SITUATION.METRIC.CONTROLLER}` is a value."""
+        if not isinstance(about.get("reference", ""), str):
+            raise BadInput(f"{file}: reference: must be a text")
+        self.reference: str = about.get("reference", "")
+        """Where the published values of its situations (`reference`) are from."""
         self.standard: str = about.get("standard", "")
         """The controller that `rivals_kept` is measured against."""
         if not isinstance(about.get("status", ""), str):
@@ -127,6 +132,11 @@ class Suite:
                     near = difflib.get_close_matches(metric, SUITE_METRICS, 1)
                     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(SUITE_METRICS)}"
                     raise BadInput(f"{file}: {situation.id}: there is no metric {metric}; {hint}")
+            if situation.transport not in {"tcp", "quic"}:
+                raise BadInput(f"{file}: {situation.id}: transport: must be tcp or quic, not {situation.transport!r}")
+            for metric in situation.reference:
+                if metric not in situation.metrics:
+                    raise BadInput(f"{file}: {situation.id}: reference: {metric} is not among its metrics")
             if not situation.bottleneck and any(SUITE_METRICS[metric].of_link for metric in situation.metrics):
                 raise BadInput(f"{file}: {situation.id}: bottleneck is missing; name the link that is measured")
             if min(situation.seeds, situation.quick) < 1:

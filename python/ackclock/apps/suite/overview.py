@@ -28,13 +28,21 @@ class Aspect:
 
 
 ASPECTS = (
-    Aspect("throughput", "ratio; of completion times, the ratio of speeds", ("goodput", "completion", "utilisation")),
-    Aspect("delay", "ratio", ("p95_queueing", "queueing")),
-    Aspect("loss", "difference in percentage points", ("loss", "drop_rate"), points=True),
+    Aspect(
+        "throughput",
+        "ratio; of completion times, the ratio of speeds",
+        ("goodput", "completion", "utilisation", "requests", "bitrate"),
+    ),
+    Aspect(
+        "delay",
+        "ratio",
+        ("p95_queueing", "queueing", "p95_completion", "p95_slowdown", "page_load", "p99_frame_delay"),
+    ),
+    Aspect("loss", "difference in percentage points", ("loss", "drop_rate", "rebuffer", "frames_on_time"), points=True),
     Aspect(
         "fairness, others",
         "ratio; of completion times, the ratio of speeds",
-        ("rivals_kept", "rivals_completion", "rivals_p95_queueing", "jain", "share"),
+        ("rivals_kept", "rivals_completion", "rivals_p95_queueing", "rivals_frames_on_time", "jain", "share"),
     ),
 )
 SPEEDS = {"completion", "rivals_completion"}
