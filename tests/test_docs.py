@@ -32,6 +32,8 @@ TUTORIALS = {
     "should_we_turn_on_bbr": ("times that of CUBIC: ", []),
     "what_does_the_buffer_cost": ("FQ-CoDel", []),
     "would_bbr_have_helped": ("in truth", []),
+    "pages_over_wifi": ("one queue  cubic", []),
+    "call_beside_a_download": ("FQ-CoDel             adapting", []),
     "train_a_controller": ("our rule", []),
     "reproduce_a_figure": ("times Reno's goodput (claimed: 1.711)", ["sarbe_fig5.svg"]),
 }

@@ -183,7 +183,7 @@ def test_what_a_controller_needs_and_a_situation_lacks(folder: Path, tmp_path: P
 
 
 def test_every_situation_of_the_package_is_in_order() -> None:
-    assert known() == ["bbr-draft", "c4-tests", "ratelimited", "rfc9406", "rfc9438", "rfc9743", "startup", "tcpeval"]
+    assert known() == ["bbr-draft", "c4-tests", "media", "ratelimited", "rfc9406", "rfc9438", "rfc9743", "startup", "tcpeval"]
     suite = find("tcpeval")
     files = {path.stem for path in suite.folder.glob("*.toml")} - {"suite", "dumbbell", "bottleneck", "two-flows"}
     assert files == {situation.id for situation in suite.situations}

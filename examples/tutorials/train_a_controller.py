@@ -91,6 +91,6 @@ figure
 # %% [markdown]
 # ## Where is it worse?
 #
-# `ackclock suite tcpeval --control policy` compares it in 34 situations with CUBIC and BBR,
+# `ackclock suite tcpeval --control policy` compares it in 42 situations with CUBIC and BBR,
 # and `ackclock search @hystart --control policy --against cubic` looks for the network in which
 # it is worst beside CUBIC. Your own policy takes its place: `--control mine.policy`.

@@ -81,7 +81,9 @@ class Assigned:
         return Study.read(source, [self._tested(situation, table), *entries], on=on)
 
     def _tested(self, situation: Situation, table: dict[str, Any]) -> Assignment:
-        return Assignment((situation.transport, "congestion_control"), table, f"--control {self.control}", of_text=False)
+        return Assignment(
+            (situation.transport, "congestion_control"), table, f"--control {self.control}", of_text=False
+        )
 
 
 @cache
