@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ackclock import Scenario
+from ackclock import Scenario, _core
 from ackclock.base.shipped import scenarios
 from ackclock.cli.app import main
 
@@ -119,3 +119,11 @@ def test_every_scenario_of_the_page_is_valid(page: str) -> None:
     for text in texts:
         whole = text if "[[link]]" in text else f'title = "t"\nduration = "5s"\n{link}{text}'
         Scenario.parse(whole)
+
+
+@pytest.mark.skipif(not hasattr(_core, "emulate"), reason="runs in real time need Linux")
+def test_runs_in_real_time_refuse_applications(capsys: pytest.CaptureFixture[str]) -> None:
+    """They would run as transfers without an end."""
+    for on in ("udp", "linux:cubic"):
+        assert main(["run", "@call", "--on", on]) == 2
+        assert "flow.app: the first flow has an application" in capsys.readouterr().err

@@ -183,7 +183,17 @@ def test_what_a_controller_needs_and_a_situation_lacks(folder: Path, tmp_path: P
 
 
 def test_every_situation_of_the_package_is_in_order() -> None:
-    assert known() == ["bbr-draft", "c4-tests", "media", "ratelimited", "rfc9406", "rfc9438", "rfc9743", "startup", "tcpeval"]
+    assert known() == [
+        "bbr-draft",
+        "c4-tests",
+        "media",
+        "ratelimited",
+        "rfc9406",
+        "rfc9438",
+        "rfc9743",
+        "startup",
+        "tcpeval",
+    ]
     suite = find("tcpeval")
     files = {path.stem for path in suite.folder.glob("*.toml")} - {"suite", "dumbbell", "bottleneck", "two-flows"}
     assert files == {situation.id for situation in suite.situations}
@@ -226,6 +236,42 @@ def test_names_and_mistakes(tmp_path: Path, folder: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert 'unknown controller "renno"; did you mean "reno"' in done.stderr
+
+
+def test_quic_flows_get_the_controller_and_published_values_are_shown(tmp_path: Path) -> None:
+    text = """
+title = "t"
+source = "s"
+summary = "s"
+reference = "their table"
+[[situation]]
+id = "one"
+title = "One"
+group = "Kinds"
+metrics = ["goodput"]
+reference = { goodput = 1.5 }
+transport = "quic"
+"""
+    (tmp_path / "suite.toml").write_text(text)
+    flows = '[[flow]]\nname = "t"\nfrom = "a"\nto = "b"\nquic = {}\nstart_jitter = "1s"\n'
+    link = '[[link]]\nends = ["a", "b"]\nrate = "2Mbps"\ndelay = "20ms"\n'
+    (tmp_path / "one.toml").write_text(f'duration = "5s"\n{link}{flows}')
+    results = {
+        control: run(Suite(tmp_path), control, tmp_path / "out" / control, Local(1)) for control in ("cubic", "bbr")
+    }
+    goodputs = [result.measures[0].value for result in results.values()]
+    assert goodputs[0] != goodputs[1]
+    page = (tmp_path / "out" / "bbr" / "index.html").read_text(encoding="utf-8")
+    assert "<em>their table</em>" in page
+    assert "<em>1.5</em>" in page
+    assert "<strong>Kinds</strong>" in page
+    for old, new, message in (
+        ('"quic"', '"udp"', "transport: must be tcp or quic"),
+        ("{ goodput = 1.5 }", "{ jain = 1 }", "reference: jain is not among its metrics"),
+    ):
+        (tmp_path / "suite.toml").write_text(text.replace(old, new))
+        with pytest.raises(BadInput, match=message):
+            Suite(tmp_path)
 
 
 @pytest.mark.parametrize("bad", ["../escaped", "a/b", "", ".hidden", "x-standard"])

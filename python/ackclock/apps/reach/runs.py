@@ -22,6 +22,12 @@ LARGEST_RATE_BPS = 100_000_000
 """Bounds within which runs in real time are accurate on ordinary machines."""
 
 
+APPLICATION = (
+    "flow.app: the first flow has an application, which runs in simulated TCP and QUIC alone; "
+    "remove app, put another TCP flow first, or use --on tcp or quic"
+)
+
+
 def run(
     substrate: Substrate,
     scenario: Scenario,
@@ -41,6 +47,8 @@ def run(
     need_linux()
     if scenario.is_study:
         raise BadInput(f"{scenario.file}: sweep: the file is a study; a run in real time takes one of its runs")
+    if first_has_application(scenario):
+        raise BadInput(f"{scenario.file}: {APPLICATION}")
     for attempt in range(1, ATTEMPTS + 1):
         finished = _attempt(substrate, scenario, seed, kernel_controller, progress)
         outcome: dict[str, Any] = json.loads(finished.outcome)
@@ -124,6 +132,12 @@ def advice(scenario: Scenario) -> list[str]:
     return lines
 
 
+def first_has_application(scenario: Scenario) -> bool:
+    """Whether the first flow, the one that runs in real time, has an application."""
+    flows = scenario.facts().document.get("flow", [])
+    return bool(flows) and "app" in flows[0]
+
+
 def need_linux() -> None:
     """Raise Unavailable on another system."""
     if not hasattr(_core, "emulate"):
@@ -142,6 +156,8 @@ def obstacle(substrate: Substrate, scenario: Scenario, algorithm: str | None = N
     kind = scenario.resolved["flows"][0]["kind"]
     if kind == "udp" or (kind == "quic" and substrate != "udp"):
         return f"the first flow is a {kind.upper()} flow; put a TCP flow first"
+    if first_has_application(scenario):
+        return APPLICATION
     if substrate == "kernel" and not _core.KERNEL_BRIDGE:
         return "this core was built without the kernel bridge (make kernel)"
     if substrate == "linux":
