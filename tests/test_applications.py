@@ -12,7 +12,13 @@ import pytest
 from ackclock import Scenario, _core
 from ackclock.base.shipped import scenarios
 from ackclock.cli.app import main
+from ackclock.metrics.registry import METRICS
 
+SIZES = [
+    (f"{words}, {queue}", control, queue)
+    for control, words in (("cubic", "CUBIC"), ("bbr3", "BBRv3"))
+    for queue in ("drop-tail", "FQ-CoDel")
+]
 KINDS = ("rate", "on_off", "requests", "page", "video", "frames")
 RUNS: dict[str, list[tuple[str, str, list[str]]]] = {
     "requests": [
@@ -85,6 +91,15 @@ def row(kind: str, name: str, settings: list[str]) -> str:
     return f"{100 * app['on_time'] / app['messages']:.1f} % | {other} | {p95}"
 
 
+def slowdowns(page: str, control: str, queue: str) -> str:
+    """The row of a controller and a queue in the table of sizes, for the scenario of the page."""
+    [text] = [one for one in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "web_search" in one]
+    settings = [f"tcp.congestion_control={control}", *(["link.line.queue=fq_codel"] if queue == "FQ-CoDel" else [])]
+    transfers = Scenario.parse(text, settings).run().outcome["flows"]
+    values = (METRICS[name].combined(transfers) for name in ("mean_slowdown", "p95_slowdown", "p99_slowdown"))
+    return " | ".join(f"{value:.1f}" for value in values if value is not None)
+
+
 @pytest.fixture(scope="module")
 def page(root: Path) -> str:
     return (root / "docs" / "applications.md").read_text(encoding="utf-8")
@@ -94,6 +109,11 @@ def page(root: Path) -> str:
 def test_the_tables_of_the_page_are_measured(page: str, kind: str, number: int) -> None:
     label, name, settings = RUNS[kind][number]
     assert f"| {label} | {row(kind, name, settings)} |" in page
+
+
+@pytest.mark.parametrize(("label", "control", "queue"), SIZES)
+def test_the_slowdowns_of_the_page_are_measured(page: str, label: str, control: str, queue: str) -> None:
+    assert f"| {label} | {slowdowns(page, control, queue)} |" in page
 
 
 def test_every_kind_is_on_the_page(page: str) -> None:
@@ -115,7 +135,8 @@ def test_every_command_of_the_page_runs(page: str, tmp_path: Path, monkeypatch: 
 def test_every_scenario_of_the_page_is_valid(page: str) -> None:
     texts = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     assert texts
-    link = '[[link]]\nends = ["server", "phone"]\nrate = "10Mbps"\ndelay = "10ms"\n'
+    ends = ('["server", "phone"]', '["server", "home"]')
+    link = "".join(f'[[link]]\nends = {pair}\nrate = "10Mbps"\ndelay = "10ms"\n' for pair in ends)
     for text in texts:
         whole = text if "[[link]]" in text else f'title = "t"\nduration = "5s"\n{link}{text}'
         Scenario.parse(whole)
@@ -127,3 +148,15 @@ def test_runs_in_real_time_refuse_applications(capsys: pytest.CaptureFixture[str
     for on in ("udp", "linux:cubic"):
         assert main(["run", "@call", "--on", on]) == 2
         assert "flow.app: the first flow has an application" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--flow", "api", "--beside", "cubic"]])
+def test_connections_of_an_application_get_one_controller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    """They are flows NAME/0, NAME/1 and so on, and the file has one flow NAME."""
+    monkeypatch.chdir(tmp_path)
+    short = ["--set", "duration=8s", "--set", "flow.download.start_jitter=100ms"]
+    command = ["compare", "--control", "bbr,reno", "--on", "@requests", "--seeds", "2", *short, *more]
+    assert main(command) in (0, None)
+    assert "p95 completion" in capsys.readouterr().out

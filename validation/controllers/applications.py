@@ -1,9 +1,9 @@
 """The table and the figure of docs/applications.md: do controllers rank for applications as they do for bulk transfers?
 
-    python validation/controllers/applications.py OUT    reads the results of validation/controllers/suite.py OUT
+    python validation/controllers/applications.py OUT [JOBS]    half a minute a controller; OUT keeps results
 
-Each controller has a rank for bulk transfers, by its throughput and by its queueing delay in the situations of
-`tcpeval` without applications, and a rank in each of six situations with applications. A value that a run does not
+Each controller but those of routers runs through situations of `tcpeval` with the seeds of `--quick`: nine with bulk
+transfers, by whose throughput and queueing delay it is ranked, and six with applications. A value that a run does not
 have, such as a percentile that falls on a response without an end, ranks behind all others.
 """
 
@@ -13,7 +13,7 @@ import math
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite import DELAY, REFERENCE, SUITE, cells, geometric, ratio
@@ -24,6 +24,8 @@ from ackclock.apps.suite.folder import find
 from ackclock.apps.suite.measures import SUITE_METRICS
 from ackclock.apps.suite.overview import ASPECTS
 from ackclock.apps.suite.result import SuiteResult, read
+from ackclock.apps.suite.run import run
+from ackclock.study.executors import Local
 
 PAGE = ROOT / "docs" / "applications.md"
 FIGURE = ROOT / "docs" / "figures" / "applications-ranks.svg"
@@ -48,6 +50,10 @@ COLUMNS = (
     Column("pages", "app-page", "page_load"),
     Column("video", "app-video", "qoe"),
     Column("call", "app-frames", "frames_on_time"),
+)
+TRANSFERS = (
+    *("bufferbloat", "high-loss", "among-itself", "aqm", "tiny", "long-delay", "wireless-bursts", "reordering"),
+    "transients",
 )
 BULK = ("bulk: throughput", "bulk: delay")
 
@@ -77,27 +83,21 @@ def score(result: SuiteResult, column: Column, points: int) -> tuple[float, ...]
     return (points - len(values), statistics.mean(numbers) if numbers else 0.0)
 
 
-def bulk_scores(results: Mapping[str, SuiteResult], names: Sequence[str]) -> dict[str, dict[str, tuple[float, ...]]]:
-    """The geometric mean of the ratios to CUBIC over the situations without applications."""
-    plain = {situation.id for situation in find(SUITE).situations if not situation.group}
-    only = {
-        name: SuiteResult(
-            result.metadata,
-            result.folder,
-            [measure for measure in result.measures if measure.situation in plain],
-            result.refused,
-            [],
-            result.deterministic,
-        )
-        for name, result in results.items()
-    }
+def bulk_scores(results: Mapping[str, SuiteResult]) -> dict[str, dict[str, tuple[float, ...]]]:
+    """The geometric mean of the ratios to CUBIC over the situations with bulk transfers."""
     scores: dict[str, dict[str, tuple[float, ...]]] = {head: {} for head in BULK}
-    for name in names:
-        compared = cells(only[name], only[REFERENCE])
+    bulk = {name: of_situations(result, TRANSFERS) for name, result in results.items()}
+    for name, result in bulk.items():
+        compared = cells(result, bulk[REFERENCE])
         for head, aspect, sign in ((BULK[0], THROUGHPUT, -1), (BULK[1], DELAY, 1)):
             ratios = [ratio(aspect, cell) for cell in compared[aspect.name]]
             scores[head][name] = (sign * math.log(geometric(ratios)),)
     return scores
+
+
+def of_situations(result: SuiteResult, situations: Sequence[str]) -> SuiteResult:
+    """The result of some situations alone."""
+    return replace(result, measures=[measure for measure in result.measures if measure.situation in situations])
 
 
 def draw(names: Sequence[str], bulk: Mapping[str, float], applications: Mapping[str, float]) -> None:
@@ -124,12 +124,19 @@ def draw(names: Sequence[str], bulk: Mapping[str, float], applications: Mapping[
     figure.savefig(FIGURE, metadata={"Date": None})
 
 
-def main(out: Path) -> None:
-    """Write the table between the marks of the page, and the figure."""
-    entries = [entry for entry in catalog.entries("controllers") if entry["name"] not in ROUTERS]
-    results = {entry["name"]: read(out / entry["name"]) for entry in entries}
-    names = list(results)
-    of: dict[str, dict[str, float]] = {head: ranks(scores) for head, scores in bulk_scores(results, names).items()}
+def main(out: Path, jobs: int) -> None:
+    """Run what is missing, and write the table between the marks of the page, and the figure."""
+    suite = find(SUITE)
+    shown = {*TRANSFERS, *(column.situation for column in COLUMNS)}
+    suite.situations[:] = [situation for situation in suite.situations if situation.id in shown]
+    names = [entry["name"] for entry in catalog.entries("controllers") if entry["name"] not in ROUTERS]
+    results = {}
+    for name in names:
+        if not (out / name / "suite.json").is_file():
+            made = run(suite, name, out / name, Local(jobs), quick=True, page=False)
+            print(name, *(f"{situation}: {error}" for situation, error in made.failed), flush=True)
+        results[name] = read(out / name)
+    of: dict[str, dict[str, float]] = {head: ranks(scores) for head, scores in bulk_scores(results).items()}
     for column in COLUMNS:
         points = max(
             sum(
@@ -167,4 +174,4 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)

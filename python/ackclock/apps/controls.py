@@ -73,15 +73,20 @@ def _places(scenario: Scenario) -> tuple[list[dict[str, Any]], list[tuple[str, .
     """The TCP flows of the file, and the keys of all controllers of TCP flows. Raises BadInput if there is none."""
     resolved = scenario.resolved
     flows = [flow for flow in resolved["flows"] if flow["kind"] == "tcp"]
-    places = [*map(control_place, flows), *traffic_places(scenario)]
+    places = [*dict.fromkeys(control_place(flow, scenario) for flow in flows), *traffic_places(scenario)]
     if not places:
         raise BadInput(f"{argument(scenario.file)}: there is no TCP flow, so there is no controller to compare")
     return flows, places
 
 
-def control_place(flow: Mapping[str, Any]) -> tuple[str, ...]:
-    """The key of the controller of a TCP or QUIC flow of `Scenario.resolved`."""
-    return ("flow", flow["name"], flow["kind"], "congestion_control")
+def control_place(flow: Mapping[str, Any], scenario: Scenario) -> tuple[str, ...]:
+    """The key of the controller of a TCP or QUIC flow of `Scenario.resolved`.
+
+    Connections of an application, `NAME/0`, `NAME/1` and so on, have the controller of the flow `NAME`.
+    """
+    written = {one.get("name") for one in scenario.facts().document.get("flow", [])}
+    name = flow["name"] if flow["name"] in written else re.sub(r"/\d+$", "", flow["name"])
+    return ("flow", name, flow["kind"], "congestion_control")
 
 
 def traffic_places(scenario: Scenario) -> list[tuple[str, ...]]:

@@ -101,11 +101,12 @@ class Trials:
             scenario = _with_rival(scenario, tested)
             remark += f"{'; ' if remark else f'{name}: '}the flow {ADDED} is added, a copy of it"
         if self.beside:
-            others = [control_place(flow) for flow in _responsive(scenario) if flow["name"] not in tested]
+            beside = (flow for flow in _responsive(scenario) if flow["name"] not in tested)
+            others = dict.fromkeys(control_place(flow, scenario) for flow in beside)
             table, told = control_table(self.beside), f"--beside {self.beside}"
             keys = [*others, *traffic_places(scenario)]
             scenario = scenario.with_overrides([Assignment(key, table, told, of_text=False) for key in keys])
-        of_tested = [control_place(flow) for flow in flows if flow["name"] in tested]
+        of_tested = list(dict.fromkeys(control_place(flow, scenario) for flow in flows if flow["name"] in tested))
         return Network(name, scenario, tuple(dict.fromkeys(tested)), of_tested, remark)
 
 
