@@ -35,11 +35,11 @@ pub use scenario::{
 #[cfg(feature = "schema")]
 pub use simulation::outcome_schema;
 pub use simulation::{
-    AppOutcome, Application, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds, FlowEnd,
-    FlowOutcome, HandoffOutcome, InjectError, LinkOutcome, Logs, MessageRow, NotForkable, Outcome, PacketLog,
-    PortAccount, RadioLog, Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic,
-    RouteChange, RuleRow, Run, RunAccount, SatelliteOutcome, Settings, Shape, StateRow, TraceMode,
-    TransmissionLog, WindowLog, ideal_delivery_time, ideal_time, pooled_quantile, to_json,
+    AppOutcome, AppRow, Application, DeliveredDatagram, EngineCost, Environment, Fairness, FlowBounds,
+    FlowEnd, FlowOutcome, HandoffOutcome, InjectError, LinkOutcome, Logs, MessageRow, NotForkable, Outcome,
+    PacketLog, PortAccount, RadioLog, Recording, ResolvedFlow, ResolvedLink, ResolvedNetwork,
+    ResolvedTraffic, RouteChange, RuleRow, Run, RunAccount, SatelliteOutcome, Settings, Shape, StateRow,
+    TraceMode, TransmissionLog, WindowLog, ideal_delivery_time, ideal_time, pooled_quantile, to_json,
 };
 #[cfg(not(target_family = "wasm"))]
 pub use simulation::{PartFacts, Parts};

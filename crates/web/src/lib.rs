@@ -157,6 +157,12 @@ pub extern "C" fn flights(from: f64, to: f64) {
     with(|s| s.flights(from, to));
 }
 
+/// The messages of applications so far (`Session::messages`).
+#[unsafe(no_mangle)]
+pub extern "C" fn messages() {
+    with(Session::messages);
+}
+
 /// The interval whose rows are recorded, and the number of rows of the whole run.
 #[unsafe(no_mangle)]
 pub extern "C" fn recorded() {

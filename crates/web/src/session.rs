@@ -10,6 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use units::{Rate, Span, Time};
 
+/// Messages that the page gets at most.
+const MOST_MESSAGES: usize = 100_000;
+/// States of messages, by their numbers in the column.
+const MESSAGE_STATES: [&str; 6] = ["finished", "on_time", "late", "cancelled", "dropped", "unfinished"];
+
 /// Request, answer, run.
 #[derive(Default)]
 pub struct Session {
@@ -222,6 +227,7 @@ impl Session {
         self.reply(&json!({
             "duration_s": duration,
             "flows": shape.flows, "flow_ends": shape.flow_ends, "links": shape.links, "link_ends": shape.link_ends,
+            "applications": serde_json::to_value(run.applications()).unwrap_or_default(),
             "internals": run.logs().windows.internals.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(),
         }));
         self.run = Some(run);
@@ -320,6 +326,37 @@ impl Session {
         let rows = flights.rows.len() / columns.len();
         self.reply(&json!({"columns": columns, "rows": rows, "left_out": flights.left_out}));
         self.data = flights.rows;
+    }
+
+    /// The messages of applications so far, column by column: number of the application, number, bytes, start, first byte,
+    /// end, ideal time (seconds; NaN: none), state. Of more than [`MOST_MESSAGES`] every second one, or fewer.
+    pub fn messages(&mut self) {
+        let Some(run) = self.run() else { return };
+        let mut total = 0;
+        run.visit_messages(|_, _| total += 1);
+        let every = (total as usize).div_ceil(MOST_MESSAGES).max(1) as u32;
+        let mut columns: [Vec<f64>; 8] = Default::default();
+        run.visit_messages(|app, row| {
+            if row.number % every != 0 {
+                return;
+            }
+            let state = MESSAGE_STATES.iter().position(|state| *state == row.state);
+            let time = |time: Option<f64>| time.unwrap_or(f64::NAN);
+            let values = [
+                app as f64,
+                row.number as f64,
+                row.bytes as f64,
+                row.start_s,
+                time(row.first_s),
+                time(row.end_s),
+                time(row.ideal_s),
+                state.map_or(f64::NAN, |state| state as f64),
+            ];
+            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+        });
+        let rows = columns[0].len();
+        self.reply(&json!({"rows": rows, "total": total, "states": MESSAGE_STATES}));
+        self.data = columns.concat();
     }
 
     /// What is recorded.

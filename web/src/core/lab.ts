@@ -8,6 +8,7 @@ import type {
   FileKind,
   Files,
   Flights,
+  Messages,
   NodePosition,
   Outcome,
   Places,
@@ -50,6 +51,7 @@ interface Exports {
   flights(from: number, to: number): void;
   places(seconds: number): void;
   radio(): number;
+  messages(): void;
   recorded(): void;
   transmissions(from: number, to: number): void;
   trace_kind(): void;
@@ -251,6 +253,12 @@ export class Lab {
     return this.#guard(() => {
       this.#core.transmissions(from, to);
       return this.#withData<Transmissions>();
+    });
+  }
+  messages(): Messages {
+    return this.#guard(() => {
+      this.#core.messages();
+      return this.#withData<Messages>();
     });
   }
   recorded(): Recorded {

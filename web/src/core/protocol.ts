@@ -7,6 +7,7 @@ import type {
   FileKind,
   Files,
   Flights,
+  Messages,
   Places,
   PageClass,
   Problem,
@@ -29,6 +30,8 @@ export interface Calls {
   stop: { request: null; answer: null };
   curves: { request: { from: number; to: number; px: number }; answer: Curves };
   flights: { request: { from: number; to: number }; answer: Flights };
+  /** The messages of applications of the run so far. */
+  messages: { request: null; answer: Messages };
   transmissions: { request: { from: number; to: number }; answer: Transmissions };
   why: { request: { at_s: number; flow?: string; cut: boolean }; answer: Why };
   satellites: { request: ScenarioRequest & { from?: string; to?: string; until_s: number }; answer: Satellites };

@@ -89,7 +89,25 @@ export interface Shape {
   link_ends: [string, string][];
   internals: string[];
   positions: NodePosition[];
+  applications?: Application[];
 }
+/** An application: the flows of its connections are those from `flow` on. `deadline_s`: of frames; `objects`: of a page. */
+export interface Application {
+  name: string;
+  flow: number;
+  connections: number;
+  kind: 'rate' | 'on_off' | 'requests' | 'page' | 'video' | 'frames';
+  deadline_s: number | null;
+  objects: number | null;
+}
+/** Columns of `rows` numbers each: number of the application, number of the message, bytes, start, first byte, end, ideal time, state. */
+export interface Messages {
+  rows: number;
+  total: number;
+  states: string[];
+  data: Float64Array;
+}
+export const MESSAGE = { app: 0, number: 1, bytes: 2, start: 3, first: 4, end: 5, ideal: 6, state: 7 } as const;
 /** Of a drawing; columns and rows from 0, also between whole numbers. */
 export interface NodePosition {
   node: string;

@@ -123,6 +123,7 @@ const handlers: Handlers = {
   },
   curves: ({ from, to, px }) => (recorded ?? started()).curves(from, to, px),
   flights: ({ from, to }) => (recorded ?? started()).flights(from, to),
+  messages: () => started().messages(),
   transmissions: ({ from, to }) => started().transmissions(from, to),
   why: (request) => (recorded instanceof Recorded ? recorded : started()).why(request),
   satellites: (request) => started().satellites(request),

@@ -47,7 +47,7 @@ mod start;
 mod transmission_log;
 
 pub use account::{PortAccount, RunAccount};
-pub use apps::{AppOutcome, MessageRow, pooled_quantile};
+pub use apps::{AppOutcome, AppRow, MessageRow, pooled_quantile};
 pub(crate) use apps::{Handover, OPENING};
 pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortFacts};
 pub use bounds::FlowBounds;
@@ -348,6 +348,23 @@ impl Run {
             let rate = simulation.network.links.rate(net::LinkId(link));
             (rate.bps() > 0).then(|| rate.time_for(size))
         })
+    }
+
+    /// The applications.
+    pub fn applications(&self) -> Vec<AppRow> {
+        each!(&self.inner, simulation => {
+            let apps = simulation.apps.apps.iter();
+            apps.map(|app| app.row(&simulation.names[app.flow(0) as usize])).collect()
+        })
+    }
+
+    /// Visits the messages of all applications so far, with the number of the application in [`Run::applications`].
+    pub fn visit_messages(&self, mut visit: impl FnMut(usize, MessageRow)) {
+        each!(&self.inner, simulation => {
+            for (number, app) in simulation.apps.apps.iter().enumerate() {
+                app.message_rows().for_each(|row| visit(number, row));
+            }
+        });
     }
 
     /// What the run has counted up to `now`, at which it is.

@@ -40,7 +40,7 @@ pub use self::core::{Action, Handover, LimitSpans, Message, OPENING, OPENING_SIZ
 use self::core::{CommonOptions, Core};
 pub use events::{AppPlace, Apps};
 pub use frames::SenderView;
-pub use outcome::{AppFacts, AppOutcome, MessageRow};
+pub use outcome::{AppFacts, AppOutcome, AppRow, MessageRow};
 
 /// The state of an application.
 #[derive(Clone, Debug)]

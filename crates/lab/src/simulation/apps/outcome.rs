@@ -199,6 +199,23 @@ pub struct MessageRow {
     pub state: &'static str,
 }
 
+/// What figures of an application need besides its messages.
+#[derive(Clone, Debug, Serialize)]
+pub struct AppRow {
+    /// The name of the flow that has it.
+    pub name: String,
+    /// The number of its first flow, and how many flows it has: one for each connection.
+    pub flow: u32,
+    /// How many.
+    pub connections: u32,
+    /// `rate`, `on_off`, `requests`, `page`, `video` or `frames`.
+    pub kind: &'static str,
+    /// Frames: the time from capture to the last byte that is in time, seconds.
+    pub deadline_s: Option<f64>,
+    /// Page: its objects. As many messages, one after the other, are one page.
+    pub objects: Option<u32>,
+}
+
 /// What the outcome needs besides the application.
 pub struct AppFacts {
     /// The part of the run whose messages count: from its first time to before its second.
@@ -246,6 +263,27 @@ impl Application {
             (MessageState::Unfinished, _) => "unfinished",
             (MessageState::Cancelled, _) => "cancelled",
             (MessageState::Dropped, _) => "dropped",
+        }
+    }
+
+    /// What figures need of it; `name` is that of its first flow.
+    pub fn row(&self, name: &str) -> AppRow {
+        let connections = self.core.connections.len() as u32;
+        // The flows of several connections are `NAME/0`, `NAME/1`, ...
+        let name = if connections > 1 { name.strip_suffix("/0").unwrap_or(name) } else { name };
+        AppRow {
+            name: name.into(),
+            flow: self.flow(0),
+            connections,
+            kind: self.kind_name(),
+            deadline_s: match &self.kind {
+                Kind::Frames(frames) => Some(frames.deadline().seconds()),
+                _ => None,
+            },
+            objects: match &self.kind {
+                Kind::Page(loader) => Some(loader.objects()),
+                _ => None,
+            },
         }
     }
 

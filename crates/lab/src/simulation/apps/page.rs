@@ -141,6 +141,11 @@ impl PageLoader {
         self.objects.get(message as usize).copied().flatten()
     }
 
+    /// Objects of a page.
+    pub fn objects(&self) -> u32 {
+        self.options.page.objects().len() as u32
+    }
+
     /// Bytes of a page.
     pub fn bytes(&self) -> u64 {
         self.options.page.bytes()
