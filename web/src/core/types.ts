@@ -131,7 +131,48 @@ export interface FlowOutcome {
   completion_s: number | null;
   /** How a QUIC flow lost its connection; null if it did not, absent for other flows. */
   connection_error?: string | null;
+  app?: AppOutcome;
   [key: string]: unknown;
+}
+/** What an application has done; the keys of other kinds are absent. */
+export interface AppOutcome {
+  kind: Application['kind'];
+  messages: number;
+  finished: number;
+  p50_s: number | null;
+  p95_s: number | null;
+  p99_s: number | null;
+  p95_slowdown: number | null;
+  bins: {
+    up_to_bytes: number | null;
+    messages: number;
+    p50_slowdown: number | null;
+    p95_slowdown: number | null;
+    p99_slowdown: number | null;
+  }[];
+  sketch: [number | null, number][];
+  requests_per_s?: number;
+  pages?: number;
+  p50_page_s?: number | null;
+  byte_index_s?: number | null;
+  startup_s?: number | null;
+  stalls?: number;
+  stall_s?: number;
+  mean_bitrate_bps?: number | null;
+  chunk_log?: {
+    asked_s: number;
+    end_s: number;
+    bitrate_bps: number;
+    buffer_s: number;
+    estimate_bps: number | null;
+  }[];
+  on_time?: number;
+  late?: number;
+  dropped?: number;
+  cancelled?: number;
+  freezes?: number;
+  freeze_s?: number;
+  encoder_bps?: number;
 }
 export interface LinkOutcome {
   name: string;

@@ -1,5 +1,5 @@
 /** A chart as a file: SVG of its curves in light colours, PNG of the same, CSV in SI units. */
-import { hueOf, isWeak, layer, pattern, reach } from '../state/marks';
+import { BAR, hueOf, isFilled, isOwn, isWeak, layer, pattern, reach, shape } from '../state/marks';
 import type { Curve, PanelData } from '../state/panels';
 import { colour } from '../state/theme.svelte';
 import { digits } from '../state/units';
@@ -61,16 +61,24 @@ interface Entry {
 }
 const line = (colours: string, dashes: number[], width: number): string =>
   `<path d="M0 -4h26" fill="none" stroke="${colours}" stroke-width="${width}"${dashes.length ? ` stroke-dasharray="${dashes.join(' ')}"` : ''}/>`;
+const opacity = (curve: Curve): number => (hueOf(curve) === null ? 0.45 : 1);
+/** Marks of a curve in one path. */
+const drawn = (curve: Curve, path: string): string =>
+  `<path d="${path}" ${isFilled(curve.mark) ? `fill="${stroke(curve)}"` : `fill="none" stroke="${stroke(curve)}" stroke-width="1.4"`}/>`;
 function legend(figure: Figure): Entry[] {
   const { panel } = figure,
     entries: Entry[] = panel.curves
-      .filter((c) => !isWeak(c))
+      .filter((c) => !isWeak(c) || c.role === 'estimate')
       .map((c) => ({
         text: called(c, figure),
         mark:
-          c.kind === 'dots'
-            ? `<rect x="9" y="-8" width="8" height="8" fill="${stroke(c)}"/>`
-            : line(stroke(c), pattern(c), 2),
+          c.kind === 'marks'
+            ? drawn(c, shape(c.mark, 13, -4, 4.5))
+            : c.kind === 'bars'
+              ? `<rect y="-9" width="26" height="9" fill="${stroke(c)}" opacity="${opacity(c)}"/>`
+              : c.kind === 'dots'
+                ? `<rect x="9" y="-8" width="8" height="8" fill="${stroke(c)}"/>`
+                : line(stroke(c), pattern(c), isWeak(c) ? 1 : 2),
       }));
   if (panel.curves.some((c) => c.role === 'ssthresh')) entries.push({ text: 'ssthresh', mark: line(SOFT, [2, 3], 1) });
   if (panel.curves.some((c) => c.role === 'in_flight')) entries.push({ text: 'in flight', mark: line(SOFT, [], 1) });
@@ -90,7 +98,7 @@ export function svg(figure: Figure): string {
   const top = 34 + (title ? LINE : 0);
   let low: number | null = null,
     high: number | null = null;
-  for (const c of panel.curves)
+  for (const c of panel.curves.filter((c) => !isOwn(c)))
     for (const v of c.y) {
       if (!Number.isFinite(v)) continue;
       low = low === null || v < low ? v : low;
@@ -98,7 +106,8 @@ export function svg(figure: Figure): string {
     }
   const [least, most] = reach(panel, low, high);
   const x = (at: number): number => LEFT + ((at - from) / (to - from || 1)) * wide;
-  const y = (value: number): number => top + TALL - ((value - least) / (most - least || 1)) * TALL;
+  const y = (value: number): number =>
+    top + (panel.down ? 0 : TALL) + (panel.down ? 1 : -1) * ((value - least) / (most - least || 1)) * TALL;
   /** The steps of a curve; it begins anew after a value that is not a number. */
   const steps = (c: Curve): string => {
     let d = '',
@@ -108,7 +117,8 @@ export function svg(figure: Figure): string {
       if (!Number.isFinite(value)) {
         if (drawn) d += `H${place(x(at))}`;
         drawn = false;
-      } else {
+      } else if (drawn && c.kind === 'line') d += `L${place(x(at))} ${place(y(value))}`;
+      else {
         d += drawn ? `H${place(x(at))}V${place(y(value))}` : `M${place(x(at))} ${place(y(value))}`;
         drawn = true;
       }
@@ -139,7 +149,20 @@ export function svg(figure: Figure): string {
       `<path d="${steps(middle)}" stroke="${SOFT}" stroke-width="1.6"/>`,
     );
   }
-  for (const c of panel.curves.filter((c) => c.kind !== 'dots')) {
+  for (const c of panel.curves.filter(isOwn)) {
+    const inside = Array.from(c.x, (at, i) => i).filter((i) => c.x[i]! <= to && (c.to ?? c.x)[i]! >= from);
+    if (c.kind === 'marks')
+      parts.push(drawn(c, inside.map((i) => shape(c.mark, x(c.x[i]!), y(c.y[i]!), 2.6)).join('')));
+    else {
+      const high = Math.max(1, Math.abs(y(BAR) - y(0)));
+      const bars = inside.map((i) => {
+        const wide = Math.max(0.5, x(c.to![i]!) - x(c.x[i]!));
+        return `M${place(x(c.x[i]!))} ${place(y(c.y[i]!) - high / 2)}h${place(wide)}v${place(high)}h${place(-wide)}z`;
+      });
+      parts.push(`<path d="${bars.join('')}" fill="${stroke(c)}" opacity="${opacity(c)}"/>`);
+    }
+  }
+  for (const c of panel.curves.filter((c) => c.kind !== 'dots' && !isOwn(c))) {
     const dashes = pattern(c);
     parts.push(
       `<path d="${steps(c)}" stroke="${stroke(c)}" stroke-width="${isWeak(c) ? 1 : 1.5}"${isWeak(c) ? ' opacity="0.75"' : ''}${dashes.length ? ` stroke-dasharray="${dashes.join(' ')}"` : ''}/>`,
@@ -215,11 +238,12 @@ const SI: Record<string, { unit: string; factor: number }> = {
 export function table(figure: Figure): string {
   const { panel, from, to } = figure,
     { unit, factor } = SI[panel.unit] ?? { unit: panel.unit, factor: 1 };
+  const ends = panel.curves.some((c) => c.to);
   const si = (v: number): number | null => (Number.isFinite(v) ? Number((v * factor).toPrecision(12)) : null);
   const rows = (series: string, quantity: string, c: Curve): unknown[][] =>
-    Array.from(c.x, (at, i) => ({ at, value: si(c.y[i]!) }))
+    Array.from(c.x, (at, i) => ({ at, i, value: si(c.y[i]!) }))
       .filter(({ at }) => at >= from && at <= to)
-      .map(({ at, value }) => [series, quantity, at, value]);
+      .map(({ at, value, i }) => [series, quantity, at, value, ...(ends ? [c.to?.[i] ?? null] : [])]);
   const curves = panel.curves.flatMap((c) => rows(called(c, figure), c.role === 'internal' ? panel.title : c.role, c));
   const band = panel.band
     ? [
@@ -230,7 +254,7 @@ export function table(figure: Figure): string {
     : [];
   const drops = ticksIn(figure).map((at) => ['packet dropped', 'drop', at, null]);
   const head = unit ? `value_${unit.replaceAll(/\W+/g, '_')}` : 'value';
-  return csv(['series', 'quantity', 'time_s', head], [...curves, ...band, ...drops]);
+  return csv(['series', 'quantity', 'time_s', head, ...(ends ? ['end_s'] : [])], [...curves, ...band, ...drops]);
 }
 
 /** The name of a file: of the scenario and the chart. */

@@ -1,6 +1,6 @@
 /** A run that leaves the shown one at a time: the scenario with one more change, computed in a worker of its own. */
 import { Client } from '../core/client';
-import type { Curves, Ended, Outcome, Why } from '../core/types';
+import type { Curves, Ended, Messages, Outcome, Why } from '../core/types';
 import { wasm } from '../core/wasm';
 import { valueAt } from './panels';
 import { asked, engine, run } from './run.svelte';
@@ -16,6 +16,8 @@ class Branch {
   failure = $state('');
   outcome = $state.raw<Outcome | null>(null);
   curves = $state.raw<Curves | null>(null);
+  /** The messages of its applications; null without applications. */
+  messages = $state.raw<Messages | null>(null);
   /** What the run would have been without the drop or the mark that the panel Why names. */
   proof = $state('');
 }
@@ -54,7 +56,16 @@ async function compute(change: string): Promise<Ended | null> {
 }
 export function drop(): void {
   turn++;
-  Object.assign(branch, { at: null, change: '', busy: false, failure: '', outcome: null, curves: null, proof: '' });
+  Object.assign(branch, {
+    at: null,
+    change: '',
+    busy: false,
+    failure: '',
+    outcome: null,
+    curves: null,
+    messages: null,
+    proof: '',
+  });
 }
 /** Leaves the run at a time, with KEY=VALUE lines. */
 export async function leave(at: number, lines: string[]): Promise<void> {
@@ -67,7 +78,8 @@ export async function leave(at: number, lines: string[]): Promise<void> {
   try {
     const ended = await compute(branch.change);
     if (!ended) return; // another branch, or none, has taken its place
-    Object.assign(branch, { at, outcome: ended.outcome });
+    const messages = ended.shape.applications?.length ? await client!.call('messages', null) : null;
+    Object.assign(branch, { at, outcome: ended.outcome, messages });
     await look(900);
   } catch (error) {
     branch.failure = (error as Error).message.replace(/^.*what_if\d*(?:\.|: )(set\.)?/, '');

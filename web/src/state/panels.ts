@@ -4,10 +4,13 @@ import type { Curves, PanelName, SeriesInfo } from '../core/types';
 export interface Curve {
   label: string;
   flow: number | null;
-  kind: 'step' | 'dots' | 'line';
-  role: PanelName;
+  /** `bars`: from `x` to `to`; `marks`: points with a shape. */
+  kind: 'step' | 'dots' | 'line' | 'bars' | 'marks';
+  role: PanelName | 'message' | 'deadline' | 'estimate';
   x: Float64Array;
   y: Float64Array;
+  to?: Float64Array;
+  mark?: 'dot' | 'triangle' | 'cross' | 'ring' | undefined;
   run?: number;
   hue?: number;
 }
@@ -27,6 +30,12 @@ export interface PanelData {
   top: number | null;
   band?: Band;
   names?: string;
+  /** The heading above the panels of a group. */
+  group?: string;
+  /** The vertical axis goes down. */
+  down?: boolean;
+  /** What the values are. */
+  note?: string;
 }
 export interface Wanted {
   link: number | null;

@@ -5,6 +5,7 @@ import type {
   Catalog,
   Curves,
   Flights,
+  Messages,
   Outcome,
   PageClass,
   Recorded,
@@ -35,6 +36,8 @@ class Run {
   shape = $state.raw<Shape | null>(null);
   outcome = $state.raw<Outcome | null>(null);
   curves = $state.raw<Curves | null>(null);
+  /** The messages of applications so far; null without applications. */
+  messages = $state.raw<Messages | null>(null);
   why = $state.raw<Why | null>(null);
   whyNote = $state('');
   /** The part of the run whose packets and windows are recorded, and the rows of the whole run. */
@@ -195,10 +198,13 @@ export async function compute(): Promise<void> {
         drawn = at;
         begin(shape);
         void look();
+        void read(running, mine);
       })
       .finally(() => window.clearInterval(watch));
     if (!isCurrent(mine)) return;
     begin(ended.shape);
+    await read(running, mine);
+    if (!isCurrent(mine)) return;
     Object.assign(run, {
       shape: ended.shape,
       outcome: ended.outcome,
@@ -224,9 +230,15 @@ export async function compute(): Promise<void> {
     if (isCurrent(mine)) fail(error);
   }
 }
+/** Reads the messages of applications. */
+async function read(from: Client, mine: number): Promise<void> {
+  if (!run.shape?.applications?.length) return void (run.messages = null);
+  const messages = await from.call('messages', null);
+  if (isCurrent(mine)) run.messages = messages;
+}
 /** Begins to show a run. */
 function show(shape: Shape): void {
-  Object.assign(run, { shape, outcome: null, curves: null, recordedRange: null, key: '' });
+  Object.assign(run, { shape, outcome: null, curves: null, messages: null, recordedRange: null, key: '' });
   resetTime(shape.duration_s);
 }
 /** Ends a run, also one that does not answer: after a second the worker is replaced. */
@@ -247,7 +259,7 @@ export async function stop(): Promise<void> {
 /** From a recorded run back to runs of the core. */
 export function leaveRecording(): void {
   if (!run.recordedRun) return;
-  Object.assign(run, { recordedRun: null, shape: null, curves: null, outcome: null, key: '' });
+  Object.assign(run, { recordedRun: null, shape: null, curves: null, messages: null, outcome: null, key: '' });
   scenario.places = null;
   void client?.call('record', null);
 }

@@ -379,6 +379,42 @@ await test('a lesson runs, and its knob changes its figures', async () => {
   await access(other, 'lessons');
   await other.close();
 });
+await test('the lesson of a video call begins with its frames, and takes less than 2 s', async () => {
+  const other = await open('#lesson=19');
+  await ended(other);
+  expect('as written', (await other.locator('.figure .now').count()) === 0);
+  const panels = await other.evaluate(() => [...document.querySelectorAll('[data-panel]')].map((p) => p.dataset.panel));
+  expect('panels', panels.join() === 'frames:call,queue,cwnd,goodput,rtt', panels.join());
+  const began = performance.now();
+  await other.getByLabel('Encoder').selectOption({ label: 'adapts to the window' });
+  await other.locator('.figure .now').first().waitFor();
+  const ms = performance.now() - began;
+  expect('milliseconds', ms < 2000, ms);
+  await access(other, 'lesson of a call');
+  await other.close();
+  return `${Math.round(ms)} ms after a knob`;
+});
+await test('applications have panels, a table and distributions', async () => {
+  const other = await open();
+  await ended(other);
+  expect('none without applications', (await other.getByTestId('applications').count()) === 0);
+  await retype(other, () => `duration = "10s"
+[[link]]
+ends = ["a", "b"]
+rate = "6Mbps"
+delay = "20ms"
+${[['call', 'frames", rate = "2Mbps'], ['api', 'requests", response = "10kB", think = "100ms'], ['page', 'page", page = "median'], ['video', 'video", ladder = ["300kbps", "1Mbps"], chunk = "1s", buffer = "5s']].map(([name, app]) => `[[flow]]\nname = "${name}"\nfrom = "a"\nto = "b"\napp = { kind = "${app}" }`).join('\n')}
+`);
+  await other.getByRole('button', { name: 'Run', exact: true }).click();
+  await other.getByTestId('applications').waitFor();
+  const panels = await other.evaluate(() => [...document.querySelectorAll('[data-panel]')].map((p) => p.dataset.panel).slice(0, 5).join());
+  expect('panels', panels === 'frames:call,objects:page,buffer:video,bitrate:video,completion', panels);
+  const table = await other.getByTestId('applications').innerText();
+  for (const words of ['on time', 'requests/s', 'loaded in', 'plays after']) expect(words, table.includes(words), table);
+  expect('distributions', await other.getByRole('region', { name: 'Times of messages' }).isVisible());
+  await access(other, 'applications');
+  await other.close();
+});
 await test('addresses name lessons, and Back and Forward follow them', async () => {
   const other = await open('#lesson=3');
   await ended(other);

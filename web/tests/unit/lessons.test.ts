@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse, setting } from '../../src/lessons/lesson';
+import { parse, settings } from '../../src/lessons/lesson';
 import { like, parseMeasure, value } from '../../src/lessons/measure';
 import { example, finish, lab, root } from './node';
 
@@ -31,7 +31,7 @@ describe.each(readdirSync(folder).sort())('%s', (name) => {
     for (const m of lesson.measures) expect(text).toMatch(new RegExp(`\\b${m.name}\\b`));
   });
   it('has knobs whose ends can be run', () => {
-    for (const knob of lesson.knobs) for (const v of [knob.least, knob.most, knob.initial]) { const core = lab(); core.files(example); core.check({ file: 'scenario.toml', text: lesson.scenario, set: [setting(knob, v)] }); }
+    for (const knob of lesson.knobs) for (const v of 'options' in knob ? knob.options.map((_, i) => i) : [knob.least, knob.most, knob.initial]) { const core = lab(); core.files(example); core.check({ file: 'scenario.toml', text: lesson.scenario, set: settings(knob, v) }); }
   });
 });
 describe('measures', () => {
