@@ -1,7 +1,7 @@
 /** A lesson: Markdown with a scenario, other runs, knobs and measures in fenced blocks. Pure. */
 import { type Measure, parseMeasure } from './measure';
 
-export interface Knob {
+export interface Slider {
   key: string;
   label: string;
   least: number;
@@ -10,6 +10,13 @@ export interface Knob {
   unit: string;
   initial: number;
 }
+/** One of several settings; its value is the number of the option. The first one is that of the scenario. */
+export interface Choice {
+  label: string;
+  options: { text: string; set: string[] }[];
+  initial: number;
+}
+export type Knob = Slider | Choice;
 /** A piece of a line. */
 export type Piece = { kind: 'text' | 'bold' | 'code' | 'measure'; text: string };
 export type Block = { kind: 'p' | 'h' | 'li' | 'question' | 'answer' | 'program'; pieces: Piece[] };
@@ -22,6 +29,8 @@ export interface Lesson {
   runs: Map<string, { label: string; set: string[] }>;
   knobs: Knob[];
   measures: Measure[];
+  /** Beginnings of the names of the panels that stand before the others. */
+  first: string[];
 }
 
 function pieces(line: string): Piece[] {
@@ -75,6 +84,23 @@ export function parse(id: string, source: string): Lesson {
     runs.set(name!, { label: label!, set });
   }
   const knobs = rows(fences.get('knobs') ?? '').map((row): Knob => {
+    if (row.startsWith('choice |')) {
+      const [, label, ...options] = row.split('|').map((w) => w.trim());
+      return {
+        label: label!,
+        initial: 0,
+        options: options.map((option) => {
+          const [text, set = ''] = option.split('->').map((w) => w.trim());
+          return {
+            text: text!,
+            set: set
+              .split(';')
+              .map((w) => w.trim())
+              .filter(Boolean),
+          };
+        }),
+      };
+    }
     const [key, label, least, most, step, unit, initial] = row.split('|').map((w) => w.trim());
     return {
       key: key!,
@@ -92,8 +118,11 @@ export function parse(id: string, source: string): Lesson {
     for (const p of b.pieces)
       if (p.kind === 'measure' && !names.has(p.text))
         throw new Error(`${id}: the text names {${p.text}}, which is no measure`);
-  return { id, title, blocks, scenario, runs, knobs, measures };
+  const first = (fences.get('panels') ?? '').split(/\s+/).filter(Boolean);
+  return { id, title, blocks, scenario, runs, knobs, measures, first };
 }
-/** A knob's setting: text with a unit is quoted. */
-export const setting = (knob: Knob, v: number): string =>
-  `${knob.key}=${knob.unit === '' ? v : `"${Number(v.toFixed(6))}${knob.unit}"`}`;
+/** A knob's settings: text with a unit is quoted. */
+export const settings = (knob: Knob, v: number): string[] =>
+  'options' in knob
+    ? knob.options[v]!.set
+    : [`${knob.key}=${knob.unit === '' ? v : `"${Number(v.toFixed(6))}${knob.unit}"`}`];
