@@ -97,6 +97,43 @@ def geometric(logarithms: Sequence[float], level: float = LEVEL) -> Estimate:
     return Estimate(math.exp(logs.value), low, high, logs.n)
 
 
+def over_runs(
+    values: Sequence[float], least: float = -math.inf, most: float = math.inf, *, by_logarithm: bool = False
+) -> Estimate:
+    """Mean of a metric over runs with its interval, which lies between the metric's bounds.
+
+    `by_logarithm`: geometric mean, with Student's t interval of the logarithms, for percentiles of times and slowdowns:
+    for 5 to 30 runs its coverage is 0.93 to 0.97. If a value is zero or less, as without it.
+    """
+    if by_logarithm and len(values) and min(values) > 0:
+        return geometric([math.log(x) for x in values])
+    return within(values, least, most)
+
+
+def median_ranks(n: int, level: float = LEVEL) -> tuple[int, int] | None:
+    """The ranks, from 1, of the two of `n` sorted values between which their median lies with probability `level`.
+
+    They are as close as possible and as far from both ends; None if all values are too few.
+    """
+    from scipy.special import bdtr
+
+    low = next((k for k in range((n + 1) // 2, 0, -1) if 1 - 2 * float(bdtr(k - 1, n, 0.5)) >= level), None)
+    return None if low is None else (low, n + 1 - low)
+
+
+def median(values: Sequence[float], level: float = LEVEL) -> Estimate:
+    """Median with the interval between two of the values by their ranks, which assumes no distribution.
+
+    NaN if there are no values; no interval for fewer than six at 95 %.
+    """
+    ordered = sorted(values)
+    if not ordered:
+        return Estimate(math.nan, None, None, 0)
+    ranks = median_ranks(len(ordered), level)
+    low, high = (None, None) if ranks is None else (ordered[rank - 1] for rank in ranks)
+    return Estimate(float(np.median(ordered)), low, high, len(ordered))
+
+
 @dataclass(frozen=True, slots=True)
 class Paired:
     """Differences a - b under common random numbers.

@@ -70,11 +70,11 @@ class Panel:
 
     def at(self, point: Point) -> stats.Estimate:
         """Mean with its interval at a point of the study."""
-        return stats.within(self.table.values(self.metric, *point), *self.metric.limits)
+        return self.metric.estimate(self.table.values(self.metric, *point))
 
     def estimate(self, x: str | None, by: str | None) -> stats.Estimate:
         """Mean with its interval at a label of the x axis and of a series."""
-        return stats.within(self.values(x, by), *self.metric.limits)
+        return self.metric.estimate(self.values(x, by))
 
 
 @dataclass

@@ -9,13 +9,24 @@ from typing import Any
 from ackclock.base.files import BadInput
 
 TEXT_COLUMNS = {"name", "kind", "control", "recovery", "connection_error", "connection_lost", "connection_lost_s"}
+TABLE_COLUMNS = {"app", "dropped_packets", "limited_s", "low_latency"}
+"""Keys of flows and links whose values are objects."""
 COST_COLUMNS = {"cpu_s", "wall_s"}
 """Numbers that differ between executions of the same run and are not part of its result."""
+APP_TABLES = {"kind", "bins", "sketch", "slowdown_sketch", "chunk_log"}
+"""What the object of an application has besides numbers."""
 
 
 def _numbers(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for flow in row["flows"]:
-        yield from ((f"{flow['name']}.{key}", value) for key, value in flow.items() if key not in TEXT_COLUMNS)
+        for key, value in flow.items():
+            if key == "limited_s":
+                yield from ((f"{flow['name']}.{key}.{name}", seconds) for name, seconds in (value or {}).items())
+            elif key == "app":
+                numbers_of_app = ((name, number) for name, number in (value or {}).items() if name not in APP_TABLES)
+                yield from ((f"{flow['name']}.app.{name}", number) for name, number in numbers_of_app)
+            elif key not in TEXT_COLUMNS:
+                yield f"{flow['name']}.{key}", value
     for link in row["links"]:
         for key, value in link.items():
             if key == "dropped_packets":

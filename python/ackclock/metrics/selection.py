@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
+from ackclock import stats
 from ackclock.base.files import BadInput
-from ackclock.metrics.numbers import TEXT_COLUMNS, numbers
-from ackclock.metrics.registry import ALIASES, METRICS, Metric, Row, Value, bounds, key_metric
+from ackclock.metrics.numbers import TABLE_COLUMNS, TEXT_COLUMNS, numbers
+from ackclock.metrics.registry import ALIASES, METRICS, Metric, Row, Value, bounds, by_logarithm, key_metric
 
 
 @dataclass(frozen=True)
@@ -23,16 +25,26 @@ class RunMetric:
     each: Callable[[Row], list[float]]
     """The values of a run: one for each flow, or one."""
     combine: str
-    """How the values of a run become one: sum, mean, or one if there is a single value."""
+    """How the values of a run become one: sum, mean, pool, or one if there is a single value."""
     limits: tuple[float, float]
     """Bounds of the possible values."""
     of: str = "runs"
     """What `each` lists: flows or runs."""
     better: int = 0
     """1 if more is better, -1 if less is, 0 if neither."""
+    pooled: Value | None = None
+    """With `combine` pool, the value of all messages of the flows of a run."""
+    by_logarithm: bool = False
+    """Whether means and intervals over runs are those of the logarithms."""
+
+    def estimate(self, values: Sequence[float]) -> stats.Estimate:
+        """The mean of values of runs with its 95 % interval, within the limits."""
+        return stats.over_runs(values, *self.limits, by_logarithm=self.by_logarithm)
 
     def value(self, row: Row) -> float | None:
         """The metric of a run; None if it does not apply."""
+        if self.pooled is not None:
+            return self.pooled(row)
         values = self.each(row)
         if not values:
             return None
@@ -48,7 +60,7 @@ def metric(name: str, rows: Sequence[Row], *, flows: Sequence[str] = (), link: s
     first = rows[0]
     short = ALIASES.get(name, name)
     registered = METRICS.get(short)
-    kind = registered.of if registered else _kind(name, first)
+    kind = registered.of if registered else _kind(name, rows)
     if kind == "flow":
         return _of_flows(short, registered or key_metric(name, "flow"), rows, flows)
     if kind == "link":
@@ -81,24 +93,38 @@ def metric(name: str, rows: Sequence[Row], *, flows: Sequence[str] = (), link: s
         number = numbers(row).get(name)
         return None if number is None else float(number)
 
-    return RunMetric(name, words, plain.unit, _one(value), "one", bounds(name), better=plain.better)
+    return RunMetric(
+        name,
+        words,
+        plain.unit,
+        _one(value),
+        "one",
+        bounds(name),
+        better=plain.better,
+        by_logarithm=by_logarithm(name),
+    )
 
 
-def _kind(name: str, outcome: Row) -> Literal["flow", "link", "run"]:
+def _kind(name: str, rows: Sequence[Row]) -> Literal["flow", "link", "run"]:
     """Whether a name is a key of flows, a key of links, or neither."""
-    if any(name in flow for flow in outcome["flows"][:1]) and name not in TEXT_COLUMNS:
+    if name in TEXT_COLUMNS | TABLE_COLUMNS:
+        return "run"
+    if name in _keys("flow") or any(name in flow for row in rows for flow in row["flows"]):
         return "flow"
-    keys = {key for one in outcome["links"][:1] for key in one} - {"name", "dropped_packets", "low_latency"}
-    return "link" if name in keys else "run"
+    return "link" if name in _keys("link") or any(name in link for row in rows for link in row["links"]) else "run"
+
+
+@cache
+def _keys(of: Literal["flow", "link"]) -> frozenset[str]:
+    """The keys of the objects of flows or links."""
+    from ackclock.base.models import schema
+
+    return frozenset(schema("outcome")["$defs"][{"flow": "FlowOutcome", "link": "LinkOutcome"}[of]]["properties"])
 
 
 def check_name(name: str) -> None:
     """Raise BadInput for a name that no outcome can have. A name with a dot is checked when there are runs."""
-    from ackclock.base.models import schema
-
-    definitions = schema("outcome")["$defs"]
-    keys = (key for name in ("FlowOutcome", "LinkOutcome") for key in definitions[name]["properties"])
-    names = {*METRICS, *ALIASES, *keys}
+    names = {*METRICS, *ALIASES, *_keys("flow"), *_keys("link")}
     if name not in names and "." not in name:
         near = difflib.get_close_matches(name, names, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(METRICS)}"
@@ -124,13 +150,18 @@ def _of_flows(name: str, entry: Metric, rows: Sequence[Row], flows: Sequence[str
     kinds = {flow["kind"] for row in rows for flow in row["flows"]}
     only_tcp = not flows and len(kinds) > 1
 
-    def each(row: Row) -> list[float]:
-        chosen_flows = [
-            flow for flow in row["flows"] if (flow["name"] in named if named else not only_tcp or flow["kind"] != "udp")
-        ]
-        return [value for flow in chosen_flows if (value := entry.value(flow)) is not None]
+    def chosen(row: Row) -> list[Row]:
+        """The flows that count: the named ones, or all; none to which the metric does not apply."""
+        every = (flow for flow in row["flows"] if entry.applies(flow))
+        return [flow for flow in every if (flow["name"] in named if named else not only_tcp or flow["kind"] != "udp")]
 
-    counts = {len([f for f in row["flows"] if not only_tcp or f["kind"] != "udp"]) for row in rows}
+    def each(row: Row) -> list[float]:
+        return [value for flow in chosen(row) if (value := entry.value(flow)) is not None]
+
+    def pooled(row: Row) -> float | None:
+        return entry.combined(chosen(row))
+
+    counts = {len(chosen(row)) for row in rows}
     what = "TCP flows" if only_tcp else "flows"
     if flows:
         words = f"{entry.words} of {', '.join(flows)}"
@@ -138,10 +169,26 @@ def _of_flows(name: str, entry: Metric, rows: Sequence[Row], flows: Sequence[str
         words = entry.words
     else:
         number = f"{next(iter(counts))} " if len(counts) == 1 else ""
-        combination = "total" if entry.combine == "sum" else "mean"
-        words = f"{combination} {entry.words.removeprefix('mean ')} of {number}{what}"
-    limits = (entry.least, entry.most)
-    return RunMetric(name, words, entry.unit, each, entry.combine, limits, of="flows", better=entry.better)
+        words = f"{_combination(entry)}{entry.words.removeprefix('mean ')} of {number}{what}"
+    return RunMetric(
+        name,
+        words,
+        entry.unit,
+        each,
+        entry.combine,
+        (entry.least, entry.most),
+        of="flows",
+        better=entry.better,
+        pooled=pooled if entry.combine == "pool" else None,
+        by_logarithm=entry.by_logarithm,
+    )
+
+
+def _combination(entry: Metric) -> str:
+    """How the values of several flows become one, as the beginning of a label."""
+    if entry.combine == "pool":
+        return "mean " if entry.words.startswith("mean ") else ""
+    return "total " if entry.combine == "sum" else "mean "
 
 
 def _of_links(name: str, entry: Metric, rows: Sequence[Row], link: str) -> RunMetric:

@@ -86,9 +86,9 @@ def _metric(name: str, rows: Sequence[dict[str, Any]]) -> RunMetric:
 
 
 def _flows(name: str, rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The flow of this name, or those that a `count` has made of it: name0, name1, ..."""
+    """The flow of this name, or those that a `count` (name0, name1, ...) or `connections` (name/0, ...) have made."""
     names = dict.fromkeys(flow["name"] for row in rows for flow in row["flows"])
-    numbered = [each for each in names if re.fullmatch(rf"{re.escape(name)}\d+", each)]
+    numbered = [each for each in names if re.fullmatch(rf"{re.escape(name)}/?\d+", each)]
     return [name] if name in names or not numbered else numbered
 
 
@@ -174,7 +174,7 @@ def points_of(table: StudyTable, axis: str) -> dict[str, list[Point]]:
 def estimate_at(table: StudyTable, point: Point, measured: RunMetric) -> stats.Estimate | None:
     """The mean of a metric over the seeds of a point; None if no run has a value."""
     values = [x for run in table.points.get(point, ()) if (x := measured.value(run)) is not None]
-    return stats.within(values, *measured.limits) if values else None
+    return measured.estimate(values) if values else None
 
 
 def range_of(table: StudyTable, points: Sequence[Point], axis: str, measured: RunMetric, *, more: bool) -> Range:

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ackclock import _core
 from ackclock.base.models import definition, schema
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def outcome_schema() -> pl.Schema:
     import polars as pl
 
     outcome = schema("outcome")
+    limits = [name.replace(" ", "_") for name in _core.codes()["limit"]]
     types = {"integer": pl.Int64, "number": pl.Float64, "string": pl.String, "boolean": pl.Boolean}
 
     def column(form: dict[str, Any]) -> Any:
@@ -36,8 +38,12 @@ def outcome_schema() -> pl.Schema:
         if "anyOf" in form:  # of something, or null
             return column(form["anyOf"][0])
         kind = form["type"][0] if isinstance(form["type"], list) else form["type"]
+        if "prefixItems" in form:  # of numbers alone
+            return pl.List(column(form["prefixItems"][0]))
         if kind == "array":
             return pl.List(column(form["items"]))
+        if "additionalProperties" in form and "properties" not in form:  # `limited_s`, the only map
+            return pl.Struct({name: column(form["additionalProperties"]) for name in limits})
         if kind == "object":
             return pl.Struct({name: column(value) for name, value in form["properties"].items()})
         return types[kind]

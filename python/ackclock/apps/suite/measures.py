@@ -54,7 +54,7 @@ class RunData:
         raise BadInput(f"situation {self.situation.id}: no bottleneck {self.situation.bottleneck!r}; there are {links}")
 
 
-NEGLIGIBLE = {"Mb/s": 0.01, "%": 0.5, "ms": 1.0, "s": 0.001, "": 0.05}
+NEGLIGIBLE = {"Mb/s": 0.01, "%": 0.5, "ms": 1.0, "s": 0.001, "1/s": 0.1, "1/min": 0.1, "": 0.05}
 """Differences that are of no account, by the unit of tables."""
 
 
@@ -72,6 +72,10 @@ class SuiteMetric:
     """Whether it is a metric of the bottleneck, which the situation must name."""
     smallest: float | None = None
     """Differences that are of no account, in `unit`, if they are not those of the unit."""
+    least_si: float = 0.0
+    """The least possible value in SI units."""
+    by_logarithm: bool = False
+    """Whether means and intervals over runs are those of the logarithms."""
 
     @property
     def factor(self) -> float:
@@ -85,8 +89,12 @@ class SuiteMetric:
 
     @property
     def most(self) -> float:
-        """The largest possible value in the unit of tables; the smallest is 0."""
+        """The largest possible value in the unit of tables."""
         return self.most_si * self.factor
+
+    def estimate(self, values: Sequence[float]) -> stats.Estimate:
+        """The mean of values of runs with its 95 % interval, in the unit of tables as the values."""
+        return stats.over_runs(values, self.least_si * self.factor, self.most, by_logarithm=self.by_logarithm)
 
 
 def _sum(flows: Sequence[Row], key: str) -> float:
@@ -130,10 +138,6 @@ def _completion(flows: Sequence[Row]) -> float | None:
     return math.exp(sum(map(math.log, ended)) / len(ended)) if ended else None
 
 
-def _finished(flows: Sequence[Row]) -> float | None:
-    return _ratio(sum(flow["completion_s"] is not None for flow in flows), len(flows))
-
-
 def _smallest(name: str) -> float | None:
     """The difference of a metric of the registry that is of account: one count, one percent of a link."""
     registered = METRICS[name]
@@ -150,7 +154,16 @@ def _of_flows(name: str, rivals: bool = False) -> SuiteMetric:
         return registered.combined([data.with_base(flow) for flow in flows])
 
     words = f"{registered.words} of the {'other' if rivals else 'tested'} flows"
-    return SuiteMetric(words, registered.shown, registered.better, value, registered.most, smallest=_smallest(name))
+    return SuiteMetric(
+        words,
+        registered.shown,
+        registered.better,
+        value,
+        registered.most,
+        smallest=_smallest(name),
+        least_si=registered.least,
+        by_logarithm=registered.by_logarithm,
+    )
 
 
 def _of_link(name: str) -> SuiteMetric:
@@ -213,7 +226,12 @@ def _metrics() -> dict[str, SuiteMetric]:
             "completion time of the other flows' transfers", "s", -1, lambda v: _completion(v.rivals)
         ),
         "finished": SuiteMetric(
-            "tested transfers that ended", "%", 1, lambda v: _finished(v.tested), 1.0, smallest=1.0
+            "tested transfers and messages that ended",
+            "%",
+            1,
+            lambda v: METRICS["finished"].combined(v.tested),
+            1.0,
+            smallest=1.0,
         ),
     }
     return table

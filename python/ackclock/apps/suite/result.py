@@ -83,10 +83,8 @@ class SuiteResult:
     def estimates(self) -> dict[tuple[str, str, str], stats.Estimate]:
         """Means with 95 % intervals over the seeds, truncated to the metric's possible values."""
         return {
-            (situation, point, metric): stats.within(
-                list(seeds.values())[: 1 if (situation, point) in self.deterministic else None],
-                0.0,
-                SUITE_METRICS[metric].most,
+            (situation, point, metric): SUITE_METRICS[metric].estimate(
+                list(seeds.values())[: 1 if (situation, point) in self.deterministic else None]
             )
             for (situation, point, metric), seeds in self.values().items()
         }
