@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -35,6 +35,7 @@ def command(
     export: Path | None = None,
     metric: list[str] | None = None,
     where: list[str] | None = None,
+    robust: bool = False,
     plot: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
@@ -64,6 +65,9 @@ def command(
         of the link that is used most, Jain's index.
     where
         Show only the points at which an axis has this label: AXIS=LABEL. May be repeated.
+    robust
+        Show the median over the seeds beside each mean, with the interval between two of the runs by their ranks, which
+        assumes no distribution: from six runs on.
     plot
         Draw the metric of the first goal, or the first metric (default: goodput), with 95 % intervals to this file
         (.svg, .pdf, .png or .eps). For other figures: ackclock plot.
@@ -71,7 +75,7 @@ def command(
         Print the table as JSON, in SI units, and nothing else.
 
     """
-    from ackclock.study import Store
+    from ackclock.study import Store, results
 
     if plot is not None:
         check_picture(plot)
@@ -82,6 +86,8 @@ def command(
         raise BadInput("--per: names the axis that --goal judges; add --goal 'METRIC < VALUE'")
     if goal and (runs or metric):
         raise BadInput("--goal: judges by its own metrics; omit --runs and --metric")
+    if robust and (goal or runs):
+        raise BadInput("--robust: adds medians to the table of means; omit --goal and --runs")
     if as_json and runs:
         raise BadInput("--runs: prints JSON already, a line for each run; omit --json")
     with Store.open(folder) as store:
@@ -102,7 +108,8 @@ def command(
         if goal:
             _goals(store, goal, per, chosen, export, as_json=as_json)
         elif not quiet:
-            _means(store, metric or (), chosen, export, as_json=as_json)
+            rows = results.summary(store, metric or (), chosen, robust=robust)
+            _means(store, rows, export, as_json=as_json)
         for note in store.notes:
             say(f"ackclock: {folder}: {note}", error=True)
         return 1 if store.damaged else 0
@@ -117,11 +124,10 @@ def _check_export(path: Path) -> None:
         raise BadInput(f"--export {path}: the name must end in .tex, .md, .csv or .parquet")
 
 
-def _means(store: Store, metrics: Sequence[str], where: Sequence[str], export: Path | None, *, as_json: bool) -> None:
+def _means(store: Store, rows: list[dict[str, Any]], export: Path | None, *, as_json: bool) -> None:
     """Print the mean of each metric at each point, and write the table."""
     from ackclock.study import results
 
-    rows = results.summary(store, metrics, where)
     if export is not None:
         if not rows:
             raise BadInput(f"--export: {store.folder}: no run has finished yet")

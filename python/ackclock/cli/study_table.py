@@ -13,7 +13,7 @@ from rich.table import Table
 from ackclock.base.si import common_scale, decimals, digits_of
 from ackclock.base.text import plus_minus
 from ackclock.cli.console import wide_console
-from ackclock.metrics.registry import METRICS, UNITS, key_metric
+from ackclock.metrics.registry import METRICS, UNITS, by_logarithm, key_metric
 
 if TYPE_CHECKING:
     from ackclock.stats import Estimate
@@ -37,12 +37,14 @@ def study_results(title: str, rows: list[Row]) -> None:
         console.print(f"{title}: no run has finished yet")
         return
     bare = any(row["deterministic"] for row in rows)
+    names = list(rows[0]["means"])
+    logarithms = "; geometric mean of percentiles of times and slowdowns" if any(map(by_logarithm, names)) else ""
+    medians = "; median: interval between two of the runs by rank" if "medians" in rows[0] else ""
     console.print(
         f"{title}: mean {plus_minus()} half-width of the 95 % interval over the seeds; "
-        "[low, high] where the interval ends at a bound",
+        f"[low, high] where the interval is not symmetric{logarithms}{medians}",
         soft_wrap=True,
     )
-    names = list(rows[0]["means"])
     flows = [name for name in names if _is_flow(name)]
     links = [name for name in names if "->" in name]
     whole = [name for name in names if name not in {*flows, *links}]
@@ -136,18 +138,28 @@ def _grid(rows: list[Row], label: str, names: list[str], whole: list[str], axes:
     if names:
         table_columns.append(Column([label], True, entities * len(rows)))
     for column in columns:
-        table_columns.append(_metric_column(column, rows, [f"{entity}.{column}" for entity in entities]))
+        table_columns += _metric_columns(column, rows, [f"{entity}.{column}" for entity in entities])
     for name in whole:
-        one = _metric_column(name, rows, [name])
-        one.cells = [cell for value in one.cells for cell in (value, *blank)]
-        table_columns.append(one)
+        for one in _metric_columns(name, rows, [name]):
+            one.cells = [cell for value in one.cells for cell in (value, *blank)]
+            table_columns.append(one)
     return Grid(table_columns)
 
 
-def _metric_column(name: str, rows: list[Row], keys: Sequence[str]) -> Column:
+def _metric_columns(name: str, rows: list[Row], keys: Sequence[str]) -> list[Column]:
+    """The columns of a metric: its mean, and its median if the rows have it."""
+    columns = [_metric_column(name, rows, keys, "means")]
+    if "medians" in rows[0]:
+        median = _metric_column(name, rows, keys, "medians")
+        median.head = ["median", *median.head]
+        columns.append(median)
+    return columns
+
+
+def _metric_column(name: str, rows: list[Row], keys: Sequence[str], of: str) -> Column:
     """The column of a metric, with its unit: for each point the values of `keys`, empty where there is none."""
     entity, _, column = name.rpartition(".")
-    estimates = [row["means"].get(key) for row in rows for key in keys]
+    estimates = [row[of].get(key) for row in rows for key in keys]
     metric = METRICS[name] if name in METRICS else key_metric(column, "run")
     scaled = metric.unit in UNITS.values()  # counts take no SI prefix
     factor, prefix = common_scale(e.value for e in estimates if e is not None and e.n > 0) if scaled else (1.0, "")
@@ -176,7 +188,7 @@ def interval(e: Estimate, runs: int, factor: float) -> str:
     """Mean and interval in units of `factor`, with n if some of the runs lack the metric.
 
     The half-width has one or two significant digits, the mean as many decimals, but at most five digits. An interval
-    that ends at a bound of the metric is not symmetric and is written with its ends.
+    that is not symmetric (at a bound of the metric, or of logarithms) is written with its ends.
     """
     if e.n == 0:
         return "-"

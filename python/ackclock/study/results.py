@@ -17,7 +17,7 @@ from ackclock.base.tables import Column
 from ackclock.base.text import lost_connections
 from ackclock.draw.table import StudyTable
 from ackclock.metrics import bounds, metric, metric_of, numbers
-from ackclock.metrics.registry import METRICS, key_metric
+from ackclock.metrics.registry import METRICS, by_logarithm, key_metric
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,13 +121,16 @@ def same_outcome(outcomes: Sequence[Mapping[str, Any]]) -> bool:
     return len(outcomes) > 1 and all(one == outcomes[0] for one in outcomes[1:])
 
 
-def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()) -> list[dict[str, Any]]:
+def summary(
+    store: Store, metrics: Sequence[str] = (), where: Sequence[str] = (), *, robust: bool = False
+) -> list[dict[str, Any]]:
     """One row for each point: axes, number of runs, and for each metric mean, 95 % interval and n over the seeds.
 
     A point is deterministic if several seeds gave the same outcome; n is then 1, and there is no interval. `lost` has
-    one line for each QUIC flow of a run that lost its connection. `metrics` are names of the registry or numbers of the
-    outcome; a metric of links is that of the link with the highest utilisation over all runs. `where` selects points by
-    `AXIS=LABEL`. Raises BadInput for an unknown metric or axis.
+    one line for each QUIC flow of a run that lost its connection. With `robust`, `medians` has the median of each
+    metric with its interval by ranks. `metrics` are names of the registry or numbers of the outcome; a metric of links
+    is that of the link with the highest utilisation over all runs. `where` selects points by `AXIS=LABEL`. Raises
+    BadInput for an unknown metric or axis.
     """
     by_point: dict[str, list[dict[str, Any]]] = {}
     for row in _chosen(store, where):
@@ -141,18 +144,19 @@ def summary(store: Store, metrics: Sequence[str] = (), where: Sequence[str] = ()
         counted = [numbers(row) for row in rows]
         deterministic = same_outcome(counted)
         decided = counted[:1] if deterministic else counted
-        means = {}
+        means, medians = {}, {}
         for name in chosen:
             if name in of_runs:
                 values = [of_runs[name].value(row) for row in rows[: len(decided)]]
             else:
                 values = [metric_of(row, name) for row in decided]
-            means[name] = stats.within([x for x in values if x is not None], *bounds(name))
+            present = [x for x in values if x is not None]
+            means[name] = stats.over_runs(present, *bounds(name), by_logarithm=by_logarithm(name))
+            medians[name] = stats.median(present)
         lost = [f"seed {row['seed']}: {line}" for row in rows for line in lost_connections(row)]
         axes = json.loads(text)
-        table_rows.append(
-            {"axes": axes, "runs": len(rows), "deterministic": deterministic, "means": means, "lost": lost}
-        )
+        row_of_point = {"axes": axes, "runs": len(rows), "deterministic": deterministic, "means": means, "lost": lost}
+        table_rows.append(row_of_point | ({"medians": medians} if robust else {}))
     return table_rows
 
 
@@ -184,13 +188,19 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
         measured = METRICS.get(name) or key_metric(key, "run")
         head = f"{entity} {measured.words}".strip()
         parts.append(Column(head, [row["means"].get(name) for row in rows], measured.unit))
+        if "medians" in rows[0]:
+            parts.append(Column(f"{head}, median", [row["medians"].get(name) for row in rows], measured.unit))
     return parts
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of `summary` as JSON data: value, interval and number of runs of each metric, in SI units."""
-    means = {
-        name: None if e.n == 0 else {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
-        for name, e in row["means"].items()
+    estimates = {
+        part: {
+            name: None if e.n == 0 else {"value": e.value, "low": e.low, "high": e.high, "n": e.n}
+            for name, e in row[part].items()
+        }
+        for part in ("means", "medians")
+        if part in row
     }
-    return {**row, "means": means}
+    return {**row, **estimates}
