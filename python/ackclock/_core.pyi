@@ -145,6 +145,7 @@ class Finished:
     capacities: dict[str, bytes]
     transmissions: dict[str, Any]
     radio: dict[str, bytes]
+    messages: dict[str, Any]
     captured: list[bytes]
     qlogs: list[tuple[str, str, str]]
     one_thread: str | None
@@ -188,11 +189,13 @@ def run(
     fingerprint: bool = False,
     radio: bool = False,
     qlog: bool = False,
+    messages: bool = False,
     causes: int = 0,
     until_s: float | None = None,
     threads: int = 1,
     progress: Callable[[float], object] | None = None,
 ) -> Finished: ...
+def pooled_quantile(pairs: Sequence[tuple[int | None, int]], part: float) -> float | None: ...
 def layout(
     links: Sequence[tuple[str, str]], flows: Sequence[tuple[str, str]]
 ) -> list[tuple[str, float, float, float]]: ...

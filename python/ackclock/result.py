@@ -189,6 +189,21 @@ class Result:
 
         return frames.transmissions(self._finished)
 
+    @cached_property
+    def messages(self) -> pl.DataFrame:
+        """Every message of the applications; empty if the run was made without `messages`.
+
+        A message is what an application waits for: a response, an object of a page, a chunk of a video, a frame, a
+        write. Columns: flow (its first connection), number, kind (of the application), connection (index), bytes,
+        start_s (asked for, captured or written), first_s and end_s (first and last byte at the receiving
+        application; null without), ideal_s (least time from start to end; null if the path changes), slowdown, state
+        (finished, unfinished, cancelled, dropped; of frames on_time or late in place of finished), rate_bps (bytes
+        over the time from start to end).
+        """
+        from ackclock.base import frames
+
+        return frames.messages(self._finished, self.outcome)
+
     def packets_of(self, flow: str) -> pl.DataFrame:
         """The packet events of one flow: the rows of `packets`, without the memory for those of the others.
 

@@ -193,6 +193,11 @@ class Scenario:
         return parsed
 
     @property
+    def has_applications(self) -> bool:
+        """Whether a flow has an application (`app`), so that a run has messages."""
+        return any("app" in flow for flow in self.facts().document.get("flow", []))
+
+    @property
     def resolved(self) -> dict[str, Any]:
         """What a run derives from the scenario: paths, empty-path round-trip times, queue limits, flows, traffic.
 
@@ -211,6 +216,7 @@ class Scenario:
         captures: Sequence[str] = (),
         fingerprint: bool = False,
         qlog: bool = False,
+        messages: bool = False,
         causes: int = 0,
         until_s: float | None = None,
         threads: int = 1,
@@ -221,6 +227,7 @@ class Scenario:
         `trace` is "changes" (a row per change of a window) or "ack" (a row per ACK); `packets` keeps every packet
         event; `captures` names nodes and links (`a->b`; `a-b` for both directions) at which packets are captured, ""
         meaning all hosts that send data (`Result.captures`); `qlog` keeps the qlogs of QUIC flows (`Result.qlogs`);
+        `messages` keeps every message of applications (`Result.messages`);
         `causes` explains so many reductions of windows (`Result.causes`; needs `trace="ack"` and `packets`);
         `audit` checks the run and fills `Result.violations`; `until_s` ends the run soon after that time (its traces
         are valid, its outcome is not); `threads`: on at most so many threads, with equal results (docs/speed.md;
@@ -249,6 +256,7 @@ class Scenario:
                     captures=list(captures),
                     fingerprint=fingerprint,
                     qlog=qlog,
+                    messages=messages,
                     causes=causes,
                     until_s=until_s,
                     threads=threads,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,36 @@ def transmissions(finished: _core.Finished) -> pl.DataFrame:
             pl.Series("collided", _numbers(columns["collided"], np.uint8)).cast(pl.Boolean),
             pl.Series("share", _numbers(columns["share"], np.float64)),
         ]
+    )
+
+
+def messages(finished: _core.Finished, outcome: Mapping[str, Any]) -> pl.DataFrame:
+    """Every message of the applications of a run; see docs/outcome.md for the columns."""
+    columns = finished.messages
+    if not columns:
+        return pl.DataFrame()
+    kinds = {flow["name"]: flow["app"]["kind"] for flow in outcome["flows"] if flow.get("app")}
+    flow = pl.Series("flow", columns["flow"], dtype=pl.String)
+    times = [
+        pl.Series(name, _numbers(columns[name], np.float64), nan_to_null=True)
+        for name in ("start_s", "first_s", "end_s", "ideal_s")
+    ]
+    duration_s = pl.col("end_s") - pl.col("start_s")
+    return pl.DataFrame(
+        [
+            flow,
+            pl.Series("number", _numbers(columns["number"], np.uint32)),
+            pl.Series("kind", [kinds.get(name) for name in columns["flow"]], dtype=pl.String),
+            pl.Series("connection", _numbers(columns["connection"], np.uint32)),
+            pl.Series("bytes", _numbers(columns["bytes"], np.uint64)),
+            *times,
+            pl.Series("state", columns["state"], dtype=pl.String),
+        ]
+    ).select(
+        *("flow", "number", "kind", "connection", "bytes", "start_s", "first_s", "end_s", "ideal_s"),
+        (duration_s / pl.col("ideal_s")).alias("slowdown"),
+        "state",
+        pl.when(duration_s > 0).then(8 * pl.col("bytes") / duration_s).alias("rate_bps"),
     )
 
 

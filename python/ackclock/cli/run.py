@@ -109,7 +109,7 @@ def command(
     files.check()
     size = None if files.plot is None else print_.size_of(files.plot)
     scenario = _load(file, set_ or (), control, on, allow_code=allow_code)
-    _check(scenario, needs_quic=files.qlog is not None)
+    _check(scenario, files)
     if division.explain_threads:
         recorded = files != NO_FILES or audit or fingerprint
         return explain_threads(scenario, division.threads, seed, recorded=recorded)
@@ -145,6 +145,7 @@ def _run(scenario: Scenario, recording: Recording) -> Result:
             audit=recording.audit,
             fingerprint=recording.fingerprint,
             qlog=files.qlog is not None,
+            messages=files.messages is not None,
             captures=list(files.captures),
             threads=recording.threads,
             progress=advance,
@@ -160,6 +161,7 @@ def _check_real_time(on: str, files: Files, *, audit: bool, fingerprint: bool, t
 
     substrate(on)
     options: dict[str, object] = {"--packets": files.packets, "--pcap": files.pcap, "--qlog": files.qlog}
+    options |= {"--messages": files.messages}
     options |= {"--plot": files.plot, "--audit": audit or None, "--fingerprint": fingerprint or None}
     options |= {"--threads": threads or None}
     for option, value in options.items():
@@ -168,13 +170,18 @@ def _check_real_time(on: str, files: Files, *, audit: bool, fingerprint: bool, t
             raise BadInput(f"--on {on}: {how}, which has no {option}")
 
 
-def _check(scenario: Scenario, *, needs_quic: bool) -> None:
-    """Print advice and warnings. Raises BadInput for a study, and for one without a QUIC flow if it `needs_quic`."""
+def _check(scenario: Scenario, files: Files) -> None:
+    """Print advice and warnings. Raises BadInput for a study, and for a file that the scenario has no content for."""
     advise(scenario.advice)
     if scenario.is_study:
         file = scenario.file
         raise BadInput(f"{file}: sweep: the file is a study of many runs; run it with: ackclock sweep {file} --out DIR")
     for warning in scenario_check.describe(scenario)["warnings"]:
         say("ackclock: warning: {key}: {message}; {remedy}".format(**warning), error=True)
-    if needs_quic and all(flow["kind"] != "quic" for flow in scenario.network["flows"]):
+    if files.messages is not None and not scenario.has_applications:
+        raise BadInput(
+            f"--messages: no flow of {scenario.file} has an application; write one in a [[flow]], such as "
+            'app = { kind = "requests", response = "10kB" }'
+        )
+    if files.qlog is not None and all(flow["kind"] != "quic" for flow in scenario.network["flows"]):
         raise BadInput("--qlog: the scenario has no QUIC flow; write quic = {} in a flow, or add --on quic")

@@ -1,4 +1,4 @@
-"""The files of a run: traces, packet events, captures, qlogs, a figure."""
+"""The files of a run: traces, packet events, messages, captures, qlogs, a figure."""
 
 from __future__ import annotations
 
@@ -36,6 +36,8 @@ class Files:
     """Write one trace row for each change of a window (changes, the default) or for each ACK (ack)."""
     packets: Path | None = None
     """Write every packet event to this file (.parquet or .csv)."""
+    messages: Path | None = None
+    """Write every message of the applications to this file (.parquet or .csv)."""
     pcap: Annotated[list[str] | None, Parameter(consume_multiple=False, help=PCAP_HELP)] = None
     qlog: Path | None = None
     """Write the qlogs of QUIC flows into this folder: FLOW-sender.sqlog and FLOW-receiver.sqlog, for qvis."""
@@ -60,7 +62,8 @@ class Files:
     @property
     def targets(self) -> list[Path]:
         """The files to write, without the qlogs, whose names depend on the flows."""
-        return [path for path in (self.trace, self.packets, *self.captures.values(), self.plot) if path is not None]
+        files = (self.trace, self.packets, self.messages, *self.captures.values(), self.plot)
+        return [path for path in files if path is not None]
 
     @property
     def events(self) -> list[str]:
@@ -69,7 +72,7 @@ class Files:
 
     def check(self) -> None:
         """Check, before the run, that the files can be written after it. Raises BadInput."""
-        for option, path in (("--trace", self.trace), ("--packets", self.packets)):
+        for option, path in (("--trace", self.trace), ("--packets", self.packets), ("--messages", self.messages)):
             if path is not None:
                 check_table(path, option)
         if self.qlog_events is not None and self.qlog is None:
@@ -95,7 +98,7 @@ def write_files(files: Files, scenario: Scenario, result: Result, *, seed: int |
 
     Returns their paths.
     """
-    if files.trace is not None or files.packets is not None:
+    if files.trace is not None or files.packets is not None or files.messages is not None:
         from ackclock.apps.view.recorded import metadata
         from ackclock.apps.view.recording import about
         from ackclock.base import frames
@@ -108,6 +111,8 @@ def write_files(files: Files, scenario: Scenario, result: Result, *, seed: int |
         from ackclock.draw.traces import capacities
 
         write_frame(result.packets, files.packets, metadata(description) | capacities(result))
+    if files.messages is not None:
+        write_frame(result.messages, files.messages, metadata(description))
     if files.plot is not None:
         from ackclock.draw.runs import overview
         from ackclock.draw.style import fitted
