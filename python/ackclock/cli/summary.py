@@ -14,14 +14,18 @@ from rich.text import Text
 from ackclock.base.plain_console import PlainConsole
 from ackclock.base.si import quantity
 from ackclock.base.text import lost_connections, say, shown
+from ackclock.cli.applications_table import print_applications, span
 from ackclock.cli.console import wide_console
 from ackclock.cli.media_tables import print_media
 from ackclock.cli.tables import milliseconds, number, table_of
+from ackclock.metrics.applications import families
 from ackclock.result import Result
 
 if TYPE_CHECKING:
     from ackclock.scenario import Scenario
 
+FlowRow = tuple[dict[str, Any], dict[str, float]]
+"""The outcome of a flow, and the seconds under each limit."""
 MOST_ROWS = 40
 """Flows and links that are shown by default."""
 SHORT = {"congestion window": "cwnd", "receive window": "rwnd", "application": "app"}
@@ -29,9 +33,10 @@ SHORT = {"congestion window": "cwnd", "receive window": "rwnd", "application": "
 
 
 def summary(scenario: Scenario, result: Result, written: Sequence[Path], *, complete: bool) -> None:
-    """Print the flows, the links and the names of the files written.
+    """Print the flows, the applications, the links and the names of the files written.
 
-    With `complete`, every flow and link; otherwise the first ones, and the flows of a `[[traffic]]` table as one row.
+    With `complete`, every flow and link; otherwise the first ones, and as one row each the flows of a `[[traffic]]`
+    table and the connections of an application.
     """
     traffic, most = ([], None) if complete else (_sources(scenario, result), MOST_ROWS)
     outcome = result.outcome
@@ -39,22 +44,25 @@ def summary(scenario: Scenario, result: Result, written: Sequence[Path], *, comp
     title = outcome["title"] or "run"
     console.print(Text(shown(title), "bold"), f" seed {outcome['seed']}, {outcome['duration_s']:g} s")
     rows = list(zip(outcome["flows"], result.limits, strict=True))
-    sources: dict[str, list[tuple[dict[str, Any], dict[str, float]]]] = defaultdict(list)
-    single: list[tuple[dict[str, Any], dict[str, float]]] = []
+    sources: dict[str, list[FlowRow]] = defaultdict(list)
+    single: list[FlowRow] = []
     for row in rows:
         source = next((name for name in traffic if _is_of(row[0]["name"], name)), None)
         (single if source is None else sources[source]).append(row)
-    if single:
-        console.print(_flows(single[:most]))
+    shown_flows = _by_application(single) if most else [[row] for row in single]
+    if shown_flows:
+        console.print(_flows(shown_flows[:most]))
     if sources:
-        console.print(_traffic(sources, outcome["duration_s"]))
+        console.print(_traffic(sources))
+    of_sources = {name: [flow for flow, _ in of] for name, of in sources.items()}
+    print_applications(console, [flow for flow, _ in single], of_sources, most)
     links = outcome["links"]
     if links:
         console.print(_links(links[:most]))
     print_media(console, outcome, most)
     if outcome["radio"] is not None:
         _radio(console, outcome["radio"])
-    more = [max(0, len(those) - (most or len(those))) for those in (single, links)]
+    more = [max(0, len(those) - (most or len(those))) for those in (shown_flows, links)]
     if any(more):
         console.print(f"({more[0]} more flows, {more[1]} more links; --all shows them)")
     _cost(console, outcome)
@@ -114,45 +122,74 @@ def transport(flow: dict[str, Any]) -> str:
     return f"{flow['control']}/quic" if flow["kind"] == "quic" else str(flow["kind"])
 
 
-def _flows(rows: Sequence[tuple[dict[str, Any], dict[str, float]]]) -> Table:
-    completing = any(flow["completion_s"] is not None for flow, _ in rows)
+def _by_application(rows: Sequence[FlowRow]) -> list[list[FlowRow]]:
+    """The flows, and the connections of each application together."""
+    limits = {flow["name"]: limits_of_flow for flow, limits_of_flow in rows}
+    together = families([flow for flow, _ in rows]).values()
+    return [[(dict(flow), limits[flow["name"]]) for flow in flows] for flows in together]
+
+
+def _flows(rows: Sequence[Sequence[FlowRow]]) -> Table:
+    """A row for each flow, or for several connections with their sums and means."""
+    completing = any(flow["completion_s"] is not None for together in rows for flow, _ in together)
     heads = ["goodput", "limited\nby", "rtx", "RTOs", "mean\ncwnd", "mean\nRTT"]
     table = table_of("Flows", ("flow", "control"), [*heads, *(["finished\nafter"] if completing else [])])
-    for flow, limits in rows:
+    for together in rows:
+        flows = [flow for flow, _ in together]
+        ends = [flow["completion_s"] for flow in flows]
         cells = [
-            flow["name"],
-            transport(flow),
-            quantity(flow["goodput_bps"], "b/s"),
-            limited_by(limits),
-            number(flow["retransmitted_packets"], ",d"),
-            number(flow["timeouts"], ",d"),
-            number(flow["mean_cwnd"]),
-            milliseconds(flow["mean_rtt_s"]),
+            span(flows),
+            _controls(flows),
+            quantity(sum(flow["goodput_bps"] for flow in flows), "b/s"),
+            limited_by(_summed(together)),
+            number(_sum(flows, "retransmitted_packets"), ",d"),
+            number(_sum(flows, "timeouts"), ",d"),
+            number(_mean(flows, "mean_cwnd")),
+            milliseconds(_mean(flows, "mean_rtt_s")),
         ]
-        done = "-" if flow["completion_s"] is None else f"{flow['completion_s']:.3f} s"
+        done = "-" if ends[0] is None else f"{ends[0]:.3f} s"
         table.add_row(*cells, *([done] if completing else []))
     return table
 
 
-def _traffic(sources: dict[str, list[tuple[dict[str, Any], dict[str, float]]]], duration_s: float) -> Table:
-    heads = ("flows", "done", "goodput", "limited\nby", "rtx", "median\ntime", "95 %\nwithin")
-    table = table_of("Traffic", ("source", "control"), heads)
+def _controls(flows: Sequence[dict[str, Any]]) -> str:
+    return ", ".join(dict.fromkeys(transport(flow) for flow in flows))
+
+
+def _summed(rows: Sequence[FlowRow]) -> dict[str, float]:
+    """The seconds of several flows under each limit."""
+    limits: dict[str, float] = defaultdict(float)
+    for _, one in rows:
+        for limit, seconds in one.items():
+            limits[limit] += seconds
+    return limits
+
+
+def _values(flows: Sequence[dict[str, Any]], key: str) -> list[float]:
+    return [flow[key] for flow in flows if flow[key] is not None]
+
+
+def _sum(flows: Sequence[dict[str, Any]], key: str) -> float | None:
+    values = _values(flows, key)
+    return sum(values) if values else None
+
+
+def _mean(flows: Sequence[dict[str, Any]], key: str) -> float | None:
+    values = _values(flows, key)
+    return sum(values) / len(values) if values else None
+
+
+def _traffic(sources: dict[str, list[FlowRow]]) -> Table:
+    table = table_of("Traffic", ("source", "control"), ("flows", "goodput", "limited\nby", "rtx"))
     for name, rows in sources.items():
         flows = [flow for flow, _ in rows]
-        times = sorted(flow["completion_s"] for flow in flows if flow["completion_s"] is not None)
-        limits: dict[str, float] = defaultdict(float)
-        for _, one in rows:
-            for limit, seconds in one.items():
-                limits[limit] += seconds
         table.add_row(
             name,
-            ", ".join(dict.fromkeys(transport(flow) for flow in flows)),
+            _controls(flows),
             f"{len(flows):,}",
-            f"{len(times):,}",
             quantity(sum(flow["goodput_bps"] for flow in flows), "b/s"),
-            limited_by(limits),
+            limited_by(_summed(rows)),
             f"{sum(flow['retransmitted_packets'] for flow in flows):,}",
-            *(quantity(by_rank(times, part), "s") if times else "-" for part in (0.5, 0.95)),
         )
     return table
 
