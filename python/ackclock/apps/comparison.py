@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from ackclock import stats
 from ackclock._core import ENGINE
 from ackclock.apps.controls import check_controls, is_pattern
-from ackclock.apps.trials import RIVALS, Trials
+from ackclock.apps.trials import RIVALS, Runs, Trials
 from ackclock.base import tables
 from ackclock.base.assignment import control_table
 from ackclock.base.files import BadInput, own_folder, write_text
 from ackclock.base.shipped import argument
 from ackclock.base.si import prefixed
 from ackclock.metrics import RunMetric
+from ackclock.metrics.applications import application, is_transfer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +30,23 @@ if TYPE_CHECKING:
     from ackclock.study.sweep import Progress
 
 METRICS = ("goodput", "p95_queueing", "retransmissions")
-"""The metrics that are compared by default."""
+"""The metrics that are compared by default in a network without applications."""
+KIND_METRICS: dict[str, tuple[str, ...]] = {
+    "requests": ("p95_completion",),
+    "on_off": ("p95_completion",),
+    "page": ("p95_page_load",),
+    "video": ("qoe", "rebuffer"),
+    "frames": ("frames_on_time", "p95_frame_delay"),
+    "sizes": ("p99_slowdown",),
+}
+"""The metrics that are compared by default for each kind of application, and for traffic sources with `sizes`."""
+LESS_EXTREME = {
+    "p95_completion": "p50_completion",
+    "p95_page_load": "page_load",
+    "p95_frame_delay": "frame_delay",
+    "p99_slowdown": "mean_slowdown",
+}
+"""What is compared by default instead of a percentile for which runs have too few messages."""
 OF_RIVALS = f"{RIVALS}goodput"
 """The metric that is compared too where only some flows are tested."""
 LEVEL = 0.05
@@ -145,16 +162,15 @@ def compare(
 ) -> Comparison:
     """Run the controllers on the networks and compare the first one with each other one.
 
-    A controller is a name, `FILE.py:CLASS` or a table of TOML. `metrics` are by default METRICS, and the goodput of the
-    other flows where only some are tested. Raises BadInput for less than two controllers or seeds, for a file that is a
+    A controller is a name, `FILE.py:CLASS` or a table of TOML. `metrics` are by default those of `usual_metrics`.
+    Raises BadInput for less than two controllers or seeds, for a file that is a
     study or has no TCP flow, and ScenarioError.
     """
     if pattern := next(filter(is_pattern, named), None):
         raise BadInput(f"--control {pattern}: a pattern needs --against CONTROLLER, with which each one is compared")
     if len(named) < 2:
         raise BadInput("--control: needs two controllers or more, such as --control mine.py:Mine,cubic")
-    compared = [*metrics] or [*METRICS, *([OF_RIVALS] if trials.apart else [])]
-    for name in compared:
+    for name in metrics:
         trials.check_metric(name)
     trials.check()
     check_controls(named, allow_code=trials.allow_code)
@@ -173,7 +189,7 @@ def compare(
             f"{network.name}: {label} was not run: {len(errors)} of {trials.seeds} runs failed: {errors[0]}"
             for label, errors in runs.errors.items()
         ]
-        for name in compared if runs.rows else ():
+        for name in (metrics or usual_metrics(runs, apart=trials.apart)) if runs.rows else ():
             metric = runs.metric(name)
             if metric is None:
                 refused.append(f"{network.name}: {name.replace('_', ' ')}: there is no TCP flow beside the tested ones")
@@ -188,6 +204,42 @@ def compare(
             measured.append(Measured(network.name, name, metric, values))
     rows = _compared(labels, measured, tolerance)
     return Comparison(labels[0], labels[1:], rows, refused, failed, trials.beside, remarks)
+
+
+def usual_metrics(runs: Runs, *, apart: bool) -> list[str]:
+    """The metrics that are compared by default in a network that has outcomes.
+
+    Those of its applications and the queueing delay, or METRICS without any; if only some flows are tested, also those
+    of the applications that only the others have, and the goodput of these.
+    """
+    names = set(runs.network.tested)
+    kinds: dict[bool, set[str]] = {True: set(), False: set()}
+    sizes = any("sizes" in source for source in runs.network.scenario.facts().document.get("traffic", ()))
+    for flow in (flow for row in runs.rows for flow in row["flows"]):
+        app = application(flow)
+        if app is not None or (sizes and is_transfer(flow)):
+            kinds[not names or flow["name"] in names].add("sizes" if app is None else app["kind"])
+
+    def of(chosen: set[str], prefix: str = "") -> list[str]:
+        metrics = dict.fromkeys(name for kind, names in KIND_METRICS.items() if kind in chosen for name in names)
+        return [_with_values(runs, prefix + name, prefix) for name in metrics]
+
+    own = of(kinds[True])
+    usual = [*own, "p95_queueing"] if own else list(METRICS)
+    return usual + ([*of(kinds[False] - kinds[True], RIVALS), OF_RIVALS] if apart else [])
+
+
+def _with_values(runs: Runs, name: str, prefix: str) -> str:
+    """A metric, or a less extreme one if more runs have a value of that."""
+    less = LESS_EXTREME.get(name.removeprefix(prefix))
+    names = [name] if less is None else [name, prefix + less]
+    return max(names, key=lambda each: _values(runs, each))  # the first of equal ones
+
+
+def _values(runs: Runs, name: str) -> int:
+    """How many runs have a value of a metric."""
+    metric = runs.metric(name)
+    return 0 if metric is None else sum(map(len, runs.values(metric).values()))
 
 
 @dataclass(frozen=True)
@@ -214,9 +266,10 @@ def _compared(labels: Sequence[str], measured: Sequence[Measured], tolerance: fl
     rows = []
     for (values, other, x, y), p in zip(samples, stats.corrected(raw, stats.false_discovery), strict=True):
         metric = values.metric
-        of_first, of_other = (stats.within(numbers, *metric.limits) for numbers in (x, y))
+        of_first, of_other = (metric.estimate(numbers) for numbers in (x, y))
         words = Words(metric.name, metric.words, metric.unit, metric.better)
-        ratio = stats.ratio_or_equal(x, y)
+        signed = min(*x, *y) < 0  # there is no ratio of values with a sign
+        ratio = stats.Estimate(math.nan, None, None, len(x)) if signed else stats.ratio_or_equal(x, y)
         rows.append(Row(values.network, values.asked, words, other, of_first, of_other, ratio, p, tolerance))
     return rows
 
@@ -275,8 +328,12 @@ def _command(result: Comparison, trials: Trials) -> list[str]:
     for option, values in (("--flow", trials.flows), ("--set", trials.overrides)):
         for value in values:
             command += [option, str(value)]
-    metrics = list(dict.fromkeys(row.asked for row in result.rows))
-    command += ["--metric", ",".join(metrics), *(["--beside", trials.beside] if trials.beside else [])]
+    by_network: dict[str, dict[str, None]] = {}
+    for row in result.rows:
+        by_network.setdefault(row.network, {})[row.asked] = None
+    same = len({tuple(metrics) for metrics in by_network.values()}) == 1
+    metrics = ["--metric", ",".join(next(iter(by_network.values())))] if same else []  # otherwise those of the default
+    command += [*metrics, *(["--beside", trials.beside] if trials.beside else [])]
     tolerance = max((row.tolerance for row in result.rows), default=0.01)
     command += [] if tolerance == 0.01 else ["--tolerance", f"{100 * tolerance:g}%"]
     command += ["--allow-code"] if trials.allow_code else []

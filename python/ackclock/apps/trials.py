@@ -51,7 +51,8 @@ class Trials:
     overrides: Sequence[Override] = ()
     allow_code: bool = False
     flows: Sequence[str] = ()
-    """The flows that get the controllers; of a counted flow also its name without a number. None: every TCP flow."""
+    """The flows that get the controllers; of a counted flow, or of an application with several
+    connections, also the name without a number. None: every TCP flow."""
     beside: str = ""
     """The controller of the other TCP and QUIC flows; empty: that of the scenario."""
 
@@ -200,9 +201,9 @@ def _responsive(scenario: Scenario) -> list[dict[str, Any]]:
 
 
 def _named(text: str, flows: Sequence[dict[str, Any]], scenario: Scenario) -> list[dict[str, Any]]:
-    """The flows with a name, or the numbered ones of a counted flow. Raises BadInput if there is none."""
+    """The flows with a name, or the numbered ones of a counted flow or an application. Raises BadInput without one."""
     exact = [flow for flow in flows if flow["name"] == text]
-    counted = [flow for flow in flows if re.fullmatch(re.escape(text) + r"\d+", flow["name"])]
+    counted = [flow for flow in flows if re.fullmatch(re.escape(text) + r"/?\d+", flow["name"])]
     if not exact and not counted:
         names = [flow["name"] for flow in flows]
         near = difflib.get_close_matches(text, names, 1)

@@ -71,7 +71,8 @@ def command(
     metric
         With --control: metrics, separated by commas or the option repeated; with --flow or --beside also rivals_METRIC,
         of the other flows. Default: goodput, 95th percentile of the queueing delay (or the round-trip time where the
-        path changes), retransmissions; with --flow or --beside also rivals_goodput.
+        path changes), retransmissions; in a network with applications those of their kinds, such as p95_completion of
+        requests, instead of goodput and retransmissions; with --flow or --beside also rivals_goodput.
     flow
         With --control: only these TCP and QUIC flows get the controllers, and the metrics are theirs; separated by
         commas or the option repeated.
