@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from cyclopts import Parameter
 
@@ -15,7 +15,9 @@ from ackclock.base.units import seconds
 from ackclock.cli import guard
 from ackclock.cli.console import progress
 from ackclock.cli.options import AllowCode, TimeLimit
+from ackclock.cli.plot_applications import applications_choice, figure_of_file, figure_of_run, figure_of_study
 from ackclock.cli.printed import NO_CHOICE, Print
+from ackclock.draw import applications
 from ackclock.draw.style import fitted
 from ackclock.scenario import Scenario
 
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from ackclock.draw.runs import Selection
     from ackclock.draw.studies import Choice
 
-Kind = Literal["lines", "box", "ecdf", "bars", "throughput-delay", "heatmap"]
+StudyKind = Literal["lines", "box", "ecdf", "bars", "throughput-delay", "heatmap"]
+Kind = StudyKind | applications.Kind
 
 EXAMPLE = "ackclock plot out/study --x loss --y goodput --by control"
 
@@ -60,8 +63,8 @@ def command(
     Parameters
     ----------
     target
-        Folder of a study; a file of `ackclock run --trace` or `--packets` (.parquet or .csv); or a scenario (.toml,
-        @NAME or a link), which is run once with its seed.
+        Folder of a study; a file of `ackclock run --trace`, `--packets` or `--messages` (.parquet or .csv); or a
+        scenario (.toml, @NAME or a link), which is run once with its seed.
     targets
         More traces, of the same run or of others. A trace and the packet events beside it with one name up to the
         first dot (reno.trace.parquet, reno.packets.parquet) belong together.
@@ -70,11 +73,15 @@ def command(
         With throughput-delay: metric of the delay. Default: queueing.
     y
         Study: metric, such as goodput, queueing, utilisation, jain, completion or fwd.goodput_bps. Default: goodput.
-        Traces: column, such as cwnd, rtt, queue, goodput, bwe. May be repeated.
+        Traces: column, such as cwnd, rtt, queue, goodput, bwe. With cdf: completion or slowdown. May be repeated.
     by
         Study: axis whose labels are the curves, such as control.
     kind
         Study: lines (means with 95 % intervals; the default), box, ecdf, bars, throughput-delay, or heatmap.
+        Applications and transfers, of a study or a scenario: cdf (distribution of completion time and slowdown over all
+        messages), bins (slowdown by size). Of a scenario: frames (delay of each frame of a video call), player (buffer
+        and bitrate of a video), waterfall (the objects of a page); cdf, frames and waterfall also of a file of
+        `ackclock run --messages`.
     where
         Study: show only the points at which an axis has this label: AXIS=LABEL. May be repeated.
     flow
@@ -82,9 +89,9 @@ def command(
     link
         Link whose queue or utilisation is drawn. Default: the one most used. May be repeated for traces.
     from_
-        Traces: start of the interval, such as 2s.
+        Traces and frames: start of the interval, such as 2s. With waterfall: the first page from then on.
     to
-        Traces: end of the interval.
+        Traces and frames: end of the interval.
     log_x
         Logarithmic x axis, or with --linear-x a linear one. Default for studies: by the range of the numbers.
     log_y
@@ -105,25 +112,41 @@ def command(
     """
     study = not _is_scenario(target) and target.is_dir()
     file, size = print_.file(out, (target if study else Path()) / "plot.svg"), print_.size
-    if study:
+    of_application = kind in applications.KINDS
+    choice = applications_choice(kind, y, flow, *_interval(from_, to), title) if of_application else None
+    if study and choice is not None:
+        others = {"more files": targets or None, "--x": x, "--link": link, "--from": from_, "--to": to}
+        _refuse(f"--kind {kind}: draws a study", others | {"--log-x": log_x})
+        make = figure_of_study(target, choice, by, where or [])
+    elif study:
         from ackclock.draw.studies import Choice
 
         of_traces = {"more files": targets or None, "--from": from_, "--to": to}
         _refuse(f"{target}: is a study", of_traces, "; it belongs to traces")
         if link is not None and len(link) > 1:
             raise BadInput("--link: a figure of a study has one link")
-        choice = Choice(
+        choice_of_study = Choice(
             x=x,
             y=y or [],
             by=by,
-            kind=kind or "lines",
+            kind=cast("StudyKind", kind or "lines"),
             flows=flow or [],
             link=link[0] if link else "",
             log_x=log_x,
             log_y=log_y,
             title=title,
         )
-        make = _study(target, choice, where or [])
+        make = _study(target, choice_of_study, where or [])
+    elif choice is not None:
+        others = {"more files": targets or None, "--x": x, "--by": by, "--where": where, "--link": link}
+        _refuse(f"--kind {kind}: draws one run", others | {"--log-x": log_x})
+        if _is_scenario(target):
+            scenario = _scenario(target, allow_code=allow_code)
+            with progress("simulating", quiet=False) as advance, guard.time_limit(time_limit):
+                result = scenario.run(messages=True, progress=advance)
+            make = figure_of_run(scenario, result, choice)
+        else:
+            make = figure_of_file(target, choice)
     else:
         from ackclock.draw.runs import Selection
 
@@ -185,13 +208,19 @@ def _over_time(
         return _traces(targets, selection, title)
     if len(targets) > 1:
         raise BadInput(f"{_short(targets[0])}: is a scenario; draw it alone, or record traces with ackclock run")
-    scenario = Scenario.load(targets[0], allow_code=allow_code)
-    advise(scenario.advice)
-    if scenario.is_study:
-        raise BadInput(f"{scenario.file}: sweep: the file is a study; run it with ackclock sweep, then draw its folder")
+    scenario = _scenario(targets[0], allow_code=allow_code)
     with progress("simulating", quiet=False) as advance, guard.time_limit(limit_s):
         result = scenario.run(trace="ack", packets=True, progress=advance)
     return lambda: timelines(result, title=title, **asdict(selection))
+
+
+def _scenario(target: Path, *, allow_code: bool) -> Scenario:
+    """The scenario that is run once. Raises BadInput for a study."""
+    scenario = Scenario.load(target, allow_code=allow_code)
+    advise(scenario.advice)
+    if scenario.is_study:
+        raise BadInput(f"{scenario.file}: sweep: the file is a study; run it with ackclock sweep, then draw its folder")
+    return scenario
 
 
 def _traces(files: list[Path], selection: Selection, title: str) -> Callable[[], Figure]:

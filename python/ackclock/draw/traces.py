@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 TRACE = {"time_s", "flow", "cwnd"}
+MESSAGES = {"flow", "number", "kind", "bytes", "start_s", "first_s", "end_s", "slowdown", "state"}
 PACKETS = {"time_s", "link", "event", "kind", "size", "flow", "seq"}
 
 
@@ -91,6 +92,40 @@ def read_table(path: Path) -> tuple[str, pl.DataFrame]:
     """The kind of a file, trace or packets, and its rows. Raises BadInput for a file of neither kind."""
     import polars as pl
 
+    frame = _read(path)
+    for kind, columns in (("packets", PACKETS), ("trace", TRACE)):
+        if columns <= set(frame.columns):
+            if not frame["time_s"].dtype.is_numeric():
+                raise BadInput(f"{path}: the column time_s must hold numbers")
+            frame = frame.filter(pl.col("time_s").is_not_null())
+            if frame.is_empty():
+                raise BadInput(f"{path}: has no rows")
+            return kind, frame if frame["time_s"].is_sorted() else frame.sort("time_s", maintain_order=True)
+    if set(frame.columns) >= MESSAGES:
+        raise BadInput(f"{path}: has messages; draw it with --kind cdf, frames or waterfall")
+    raise BadInput(
+        f"{path}: is neither a window trace (ackclock run --trace) nor packet events (--packets): "
+        f"its columns are {', '.join(frame.columns[:8])}"
+    )
+
+
+def read_messages(path: Path) -> pl.DataFrame:
+    """The rows of a file of `ackclock run --messages`. Raises BadInput for another file."""
+    frame = _read(path)
+    if not set(frame.columns) >= MESSAGES:
+        columns = ", ".join(frame.columns[:8])
+        raise BadInput(f"{path}: is no file of messages (ackclock run --messages): its columns are {columns}")
+    if frame.is_empty():
+        raise BadInput(f"{path}: has no rows")
+    if not all(frame[name].dtype.is_numeric() for name in ("number", "bytes", "start_s")):
+        raise BadInput(f"{path}: the columns number, bytes and start_s must hold numbers")
+    return frame
+
+
+def _read(path: Path) -> pl.DataFrame:
+    """The rows of a table. Raises BadInput if it cannot be read."""
+    import polars as pl
+
     if path.suffix not in {".parquet", ".csv"}:
         must = "must be the folder of a study, or a trace that ends in .parquet or .csv"
         raise BadInput(f"{path}: {foreign(path, 'a trace') or must}")
@@ -101,15 +136,4 @@ def read_table(path: Path) -> tuple[str, pl.DataFrame]:
     except (pl.exceptions.PolarsError, OSError) as error:
         why = foreign(path, f"a table ({path.suffix})") or f"cannot be read: {' '.join(str(error).split())[:200]}"
         raise BadInput(f"{path}: {why}") from None
-    for kind, columns in (("packets", PACKETS), ("trace", TRACE)):
-        if columns <= set(frame.columns):
-            if not frame["time_s"].dtype.is_numeric():
-                raise BadInput(f"{path}: the column time_s must hold numbers")
-            frame = frame.filter(pl.col("time_s").is_not_null())
-            if frame.is_empty():
-                raise BadInput(f"{path}: has no rows")
-            return kind, frame if frame["time_s"].is_sorted() else frame.sort("time_s", maintain_order=True)
-    raise BadInput(
-        f"{path}: is neither a window trace (ackclock run --trace) nor packet events (--packets): "
-        f"its columns are {', '.join(frame.columns[:8])}"
-    )
+    return frame

@@ -68,7 +68,9 @@ class _Copies:
         """A table that names copies, which are made: of a controller in a file, or of a file of a trace."""
         if named_in(table):
             return moved(table, lambda file: self._copy(Path(file)))
-        named = {key: table[key] for key in ("file", "fit", "sizes", "response", "har") if isinstance(table.get(key), str)}
+        named = {
+            key: table[key] for key in ("file", "fit", "sizes", "response", "har") if isinstance(table.get(key), str)
+        }
         paths = {key: self._base / name for key, name in named.items()}
         return table | {key: self._copy(path) for key, path in paths.items() if path.is_file()}
 
