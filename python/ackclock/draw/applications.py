@@ -547,7 +547,7 @@ def waterfall(
     zero = float(shown["start_s"].min())  # type: ignore[arg-type]
     last = max([x for x in shown["end_s"].to_list() if x is not None] or [run.end_s])
     horizon = run.end_s if run.end_s and shown["end_s"].null_count() else last
-    figure, (axes,) = panels(1, height=1.2 + (0.24 if shown.height <= 24 else 0.105) * shown.height)
+    figure, (axes,) = panels(1, height=2.0 + (0.24 if shown.height <= 24 else 0.105) * shown.height)
     colour = COLOURS[0]
     for place, (start, first, end) in enumerate(shown.select("start_s", "first_s", "end_s").iter_rows()):
         seen = first if first is not None else (end if end is not None else horizon)
