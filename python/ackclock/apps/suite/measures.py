@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from ackclock import stats
+from ackclock import _core, stats
 from ackclock.base.files import BadInput
 from ackclock.metrics.registry import METRICS, SHOWN, Row
 
@@ -113,6 +113,28 @@ def _loss(flows: Sequence[Row]) -> float | None:
     return None if sent == 0 else max(0.0, 1 - arrived / sent)  # rounding can make it negative
 
 
+def _frames(flows: Sequence[Row]) -> list[Mapping[str, float]]:
+    """The applications that send media frames."""
+    return [flow["app"] for flow in flows if flow.get("app") and flow["app"]["kind"] == "frames"]
+
+
+def _mean_frame_delay(flows: Sequence[Row]) -> float | None:
+    """The mean over the frames that arrived."""
+    frames = [app for app in _frames(flows) if app["mean_s"] is not None]
+    return _ratio(sum(app["mean_s"] * app["finished"] for app in frames), sum(app["finished"] for app in frames))
+
+
+def _largest_frame_delay(flows: Sequence[Row]) -> float | None:
+    """The largest one of the frames that arrived, within 0.8 %."""
+    buckets: list[int] = [
+        bucket
+        for app in _frames(flows)
+        for bucket, _ in cast("list[tuple[int | None, int]]", app["sketch"])
+        if bucket is not None
+    ]
+    return _core.pooled_quantile([(max(buckets), 1)], 0.0) if buckets else None
+
+
 def _share(view: RunData) -> float | None:
     """Mean goodput of the tested flows divided by that of all flows; 1 is an equal share."""
     others = view.rivals
@@ -202,6 +224,18 @@ def _metrics() -> dict[str, SuiteMetric]:
             -1,
             lambda v: _loss(v.tested),
             1.0,
+        ),
+        "mean_frame_delay": SuiteMetric(
+            "mean delay of the frames of the tested flows that arrived",
+            "ms",
+            -1,
+            lambda v: _mean_frame_delay(v.tested),
+        ),
+        "largest_frame_delay": SuiteMetric(
+            "largest delay of a frame of the tested flows that arrived",
+            "ms",
+            -1,
+            lambda v: _largest_frame_delay(v.tested),
         ),
         "rivals_loss": SuiteMetric(
             "packets of the other flows that were lost", "%", -1, lambda v: _loss(v.rivals), 1.0
