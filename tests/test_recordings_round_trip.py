@@ -25,9 +25,11 @@ know the timer of the stack takes it for a fast retransmit.
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_a_capture_gives_the_outcomes_numbers(tmp_path: Path, path: Path) -> None:
-    # The reading lists 1,000 flows, and the fabric has more.
-    seconds = "0.2s" if path.stem == "fat_tree" else "30s"
-    result = Scenario.load(path, [f"duration={seconds}", "warmup=0s"]).run(captures=[""])
+    # The reading lists 1,000 flows, and the fabric has more; the line of the video changes until 90 s.
+    seconds = {"fat_tree": "0.2s", "video": "100s"}.get(path.stem, "30s")
+    scenario = Scenario.load(path, [f"duration={seconds}", "warmup=0s"])
+    with_data = {(flow["from"], flow["to"]) for flow in scenario.resolved["flows"]}
+    result = scenario.run(captures=[""])
     flows = [flow for flow in result.outcome["flows"] if flow["kind"] == "tcp"]
     outcome = Counter((flow["sent_packets"], flow["retransmitted_packets"], flow["timeouts"]) for flow in flows)
     file = tmp_path / "c.pcapng"
@@ -35,6 +37,8 @@ def test_a_capture_gives_the_outcomes_numbers(tmp_path: Path, path: Path) -> Non
     for content in result.captures.values():
         file.write_bytes(content)
         for seen in describe(file, Options())["flows"]:
+            if scenario.has_applications and tuple(seen["names"]) not in with_data:
+                continue  # the requests of an application, which are no flow of the outcome
             again, timeouts = seen["retransmitted_packets"], seen["timeouts"] + seen["handshake_again"]
             known = {value: (key[1], key[2]) for key, value in DIFFERENT.items() if key[0] == path.stem}
             numbers = (seen["data_packets"], *known.get((again, timeouts), (again, timeouts)))
