@@ -54,6 +54,40 @@ class SavedOutcome(TypedDict):
     """The smallest round-trip time, seconds."""
 
 
+class SizeBin(TypedDict):
+    """Messages up to a size."""
+
+    up_to_bytes: int | None
+    """The largest size; null for no bound."""
+    messages: int
+    """How many."""
+    p50_slowdown: float | None
+    """Quantiles of their slowdowns."""
+    p95_slowdown: float | None
+    """The same at 95 %."""
+    p99_slowdown: float | None
+    """The same at 99 %."""
+    p95_s: float | None
+    """95 % quantile of their times, seconds."""
+    slowdown_sketch: list[list[int | None]]
+    """Counts of their slowdowns by buckets, as those of all messages."""
+
+
+class ChunkRow(TypedDict):
+    """A chunk of a video."""
+
+    asked_s: float
+    """When it was asked for, seconds since the start of the run."""
+    end_s: float
+    """When it was complete."""
+    bitrate_bps: float
+    """Its rate in the ladder, bit/s."""
+    buffer_s: float
+    """Playing time in the buffer when it was complete, seconds."""
+    estimate_bps: float | None
+    """The estimate of the throughput when it was asked for; null before the first."""
+
+
 class LinkDelayOutcome(TypedDict):
     """The times from the arrival of a packet at the queue until it leaves the receiver, within 1 %."""
 
@@ -307,6 +341,15 @@ class FlowOutcome(TypedDict):
     completion_s: float | None
     """Time from the flow's start to the ACK of its last byte, seconds; null without `bytes`, or if it did not
     end."""
+    transfer_bytes: NotRequired[int | None]
+    """`bytes` of the scenario; absent without."""
+    ideal_s: NotRequired[float | None]
+    """The least time of a transfer of `bytes` on the empty path, without a handshake or a window, seconds; absent
+    without `bytes`, and if the path changes."""
+    slowdown: NotRequired[float | None]
+    """`completion_s` over `ideal_s`; absent without either."""
+    app: NotRequired[AppOutcome | None]
+    """What the application of the flow has done; absent without `app`."""
     active_s: float
     """Time from the flow's start to its completion, its stop or the end of the run, without the warm-up, seconds:
     delivered bytes over it are the goodput while the flow was there."""
@@ -320,6 +363,8 @@ class FlowOutcome(TypedDict):
     """The delay that 95 % of the packets do not exceed."""
     p99_delay_s: float | None
     """The delay that 99 % of the packets do not exceed."""
+    limited_s: NotRequired[dict[str, float] | None]
+    """Time for which each limit kept the sender from sending more, seconds, by the limit; absent for UDP."""
 
 
 class BackOutcome(TypedDict):
@@ -360,6 +405,106 @@ class ResumeOutcome(TypedDict):
     """What was acknowledged of it, and what was in flight before it (PipeSize), segments."""
     saved: SavedOutcome | None
     """The saved values that it used; null without any."""
+
+
+class AppOutcome(TypedDict):
+    """What an application has done. Keys that do not apply to its kind are absent; messages that start in the warm-
+    up or the cooldown do not count."""
+
+    kind: str
+    """`rate`, `on_off`, `requests`, `page`, `video` or `frames`."""
+    messages: int
+    """Messages: writes, periods, responses, objects, chunks, frames."""
+    finished: int
+    """Messages whose last byte has arrived."""
+    unfinished: int
+    """Messages that were under way at the end, or whose requests had no answer."""
+    requests_repeated: int
+    """Requests and opening packets that were sent again."""
+    mean_s: float | None
+    """Mean time from the start of a message to its last byte at the client, of those finished, seconds."""
+    p50_s: float | None
+    """Quantiles of it by rank, of all messages: those without an end are longer than all others, so a quantile that
+    falls on one is null; also with fewer than 2, 20, 100 messages. Seconds."""
+    p95_s: float | None
+    """The same at 95 %."""
+    p99_s: float | None
+    """The same at 99 %."""
+    mean_slowdown: float | None
+    """Mean of the time over that on the empty path without windows; null if the path changes."""
+    p50_slowdown: float | None
+    """Quantiles of it, as of the time."""
+    p95_slowdown: float | None
+    """The same at 95 %."""
+    p99_slowdown: float | None
+    """The same at 99 %."""
+    bins: list[SizeBin]
+    """The messages by size."""
+    sketch: list[list[int | None]]
+    """Counts of times by buckets of 1/64 of their value, to be added to those of other flows: number of the bucket,
+    count. The bucket null has the messages without an end."""
+    slowdown_sketch: list[list[int | None]]
+    """The same of slowdowns."""
+    requests_per_s: NotRequired[float | None]
+    """Requests: responses a second."""
+    pages: NotRequired[int]
+    """Pages that began."""
+    p50_page_s: NotRequired[float | None]
+    """Median of their load times, seconds."""
+    p95_page_s: NotRequired[float | None]
+    """95 % quantile of their load times, seconds."""
+    byte_index_s: NotRequired[float | None]
+    """Mean arrival of a byte after the start of its page, by whole objects, seconds."""
+    startup_s: NotRequired[float | None]
+    """From the start of the player to its first picture; null if it has none, seconds."""
+    stalls: NotRequired[int]
+    """How often playing stopped for want of data."""
+    stall_s: NotRequired[float]
+    """For how long, seconds."""
+    rebuffer_ratio: NotRequired[float | None]
+    """Stalls over stalls and playing; null before playing."""
+    mean_bitrate_bps: NotRequired[float | None]
+    """Mean rate of the chunks in the video, bit/s."""
+    switches: NotRequired[int]
+    """Changes of the rate from chunk to chunk."""
+    mean_change_bps: NotRequired[float | None]
+    """Mean of their sizes over all pairs of chunks, bit/s."""
+    qoe: NotRequired[float | None]
+    """Quality of experience of a chunk: its rate in Mb/s, less the change to it, less the stall times the largest
+    rate of the ladder, in the mean (Yin et al. 2015)."""
+    chunks: NotRequired[int]
+    """Chunks that arrived."""
+    chunk_log: NotRequired[list[ChunkRow]]
+    """Each chunk."""
+    on_time: NotRequired[int]
+    """Frames whose last byte arrived before their deadline."""
+    late: NotRequired[int]
+    """Frames whose last byte arrived after it."""
+    cancelled: NotRequired[int]
+    """Frames whose stream was reset."""
+    dropped: NotRequired[int]
+    """Frames that were not written."""
+    p50_frame_s: NotRequired[float | None]
+    """Quantiles of the delay of frames from capture to the last byte; frames that did not arrive are later than all
+    others."""
+    p95_frame_s: NotRequired[float | None]
+    """The same at 95 %."""
+    p99_frame_s: NotRequired[float | None]
+    """The same at 99 %."""
+    freezes: NotRequired[int]
+    """Gaps between frames that are shown of at least three times the mean gap, and 150 ms more than it."""
+    freeze_s: NotRequired[float]
+    """Their sum, seconds."""
+    encoder_bps: NotRequired[float]
+    """Mean rate of the encoders, bit/s."""
+    audio_sent: NotRequired[int | None]
+    """Audio packets sent; absent without audio."""
+    audio_lost: NotRequired[int | None]
+    """Those that did not arrive."""
+    p95_mouth_to_ear_s: NotRequired[float | None]
+    """Quantiles of 20 ms and the delay of an audio packet; lost ones are later than all others."""
+    p99_mouth_to_ear_s: NotRequired[float | None]
+    """The same at 99 %."""
 
 
 class LinkOutcome(TypedDict):

@@ -123,8 +123,16 @@ def _python_type(form: dict[str, Any]) -> str:
     if "anyOf" in form:
         return " | ".join("None" if part.get("type") == "null" else _python_type(part) for part in form["anyOf"])
     kinds = form["type"] if isinstance(form["type"], list) else [form["type"]]
-    if kinds == ["array"]:
+    return " | ".join(_python_kind(kind, form) for kind in kinds)
+
+
+def _python_kind(kind: str, form: dict[str, Any]) -> str:
+    """The type of one of the kinds of a form."""
+    if kind == "array" and "prefixItems" in form:  # JSON has no tuples
+        each = dict.fromkeys(kind for item in form["prefixItems"] for kind in _python_type(item).split(" | "))
+        return f"list[{' | '.join(each)}]"
+    if kind == "array":
         return f"list[{_python_type(form['items'])}]"
-    if kinds == ["object"]:
-        return "dict[str, int]"
-    return " | ".join("None" if kind == "null" else PYTHON[kind] for kind in kinds)
+    if kind == "object":
+        return f"dict[str, {_python_type(form.get('additionalProperties') or {'type': 'integer'})}]"
+    return "None" if kind == "null" else PYTHON[kind]
