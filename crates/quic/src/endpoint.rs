@@ -283,9 +283,9 @@ impl Endpoint {
     pub fn completed(&self) -> Option<Time> {
         self.completed
     }
-    /// Whether the handshake is complete.
-    pub fn is_connected(&self) -> bool {
-        self.connection.as_ref().is_some_and(|(_, connection)| !connection.is_handshaking())
+    /// Whether the connection exists: of a receiver, since the sender's first packet.
+    pub fn has_begun(&self) -> bool {
+        self.connection.is_some()
     }
     /// How the connection was lost, if it was.
     pub fn connection_error(&self) -> Option<&ConnectionError> {

@@ -79,8 +79,13 @@ impl Sender {
 
     /// The application writes `segments` segments. `last`: it writes no more.
     pub fn on_write<W: FlowContext>(&mut self, context: &mut W, segments: u32, last: bool) {
+        self.recovery.before_write(&mut self.connection);
+        self.take_written(context, segments, last);
+    }
+
+    /// The application has written `segments` segments.
+    fn take_written<W: FlowContext>(&mut self, context: &mut W, segments: u32, last: bool) {
         let Sender { connection, recovery, .. } = self;
-        recovery.before_write(connection);
         connection.limit = connection.limit.saturating_add(segments);
         connection.more_to_write = !last;
         if connection.done {
@@ -99,6 +104,16 @@ impl Sender {
         let segments = self.connection.options.segments(bytes);
         self.shorten(self.connection.limit.saturating_add(segments), bytes);
         self.on_write(context, segments, last);
+    }
+
+    /// The application writes `bytes` bytes, because the sender takes data. `waiting`: it has more than that.
+    pub fn on_write_of_waiting<W: FlowContext>(&mut self, context: &mut W, bytes: u64, waiting: bool) {
+        // The time before is that of an application without data, or of a window that was full.
+        self.recovery.before_write(&mut self.connection);
+        self.set_more_waiting(context.now(), waiting);
+        let segments = self.connection.options.segments(bytes);
+        self.shorten(self.connection.limit.saturating_add(segments), bytes);
+        self.take_written(context, segments, false);
     }
 
     /// The segments before number `end` are the last of `bytes` bytes that the application writes, or has at the start.

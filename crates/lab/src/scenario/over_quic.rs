@@ -60,8 +60,8 @@ impl Scenario {
             }
             *kind = FlowKind::Quic(Arc::new(quic));
         }
-        for flow in &mut over.flows {
-            if let (Some(app), FlowKind::Quic(_)) = (&flow.app, &flow.kind) {
+        for (flow, before) in over.flows.iter_mut().zip(&self.flows) {
+            if let (Some(app), FlowKind::Tcp(_)) = (&flow.app, &before.kind) {
                 flow.app = Some(Arc::new(app.over_quic()));
             }
         }

@@ -327,7 +327,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             return self.quic_timer(flow, timer);
         }
         match timer {
-            FlowTimer::Retransmit => self.senders[index].on_retransmit_timer(&mut flow_context!(self, flow)),
+            FlowTimer::Retransmit => {
+                if !self.apps.is_empty() {
+                    self.app_write_ahead(flow);
+                }
+                self.senders[index].on_retransmit_timer(&mut flow_context!(self, flow));
+            }
             FlowTimer::AckDelay => self.receivers[index].on_ack_delay(&mut flow_context!(self, flow)),
             FlowTimer::Pace => self.senders[index].on_pace_timer(&mut flow_context!(self, flow)),
             FlowTimer::Wake => self.senders[index].on_wake_timer(&mut flow_context!(self, flow)),

@@ -124,7 +124,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 }
             }
         } else {
-            if ends[1].is_connected() {
+            if ends[1].has_begun() {
                 application.on_connected(now, connection);
             }
             for progress in streams.progress.drain(..) {

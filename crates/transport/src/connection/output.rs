@@ -158,7 +158,7 @@ impl Connection {
 
     /// The bytes that segment `seq`, which leaves now, has less than a full one. The pacer, which was charged a full one, gets the
     /// difference back.
-    #[cold]
+    #[inline(never)] // keeps the path without it short
     fn take_short(&mut self, seq: u32, now: Time) -> u32 {
         let missing = self.short.as_ref().map_or(0, |short| short.missing(seq));
         if missing > 0 && self.paced {

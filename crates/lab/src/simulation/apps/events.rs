@@ -160,7 +160,14 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                         self.apps.apps[app as usize].on_connected(now, connection);
                     }
                 }
-                Action::Begin(connection) => self.begin_connection(application.flow(connection)),
+                Action::Begin(connection) => {
+                    let flow = application.flow(connection);
+                    self.begin_connection(flow);
+                    if !self.has_handshake(flow) {
+                        let now = self.event_queue.now();
+                        self.apps.apps[app as usize].on_connected(now, connection);
+                    }
+                }
                 Action::Request { connection, number } => {
                     let (flow, size) = (application.flow(connection), application.request_size(number));
                     let (bytes, object) = (application.message_bytes(number), application.object(number));
@@ -235,7 +242,43 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         }
     }
 
-    fn give_data(&mut self, flow: u32, AppPlace { app, connection, .. }: AppPlace) {
+    /// The retransmission timer of a TCP flow is about to expire: its sender is given as much as it may send of new data then,
+    /// a probe for a lost tail or the segments with which it finds out whether the timeout was spurious (RFC 5682).
+    pub(in crate::simulation) fn app_write_ahead(&mut self, flow: u32) {
+        const AHEAD: u32 = 2;
+        let Some(AppPlace { app, connection, .. }) = self.apps.place(flow) else { return };
+        let Endpoints::Tcp(index) = self.endpoints[flow as usize] else { return };
+        let most = u64::from(self.senders[index].options().packet);
+        while self.senders[index].written() < self.senders[index].next() + AHEAD {
+            if !self.give_piece(flow, index, AppPlace { app, connection, route: 0, header: 0 }, most) {
+                return;
+            }
+        }
+    }
+
+    /// Gives a TCP sender the next piece of an application. Returns whether there was one.
+    fn give_piece(
+        &mut self,
+        flow: u32,
+        index: usize,
+        AppPlace { app, connection, .. }: AppPlace,
+        most: u64,
+    ) -> bool {
+        let now = self.event_queue.now();
+        let application = &mut self.apps.apps[app as usize];
+        let Some(piece) = application.take_piece(connection, most) else { return false };
+        let waiting = application.has_data(connection);
+        let sender = &mut self.senders[index];
+        if application.records_handovers() {
+            application.note_taken(now, &piece, sender.limited_until(now), sender.written());
+        }
+        sender.on_write_of_waiting(&mut flow_context!(self, flow), piece.bytes, waiting);
+        self.apps.report(now, app, piece.event(connection));
+        true
+    }
+
+    fn give_data(&mut self, flow: u32, place: AppPlace) {
+        let AppPlace { app, connection, .. } = place;
         let index = match self.endpoints[flow as usize] {
             Endpoints::Tcp(index) => index,
             Endpoints::Quic(_) => return self.quic_transmit(flow, 0, Trigger::FlowTimer),
@@ -252,17 +295,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             (u64::from(options.packet), options.most_at_once())
         };
         while self.schedules[flow as usize].started && bursts > 0 && self.senders[index].takes_data() {
-            let application = &mut self.apps.apps[app as usize];
-            let Some(piece) = application.take_piece(connection, most) else { break };
-            let event = piece.event(connection);
-            let waiting = application.has_data(connection);
-            let sender = &mut self.senders[index];
-            if records {
-                application.note_taken(now, &piece, sender.limited_until(now), sender.written());
+            if !self.give_piece(flow, index, place, most) {
+                break;
             }
-            sender.set_more_waiting(now, waiting);
-            sender.on_write_bytes(&mut flow_context!(self, flow), piece.bytes, false);
-            self.apps.report(self.event_queue.now(), app, event);
             bursts -= 1;
         }
         let waiting = self.apps.apps[app as usize].has_data(connection);

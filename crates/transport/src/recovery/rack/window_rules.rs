@@ -28,7 +28,7 @@ impl RackRules {
 
     /// The controller has processed an ACK.
     pub(super) fn after_ack(&mut self, c: &mut Connection, ack: &Ack) {
-        let more = c.limit > c.next;
+        let more = c.limit > c.next || c.more_waiting;
         let change = self.window.after_ack(&mut c.controller, ack, more);
         apply(c, change);
     }
