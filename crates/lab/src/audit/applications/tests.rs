@@ -191,6 +191,9 @@ fn messages_take_at_least_the_ideal_time() {
     let period = AuditedApp { asks: false, ends_with_period: true, ..asking() };
     assert_eq!(broken(&period, &RESPONSES, &with([0, 100, 101])), [""; 0]);
     assert_eq!(broken(&period, &RESPONSES, &with([51, 100, 100])), ["message time"]);
+    let goes_on = outcome(&[responses().messages[0], message(500, [100, 200, u64::MAX], "unfinished")]);
+    assert_eq!(broken(&period, &RESPONSES, &goes_on), [""; 0]);
+    assert_eq!(broken(&asking(), &RESPONSES, &goes_on), ["message bytes"]);
 }
 
 #[test]
