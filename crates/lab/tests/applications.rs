@@ -1,7 +1,7 @@
 //! Applications over simulated TCP and QUIC: the times of a reference that shares no code, to the picosecond.
 
 use ackclock_lab::scenario::Scenario;
-use ackclock_lab::{MessageRow, Run, Settings};
+use ackclock_lab::{MessageRow, Recording, Run, Settings};
 
 /// A link of 10 Mb/s and 20 ms each way with an endless queue; the window grows by a segment for each that is acknowledged.
 fn network(app: &str, transport: &str) -> String {
@@ -200,4 +200,145 @@ fn the_request_of_the_set_up_has_300_bytes() {
     assert_eq!(units(rows[0].start_s), set_up);
     // Behind an ACK 2,052 bytes, for 1,500.
     assert_eq!(ends(&rows), [set_up + 416 + 16_416 + 12_000 + 400_000]);
+}
+
+/// Runs with the auditor; panics on any violation.
+fn audited(text: &str) -> Run {
+    let scenario = Scenario::parse("t", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let recording = Recording { audit: true, ..Recording::default() };
+    let mut run = Run::new(&scenario, Settings { recording, ..Settings::default() }).unwrap();
+    run.finish();
+    let (violations, count) = run.audit();
+    assert_eq!(count, 0, "{violations:#?}\n{text}");
+    run
+}
+
+/// 240 frames a second, 4 Mb/s over a path of 1 Mb/s.
+fn overloaded(app: &str) -> String {
+    network(
+        &format!(
+            "{{ kind = \"frames\", rate = \"4Mbps\", fps = 240, key_ratio = 1, deadline = \"100ms\", {app} }}"
+        ),
+        QUIC,
+    )
+    .replace("10Mbps\"", "1Mbps\"\nqueue = { kind = \"droptail\", limit = \"20p\" }")
+    .replace("2s", "40s")
+}
+
+#[test]
+fn frames_that_are_given_up_leave_no_stream_open() {
+    for late in ["drop", "cancel"] {
+        for streams in ["streams = \"frame\"", "streams = \"frame\", group = 4", "group = 2", "group = 12"] {
+            let text = overloaded(&format!("late = \"{late}\", {streams}"));
+            let run = audited(&text);
+            let rows = run.messages();
+            let last = rows.iter().filter(|(_, row)| row.start_s > 38.0);
+            let arrived = last.filter(|(_, row)| row.end_s.is_some()).count();
+            assert!(arrived > 20, "{arrived} of the last frames\n{text}");
+        }
+    }
+}
+
+#[test]
+fn streams_that_a_receiver_stops_are_reset_with_the_rest_of_their_group() {
+    for streams in ["streams = \"frame\", group = 60", "group = 60"] {
+        let text = overloaded(&format!("late = \"stop\", {streams}"));
+        let run = audited(&text);
+        let rows = run.messages();
+        // At the end some are under way.
+        let early = rows.iter().filter(|(_, row)| row.start_s < 38.0);
+        let unfinished = early.filter(|(_, row)| row.state == "unfinished").count();
+        assert_eq!(unfinished, 0, "{text}");
+        assert!(rows.iter().any(|(_, row)| row.state == "cancelled"));
+    }
+}
+
+#[test]
+fn a_period_in_which_nothing_was_taken_is_dropped() {
+    // The handshake takes 41 ms.
+    let rows = messages(&network(r#"{ kind = "on_off", on = "10ms", off = "300ms" }"#, RENO));
+    let states: Vec<(u64, &str)> = rows.iter().map(|row| (row.bytes, row.state)).collect();
+    assert_eq!(states[0], (0, "dropped"));
+    assert!(states[1..6].iter().all(|(bytes, state)| *bytes > 0 && *state == "finished"), "{states:?}");
+}
+
+/// A page over a path whose windows never fill, with the loss of one packet, by its position in the flow.
+fn page_with_loss(transport: &str, lost: Option<u64>) -> Vec<MessageRow> {
+    let text = network(&format!("{{ kind = \"page\", {PAGE}, tls = false }}"), transport);
+    let loss = lost.map_or(String::new(), |packet| {
+        format!("loss = {{ kind = \"scripted\", flow = \"f\", packets = [{packet}] }}\n[[flow]]")
+    });
+    let text = if lost.is_some() { text.replace("[[flow]]", &loss) } else { text };
+    audited(&text).messages().into_iter().map(|(_, row)| row).collect()
+}
+
+#[test]
+fn a_lost_packet_delays_only_its_own_stream() {
+    let segment = 0.0012 + 1e-9;
+    let first = |rows: &[MessageRow], object: usize| rows[object].first_s.unwrap();
+    let end = |rows: &[MessageRow], object: usize| rows[object].end_s.unwrap();
+    let over = |transport: &str| {
+        let whole = page_with_loss(transport, None);
+        // The first packet of object 1: the first one whose loss delays the beginning of the object, and not object 0.
+        let lost = (0..60)
+            .map(|packet| page_with_loss(transport, Some(packet)))
+            .find(|rows| end(rows, 0) == end(&whole, 0) && first(rows, 1) > first(&whole, 1));
+        (whole, lost.expect("a packet of object 1"))
+    };
+    let (whole, lost) =
+        over(r#"quic = { congestion_control = "cubic", initial_window = 1000, pacing = "none" }"#);
+    let repaired = first(&lost, 1) - first(&whole, 1);
+    assert!(repaired > 0.04, "{repaired}");
+    assert!(first(&lost, 2) < first(&lost, 1) && end(&lost, 3) < first(&lost, 1));
+    // One packet is repeated.
+    for object in [2, 3] {
+        let later = end(&lost, object) - end(&whole, object);
+        assert!((-segment..=segment).contains(&later), "object {object}: {later}");
+    }
+    let (whole, lost) =
+        over(r#"tcp = { congestion_control = "cubic", initial_window = 1000, delayed_ack = false }"#);
+    let repaired = first(&lost, 1) - first(&whole, 1);
+    assert!(repaired > 0.04, "{repaired}");
+    // What follows waits for the repair: the server had written object 1 before it was asked for object 2.
+    assert!(first(&whole, 2) < first(&lost, 1) && first(&lost, 2) >= first(&lost, 1));
+    assert!(end(&lost, 1) >= first(&lost, 1) && first(&lost, 1) - end(&whole, 1) > 0.01);
+}
+
+#[test]
+fn every_controller_serves_requests_and_frames() {
+    let names = cc::CONTROLLERS.iter().map(|controller| controller.descriptor.name).chain(["policy"]);
+    let (mut over_quic, mut without) = (0, Vec::new());
+    for name in names {
+        for app in [
+            r#"{ kind = "requests", response = "web_server", think = "20ms", outstanding = 2, random = true }"#,
+            r#"{ kind = "frames", rate = "2Mbps", group = 10, late = "drop", adapt = "controller" }"#,
+        ] {
+            let tcp = network(app, &format!("tcp = {{ congestion_control = \"{name}\" }}"));
+            let routed = tcp.replace("delay =", &format!("router = {{ kind = \"{name}\" }}\ndelay ="));
+            let text = if ["rcp", "xcp"].contains(&name) { &routed } else { &tcp };
+            let transports = [
+                Some(text.clone()),
+                Some(tcp.replace("tcp = {", "quic = {")).filter(|text| {
+                    match Scenario::parse("t", text, &[]) {
+                        Ok(_) => true,
+                        Err(error) => {
+                            assert!(error.to_string().contains("quic"), "{name}: {error}");
+                            false
+                        }
+                    }
+                }),
+            ];
+            match transports[1] {
+                Some(_) => over_quic += 1,
+                None => without.push((name, app.len())),
+            }
+            for text in transports.iter().flatten() {
+                let outcome = serde_json::to_value(audited(text).outcome()).unwrap();
+                let app = &outcome["flows"][0]["app"];
+                assert!(app["finished"].as_u64().unwrap() > 0, "{text}: {app}");
+            }
+        }
+    }
+    println!("{over_quic} over QUIC, not {without:?}");
+    assert!(over_quic >= 60, "{over_quic}: {without:?}");
 }

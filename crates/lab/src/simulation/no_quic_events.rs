@@ -20,6 +20,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     pub(super) fn open_quic(&mut self, _: u32, index: usize) {
         self.quic[index].absent()
     }
+    pub(super) fn finish_stream(&mut self, flow: u32, _: u32) {
+        self.quic[self.endpoints[flow as usize].index()].absent()
+    }
     pub(super) fn reset_stream(&mut self, flow: u32, _: u32) {
         self.quic[self.endpoints[flow as usize].index()].absent()
     }

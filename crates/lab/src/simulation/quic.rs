@@ -8,6 +8,7 @@ use super::flow_outcome::{ConnectionFacts, FlowFacts, SenderFacts, recorded_dela
 use super::outcome::{ResumeOutcome, SavedOutcome};
 use ::quic::{Config, ControllerHandle, Endpoint, Pacing, ReceivedDatagram, StreamProgress};
 use cc::{Controller, Failure};
+use std::collections::BTreeMap;
 use transport::start::{CarefulResume, Observed};
 use transport::{LimitTimes, ReceiverStats, SendLimit};
 use units::{Span, Time, VirtualClock};
@@ -40,8 +41,10 @@ pub(super) struct QuicEndpoints {
 /// What the streams of an application need besides the stack.
 #[derive(Default)]
 pub(super) struct QuicApplication {
-    /// Streams that are opened.
-    pub opened: u32,
+    /// The application's number of each stream that is opened, by its number in the stack.
+    pub opened: Vec<u32>,
+    /// The number in the stack of each of them.
+    pub numbers: BTreeMap<u32, u32>,
     /// What the stack has not taken of the last piece, because the receiver does not permit it yet.
     pub held: Option<Piece>,
     /// Empty lists, to be filled.

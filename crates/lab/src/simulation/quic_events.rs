@@ -111,7 +111,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let QuicEndpoints { ends, application: streams, .. } = &mut self.quic[index];
         if side == 1 {
             ends[1].take_progress(&mut streams.progress);
-            for progress in &streams.progress {
+            for progress in &mut streams.progress {
+                progress.stream = streams.opened[progress.stream as usize];
                 let (stream, bytes) = (progress.stream, progress.bytes);
                 self.apps.report(now, app, AppEvent::Progress { connection, stream, bytes });
             }
@@ -119,8 +120,13 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let application = &mut self.apps.apps[app as usize];
         if side == 0 {
             while let Some(event) = ends[0].next_stream_event() {
-                if let StreamEvent::Stopped { stream, .. } = event {
-                    application.on_stopped(stream);
+                match event {
+                    StreamEvent::Stopped { stream, .. } => {
+                        application.on_stopped(streams.opened[stream as usize])
+                    }
+                    StreamEvent::Acknowledged { stream } => {
+                        application.on_acknowledged(streams.opened[stream as usize])
+                    }
                 }
             }
         } else {
@@ -141,17 +147,33 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         self.perform(app);
     }
 
+    /// The application of a flow has written all of a stream.
+    pub(super) fn finish_stream(&mut self, flow: u32, stream: u32) {
+        let QuicEndpoints { ends, application, .. } = &mut self.quic[self.endpoints[flow as usize].index()];
+        let Some(number) = application.numbers.get(&stream) else { return };
+        match &mut application.held {
+            Some(held) if held.stream == stream => held.finishes = true,
+            _ => {
+                // It is closed already if it was reset.
+                let _ = ends[0].write_stream(*number, 0, true);
+                self.quic_transmit(flow, 0, Trigger::FlowTimer);
+            }
+        }
+    }
+
     /// The application of a flow resets a stream.
     pub(super) fn reset_stream(&mut self, flow: u32, stream: u32) {
         let QuicEndpoints { ends, application, .. } = &mut self.quic[self.endpoints[flow as usize].index()];
-        application.open_to(&mut ends[0], stream);
-        ends[0].reset_stream(stream);
-        self.quic_transmit(flow, 0, Trigger::FlowTimer);
+        if let Some(number) = application.numbers.get(&stream) {
+            ends[0].reset_stream(*number);
+            self.quic_transmit(flow, 0, Trigger::FlowTimer);
+        }
     }
 
     /// The receiver of a flow asks for the reset of a stream.
     pub(super) fn stop_stream(&mut self, flow: u32, stream: u32) {
-        if self.quic[self.endpoints[flow as usize].index()].ends[1].stop_stream(stream) {
+        let QuicEndpoints { ends, application, .. } = &mut self.quic[self.endpoints[flow as usize].index()];
+        if application.numbers.get(&stream).is_some_and(|number| ends[1].stop_stream(*number)) {
             self.quic_transmit(flow, 1, Trigger::FlowTimer);
         }
     }
@@ -218,11 +240,17 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 }
 
 impl QuicApplication {
-    /// Opens the streams up to number `stream`.
-    fn open_to(&mut self, sender: &mut Endpoint, stream: u32) {
-        while self.opened <= stream && sender.open_stream().is_some() {
-            self.opened += 1;
+    /// The number of the application's stream `stream` in the stack, which opens it when its first bytes are sent: a stream that
+    /// is never used would count as open for ever. None if the stack opens no more.
+    fn number_of(&mut self, sender: &mut Endpoint, stream: u32) -> Option<u32> {
+        if let Some(number) = self.numbers.get(&stream) {
+            return Some(*number);
         }
+        let number = sender.open_stream()?;
+        debug_assert_eq!(number as usize, self.opened.len());
+        self.opened.push(stream);
+        self.numbers.insert(stream, number);
+        Some(number)
     }
 
     /// Gives the stack of a sender what it can send of the data of its application.
@@ -239,8 +267,8 @@ impl QuicApplication {
             let next = self.held.take().or_else(|| application.take_piece(connection, room));
             let Some(piece) = next else { return };
             application.note_taken(now, &piece, limits, 0);
-            self.open_to(sender, piece.stream);
-            match sender.write_stream(piece.stream, piece.bytes, piece.finishes) {
+            let Some(number) = self.number_of(sender, piece.stream) else { return };
+            match sender.write_stream(number, piece.bytes, piece.finishes) {
                 Ok(taken) => {
                     apps.report(now, app, Piece { bytes: taken, ..piece }.event(connection));
                     if taken < piece.bytes {

@@ -118,6 +118,8 @@ pub enum Action {
     Request { connection: u32, number: u32 },
     /// There is data for a connection.
     Data(u32),
+    /// The server ends a stream of a connection with what it has written.
+    Finish { connection: u32, stream: u32 },
     /// The server resets a stream of a connection.
     Reset { connection: u32, stream: u32 },
     /// The client asks the server to reset a stream.
@@ -396,7 +398,7 @@ impl Core {
         let Connection { out, streams, .. } = &mut self.connections[connection as usize];
         let piece = out.next(most)?;
         streams.entry(piece.stream).or_default().write(&piece);
-        if out.left(piece.message) == Some(u64::MAX) {
+        if piece.endless {
             self.messages[piece.message as usize].bytes += piece.bytes;
         }
         Some(piece)
@@ -425,6 +427,10 @@ impl Core {
     pub fn end_endless(&mut self, now: Time, message: u32) {
         let Connection { out, streams, .. } = &mut self.connections[0];
         out.remove(|pending| pending.message == message);
+        if self.messages[message as usize].bytes == 0 {
+            self.messages[message as usize].state = MessageState::Dropped;
+            return;
+        }
         if streams.get_mut(&0).is_none_or(|log| log.end_last(message)) {
             let message = &mut self.messages[message as usize];
             (message.end, message.state) = (now, MessageState::Finished);

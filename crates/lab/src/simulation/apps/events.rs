@@ -179,6 +179,10 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                     let flow = application.flow(connection);
                     self.app_give_data(flow);
                 }
+                Action::Finish { connection, stream } => {
+                    let flow = application.flow(connection);
+                    self.finish_stream(flow, stream);
+                }
                 Action::Reset { connection, stream } => {
                     let flow = application.flow(connection);
                     let event = AppEvent::Reset { connection, stream };

@@ -6,6 +6,7 @@ use super::encoder::{Encoder, EncoderConfig, FrameSizes, list_rate_bps};
 use super::outgoing::Pending;
 use crate::scenario::{Adapt, FramesApp, Late, Layer, Streams};
 use engine::Stream;
+use std::collections::BTreeSet;
 use units::{Rate, Span, Time};
 
 /// What the sender of an application knows of its transport.
@@ -59,6 +60,10 @@ pub struct Frames {
     /// The delay of a full packet over the empty path, or the least delay of a frame so far.
     base_delay: Option<Span>,
     backlog: Option<Backlog>,
+    /// Streams that the sender has reset, and those of which the receiver reads nothing more: nothing of a stream that is both is
+    /// reported.
+    resets: BTreeSet<u32>,
+    stops: BTreeSet<u32>,
     /// When each audio packet was received; [`Time::NEVER`] before.
     pub audio: Vec<Time>,
 }
@@ -87,6 +92,8 @@ impl Frames {
             start: Time::ZERO,
             base_delay,
             backlog: (options.adapt == Adapt::Backlog).then(|| Backlog::new(rate, bounds(options))),
+            resets: BTreeSet::new(),
+            stops: BTreeSet::new(),
             audio: Vec::new(),
         }
     }
@@ -220,10 +227,10 @@ impl Frames {
 
     /// A frame, and with it the rest of its group, is given up: what waits is not sent, what follows is not written.
     fn end_group(&mut self, core: &mut Core, message: u32, state: MessageState) {
-        let Frames { frames, tracks, .. } = self;
+        let Frames { frames, tracks, options, .. } = self;
         let of = frames[message as usize];
         let same = |frame: &Frame| frame.track == of.track && frame.group == of.group;
-        let Core { connections, messages, .. } = core;
+        let Core { connections, messages, actions, .. } = core;
         connections[0].out.remove(|pending| {
             let removed = pending.message >= message && same(&frames[pending.message as usize]);
             if removed {
@@ -235,23 +242,53 @@ impl Frames {
         if track.group == of.group {
             track.ended = Some(state);
         }
+        let stream = of.stream;
+        let open = state == MessageState::Dropped && options.streams == Streams::Group;
+        if open && !connections[0].out.finish(stream) {
+            actions.push_back(Action::Finish { connection: 0, stream });
+        }
     }
 
     /// The streams of a frame and of the rest of its group are reset.
     fn cancel(&mut self, core: &mut Core, message: u32) {
-        self.end_group(core, message, MessageState::Cancelled);
         let of = self.frames[message as usize];
+        let mut streams = vec![of.stream];
+        for (number, frame) in self.frames.iter().enumerate().skip(message as usize) {
+            let sent = core.messages[number];
+            let waits = core.connections[0].out.left(number as u32) == Some(sent.bytes);
+            if (frame.track, frame.group) == (of.track, of.group)
+                && sent.state == MessageState::Unfinished
+                && !waits
+                && !streams.contains(&frame.stream)
+            {
+                streams.push(frame.stream);
+            }
+        }
+        self.end_group(core, message, MessageState::Cancelled);
         core.messages[message as usize].state = MessageState::Cancelled;
-        core.actions.push_back(Action::Reset { connection: 0, stream: of.stream });
+        for stream in streams {
+            core.actions.push_back(Action::Reset { connection: 0, stream });
+            self.resets.insert(stream);
+            if self.stops.contains(&stream) {
+                self.on_reset(core, stream);
+            }
+        }
     }
 
-    /// The receiver has asked for the reset of a stream.
+    /// The request of the receiver for the reset of a stream has reached the sender.
     pub fn on_stopped(&mut self, core: &mut Core, stream: u32) {
         let first = (0..self.frames.len()).find(|number| {
             self.frames[*number].stream == stream && core.messages[*number].state == MessageState::Unfinished
         });
         if let Some(message) = first {
             self.cancel(core, message as u32);
+        }
+    }
+
+    /// The transport of the receiver has all of a stream.
+    pub fn on_acknowledged(&mut self, core: &mut Core, stream: u32) {
+        if self.stops.contains(&stream) {
+            self.on_reset(core, stream);
         }
     }
 
@@ -263,8 +300,13 @@ impl Frames {
         if sent.end < Time::NEVER && self.base_delay.is_none_or(|least| age < least) {
             self.base_delay = Some(age);
         }
-        if self.tracks[frame.track as usize].late == Late::Stop && age > self.options.deadline {
-            core.actions.push_back(Action::StopSending { connection: 0, stream: frame.stream });
+        let stream = frame.stream;
+        let stops = self.tracks[frame.track as usize].late == Late::Stop && age > self.options.deadline;
+        if stops && self.stops.insert(stream) {
+            core.actions.push_back(Action::StopSending { connection: 0, stream });
+            if self.resets.contains(&stream) {
+                self.on_reset(core, stream);
+            }
         }
     }
 

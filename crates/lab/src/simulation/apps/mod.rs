@@ -247,6 +247,13 @@ impl Application {
         }
     }
 
+    /// The transport of the client has all of a stream.
+    pub fn on_acknowledged(&mut self, stream: u32) {
+        if let Kind::Frames(frames) = &mut self.kind {
+            frames.on_acknowledged(&mut self.core, stream);
+        }
+    }
+
     /// Datagram `number` has reached the client.
     pub fn on_datagram(&mut self, now: Time, number: u32) {
         if let Kind::Frames(frames) = &mut self.kind {

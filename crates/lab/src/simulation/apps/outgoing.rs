@@ -42,6 +42,8 @@ pub struct Piece {
     pub ends: bool,
     /// The stream ends with it.
     pub finishes: bool,
+    /// The message has no end yet.
+    pub endless: bool,
 }
 
 impl Piece {
@@ -91,6 +93,12 @@ impl Outgoing {
         self.queue.iter().map(|pending| pending.message)
     }
 
+    /// A stream ends with what waits of it. Returns whether something does.
+    pub fn finish(&mut self, stream: u32) -> bool {
+        let last = self.queue.iter_mut().rfind(|pending| pending.stream == stream);
+        last.map(|pending| pending.finishes = true).is_some()
+    }
+
     /// Takes the next piece, of at most `most` bytes.
     pub fn next(&mut self, most: u64) -> Option<Piece> {
         let place = match self.order {
@@ -102,7 +110,8 @@ impl Outgoing {
         };
         let pending = self.queue.get_mut(place)?;
         let bytes = pending.left.min(most);
-        if pending.left != u64::MAX {
+        let endless = pending.left == u64::MAX;
+        if !endless {
             pending.left -= bytes;
         }
         let ends = pending.left == 0;
@@ -112,7 +121,7 @@ impl Outgoing {
         } else if self.order == SendOrder::RoundRobin {
             self.queue.rotate_left(1);
         }
-        Some(Piece { message, stream, bytes, ends, finishes: ends && finishes })
+        Some(Piece { message, stream, bytes, ends, finishes: ends && finishes, endless })
     }
 }
 
@@ -232,7 +241,8 @@ mod tests {
     #[test]
     fn bytes_of_a_stream_belong_to_messages() {
         let mut log = StreamLog::default();
-        let piece = |message, bytes, ends| Piece { message, stream: 0, bytes, ends, finishes: false };
+        let piece =
+            |message, bytes, ends| Piece { message, stream: 0, bytes, ends, finishes: false, endless: false };
         for written in [piece(0, 1000, false), piece(0, 500, true), piece(1, 10, true), piece(2, 100, false)]
         {
             log.write(&written);
