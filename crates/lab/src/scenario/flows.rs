@@ -180,6 +180,10 @@ pub(super) fn small_queues_refusal(nodes: &[String], links: &[Duplex], only_link
 fn check_data(reader: &TableReader<'_>, flow: &Flow) -> Result<()> {
     let segments = |packet: u32| flow.bytes.map_or(0, |bytes| bytes.div_ceil(packet as u64));
     match &flow.kind {
+        FlowKind::Tcp(tcp) if flow.app.is_some() && !tcp.options.short_segments => Err(reader.error(
+            "app",
+            "counts the bytes of its messages, which end with short segments; the flow has short_segments = false: leave it out",
+        )),
         FlowKind::Udp { .. } if flow.bytes.is_some() => {
             Err(reader.error("bytes", "is for tcp and quic; give a udp flow a stop time"))
         }
