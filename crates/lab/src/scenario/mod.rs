@@ -27,6 +27,7 @@ mod log_options;
 mod loss;
 mod media;
 mod mention;
+mod messages;
 mod model;
 pub(crate) mod movement;
 #[cfg(not(feature = "satellites"))]

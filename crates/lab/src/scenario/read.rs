@@ -7,6 +7,7 @@ use super::document::TomlItem;
 use super::flows::{read_flow, small_queues_refusal};
 use super::key::key_text;
 use super::links::{link_table, read_ends, read_link};
+use super::messages::check_messages;
 use super::model::{
     Duplex, Flow, FlowKind, MOST_FLOWS, Prepared, RadioNetwork, Satellites, Scenario, Traffic,
 };
@@ -170,6 +171,8 @@ impl<'a> Tables<'a> {
         }
         self.check_number_of_flows(&flows, &traffic)?;
         let (links, radio, satellites) = (links?, radio.network?, satellites?);
+        let is_plain = radio.is_none() && satellites.is_none();
+        check_messages(&flow_tables, &flows, is_plain.then_some(&links[..]), self.duration()?)?;
         let routers = Routers::new(&links, radio.as_deref(), satellites.is_some());
         routers.check(self.reading, self.list("flow"), self.defaults.tcp, &flows);
         if self.list("change").is_empty() {
