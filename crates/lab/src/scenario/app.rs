@@ -35,7 +35,7 @@ pub enum App {
 pub struct RequestOptions {
     /// Payload of a request, bytes.
     pub request: u32,
-    /// When a request without an answer is repeated.
+    /// When a request that has not reached the server is repeated.
     pub timeout: Span,
     /// The client opens the connection, and not the sender of the data.
     pub client_opens: bool,
@@ -333,8 +333,8 @@ impl App {
     pub(crate) fn open_streams(&self) -> u32 {
         const FEW: u32 = 100;
         match self {
-            App::Requests(requests) => requests.outstanding.max(FEW),
-            App::Page(page) => (page.page.objects().len() as u32).max(FEW),
+            App::Requests(requests) => (2 * requests.outstanding).max(FEW),
+            App::Page(page) => (2 * page.page.objects().len() as u32).max(FEW),
             App::Rate(_) | App::OnOff(_) | App::Video(_) => FEW,
             App::Frames(frames) => 10 * frames.fps.max(FEW),
         }
@@ -376,7 +376,7 @@ const TIMEOUT: Key = key(
     "request_timeout",
     Range(Unit::Time, "1s", "1ms", "1000s"),
     "\"1s\"",
-    "a request without an answer is repeated then, after twice the time again, at most 6 times",
+    "a request that has not reached the server is repeated then, after twice the time again, at most 6 times",
 );
 const CERTIFICATE: Key = key(
     "certificate_size",
@@ -643,7 +643,7 @@ pub(crate) static APPLICATIONS: [Model; 6] = [
             key("key_on_cancel", Switch, "false", "a new group begins after one was dropped or cancelled"),
             key(
                 "audio",
-                Range(Unit::Rate, "24kbps", "2kbps", "1Mbps"),
+                Range(Unit::Rate, "24kbps", "2kbps", "400kbps"),
                 "none",
                 "rate of the audio: a QUIC datagram each 20 ms"
             ),

@@ -125,9 +125,14 @@ impl Flow {
         self
     }
 
+    /// The number of connections of its application, each of which is a flow.
+    pub(super) fn connections(&self) -> u32 {
+        self.app.as_ref().map_or(1, |app| app.connections())
+    }
+
     /// The flows of the connections of its application.
     pub(super) fn into_connections(self) -> Vec<Flow> {
-        let count = self.app.as_ref().map_or(1, |app| app.connections());
+        let count = self.connections();
         if count == 1 {
             return vec![self];
         }

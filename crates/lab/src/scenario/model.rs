@@ -30,7 +30,7 @@ pub struct Scenario {
     pub duration: Span,
     /// Initial part of a run that the outcome excludes.
     pub warmup: Span,
-    /// Last part of a run: messages and transfers that start in it do not count.
+    /// Last part of a run: messages of applications that start in it do not count.
     pub cooldown: Span,
     /// The seed in the file; 1 by default.
     pub seed: u64,

@@ -143,7 +143,7 @@ impl<'a> Tables<'a> {
         let traffic_tables = self.named("traffic", |index| format!("traffic{index}-"));
         let read_source = |table| Traffic::read(shared(table)?, self.defaults, nodes, self.duration());
         let traffic: Vec<Result<Traffic>> = traffic_tables.iter().map(read_source).collect();
-        self.check_names(&network, &flow_tables, &traffic_tables, &radio.flows);
+        self.check_names(&network, (&flow_tables, &flows), &traffic_tables, &radio.flows);
         if let Ok(Some(satellites)) = &satellites {
             network.check_ground(&satellites.system);
         }
@@ -237,7 +237,7 @@ impl<'a> Tables<'a> {
     fn check_number_of_flows(&self, flows: &[Flow], traffic: &[Traffic]) -> Result<()> {
         let (top, duration) = (&self.top, self.duration()?);
         let drawn: f64 = traffic.iter().map(|table| table.expected(duration)).sum();
-        let all = flows.len() as f64 + drawn;
+        let all = flows.iter().map(|flow| f64::from(flow.connections())).sum::<f64>() + drawn;
         if all > MOST_FLOWS as f64 {
             let message =
                 format!("all tables together have about {all:.0} flows; the maximum is {MOST_FLOWS}");
@@ -257,7 +257,7 @@ impl<'a> Tables<'a> {
     fn check_names(
         &self,
         network: &Network<'_>,
-        flow_tables: &[Result<NamedTable<'_>>],
+        (flow_tables, read): (&[Result<NamedTable<'_>>], &[Result<Flow>]),
         traffic_tables: &[Result<NamedTable<'_>>],
         generated: &Result<Vec<Flow>>,
     ) {
@@ -269,13 +269,27 @@ impl<'a> Tables<'a> {
                 table.reader.name_error(format!("another flow is called \"{name}\" too"));
             }
         }
+        // The flows of a table whose application has several connections have their numbers.
+        let mut connections = BTreeSet::new();
+        for (table, flow) in flow_tables.iter().zip(read) {
+            let Ok(table) = table else { continue };
+            let Some(name) = table.known_name() else { continue };
+            let count = flow.as_ref().map_or(1, Flow::connections);
+            let numbered =
+                (0..count).map(|number| if count == 1 { name.into() } else { format!("{name}/{number}") });
+            for connection in numbered {
+                if let Some(taken) = connections.replace(connection).filter(|_| count > 1) {
+                    table.reader.name_error(format!("another flow is called \"{taken}\" too"));
+                }
+            }
+        }
         network.check_names();
         let generated = generated.iter().flatten().map(|flow| flow.name.as_str());
         let is_named = |table: &Result<NamedTable<'_>>| table.as_ref().is_ok_and(|table| table.name.is_ok());
         let are_known = self.counted.and(self.top.list("flow")).is_ok() && flow_tables.iter().all(is_named);
         // That there is no flow at all is a mistake without them.
         if are_known && (!flows.is_empty() || !traffic_tables.is_empty() || generated.clone().count() > 0) {
-            network.check_losses(&flows);
+            network.check_losses(&connections.iter().map(String::as_str).collect());
         }
         let named = flow_tables.iter().flatten().filter_map(NamedTable::known_name);
         traffic::check_names(traffic_tables, &named.chain(generated).collect::<Vec<_>>());

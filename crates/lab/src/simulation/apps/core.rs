@@ -43,7 +43,7 @@ pub struct Message {
     /// Index of its connection.
     pub connection: u32,
     /// The server has its request, or it needs none.
-    pub answered: bool,
+    pub request_arrived: bool,
     /// It is part of the set-up of a connection: no metric counts it.
     pub is_setup: bool,
 }
@@ -294,7 +294,7 @@ impl Core {
             end: Time::NEVER,
             state: MessageState::Unfinished,
             connection,
-            answered: false,
+            request_arrived: false,
             is_setup: false,
         });
         if let Some(handovers) = &mut self.handovers {
@@ -325,7 +325,7 @@ impl Core {
     pub fn repeat(&mut self, now: Time, timer: Timer) {
         let (waits, times) = match timer {
             // The client's transport knows when the server has it.
-            Timer::Repeat(message, times) => (!self.messages[message as usize].answered, times),
+            Timer::Repeat(message, times) => (!self.messages[message as usize].request_arrived, times),
             Timer::Reopen(connection, times) => {
                 (self.connections[connection as usize].state == ConnectionState::Opening, times)
             }
@@ -350,7 +350,9 @@ impl Core {
         if let Some(handover) = self.handovers.as_mut().and_then(|all| all.get_mut(message as usize)) {
             handover.requested = handover.requested.min(now);
         }
-        self.messages.get_mut(message as usize).is_some_and(|m| !std::mem::replace(&mut m.answered, true))
+        self.messages
+            .get_mut(message as usize)
+            .is_some_and(|m| !std::mem::replace(&mut m.request_arrived, true))
     }
 
     /// The server writes a message that its client has asked for, on a stream of its own if the transport has streams.
@@ -373,7 +375,7 @@ impl Core {
     /// A message that the server sends of its own accord; it has not been written.
     pub fn push(&mut self, now: Time, connection: u32, bytes: u64) -> u32 {
         let message = self.new_message(now, connection, bytes);
-        self.messages[message as usize].answered = true;
+        self.messages[message as usize].request_arrived = true;
         message
     }
 
@@ -427,6 +429,7 @@ impl Core {
     pub fn end_endless(&mut self, now: Time, message: u32) {
         let Connection { out, streams, .. } = &mut self.connections[0];
         out.remove(|pending| pending.message == message);
+        self.actions.push_back(Action::Data(0)); // what waits has changed
         if self.messages[message as usize].bytes == 0 {
             self.messages[message as usize].state = MessageState::Dropped;
             return;

@@ -109,7 +109,7 @@ impl Frames {
         if let Some(backlog) = &mut self.backlog {
             backlog.change_bounds(bounds(options));
         }
-        self.options = options.clone();
+        self.options.bounds[1] = options.bounds[1];
     }
 
     /// Whether the sender must be asked before a frame is captured.
@@ -242,6 +242,7 @@ impl Frames {
         if track.group == of.group {
             track.ended = Some(state);
         }
+        actions.push_back(Action::Data(0)); // what waits has changed
         let stream = of.stream;
         let open = state == MessageState::Dropped && options.streams == Streams::Group;
         if open && !connections[0].out.finish(stream) {
@@ -280,8 +281,15 @@ impl Frames {
         let first = (0..self.frames.len()).find(|number| {
             self.frames[*number].stream == stream && core.messages[*number].state == MessageState::Unfinished
         });
+        let last = || (0..self.frames.len()).rev().find(|number| self.frames[*number].stream == stream);
         if let Some(message) = first {
             self.cancel(core, message as u32);
+        } else if let Some(of) = last().map(|last| self.frames[last]) {
+            // All that was captured has arrived; what follows in the group is not written.
+            let track = &mut self.tracks[of.track as usize];
+            if track.group == of.group {
+                track.ended = Some(MessageState::Cancelled);
+            }
         }
     }
 

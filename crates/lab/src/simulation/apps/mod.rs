@@ -142,8 +142,10 @@ impl Application {
             (Timer::Serve(message), _) => core.respond(message),
             (Timer::Stop, kind) => {
                 core.stopped = true;
-                if let Kind::OnOff(source) = kind {
-                    source.end_endless(core, now);
+                match kind {
+                    Kind::OnOff(source) => source.end_endless(core, now),
+                    Kind::Video(video) => video.stop(now),
+                    _ => {}
                 }
             }
             (Timer::Start, Kind::Rate(source)) => source.start(core, now),
@@ -273,10 +275,9 @@ impl Application {
         let next = |kind: fn(&Timer) -> bool, words: &str| {
             core.next_of(kind).map(|at| format!("{words} at {:.6} s", at.seconds()))
         };
-        let unanswered =
-            core.messages.iter().enumerate().rev().take(MOST_UNANSWERED).find(|(_, message)| {
-                message.connection == connection && !message.answered && !message.is_setup
-            });
+        let unanswered = core.messages.iter().enumerate().rev().take(MOST_UNANSWERED).find(|(_, message)| {
+            message.connection == connection && !message.request_arrived && !message.is_setup
+        });
         let asked = || unanswered.map(|(number, _)| format!("the request of message {number} is under way"));
         let serves = || next(|timer| matches!(timer, Timer::Serve(_)), "the server has a response");
         let waits = match &self.kind {

@@ -8,7 +8,7 @@ use super::{Application, Kind, SETUP_REQUEST};
 use crate::audit::{AuditedMessage, AuditedOutcome, AuditedPlaying};
 use crate::simulation::ideal::IdealPath;
 use serde::Serialize;
-use units::Time;
+use units::{Span, Time};
 
 /// What an application has done. Keys that do not apply to its kind are absent; messages that start in the warm-up or the
 /// cooldown do not count.
@@ -97,7 +97,7 @@ pub struct PageOutcome {
     pub byte_index_s: Option<f64>,
 }
 
-/// What a player has shown.
+/// What a player has shown, in the whole run also with a warm-up.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VideoOutcome {
@@ -250,7 +250,11 @@ impl Application {
         let asks = matches!(self.kind, Kind::Requests(_) | Kind::Page(_) | Kind::Video(_));
         let request =
             asks.then_some(if message.is_setup { SETUP_REQUEST } else { self.core.options.request });
-        path.message(message.bytes, request).seconds()
+        let service = match &self.kind {
+            Kind::Requests(requests) => requests.service(),
+            _ => Span::ZERO,
+        };
+        (path.message(message.bytes, request) + service).seconds()
     }
 
     /// The state of a message in words.

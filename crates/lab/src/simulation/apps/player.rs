@@ -274,6 +274,14 @@ impl Player {
         self.next(now)
     }
 
+    /// No chunk comes any more that was not asked for: what is in the buffer is shown.
+    pub fn stop(&mut self, now: Time) {
+        self.playback.advance(now);
+        self.count = self.chunks.len() as u64 + u64::from(self.pending.is_some());
+        self.playback.complete = self.pending.is_none();
+        self.begin_playback();
+    }
+
     /// The chunks so far.
     pub fn chunks(&self) -> &[ChunkRecord] {
         &self.chunks

@@ -89,6 +89,11 @@ impl Video {
         self.follow(core, now, next);
     }
 
+    /// The player asks for nothing more.
+    pub fn stop(&mut self, now: Time) {
+        self.player.stop(now);
+    }
+
     pub fn on_timer(&mut self, core: &mut Core, now: Time) {
         let next = self.player.on_timer(now);
         self.follow(core, now, next);
