@@ -92,10 +92,11 @@ mod tests {
     ];
 
     /// Keys that are read before the values of their table, or that have one value only.
-    const BEFORE: [&str; 21] = [
+    const BEFORE: [&str; 22] = [
         "scenario.extends",
         "scenario.duration",
         "scenario.warmup",
+        "scenario.cooldown",
         "scenario.set",
         "link.name",
         "link.count",
@@ -119,7 +120,6 @@ mod tests {
     /// What no file of the repository has.
     const MORE: &str = r#"
 duration = "1s"
-cooldown = "100ms"
 wifi = [{ name = "w", ap = "b", ap_queue = { kind = "shared" } }]
 link = [
   { ends = ["a", "b"], rate = "1Mbps", delay = { kind = "file", file = "tests/delays.csv" } },
