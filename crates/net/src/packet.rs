@@ -147,6 +147,8 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// The number of the request that opens a connection.
+    pub const OPENING: u32 = u32::MAX;
     /// The value of `options` for an ACK without options.
     pub const NO_OPTIONS: u32 = u32::MAX;
 

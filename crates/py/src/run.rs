@@ -145,7 +145,7 @@ pub(crate) fn run(
     let is_whole = parts.is_some_and(|parts| parts.is_whole());
     let one_thread =
         one_thread.or_else(|| is_whole.then(|| "after a trial with parts, which were slower".into()));
-    let messages = message_columns(py, messages.then(|| run.messages()).unwrap_or_default())?;
+    let messages = message_columns(py, if messages { run.messages() } else { Vec::new() })?;
     Ok(Finished { one_thread, messages, ..finished(py, run, causes)? })
 }
 

@@ -1,5 +1,6 @@
 //! One end of a connection: events and the time in, datagrams and deadlines out.
 
+mod application;
 mod streams;
 
 pub use streams::{ReceivedDatagram, StreamEvent, StreamProgress, WriteError};

@@ -3,7 +3,7 @@
 //! The auditor knows the stream of each connection from what the transport takes and from how far it has arrived; over TCP it
 //! counts the segments that the network delivers. It calculates the least time of a message, and the playing of a video, by itself.
 
-use super::Violation;
+use super::violation::Violation;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use units::{PS_PER_S, Rate, Span, Time};
 

@@ -10,6 +10,7 @@ mod applications;
 mod media;
 mod radio;
 mod transmissions;
+mod violation;
 
 pub use airtime::Airtimes;
 pub use applications::{
@@ -23,28 +24,10 @@ use applications::Applications;
 use media::MediaTimes;
 use net::{DropReason, NodeId, PacketEvent, PacketKind, PacketStep, Transmission};
 use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
 use std::ops::Range;
 use transmissions::Transmissions;
 use units::{Limit, PS_PER_S, Rate, Span, Time};
-
-/// A violation of a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// When.
-    pub at: Time,
-    /// The rule: conservation, causality, link rate, medium, medium access, queue bound, cumulative ack, window; of applications
-    /// message bytes, message time, message counts, request, outstanding, reset, frame state, page, player.
-    pub rule: &'static str,
-    /// What happened.
-    pub what: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {:.9} s: {}", self.rule, self.at.seconds(), self.what)
-    }
-}
+pub use violation::Violation;
 
 /// The properties of a link that the auditor checks.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,5 @@
 //! IPv4, TCP and UDP headers of the packets of a flow, as a Linux host would write them.
 
-use crate::simulation::OPENING;
 use net::{Ecn, Packet, PacketKind, RouterReply};
 use std::collections::BTreeMap;
 use transport::{AckOptions, Options};
@@ -88,7 +87,7 @@ impl TcpHeaderConfig {
     /// A packet is sent: notes a request, or the size of a new segment that is not full.
     pub fn sends(&mut self, packet: &Packet) {
         match packet.kind {
-            PacketKind::Request if packet.seq == OPENING => self.requests.opens = true,
+            PacketKind::Request if packet.seq == Packet::OPENING => self.requests.opens = true,
             PacketKind::Request => {
                 let Requests { bytes, sent, .. } = &mut self.requests;
                 let size = packet.size - self.header;
@@ -233,7 +232,7 @@ fn tcp_header(
 ) -> (Vec<u8>, u32) {
     let ack = packet.kind == PacketKind::Ack;
     let request = packet.kind == PacketKind::Request;
-    let opening = request && packet.seq == OPENING;
+    let opening = request && packet.seq == Packet::OPENING;
     let data_syn = tcp.syn && !ack && !request && packet.seq == 0;
     // The SYN of the client, or that of the sender of data if the client has sent none; and its answer.
     let syn = opening || data_syn && !tcp.requests.opens;

@@ -1,7 +1,7 @@
 //! Reads the objects of a page from a HAR file, as browsers save them (HTTP Archive 1.2, with Chromium's `_transferSize` and
 //! `_initiator`). Addresses connect entries while a file is read; nothing of them is stored.
 
-use super::page::{LARGEST_OBJECT, MOST_OBJECTS, PageObject};
+use super::page::{LARGEST_OBJECT, MOST_OBJECTS, Page, PageObject};
 use super::rate_log;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value;
@@ -203,6 +203,16 @@ fn add_initiators(initiator: &Value, urls: &mut Vec<String>) {
 
 fn without_fragment(url: &str) -> String {
     url.split('#').next().unwrap_or_default().into()
+}
+
+impl Page {
+    /// The page that a HAR file (HTTP Archive 1.2) records, as if one server had all of it. An object's size is
+    /// `_transferSize`, or else `bodySize` with the headers, or else `content.size`; its parent the entry that `_initiator`
+    /// names, or else the last one that ended before it began; `parse` its start less the parent's end, from 0 to 5 s. Fails
+    /// with a message that has the entry's number, from 1. No address is part of the page or of a message.
+    pub fn from_har(text: &str) -> Result<Page, String> {
+        Page::new(objects(text)?)
+    }
 }
 
 #[cfg(test)]

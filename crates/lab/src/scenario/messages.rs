@@ -1,6 +1,6 @@
 //! The messages that the applications of a scenario are expected to have: a run keeps each of them.
 
-use super::app::{Amount, App, PageApp};
+use super::app_model::{Amount, App, PageApp};
 use super::model::{Duplex, Flow};
 use super::paths::{PathNodes, lay_out};
 use super::reading::Result;

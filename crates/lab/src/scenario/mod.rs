@@ -4,6 +4,7 @@
 //! tables fill the types of `model`. `reading` collects the mistakes and the advice of all of them.
 
 mod app;
+mod app_model;
 pub(crate) mod assign;
 mod assignment;
 mod attach;
@@ -70,7 +71,7 @@ mod wifi_model;
 pub(crate) mod written;
 
 pub(crate) use app::APPLICATIONS;
-pub use app::{
+pub use app_model::{
     AbrKind, Adapt, Amount, App, FramesApp, Late, Layer, OnOffApp, PageApp, Protocol, RateApp,
     RequestOptions, RequestsApp, Streams, VideoApp,
 };

@@ -1,6 +1,6 @@
 //! The types of a scenario after reading: links, flows, traffic, satellites, radio.
 
-use super::app::App;
+use super::app_model::App;
 use super::language::Language;
 use super::sizes::SizeDistribution;
 use super::wifi_model::Wifi;

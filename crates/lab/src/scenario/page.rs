@@ -1,6 +1,5 @@
 //! Web pages: objects that depend on each other. Pages of the program, and pages recorded by a browser in a HAR file.
 
-use super::har;
 use crate::error::nearest;
 use toml::de::{DeTable, DeValue};
 use units::Span;
@@ -79,14 +78,6 @@ impl Page {
             parse: if parent.is_some() { PARSE } else { Span::ZERO },
         });
         Page::new(objects.collect())
-    }
-
-    /// The page that a HAR file (HTTP Archive 1.2) records, as if one server had all of it. An object's size is
-    /// `_transferSize`, or else `bodySize` with the headers, or else `content.size`; its parent the entry that `_initiator`
-    /// names, or else the last one that ended before it began; `parse` its start less the parent's end, from 0 to 5 s. Fails
-    /// with a message that has the entry's number, from 1. No address is part of the page or of a message.
-    pub fn from_har(text: &str) -> Result<Page, String> {
-        Page::new(har::objects(text)?)
     }
 
     /// The same page with this time from the end of the parent to the request, for all objects with a parent.

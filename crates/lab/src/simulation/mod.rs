@@ -47,8 +47,8 @@ mod start;
 mod transmission_log;
 
 pub use account::{PortAccount, RunAccount};
+pub(crate) use apps::Handover;
 pub use apps::{AppOutcome, AppRow, MessageRow, pooled_quantile};
-pub(crate) use apps::{Handover, OPENING};
 pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortFacts};
 pub use bounds::FlowBounds;
 pub use build::{ResolvedFlow, ResolvedLink, ResolvedNetwork, ResolvedTraffic};

@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use transport::SendLimit;
 use units::{Span, Time};
 
-/// Number of the request that opens a connection.
-pub const OPENING: u32 = u32::MAX;
 /// Size of the packet that opens a connection, bytes on the wire.
 pub const OPENING_SIZE: u32 = 60;
 /// Payload of the request of the set-up of TLS, bytes.

@@ -14,6 +14,7 @@ mod freezes;
 mod outcome;
 mod outgoing;
 mod page;
+mod places;
 mod player;
 mod requests;
 mod sketch;
@@ -36,11 +37,11 @@ use source::{PeriodWriter, RateWriter};
 use units::{Span, Time};
 use video::Video;
 
-pub use self::core::{Action, Handover, LimitSpans, Message, OPENING, OPENING_SIZE, SETUP_REQUEST, Timer};
+pub use self::core::{Action, Handover, LimitSpans, Message, OPENING_SIZE, SETUP_REQUEST, Timer};
 use self::core::{CommonOptions, Core};
-pub use events::{AppPlace, Apps};
 pub use frames::SenderView;
 pub use outcome::{AppFacts, AppOutcome, AppRow, MessageRow};
+pub use places::{AppPlace, Apps};
 
 /// The state of an application.
 #[derive(Clone, Debug)]

@@ -23,8 +23,10 @@ impl Scenario {
         });
         let mut directions = self.links.iter().flat_map(|link| &link.directions);
         let mut actions = self.changes.iter().flat_map(|change| &change.actions);
+        let mut apps = self.flows.iter().filter_map(|flow| flow.app.as_ref());
         with_media
             || jittered
+            || apps.any(|app| app.draws())
             || self.ecmp
             || !self.traffic.is_empty()
             || directions.any(|direction| direction_draws(&plan, direction))

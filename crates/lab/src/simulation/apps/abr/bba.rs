@@ -2,7 +2,7 @@
 //!
 //! The paper has a reservoir of 90 s and a cushion of 126 s in a buffer of 240 s; here they are the same parts of any buffer.
 
-use super::View;
+use super::view::View;
 
 /// Part of the buffer below which the rate is the lowest one.
 const RESERVOIR: f64 = 90.0 / 240.0;

@@ -3,8 +3,9 @@
 //! As in the basic form of the public reference player, with its bound on a rise: never more than one step above what the
 //! throughput permits. It does not wait where all scores are negative: the limit of the buffer makes a player wait.
 
+use super::estimate::Estimate;
 use super::throughput::within_rate;
-use super::{Estimate, View};
+use super::view::View;
 use cc::detmath;
 
 /// The utility of a chunk that is shown without a stall (gamma times p).

@@ -1,8 +1,9 @@
 //! DYNAMIC (Spiteri, Sitaraman, Sparacio, MMSys 2018): throughput while the buffer is short, BOLA while it is long.
 
 use super::bola::Bola;
+use super::estimate::Estimate;
 use super::throughput::Throughput;
-use super::{Estimate, View};
+use super::view::View;
 
 /// The buffer at which the rules change, s.
 const THRESHOLD_S: f64 = 10.0;

@@ -6,8 +6,10 @@ mod dynamic;
 mod estimate;
 mod mpc;
 mod throughput;
+mod view;
 
-pub use estimate::{Download, Estimate, Estimator};
+pub use estimate::{Download, Estimator};
+pub use view::View;
 
 use bba::Bba;
 use bola::Bola;
@@ -36,21 +38,6 @@ pub enum AbrAlgorithm {
         /// The quality.
         quality: usize,
     },
-}
-
-/// What an algorithm knows when a chunk is to be asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    /// The rates, bit/s, rising.
-    pub ladder_bps: &'a [f64],
-    /// Media in a chunk, s.
-    pub chunk_s: f64,
-    /// Media in the buffer, s.
-    pub buffer_s: f64,
-    /// The quality of the chunk before.
-    pub previous: Option<usize>,
-    /// The network as the chunks so far measured it; none before the first one is complete.
-    pub estimate: Option<Estimate>,
 }
 
 /// An algorithm with its state. The first chunk has the lowest quality, except with `Fixed`.

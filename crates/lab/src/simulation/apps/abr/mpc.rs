@@ -3,7 +3,8 @@
 //! The promise is the sum of rates, less their changes, less stalls times the highest rate (Mb/s). Chunks have the sizes of their
 //! rates. The search is exact: it omits only plans that cannot be better.
 
-use super::{Download, View};
+use super::estimate::Download;
+use super::view::View;
 use std::collections::VecDeque;
 
 /// Chunks in a plan, and downloads that the prediction looks back at.

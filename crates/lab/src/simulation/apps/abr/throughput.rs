@@ -1,6 +1,7 @@
 //! The highest rate below the estimated throughput, as in the public reference player for BOLA and DYNAMIC.
 
-use super::{Estimate, View};
+use super::estimate::Estimate;
+use super::view::View;
 
 /// Part of the estimate that is used.
 const SHARE: f64 = 0.9;
