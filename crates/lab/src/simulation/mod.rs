@@ -1,6 +1,7 @@
 //! Runs of a scenario: set up in steps (`build`), advanced event by event (`event_loop`), read at the end (`results`).
 
 mod account;
+mod app_events;
 mod apps;
 mod attached;
 #[cfg_attr(target_family = "wasm", path = "no_border.rs")]

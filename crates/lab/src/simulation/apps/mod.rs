@@ -2,13 +2,12 @@
 //!
 //! An application has two halves that share no clock: the server half is with the sender of the data, the client half with its
 //! receiver. What passes between them are packets: data, and requests on the way back. [`core`] has what all kinds have in
-//! common; each kind is a state machine in a file of its own; `events` connects them to the simulation.
+//! common; each kind is a state machine in a file of its own; `app_events` of the simulation connects them to it.
 
 mod abr;
 mod adapt;
 mod core;
 mod encoder;
-mod events;
 mod frames;
 mod freezes;
 mod outcome;

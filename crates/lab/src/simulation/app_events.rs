@@ -1,17 +1,16 @@
 //! Connects applications to the simulation: packets and timers in, packets and data out.
 
-use super::{Action, AppPlace, OPENING_SIZE, SenderView};
+use super::apps::{Action, AppPlace, OPENING_SIZE, SenderView};
+use super::endpoints::{Endpoints, SimulationContext, flow_context};
+use super::event_loop::Simulation;
 use crate::audit::AppEvent;
-use crate::simulation::endpoints::SimulationContext;
-use crate::simulation::endpoints::{Endpoints, flow_context};
-use crate::simulation::event_loop::Simulation;
 use cc::Controller;
 use net::{Packet, PacketKind};
 use transport::{AckOptions, FlowContext, FlowTimer, Trigger};
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     /// The application timer of a flow has expired.
-    pub(in crate::simulation) fn app_timer(&mut self, flow: u32, AppPlace { app, .. }: AppPlace) {
+    pub(super) fn app_timer(&mut self, flow: u32, AppPlace { app, .. }: AppPlace) {
         let now = self.event_queue.now();
         let application = &self.apps.apps[app as usize];
         let view = if application.needs_view() { self.sender_view(flow) } else { SenderView::default() };
@@ -38,7 +37,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     /// A request has reached the server of a flow.
-    pub(in crate::simulation) fn request_arrived(&mut self, packet: &Packet) {
+    pub(super) fn request_arrived(&mut self, packet: &Packet) {
         let Some(AppPlace { app, .. }) = self.apps.place(packet.flow) else { return };
         let now = self.event_queue.now();
         if packet.seq == Packet::OPENING {
@@ -50,7 +49,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     /// Data of a TCP flow has reached its receiver, which has processed it.
-    pub(in crate::simulation) fn app_data_arrived(&mut self, flow: u32) {
+    pub(super) fn app_data_arrived(&mut self, flow: u32) {
         let Some(AppPlace { app, connection, .. }) = self.apps.place(flow) else { return };
         let now = self.event_queue.now();
         let in_order = self.receivers[flow as usize].in_order();
@@ -66,7 +65,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     /// Gives the auditor the events of the applications.
-    pub(in crate::simulation) fn audit_applications(&mut self) {
+    pub(super) fn audit_applications(&mut self) {
         if let Some(auditor) = self.recorder.auditor() {
             for (at, app, event) in self.apps.take_events() {
                 auditor.application(at, app, event);
@@ -75,7 +74,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     }
 
     /// Does what an application asks for, and sets its timer.
-    pub(in crate::simulation) fn perform(&mut self, app: u32) {
+    pub(super) fn perform(&mut self, app: u32) {
         while let Some(action) = self.apps.apps[app as usize].take_action() {
             let application = &self.apps.apps[app as usize];
             match action {
@@ -169,7 +168,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// Gives the sender of a flow data of its application while its windows permit a segment. Called after each event at the
     /// sender.
-    pub(in crate::simulation) fn app_give_data(&mut self, flow: u32) {
+    pub(super) fn app_give_data(&mut self, flow: u32) {
         if let Some(place) = self.apps.place(flow) {
             self.give_data(flow, place);
         }
@@ -177,7 +176,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
 
     /// The retransmission timer of a TCP flow is about to expire: its sender is given as much as it may send of new data then,
     /// a probe for a lost tail or the segments with which it finds out whether the timeout was spurious (RFC 5682).
-    pub(in crate::simulation) fn app_write_ahead(&mut self, flow: u32) {
+    pub(super) fn app_write_ahead(&mut self, flow: u32) {
         const AHEAD: u32 = 2;
         let Some(AppPlace { app, connection, .. }) = self.apps.place(flow) else { return };
         let Endpoints::Tcp(index) = self.endpoints[flow as usize] else { return };
