@@ -79,7 +79,12 @@ def test_a_page_of_one_object_takes_the_rounds_of_slow_start(segments: int) -> N
 def test_short_segments_are_what_is_written() -> None:
     """A request for 300 bytes sends 352 bytes."""
     text = LINK.format(
-        duration="10s", rate="10Mbps", delay="20ms", more="", transport=RENO, app='{ kind = "requests", response = "300B" }'
+        duration="10s",
+        rate="10Mbps",
+        delay="20ms",
+        more="",
+        transport=RENO,
+        app='{ kind = "requests", response = "300B" }',
     )
     flow = Scenario.parse(text).run(seed=1).outcome["flows"][0]
     packets = flow["app"]["finished"]

@@ -87,8 +87,8 @@ def row(kind: str, name: str, settings: list[str]) -> str:
         rate = app["mean_bitrate_bps"] / 1e6
         return f"{rate:.2f} Mb/s | {app['switches']} | {app['stall_s']:.1f} s | {app['qoe']:.2f}"
     other = app["messages"] - app["on_time"]
-    p95 = "-" if app["p95_frame_s"] is None else f"{1e3 * app['p95_frame_s']:.0f} ms"
-    return f"{100 * app['on_time'] / app['messages']:.1f} % | {other} | {p95}"
+    tail = "-" if app["p95_frame_s"] is None else f"{1e3 * app['p95_frame_s']:.0f} ms"
+    return f"{100 * app['on_time'] / app['messages']:.1f} % | {other} | {tail}"
 
 
 def slowdowns(page: str, control: str, queue: str) -> str:

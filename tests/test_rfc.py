@@ -242,7 +242,7 @@ def test_cubic_does_not_count_the_time_in_which_it_is_limited(kind: str, limit: 
 
 @pytest.mark.parametrize("kind", ["tcp", "quic"])
 def test_cubic_of_linux_counts_limited_times_that_are_not_idle(kind: str) -> None:
-    """Against 4.2, as the kernel: its epoch moves when nothing was in flight (CA_EVENT_TX_START), and at no other time."""
+    """Against 4.2, as the kernel: its epoch moves when nothing was in flight (CA_EVENT_TX_START) alone."""
     window, without = limited(kind, "idle", arithmetic="linux")
     assert window == pytest.approx(without, rel=0.1)
     window, without = limited(kind, "application", arithmetic="linux")

@@ -205,7 +205,7 @@ LAYERS = {
         "tap",
         "local next_hop quick_start radio rates rcp rule signal topology transmission xcp",
         "ids normal packet sojourn transmitter",
-        "counters",
+        "buckets counters",
     ],
     "transport": [
         "sender",
@@ -214,7 +214,7 @@ LAYERS = {
         "receiver recording standards udp",
         "accurate_ecn start",
         "context ranges rtt",
-        "blocks change options rate segments",
+        "blocks change options rate segments short",
     ],
     "lab": [
         "fuzzing",
@@ -225,7 +225,7 @@ LAYERS = {
         "files",
         "audit capture clock foreign layout",
     ],
-    "quic": ["endpoint", "session", "observer", "control", "packets qlog signals", "clock config ecn frames"],
+    "quic": ["endpoint", "session", "observer", "control", "packets qlog signals", "clock config ecn frames numbered"],
     "reach": [
         "kernel quic_flow",
         "emulate live",

@@ -27,11 +27,11 @@ BUILT_IN = 'tcp   = { congestion_control = "reno" }                # { python = 
 """Line of the template that names the controller of the tested flow."""
 APPLICATIONS = {
     "rate": 'app   = "3Mbps"   # writes at a rate',
-    "on_off": 'app   = { kind = "on_off", on = "2s", off = "3s", random = true }   # data for 2 s, a pause of 3 s, in the mean',
-    "requests": 'app   = { kind = "requests", response = "20kB", think = "200ms" }   # others: "web_server", ["30kB", "50kB"]',
+    "on_off": 'app   = { kind = "on_off", on = "2s", off = "3s", random = true }   # means of periods and pauses',
+    "requests": 'app   = { kind = "requests", response = "20kB", think = "200ms" }   # others: "web_server"',
     "page": 'app   = { kind = "page", page = "median", repeat = "1s" }   # others: objects, har',
-    "video": 'app   = { kind = "video", ladder = ["300kbps", "750kbps", "1.2Mbps", "1.85Mbps", "2.85Mbps", "4.3Mbps"] }',
-    "frames": 'app   = { kind = "frames", rate = "3Mbps", deadline = "150ms" }   # a call; over quic also late = "cancel"',
+    "video": 'app   = { kind = "video", ladder = ["300kbps", "750kbps", "1.85Mbps", "4.3Mbps"] }',
+    "frames": 'app   = { kind = "frames", rate = "3Mbps", deadline = "150ms" }   # over quic late = "cancel"',
 }
 """Lines for the tested flow, by the kind of the application."""
 

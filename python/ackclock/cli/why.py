@@ -10,8 +10,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ackclock.apps.traces import is_recording
-from ackclock.apps.why import counterfactual as prove
 from ackclock.apps.why import budget, explain
+from ackclock.apps.why import counterfactual as prove
 from ackclock.base.files import BadInput
 from ackclock.base.link import is_link
 from ackclock.base.text import advise, say

@@ -100,7 +100,7 @@ impl Page {
     }
 }
 
-/// Names and files, which tools/pages.py writes.
+/// Names and files, which tools/builtin_pages.py writes.
 const BUILTIN: [(&str, &str); 3] = [
     ("small", include_str!("pages/small.toml")),
     ("median", include_str!("pages/median.toml")),

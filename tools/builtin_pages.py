@@ -1,14 +1,14 @@
-"""Make the built-in web pages of the laboratory: `python tools/pages.py` writes crates/lab/src/scenario/pages/*.toml.
+"""Make the built-in web pages: `python tools/builtin_pages.py` writes crates/lab/src/scenario/pages/*.toml.
 
 The files are committed; the seed is fixed, so a second run writes them again.
 
-- `median`: totals of the median desktop page of the Web Almanac 2024 of the HTTP Archive: 71 requests, 2,652 kB, of them
-  images 18 with 1,054 kB, scripts 24 with 613 kB, fonts 131 kB, style sheets 78 kB, HTML 18 kB. The medians of the types are
-  medians of their own; what they leave of the total is in other requests. The numbers of fonts, style sheets and documents
-  are ours.
+- `median`: totals of the median desktop page of the Web Almanac 2024 of the HTTP Archive: 71 requests, 2,652 kB, of
+  them images 18 with 1,054 kB, scripts 24 with 613 kB, fonts 131 kB, style sheets 78 kB, HTML 18 kB. The medians of
+  the types are medians of their own; what they leave of the total is in other requests. The numbers of fonts, style
+  sheets and documents are ours.
 - `small`, `heavy`: ours, with the same types.
-- Sizes of a type are log-normal with sigma 1.2, scaled to its sum (ours). Style sheets, scripts and half of the images have
-  the HTML as parent, fonts a style sheet, the rest a script (ours).
+- Sizes of a type are log-normal with sigma 1.2, scaled to its sum (ours). Style sheets, scripts and half of the
+  images have the HTML as parent, fonts a style sheet, the rest a script (ours).
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ SIGMA = 1.2
 """Of the logarithm of the sizes of a type."""
 SMALLEST = 200
 """The smallest object, bytes."""
-ALMANAC = "totals of the median desktop page of the HTTP Archive's Web Almanac, 2024; split as tools/pages.py says"
-OURS = "a page of our own, 2026, with the types of the Web Almanac's, 2024; split as tools/pages.py says"
+ALMANAC = (
+    "totals of the median desktop page of the HTTP Archive's Web Almanac, 2024; split as tools/builtin_pages.py says"
+)
+OURS = "a page of our own, 2026, with the types of the Web Almanac's, 2024; split as tools/builtin_pages.py says"
 
 PAGES: dict[str, tuple[str, dict[str, tuple[int, int]]]] = {
     "small": (
@@ -89,7 +91,9 @@ def objects(types: dict[str, tuple[int, int]], draw: random.Random) -> list[tupl
 
 def text(source: str, page: list[tuple[str, int, int | None]]) -> str:
     """The file of a page."""
-    rows = [", ".join([f'"{kind}"', str(size), *([] if parent is None else [str(parent)])]) for kind, size, parent in page]
+    rows = [
+        ", ".join([f'"{kind}"', str(size), *([] if parent is None else [str(parent)])]) for kind, size, parent in page
+    ]
     return (
         f"# Source: {source}.\n# Type, bytes, and the index of the parent, from 0.\n"
         + "objects = [\n"
