@@ -6,12 +6,14 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ackclock import stats
 from ackclock.base.files import BadInput
 from ackclock.metrics.numbers import TABLE_COLUMNS, TEXT_COLUMNS, numbers
 from ackclock.metrics.registry import ALIASES, METRICS, Metric, Row, Value, bounds, by_logarithm, key_metric
+
+if TYPE_CHECKING:
+    from ackclock import stats
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class RunMetric:
 
     def estimate(self, values: Sequence[float]) -> stats.Estimate:
         """The mean of values of runs with its 95 % interval, within the limits."""
+        from ackclock import stats  # which needs numpy: a run does not
+
         return stats.over_runs(values, *self.limits, by_logarithm=self.by_logarithm)
 
     def value(self, row: Row) -> float | None:
