@@ -193,7 +193,7 @@ fn frames(draw: &mut Draw, quic: bool, keys: &mut Vec<String>) {
     maybe(draw, 70, keys, |draw| format!("deadline = {}", ms(draw, 1.0, 500.0)));
     maybe(draw, 30, keys, |_| "key_on_cancel = true".into());
     if quic {
-        maybe(draw, 50, keys, |draw| format!("audio = {}", kbps(draw, 2.0, 500.0)));
+        maybe(draw, 50, keys, |draw| format!("audio = {}", kbps(draw, 2.0, 400.0)));
     }
 }
 
