@@ -253,6 +253,15 @@ fn streams_that_a_receiver_stops_are_reset_with_the_rest_of_their_group() {
     }
 }
 
+/// A group that is stopped after a frame that is late and complete.
+#[test]
+fn a_stopped_group_ends_although_its_last_frame_has_arrived() {
+    let app = r#"{ kind = "frames", rate = "40kbps", fps = 5, group = 5, key_ratio = 1, deadline = "1ms", late = "stop" }"#;
+    let run = audited(&network(app, QUIC));
+    let states: Vec<&str> = run.messages().iter().map(|(_, row)| row.state).collect();
+    assert_eq!(states[..10], ["late", "cancelled", "cancelled", "cancelled", "cancelled"].repeat(2));
+}
+
 #[test]
 fn a_period_in_which_nothing_was_taken_is_dropped() {
     // The handshake takes 41 ms.
@@ -341,4 +350,19 @@ fn every_controller_serves_requests_and_frames() {
     }
     println!("{over_quic} over QUIC, not {without:?}");
     assert!(over_quic >= 60, "{over_quic}: {without:?}");
+}
+
+#[test]
+fn any_order_of_packets_and_timers_keeps_the_counts() {
+    let mut state = 7u64;
+    let mut byte = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u8
+    };
+    let rounds = std::env::var("ACKCLOCK_APP_CALLS").map_or(320, |text| text.parse().unwrap());
+    for round in 0..rounds {
+        let calls = (0..3_000).map(|_| byte());
+        let data: Vec<u8> = std::iter::once(round as u8).chain(calls).collect();
+        ackclock_lab::fuzzing::app(&data);
+    }
 }

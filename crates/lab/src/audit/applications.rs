@@ -48,6 +48,13 @@ pub enum AppEvent {
         /// The stream.
         stream: u32,
     },
+    /// The client reads no more of a stream, and asks for its reset.
+    Stop {
+        /// Index of the connection.
+        connection: u32,
+        /// The stream.
+        stream: u32,
+    },
 }
 
 /// A link of a path: its rate, its propagation delay, and the bytes that it adds to a packet.
@@ -208,6 +215,8 @@ struct StreamState {
     /// Bytes of messages that have not arrived, in the order of the stream.
     under_way: VecDeque<(u32, u64)>,
     reset: bool,
+    /// The client reads no more.
+    stopped: bool,
 }
 
 /// The segments of a TCP flow that have arrived.
@@ -404,6 +413,9 @@ impl AppState {
             AppEvent::Reset { connection, stream } => {
                 self.streams.entry((connection, stream)).or_default().reset = true;
             }
+            AppEvent::Stop { connection, stream } => {
+                self.streams.entry((connection, stream)).or_default().stopped = true;
+            }
         }
     }
 
@@ -506,6 +518,9 @@ impl AppState {
             );
         }
         let mut new = bytes - known.arrived;
+        if known.stopped && new > 0 {
+            report("reset", format!("{new} bytes of stream {stream} arrive, which the client reads no more"));
+        }
         known.arrived = bytes;
         while new > 0
             && let Some((message, left)) = known.under_way.front_mut()
@@ -580,7 +595,9 @@ impl AppState {
                 );
             }
             let is_reset = || {
-                seen.stream.and_then(|stream| self.streams.get(&stream)).is_some_and(|stream| stream.reset)
+                seen.stream
+                    .and_then(|stream| self.streams.get(&stream))
+                    .is_some_and(|stream| stream.reset || stream.stopped)
             };
             match (state, app.deadline) {
                 ("on_time" | "late", Some(deadline))

@@ -119,6 +119,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 }
                 Action::StopSending { connection, stream } => {
                     let flow = application.flow(connection);
+                    let event = AppEvent::Stop { connection, stream };
+                    self.apps.report(self.event_queue.now(), app, event);
                     self.stop_stream(flow, stream);
                 }
                 Action::Datagram { connection, number, bytes } => {

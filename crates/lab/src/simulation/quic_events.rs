@@ -117,19 +117,21 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
                 self.apps.report(now, app, AppEvent::Progress { connection, stream, bytes });
             }
         }
-        let application = &mut self.apps.apps[app as usize];
         if side == 0 {
             while let Some(event) = ends[0].next_stream_event() {
                 match event {
                     StreamEvent::Stopped { stream, .. } => {
-                        application.on_stopped(streams.opened[stream as usize])
+                        let stream = streams.opened[stream as usize];
+                        self.apps.report(now, app, AppEvent::Reset { connection, stream });
+                        self.apps.apps[app as usize].on_stopped(stream);
                     }
                     StreamEvent::Acknowledged { stream } => {
-                        application.on_acknowledged(streams.opened[stream as usize])
+                        self.apps.apps[app as usize].on_acknowledged(streams.opened[stream as usize]);
                     }
                 }
             }
         } else {
+            let application = &mut self.apps.apps[app as usize];
             if ends[1].has_begun() {
                 application.on_connected(now, connection);
             }

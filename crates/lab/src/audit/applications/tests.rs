@@ -2,7 +2,7 @@
 
 use super::super::{AuditedLink, Auditor};
 use super::*;
-use AppEvent::{Progress, Request, Reset, Write};
+use AppEvent::{Progress, Request, Reset, Stop, Write};
 
 const MS: u64 = 1_000_000_000;
 
@@ -212,6 +212,11 @@ fn nothing_is_sent_after_a_reset() {
     assert_eq!(broken(&app, &events, &frames), [""; 0]);
     assert_eq!(broken(&app, &[&events[..], &[(150, write(1, 0, 1))]].concat(), &frames), ["reset"]);
     assert_eq!(broken(&app, &[&events[..3], &events[4..]].concat(), &frames), ["frame state"]);
+    // The client reads nothing of a stream that it has stopped.
+    let stop = (136, Stop { connection: 0, stream: 0 });
+    assert_eq!(broken(&app, &changed(&events, 3, stop), &frames), ["reset"]);
+    let stopped = outcome(&[frames.messages[0], missing(1000, 33, "cancelled")]);
+    assert_eq!(broken(&app, &changed(&events[..4], 3, stop), &stopped), [""; 0]);
 }
 
 #[test]

@@ -276,7 +276,8 @@ impl Frames {
         }
     }
 
-    /// The request of the receiver for the reset of a stream has reached the sender.
+    /// The request of the receiver for the reset of a stream has reached the sender, whose transport has reset it: what is left of
+    /// the group is cancelled.
     pub fn on_stopped(&mut self, core: &mut Core, stream: u32) {
         let first = (0..self.frames.len()).find(|number| {
             self.frames[*number].stream == stream && core.messages[*number].state == MessageState::Unfinished
