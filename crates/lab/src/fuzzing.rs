@@ -89,6 +89,12 @@ pub fn sizes(data: &[u8]) {
     }
 }
 
+/// Calls an application in any order of requests, pieces, arrivals, resets and timers: the first byte chooses it, then each call
+/// takes three. The auditor has nothing to say.
+pub fn app(data: &[u8]) {
+    crate::simulation::drive_application(data);
+}
+
 /// Parses any text as a study: its first line as an assignment (`--set`), the rest as the file.
 pub fn study(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };

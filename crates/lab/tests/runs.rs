@@ -451,6 +451,7 @@ fn fuzz_corpora_are_replayed() {
         ("rates", ackclock_lab::fuzzing::rates),
         ("har", ackclock_lab::fuzzing::har),
         ("sizes", ackclock_lab::fuzzing::sizes),
+        ("app", ackclock_lab::fuzzing::app),
     ] {
         for entry in std::fs::read_dir(format!("{root}/{target}")).unwrap() {
             run(&std::fs::read(entry.unwrap().path()).unwrap());

@@ -1,6 +1,8 @@
 //! Runs of a scenario: set up in steps (`build`), advanced event by event (`event_loop`), read at the end (`results`).
 
 mod account;
+#[cfg(not(target_family = "wasm"))]
+mod app_calls;
 mod app_events;
 mod apps;
 mod attached;
@@ -48,6 +50,8 @@ mod start;
 mod transmission_log;
 
 pub use account::{PortAccount, RunAccount};
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use app_calls::drive as drive_application;
 pub(crate) use apps::Handover;
 pub use apps::{AppOutcome, AppRow, MessageRow, pooled_quantile};
 pub use attached::{Application, DeliveredDatagram, FlowEnd, InjectError, PortFacts};

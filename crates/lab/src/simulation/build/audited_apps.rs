@@ -29,7 +29,7 @@ pub(super) fn add(plan: &BuildPlan<'_>, layout: &Layout<'_>, flows: &Flows, audi
 }
 
 /// What the options of an application say.
-fn audited(flow: &Flow, app: &App) -> AuditedApp {
+pub(in crate::simulation) fn audited(flow: &Flow, app: &App) -> AuditedApp {
     let mut audited = AuditedApp { name: flow.name.clone(), ..AuditedApp::default() };
     let common = match app {
         App::Rate(_) => None,

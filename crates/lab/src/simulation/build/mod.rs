@@ -20,6 +20,8 @@ use crate::audit::{AuditedLink, Auditor, RadioAuditor};
 use crate::error::ScenarioError;
 use crate::scenario::paths::{FlowPath, radio_names};
 use crate::scenario::{Direction, Scenario};
+#[cfg(not(target_family = "wasm"))]
+pub(super) use audited_apps::audited as audited_app;
 use engine::EventQueue;
 use flows::{Flows, add_flows};
 use links::add_links;
