@@ -44,11 +44,15 @@ class Generator:
 
     CHANGED = 0.5
     """Part of the scenarios that change during the run."""
+    APPLICATIONS = 0.3
+    """Part of the TCP and QUIC flows that have an application."""
     OPTIONAL = 2.5
     """Mean number of optional keys in a table."""
     PARTS: ClassVar = {"congestion_control": 0.8, "recovery": 0.5, "mobility": 1, "area": 1}
     """Part of the tables that have a key, where it differs."""
-    LEFT_OUT = frozenset({"fit", "python", "library", "wasm", "javascript", "extends", "set", "sweep", "count"})
+    LEFT_OUT = frozenset(
+        {"fit", "python", "library", "wasm", "javascript", "extends", "set", "sweep", "count", "har", "frames"}
+    )
     """Keys that name or change files, axes of studies, the number for which a table stands (`change` has its own)."""
 
     def __init__(self, number: int) -> None:
@@ -95,6 +99,12 @@ class Generator:
             keys = [("stop", self.choice("900ms", "2s")), ("start", self.choice("900ms", "1s"))]
             if "udp" in flow:
                 keys += 3 * [("udp.rate", self.choice("0bps", "100kbps", "5Mbps"))]
+            elif isinstance(flow.get("app"), dict):
+                keys += 3 * [
+                    {"rate": ("app.rate", "2Mbps"), "requests": ("app.think", "7ms")}.get(
+                        flow["app"]["kind"], ("app.max", "4Mbps")
+                    )
+                ]
             elif "quic" not in flow:
                 keys += 2 * [("tcp.congestion_control", self.controller(DEFINITIONS["controller"]["anyOf"]))]
                 keys += 2 * [("tcp.receive_window", self.choice(1, 5, 40, 500))]
@@ -217,7 +227,112 @@ class Generator:
         if self.likely(0.4):
             flow["from"], flow["to"] = self.ends()
         transport: str | None = self.random.choices(("tcp", "quic", "udp", None), [5, 3, 2, 1])[0]
-        return flow if transport is None else flow | {transport: self.table(transport)}
+        if transport is not None:
+            flow[transport] = self.table(transport)
+        if transport != "udp":
+            flow.pop("app", None)
+            if self.likely(self.APPLICATIONS):
+                for other in ("bytes", "writes"):
+                    flow.pop(other, None)
+                flow["app"] = self.application(quic=transport == "quic")
+        return flow
+
+    def application(self, *, quic: bool) -> Any:
+        """A rate, or an application of any kind whose keys mostly fit together and to the transport."""
+        kind = self.choice(None, "rate", "on_off", "requests", "page", "video", "frames", "frames")
+        if kind is None:
+            return self.choice("3Mbps", "100kbps", "20Mbps")
+        app = self.table(kind) | {"kind": kind}
+        match kind:
+            case "rate":
+                app.setdefault("rate", "1Mbps")
+                if app.get("late") == "drop":
+                    app["most"] = self.choice("1B", "5kB", "100kB")
+                else:
+                    app.pop("most", None)
+            case "on_off":
+                if self.likely(0.5):
+                    app["size"] = app.pop("size", "20kB")
+                    for other in ("on", "rate"):
+                        app.pop(other, None)
+                else:
+                    app["on"] = self.choice("1ms", "100ms", "1s")
+                    app.pop("size", None)
+            case "requests" if "think" not in app:
+                app.pop("random", None)
+            case "page":
+                self.fit_page(app, quic=quic)
+            case "video":
+                self.fit_video(app)
+            case "frames":
+                self.fit_frames(app, quic=quic)
+        return app
+
+    def fit_page(self, app: Document, *, quic: bool) -> None:
+        """One source of objects, and a protocol of the transport."""
+        for other in ("page", "objects"):
+            app.pop(other, None)
+        if self.likely(0.5):
+            app["page"] = self.choice("small", "small", "median")
+        else:
+            count = self.random.randrange(1, 20)
+            parents = [[], *([self.random.randrange(number)] for number in range(1, count))]
+            app["objects"] = [[self.choice("1B", "300B", "3kB", "40kB"), *parent] for parent in parents]
+        protocol = self.choice("http3", None) if quic else self.choice("http1", "http2", None)
+        app.pop("protocol", None)
+        if protocol is not None:
+            app["protocol"] = protocol
+        if protocol != "http1":
+            app.pop("connections", None)
+
+    def fit_video(self, app: Document) -> None:
+        """A buffer of at least two chunks, and a rate for the algorithm that needs one."""
+        app["ladder"] = ["300kbps", "750kbps", "1.2Mbps", "4.3Mbps"][: self.random.randrange(1, 5)]
+        app["chunk"] = self.choice("100ms", "400ms", "1s")
+        app["buffer"] = self.choice("2s", "5s", "25s")
+        for threshold in ("start", "resume"):
+            if threshold in app:
+                app[threshold] = self.choice("0s", "1s", "2s")
+        if "length" in app:
+            app["length"] = self.choice("1s", "10s")
+        for other in ("rate", "sizes"):
+            app.pop(other, None)
+        if app.get("algorithm") == "fixed":
+            app["rate"] = app["ladder"][0]
+
+    def fit_frames(self, app: Document, *, quic: bool) -> None:
+        """One video stream that may adapt, or several; streams, resets and audio over QUIC alone."""
+        streams = self.choice("one", "group", "group", "frame") if quic else "one"
+        app.pop("streams", None)
+        if quic:
+            app["streams"] = streams
+        else:
+            app.pop("audio", None)
+        resets = streams != "one"
+
+        def late(table: Document) -> None:
+            if not resets and table.get("late") in {"cancel", "stop"}:
+                table["late"] = "drop"
+
+        if self.likely(0.25):
+            app["layers"] = [self.table("app_layer") for _ in range(self.random.randrange(1, 4))]
+            for layer in app["layers"]:
+                layer["rate"] = self.choice("100kbps", "1Mbps", "3Mbps")
+                late(layer)
+            for other in ("rate", "group", "key_ratio", "late", "adapt", "min", "max", "reaction", "share"):
+                app.pop(other, None)
+            return
+        app.pop("layers", None)
+        app["rate"] = self.choice("200kbps", "1Mbps", "3Mbps")
+        late(app)
+        for bound in ("min", "max"):
+            app.pop(bound, None)
+        if app.get("adapt", "off") == "off":
+            app.pop("reaction", None)
+        elif self.likely(0.5):
+            app |= {"min": "100kbps", "max": "5Mbps"}
+        if app.get("adapt") != "controller":
+            app.pop("share", None)
 
     def table(self, name: str) -> Document:
         """A table of the schema: its required keys, and some of the others."""
@@ -291,6 +406,23 @@ class Generator:
                 return self.choice(1, 3, 20)
             case ("pattern", "every"):
                 return self.choice("100ms", "300ms")
+            case ("flow", "app"):
+                return "1Mbps"
+            case ("requests", "response") | ("on_off", "size"):
+                published = self.choice("web_search", "rpc", "web_server", "cache_follower")
+                return self.choice("1B", "300B", "20kB", ["3kB", "50kB"], published)
+            case ("requests", "outstanding" | "connections"):
+                return self.choice(1, 2, 5)
+            case ("page", "connections"):
+                return self.choice(1, 2, 6)
+            case ("rate", "every"):
+                return self.choice("1ms", "10ms", "33ms", "1s")
+            case ("rate", "schedule"):
+                return [["0s", "1Mbps"], ["100ms", self.choice("0bps", "10Mbps")]]
+            case (_, "request_timeout"):
+                return self.choice("10ms", "300ms", "1s")
+            case ("video", "variation"):
+                return self.choice(0.1, 0.5, 2)
             case ("traffic", "sizes"):
                 return self.choice("web_search", "hadoop", "storage", "rpc", "web_server")
             case ("link", "name"):
@@ -471,6 +603,8 @@ def expected() -> set[str]:
         *(f"rate {kind}" for kind in rates),
         *(f"router {definition(form)}" for form in DEFINITIONS["router"]["anyOf"]),
         *(
+            *(f"app {kind}" for kind in ("rate", "on_off", "requests", "page", "video", "frames")),
+            "layers",
             "change",
             "wifi",
             "cell lte",
