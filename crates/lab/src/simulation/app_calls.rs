@@ -270,7 +270,7 @@ impl Model {
 
     /// Nothing is left of the rules at the end.
     fn close(mut self) {
-        let facts = AppFacts { counted: [Time::ZERO, Time::NEVER], end: self.now };
+        let facts = AppFacts { counted: [Time::ZERO, Time::NEVER], end: self.now, changes: false };
         let outcome = self.app.audited(&facts);
         for (number, message) in outcome.messages.iter().enumerate() {
             let taken = self.taken.get(&(number as u32)).copied().unwrap_or(0);
