@@ -237,7 +237,7 @@ impl Model {
         stream.arrived += arrives;
         let (arrived, stopped) = (stream.arrived, stream.stopped);
         let finished = stream.finished && stream.arrived == stream.written;
-        let reset = stream.reset && (arrives == 0 || bytes % 2 == 0);
+        let reset = stream.reset && (arrives == 0 || bytes.is_multiple_of(2));
         stream.over = finished || reset;
         let over = stream.over;
         if stopped {
