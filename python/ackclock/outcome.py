@@ -408,9 +408,7 @@ class ResumeOutcome(TypedDict):
 
 
 class AppOutcome(TypedDict):
-    """What an application has done. Keys that do not apply to its kind are absent; messages that start in the warm-
-    up or the cooldown do not count.
-    """
+    """What an application has done. Messages that start in the warm-up or the cooldown do not count."""
 
     kind: str
     """`rate`, `on_off`, `requests`, `page`, `video` or `frames`."""

@@ -10,8 +10,7 @@ use crate::simulation::ideal::IdealPath;
 use serde::Serialize;
 use units::{Span, Time};
 
-/// What an application has done. Keys that do not apply to its kind are absent; messages that start in the warm-up or the
-/// cooldown do not count.
+/// What an application has done. Messages that start in the warm-up or the cooldown do not count.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AppOutcome {
