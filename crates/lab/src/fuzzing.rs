@@ -91,6 +91,7 @@ pub fn sizes(data: &[u8]) {
 
 /// Calls an application in any order of requests, pieces, arrivals, resets and timers: the first byte chooses it, then each call
 /// takes three. The auditor has nothing to say.
+#[cfg(not(target_family = "wasm"))]
 pub fn app(data: &[u8]) {
     crate::simulation::drive_application(data);
 }
