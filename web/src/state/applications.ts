@@ -267,8 +267,8 @@ export function cumulative(sketch: readonly [number | null, number][]): [number,
 export function achieved(app: AppOutcome): string {
   const part = (n: number | undefined): string => (app.messages ? `${digits((100 * (n ?? 0)) / app.messages)} %` : '–');
   const some = (n: number | undefined, what: string): string[] => (n ? [`${n} ${what}`] : []);
-  const freezes = (n: number, s: number): string =>
-    n ? `${n} ${n === 1 ? 'freeze' : 'freezes'} of ${duration(s)} together` : 'no freeze';
+  const times = (n = 0, s = 0, what: string): string =>
+    n === 0 ? `no ${what}` : n === 1 ? `a ${what} of ${duration(s)}` : `${n} ${what}s of ${duration(s)} together`;
   switch (app.kind) {
     case 'requests':
       return `${digits(app.requests_per_s ?? NaN)} requests/s`;
@@ -276,14 +276,12 @@ export function achieved(app: AppOutcome): string {
       return [
         `${app.pages} ${app.pages === 1 ? 'page' : 'pages'}`,
         app.p50_page_s == null ? 'not loaded' : `loaded in ${duration(app.p50_page_s)} (median)`,
-        ...(app.byte_index_s == null ? [] : [`a byte after ${duration(app.byte_index_s)} (mean)`]),
+        ...(app.byte_index_s == null ? [] : [`bytes arrive after ${duration(app.byte_index_s)} in the mean`]),
       ].join(', ');
     case 'video':
       return [
         app.startup_s == null ? 'never plays' : `plays after ${duration(app.startup_s)}`,
-        app.stalls
-          ? `${app.stalls} ${app.stalls === 1 ? 'stall' : 'stalls'} of ${duration(app.stall_s)} together`
-          : 'no stall',
+        times(app.stalls, app.stall_s, 'stall'),
         `${digits((app.mean_bitrate_bps ?? NaN) * 1e-6)} Mb/s`,
       ].join(', ');
     case 'frames':
@@ -292,7 +290,7 @@ export function achieved(app: AppOutcome): string {
         ...some(app.late, 'late'),
         ...some(app.dropped, 'dropped'),
         ...some(app.cancelled, 'cancelled'),
-        freezes(app.freezes ?? 0, app.freeze_s ?? 0),
+        times(app.freezes, app.freeze_s, 'freeze'),
         ...(app.encoder_bps == null ? [] : [`encoder ${digits(app.encoder_bps * 1e-6)} Mb/s`]),
       ].join(', ');
     default:
