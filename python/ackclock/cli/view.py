@@ -42,7 +42,7 @@ def command(
     time_limit: TimeLimit = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Open the laboratory: one HTML page, with 18 lessons.
+    """Open the laboratory: one HTML page, with 19 lessons.
 
     The page has a scenario or a recorded run inside, and needs no server.
 

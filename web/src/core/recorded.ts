@@ -117,6 +117,7 @@ export class Recorded {
       links: about.links,
       link_ends: ends,
       internals: Object.keys(internals),
+      applications: [],
     };
   }
   /** The cause of the last reduction up to a time; of a recovery, that of its begin. */
