@@ -14,7 +14,7 @@ pub enum StreamEvent {
         /// Its number.
         stream: u32,
     },
-    /// The receiver wants no more of it ([`Endpoint::stop_stream`]). The stream is reset.
+    /// The receiver wants no more of it ([`Endpoint::stop_stream`](crate::Endpoint::stop_stream)). The stream is reset.
     Stopped {
         /// Its number.
         stream: u32,
