@@ -44,7 +44,7 @@ VALUES: dict[str, list[Any]] = {
     "fast_retransmit_after_rto": [True], "ecn": [True], "ecn_feedback": ["per_packet", "accurate"],
     "accecn_option": [False], "l4s": [True], "abe": [True],
     "pacing": [True], "pacing_gain": [[3.0, 1.5]], "tso": [True], "pacing_shift": [7], "small_queues": [True],
-    "gro": [True], "quick_start": ["2Mbps"], "quick_start_window": [20],
+    "gro": [True], "short_segments": [True, False], "quick_start": ["2Mbps"], "quick_start_window": [20],
 }  # fmt: skip
 """Values of each option, other than the default of a profile."""
 CONTROLLERS = {"clock_rtt": "vegas"}
@@ -82,7 +82,7 @@ def text(network: str, options: dict[str, Any]) -> str:
         name = "f"
         from = "s"
         to = "d"
-        writes = [["0s", "300kB"], ["1.2s", "900kB"], ["5.5s", "2MB"]]
+        writes = [["0s", "300.3kB"], ["1.2s", "900kB"], ["5.5s", "2MB"]]
         tcp = {{ {tcp} }}
         [[flow]]
         name = "g"

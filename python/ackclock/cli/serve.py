@@ -43,7 +43,7 @@ def command(
     port
         TCP port on which it listens. 0: a free one.
     lesson
-        Lesson that the first page leads to, from 1 to 18.
+        Lesson that the first page leads to, from 1 to 19.
     time_limit
         Longest time of the run of a scenario with a controller in Python, such as 60s. 0: no limit. Default: 10
         minutes.

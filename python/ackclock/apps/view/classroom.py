@@ -26,7 +26,7 @@ from ackclock.scenario import Scenario
 
 EVERY = "0.0.0.0"
 """The host that stands for all addresses of this machine."""
-LESSONS = 18
+LESSONS = 19
 """Lessons of the laboratory (`web/lessons`)."""
 TITLE = "Networks and lessons"
 INTRO = "Each link opens a page in this browser. Nothing is installed."
