@@ -4,6 +4,7 @@
 //! threshold (ns-2.35 with `precisionReduce_`, see docs/validation.md). `linux` counts segments and keeps a whole
 //! window with a counter.
 
+use crate::detmath;
 use crate::events::{Ack, Phase, Timeout};
 use crate::flow::{Arithmetic, Growth};
 use crate::parameters::{Params, choice};
@@ -94,7 +95,7 @@ macro_rules! impl_owned_window {
             self.$cwnd = cwnd.min(self.$bound);
         }
         fn cwnd(&self) -> units::Segments {
-            self.$cwnd.floor().max(1.0)
+            $crate::detmath::floor(self.$cwnd).max(1.0)
         }
     };
 }
@@ -172,7 +173,7 @@ impl Window {
 
     /// `window` as this window counts: a whole number with the integers of Linux.
     fn whole(&self, window: Segments) -> Segments {
-        if self.arithmetic.growth == Growth::Counted && !self.exact { window.floor() } else { window }
+        if self.arithmetic.growth == Growth::Counted && !self.exact { detmath::floor(window) } else { window }
     }
 
     /// Whether slow start sets the window in the recovery that is in progress ([`Controller::owns_window`]).
@@ -257,7 +258,7 @@ impl Window {
     /// Adds a part of a segment to a whole window in slow start.
     fn count_slow_start(&mut self, growth: f64) {
         self.counter += growth;
-        let whole = self.counter.floor();
+        let whole = detmath::floor(self.counter);
         self.counter -= whole;
         self.set((self.cwnd + whole).min(self.ssthresh));
     }
@@ -287,7 +288,7 @@ impl Window {
         }
         self.counter += acked;
         if self.counter >= per {
-            let whole = (self.counter / per).floor();
+            let whole = detmath::floor(self.counter / per);
             self.counter -= whole * per;
             self.set(self.cwnd + whole);
         }
@@ -324,12 +325,12 @@ impl Window {
             return;
         }
         let whole = self.arithmetic.integer_windows || self.arithmetic.growth == Growth::Counted;
-        let used = if whole { used.floor() } else { used };
+        let used = if whole { detmath::floor(used) } else { used };
         let reduced = used * factor;
-        self.ssthresh = reduced.floor().max(2.0);
+        self.ssthresh = detmath::floor(reduced).max(2.0);
         self.cwnd = match self.arithmetic.growth {
             Growth::Counted => self.ssthresh,
-            Growth::PerAck if whole => reduced.floor().max(1.0),
+            Growth::PerAck if whole => detmath::floor(reduced).max(1.0),
             Growth::PerAck => reduced.max(1.0),
         };
         self.end_slow_start(used, reduced);

@@ -7,6 +7,7 @@
 //! is used outside slow start. docs/specs/controllers-2.md section 9. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::detmath::{exp, ln};
 use crate::estimators::{MinRtt, Round};
 use crate::parameters::{Params, number, switch};
@@ -114,7 +115,11 @@ impl Compound {
         }
         let next = next_delay_window(window, self.delay, window * self.queued, self.gamma);
         // Whole segments move the window; the rest of the delay window stays for the next round.
-        let moved = if window.fract() == 0.0 { next.floor() - self.delay.floor() } else { next - self.delay };
+        let moved = if window.fract() == 0.0 {
+            detmath::floor(next) - detmath::floor(self.delay)
+        } else {
+            next - self.delay
+        };
         self.window.set((window + moved).max(1.0));
         self.delay = next;
     }

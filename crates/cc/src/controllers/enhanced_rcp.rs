@@ -14,6 +14,7 @@
 //! request. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::estimators::{FairShareRate, Response, share_params};
 use crate::parameters::{Params, choice, number};
 use crate::window::{Window, impl_window_accessors};
@@ -155,7 +156,7 @@ impl Controller for EnhancedRcp {
         if self.profile == Profile::Code {
             let first = !std::mem::replace(&mut self.cut_before, true);
             let whole = first || self.window.slow_start();
-            self.window.ssthresh = (if whole { w - 1.0 } else { w / 2.0 }).floor().max(2.0);
+            self.window.ssthresh = detmath::floor(if whole { w - 1.0 } else { w / 2.0 }).max(2.0);
             self.window.set((w - 1.0).max(1.0));
             return;
         }
@@ -169,7 +170,7 @@ impl Controller for EnhancedRcp {
     fn on_rto(&mut self, event: &Timeout) {
         self.window.timeout(event, 0.5);
         if self.profile == Profile::Code {
-            self.window.ssthresh = (event.window - 1.0).floor().max(2.0);
+            self.window.ssthresh = detmath::floor(event.window - 1.0).max(2.0);
         }
         self.at_round = self.window.cwnd;
     }

@@ -9,6 +9,7 @@
 //! recovery. docs/specs/controllers-2.md section 4. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::estimators::{QueueingDelay, Smoothed};
 use crate::parameters::{Params, number};
 use crate::window::impl_owned_window;
@@ -83,7 +84,7 @@ impl Algorithm for LedbatPp {
 
 /// 1/GAIN for a base round-trip time.
 fn divisor(target: f64, base: f64) -> f64 {
-    (2.0 * target / base - 1e-9).ceil().clamp(1.0, 16.0)
+    detmath::ceil(2.0 * target / base - 1e-9).clamp(1.0, 16.0)
 }
 
 /// The change of a window for one acknowledged segment in congestion avoidance.

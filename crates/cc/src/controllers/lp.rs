@@ -16,6 +16,7 @@
 //! ticks of the clocks of both ends. docs/specs/controllers-2.md section 15. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::parameters::{Params, choice, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
@@ -132,7 +133,8 @@ impl Lp {
             (delays.least, delays.largest, delays.second_largest) =
                 (smoothed, 2.0 * smoothed, 2.0 * smoothed);
         }
-        let left = if now < self.infers_until { 1.0 } else { (self.window.cwnd / 2.0).floor().max(1.0) };
+        let left =
+            if now < self.infers_until { 1.0 } else { detmath::floor(self.window.cwnd / 2.0).max(1.0) };
         self.window.set(left);
         if !self.linux {
             self.window.ssthresh = left.max(2.0);

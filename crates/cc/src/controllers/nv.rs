@@ -12,6 +12,7 @@
 
 use crate::controllers::linux::{self, Linux};
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::estimators::Round;
 use crate::parameters::{Params, choice, number};
 use crate::slow_start::SlowStart;
@@ -158,7 +159,7 @@ impl Rates {
 
     /// The end of a round: the window and whether it may grow.
     fn decide(&mut self) {
-        let limit = (self.rate * self.min_rtt + 1e-9).floor() + self.pad;
+        let limit = detmath::floor(self.rate * self.min_rtt + 1e-9) + self.pad;
         let cwnd = self.window.cwnd;
         if cwnd > limit {
             let needed = if self.window.ssthresh.is_infinite() { FIRST_SAMPLES } else { SAMPLES };
@@ -171,7 +172,7 @@ impl Rates {
             }
             (self.grows, self.good_rounds) = (false, 0);
             let over = cwnd - limit;
-            let left = if over > ROOM { cwnd - (over * GIVEN_UP).floor().max(2.0) } else { limit };
+            let left = if over > ROOM { cwnd - detmath::floor(over * GIVEN_UP).max(2.0) } else { limit };
             self.window.ssthresh = limit;
             self.window.set(left.max(LEAST_WINDOW));
         } else if cwnd <= limit - ROOM {

@@ -12,6 +12,7 @@
 //! (docs/specs/sarbe-ecn.md section 8). The transport sets CWR once per window of data. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::estimators::{DupAckAccounting, MinRtt, StabilityFilteredBandwidth};
 use crate::parameters::{ParamError, Params, choice, number, switch};
 use crate::window::{Window, impl_window_accessors};
@@ -146,7 +147,7 @@ impl Algorithm for Sarbe {
 
 /// Eq. 5: whole segments.
 fn optimal_window(bandwidth: f64, rtt: f64, segment_bits: f64) -> Segments {
-    (bandwidth * rtt / segment_bits).floor()
+    detmath::floor(bandwidth * rtt / segment_bits)
 }
 
 impl Sarbe {

@@ -10,6 +10,7 @@
 //! A timeout reduces the threshold by the same part. Status: checked (`linux`, equal to the module of Linux).
 
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::parameters::{Params, number};
 use crate::slow_start::SlowStart;
 use crate::window::{Window, impl_window_accessors};
@@ -67,8 +68,8 @@ impl Scalable {
     /// A reduction of a window. Linux takes a whole number of segments, an eighth rounded down.
     fn reduce(&mut self, used: Segments) {
         if self.linux {
-            let whole = used.floor();
-            self.window.reduce_to((whole - (whole / 8.0).floor()).max(2.0));
+            let whole = detmath::floor(used);
+            self.window.reduce_to((whole - detmath::floor(whole / 8.0)).max(2.0));
         } else {
             self.window.reduce(used, if used > self.low_window { KEPT } else { 0.5 });
         }

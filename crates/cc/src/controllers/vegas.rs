@@ -22,6 +22,7 @@
 
 use crate::controllers::linux::State;
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::estimators::{MinRtt, Round, Smoothed};
 use crate::flow::Growth;
 use crate::parameters::{Params, choice, number, switch};
@@ -456,13 +457,13 @@ impl Controller for Vegas {
         if event.segment_sent.is_some_and(|sent| self.changed >= sent) {
             return; // the segment was sent before the last change, which already covers its loss
         }
-        let window = event.window.floor();
+        let window = detmath::floor(event.window);
         self.deflated = if window <= 3.0 {
             2.0
         } else if event.retransmitted {
-            (window / 2.0).floor()
+            detmath::floor(window / 2.0)
         } else {
-            window - (window / 4.0).floor()
+            window - detmath::floor(window / 4.0)
         };
         let inflation = if self.fine_clock { event.dupacks as f64 } else { 0.0 };
         self.window.set(self.deflated + inflation);

@@ -8,6 +8,7 @@
 //! and an ECN echo has the effect of a loss. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::estimators::{AckFilter, AckRate, DupAckAccounting, MinRtt};
 use crate::parameters::{Params, choice, number, switch};
 use crate::slow_start::SlowStart;
@@ -106,7 +107,7 @@ impl Westwood {
     /// The same window divided by `divisor`.
     fn fair_over(&self, divisor: f64) -> Option<Segments> {
         let rtt = self.rtt_min.get()?.seconds();
-        Some((self.rate.estimate() * rtt / self.segment_bits / divisor).floor())
+        Some(detmath::floor(self.rate.estimate() * rtt / self.segment_bits / divisor))
     }
 
     /// Updates the module's divisor at a loss, before the window is reduced.

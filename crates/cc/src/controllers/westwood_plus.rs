@@ -15,6 +15,7 @@
 
 use crate::controllers::linux::{self, Linux};
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::estimators::{DupAckAccounting, MinRtt, Round, Smoothed};
 use crate::parameters::{Params, choice};
 use crate::slow_start::SlowStart;
@@ -113,7 +114,7 @@ impl Filtered {
             let ms = rtt.ps() / 1_000_000_000;
             return Some(((self.estimate as u64 * ms / self.packet) as f64).max(2.0));
         }
-        Some((self.estimate * rtt.seconds() / (self.packet as f64 * 8.0)).floor().max(2.0))
+        Some(detmath::floor(self.estimate * rtt.seconds() / (self.packet as f64 * 8.0)).max(2.0))
     }
 
     fn take_rtt(&mut self, rtt: Span) {
@@ -152,8 +153,8 @@ impl Filtered {
     /// The two averages with gain 1/8, in whole numbers.
     fn average(&mut self, sample: f64) {
         if self.sampled {
-            self.inner = ((7.0 * self.inner + sample) / 8.0).floor();
-            self.estimate = ((7.0 * self.estimate + self.inner) / 8.0).floor();
+            self.inner = detmath::floor((7.0 * self.inner + sample) / 8.0);
+            self.estimate = detmath::floor((7.0 * self.estimate + self.inner) / 8.0);
         } else {
             (self.inner, self.estimate, self.sampled) = (sample, sample, true);
         }

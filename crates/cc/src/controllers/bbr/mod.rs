@@ -12,6 +12,7 @@ mod long_term;
 mod tests;
 
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::pacing_rate::pacing_rate;
 use crate::parameters::{Params, number, switch};
 use crate::{
@@ -83,6 +84,8 @@ pub struct Bbr {
     max_window: Segments,
     initial_window: Segments,
     segment_bits: f64,
+    /// The most segments that the host sends at once.
+    largest_burst: f64,
     /// Pacing rate, segments/s; zero before the first round-trip sample.
     pacing: f64,
     pacing_gain: f64,
@@ -155,6 +158,7 @@ impl Algorithm for Bbr {
             max_window: flow.max_window,
             initial_window: flow.initial_window,
             segment_bits: flow.packet as f64 * 8.0,
+            largest_burst: detmath::floor(LARGEST_BURST_BITS / (flow.packet as f64 * 8.0)).min(MOST_AT_ONCE),
             pacing: 0.0,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
@@ -250,26 +254,25 @@ impl Bbr {
             return self.fixed_quantum;
         }
         let least = if self.pacing * self.segment_bits < TWO_AT_ONCE { 1.0 } else { 2.0 };
-        let largest = (LARGEST_BURST_BITS / self.segment_bits).floor().min(MOST_AT_ONCE);
-        (self.pacing / BURSTS_PER_SECOND).floor().min(largest).max(least)
+        detmath::floor(self.pacing / BURSTS_PER_SECOND).min(self.largest_burst).max(least)
     }
 
     /// The window that `gain` times the estimated rate needs.
     fn inflight(&self, bandwidth: f64, gain: f64) -> f64 {
         match self.min_rtt {
             None => self.initial_window,
-            Some(rtt) => self.budget((bandwidth * rtt.seconds() * gain - 1e-9).ceil()),
+            Some(rtt) => self.budget(detmath::ceil(bandwidth * rtt.seconds() * gain - 1e-9)),
         }
     }
 
     fn budget(&self, window: f64) -> f64 {
-        let even = 2.0 * ((window + QUANTA * self.quantum()) / 2.0).ceil();
+        let even = 2.0 * detmath::ceil((window + QUANTA * self.quantum()) / 2.0);
         if self.mode == Mode::ProbeBw && self.phase == 0 { even + 2.0 } else { even }
     }
 
     /// Segments in flight when the next one may leave; whole ones are delivered until then.
     fn in_flight_at_departure(&self, ack: &Ack, in_flight: f64) -> f64 {
-        let delivered = (self.rate() * ack.pacing_wait.seconds()).floor();
+        let delivered = detmath::floor(self.rate() * ack.pacing_wait.seconds());
         let at_departure = if self.pacing_gain > 1.0 { in_flight + self.quantum() } else { in_flight };
         (at_departure - delivered).max(0.0)
     }
@@ -443,8 +446,8 @@ impl Bbr {
             let target = match self.min_rtt {
                 None => self.initial_window,
                 Some(rtt) => {
-                    let bdp = (bandwidth * rtt.seconds() * self.cwnd_gain - 1e-9).ceil();
-                    self.budget(bdp + if self.full { extra.floor() } else { 0.0 })
+                    let bdp = detmath::ceil(bandwidth * rtt.seconds() * self.cwnd_gain - 1e-9);
+                    self.budget(bdp + if self.full { detmath::floor(extra) } else { 0.0 })
                 }
             };
             if self.full {
@@ -535,7 +538,7 @@ impl Controller for Bbr {
     }
     fn set_ssthresh(&mut self, _ssthresh: Segments) {}
     fn cwnd(&self) -> Segments {
-        self.cwnd.floor().max(1.0)
+        detmath::floor(self.cwnd).max(1.0)
     }
     fn ssthresh(&self) -> Segments {
         self.ssthresh

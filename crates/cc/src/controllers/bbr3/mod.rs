@@ -11,6 +11,7 @@ mod tests;
 
 use crate::controllers::bbr::common::{MIN_WINDOW, PACING_MARGIN, PROBE_RTT_TIME, QUANTA, saved_window};
 use crate::descriptor::{Descriptor, Family, Status};
+use crate::detmath;
 use crate::pacing_rate::pacing_rate;
 use crate::parameters::{Params, choice, number};
 use crate::{
@@ -394,7 +395,7 @@ impl Bbr3 {
         if self.state == State::Up && ack.window_limited && self.cwnd >= self.model.longterm {
             self.up_acked += ack.newly_delivered as f64;
             if self.up_acked >= self.up_needed {
-                let steps = (self.up_acked / self.up_needed).floor();
+                let steps = detmath::floor(self.up_acked / self.up_needed);
                 self.up_acked -= steps * self.up_needed;
                 self.model.longterm += steps;
             }
@@ -612,7 +613,7 @@ impl Controller for Bbr3 {
     }
     fn set_ssthresh(&mut self, _ssthresh: Segments) {}
     fn cwnd(&self) -> Segments {
-        self.cwnd.floor().max(1.0)
+        detmath::floor(self.cwnd).max(1.0)
     }
     fn ssthresh(&self) -> Segments {
         f64::INFINITY

@@ -1,6 +1,7 @@
 //! DCTCP in Linux: alpha in 1/1024; the transport reduces the window after an echo, once per window of data.
 
 use super::{Change, Module, State};
+use crate::detmath;
 use crate::window::Window;
 use crate::{Ack, Sample, Signals};
 use units::Time;
@@ -49,7 +50,7 @@ impl Module for Dctcp {
     fn state(&mut self, window: &mut Window, Change { from, to, .. }: Change) {
         // A loss during the reduction after an echo halves the threshold, and the window stays in its reduction.
         if (from, to) == (State::Cwr, State::Recovery) {
-            window.ssthresh = (window.cwnd / 2.0).floor().max(2.0);
+            window.ssthresh = detmath::floor(window.cwnd / 2.0).max(2.0);
         }
     }
 

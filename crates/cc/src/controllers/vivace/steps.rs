@@ -1,5 +1,6 @@
 //! Bounded steps along the gradient of the utility.
 
+use crate::detmath;
 use crate::detmath::{exp, ln};
 
 /// First bound of a change, as a part of the rate, and what each cut adds to it.
@@ -30,7 +31,7 @@ impl Steps {
         let amplifier = match paper {
             true if self.moves <= 3 => moves,
             true => 2.0 * moves - 3.0,
-            false => power(((moves + 1.0) / 2.0).floor(), 1.2),
+            false => power(detmath::floor((moves + 1.0) / 2.0), 1.2),
         };
         let change = amplifier * THETA * gradient;
         let bound = (BOUND + f64::from(self.cuts) * BOUND_STEP) * r;
@@ -38,7 +39,7 @@ impl Steps {
             self.cuts += 1;
             return bound.copysign(change);
         }
-        self.cuts = ((change.abs() / r - BOUND) / BOUND_STEP - 1e-9).ceil().max(0.0) as u32;
+        self.cuts = detmath::ceil((change.abs() / r - BOUND) / BOUND_STEP - 1e-9).max(0.0) as u32;
         change
     }
 }
