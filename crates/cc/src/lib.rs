@@ -34,6 +34,7 @@ mod slow_start;
 pub mod testing;
 mod transitions;
 mod window;
+mod with_window;
 
 pub use boxed::BoxedController;
 pub use controller::{Algorithm, Controller};
@@ -51,3 +52,4 @@ pub use slow_start::SlowStart;
 pub use transitions::{Transition, Transitions};
 pub use units::{Rate, Segments, Span, Time};
 pub use window::Window;
+pub use with_window::WithWindow;

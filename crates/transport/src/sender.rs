@@ -277,7 +277,7 @@ impl Sender {
                 phase,
                 under_handoff: self.under_handoff,
                 app_limited: self.connection.reports.app_limited(),
-                controller: &self.connection.controller,
+                controller: self.connection.controller.get(),
             });
         }
     }

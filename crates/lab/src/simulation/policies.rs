@@ -236,7 +236,9 @@ fn has_completed(run: &Run, flow: u32) -> bool {
 /// Calls `use_policy` with the controller of a flow; `None` if that is not a policy.
 fn with_policy<T>(run: &mut Run, flow: u32, use_policy: impl FnOnce(&mut Policy) -> T) -> Option<T> {
     each!(&mut run.inner, simulation => match simulation.endpoints[flow as usize] {
-        Endpoints::Tcp(index) => simulation.senders[index].controller_mut().downcast_mut().map(use_policy),
+        Endpoints::Tcp(index) => {
+            simulation.senders[index].edit_controller(|controller| controller.downcast_mut().map(use_policy))
+        },
         Endpoints::Quic(index) => simulation.quic[index].with_policy(use_policy),
         Endpoints::Udp(_) | Endpoints::Attached(_) => None,
     })

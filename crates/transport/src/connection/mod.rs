@@ -21,7 +21,7 @@ use crate::rtt::RttEstimator;
 use crate::segments::SentSegments;
 use crate::short::ShortSegments;
 pub(crate) use acks::Progress;
-use cc::{AnyController, Controller, Phase, Signals};
+use cc::{AnyController, Controller, Phase, Signals, WithWindow};
 pub(crate) use loss_recovery::{DUP_THRESH, LossRecovery};
 pub(crate) use pacer::Pacer;
 pub use reports::missing_signal;
@@ -110,7 +110,7 @@ pub(crate) struct Connection {
     pub sample: Option<Span>,
     pub rtt: RttEstimator,
     pub stats: SenderStats,
-    pub controller: AnyController,
+    pub controller: WithWindow,
     pub initial_window: f64,
     pub pacer: Pacer,
     /// When the last data was acknowledged, if `done`; otherwise [`Time::NEVER`].
@@ -175,7 +175,7 @@ impl Connection {
             completed: Time::NEVER,
             done: false,
             stats: SenderStats::default(),
-            controller,
+            controller: controller.into(),
             options,
         }
     }

@@ -4,8 +4,7 @@
 use crate::options::{EcnFeedback, Options, Recovery};
 use crate::rate::RateSampler;
 use cc::{
-    AnyController, Controller, Delivered, Lost, Provision, RateSample, Sent, SignalRule, Signals,
-    TransmitStart,
+    Controller, Delivered, Lost, Provision, RateSample, Sent, SignalRule, Signals, TransmitStart, WithWindow,
 };
 use net::Packet;
 use units::{Span, Time};
@@ -74,7 +73,7 @@ impl Reports {
     /// Notifies the controller of segments that were marked as lost; `lost` and `delivered` are the counts after it.
     pub(crate) fn losses(
         &self,
-        controller: &mut AnyController,
+        controller: &mut WithWindow,
         now: Time,
         segments: &[u32],
         [lost, delivered]: [u64; 2],
@@ -97,7 +96,7 @@ impl Reports {
     }
 
     /// Notifies the controller that transmission starts with nothing in flight.
-    pub(crate) fn transmit_start(&self, controller: &mut AnyController, now: Time, last_sent: Time) {
+    pub(crate) fn transmit_start(&self, controller: &mut WithWindow, now: Time, last_sent: Time) {
         let app_limited = self.rate.as_ref().is_some_and(|rate| rate.app_limited());
         controller.on_transmit_start(&TransmitStart { now, idle: now.since(last_sent), app_limited });
     }
@@ -110,7 +109,7 @@ impl Reports {
 
     /// A segment is sent.
     #[inline(never)] // most controllers need neither
-    pub(crate) fn sent(&mut self, controller: &mut AnyController, t: &Transmission) {
+    pub(crate) fn sent(&mut self, controller: &mut WithWindow, t: &Transmission) {
         let [in_flight, with] = t.in_flight;
         if let Some(rate) = &mut self.rate {
             rate.on_send(t.una, t.seq, t.now, in_flight, t.lost, t.retransmission);
@@ -123,7 +122,7 @@ impl Reports {
 
     /// Segment `seq` is delivered.
     #[inline]
-    pub(crate) fn delivered(&mut self, controller: &mut AnyController, seq: u32, now: Time) {
+    pub(crate) fn delivered(&mut self, controller: &mut WithWindow, seq: u32, now: Time) {
         let Some(rate) = &mut self.rate else { return };
         rate.on_segment(seq, now);
         if self.needs.has(Signals::DELIVERIES) {

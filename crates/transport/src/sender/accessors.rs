@@ -53,11 +53,11 @@ impl Sender {
     }
     /// The congestion controller.
     pub fn controller(&self) -> &AnyController {
-        &self.connection.controller
+        self.connection.controller.get()
     }
-    /// The congestion controller, to be changed.
-    pub fn controller_mut(&mut self) -> &mut AnyController {
-        &mut self.connection.controller
+    /// Changes the congestion controller.
+    pub fn edit_controller<R>(&mut self, change: impl FnOnce(&mut AnyController) -> R) -> R {
+        self.connection.controller.edit(change)
     }
     /// The time at which the last byte was acknowledged; `None` before that.
     pub fn completed(&self) -> Option<Time> {

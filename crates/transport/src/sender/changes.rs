@@ -77,7 +77,7 @@ impl Sender {
         self.recovery.change_needs(needs);
         self.connection.uses_router_feedback |=
             needs.has(Signals::ROUTER_RATE) || needs.has(Signals::ROUTER_FEEDBACK);
-        self.connection.controller = controller;
+        self.connection.controller = controller.into();
         context.set_timer(FlowTimer::Wake, Time::NEVER);
         self.resume(context);
     }

@@ -3,7 +3,7 @@
 use super::{CarefulResume, PathObserver, Phase, RateLimit};
 use crate::change::WindowCause;
 use crate::options::Validation;
-use cc::{Ack, AnyController, Controller, EcnResponse};
+use cc::{Ack, Controller, EcnResponse};
 use units::{Segments, Span, Time};
 
 /// The rules of a flow that has some.
@@ -41,13 +41,13 @@ impl WindowRules {
     }
 
     /// An ACK is about to be processed.
-    pub fn before_ack(&mut self, controller: &AnyController) {
+    pub fn before_ack(&mut self, controller: &impl Controller) {
         self.before = controller.cwnd();
         self.slow_start = self.before < controller.ssthresh();
     }
 
     /// The controller has processed an ACK. `more`: the application has more data.
-    pub fn after_ack(&mut self, controller: &mut AnyController, ack: &Ack, more: bool) -> RuleChange {
+    pub fn after_ack(&mut self, controller: &mut impl Controller, ack: &Ack, more: bool) -> RuleChange {
         let (before, mut change) = (self.before, RuleChange::default());
         if let Some(limit) = &mut self.rate_limit
             && !controller.owns_window()
@@ -94,7 +94,7 @@ impl WindowRules {
     }
 
     /// A loss or an ECN echo is about to reduce the window, which becomes what it reduces.
-    pub fn begin_reduction(&mut self, controller: &mut AnyController) {
+    pub fn begin_reduction(&mut self, controller: &mut impl Controller) {
         if let Some(limit) = &mut self.rate_limit {
             limit.on_reduction();
         }
@@ -104,7 +104,7 @@ impl WindowRules {
     }
 
     /// The controller has reduced the window; `next` is the next packet to send.
-    pub fn reduced(&mut self, controller: &mut AnyController, now: Time, next: u64) -> RuleChange {
+    pub fn reduced(&mut self, controller: &mut impl Controller, now: Time, next: u64) -> RuleChange {
         let held = self.resume.as_mut().and_then(|resume| resume.on_congestion(now, next));
         let Some(window) = held else { return RuleChange::default() };
         controller.set_window(window);
@@ -121,7 +121,7 @@ impl WindowRules {
     }
 
     /// So many segments are in flight after a transmission.
-    pub fn sent(&mut self, controller: &AnyController, in_flight: u32) {
+    pub fn sent(&mut self, controller: &impl Controller, in_flight: u32) {
         if let Some(limit) = &mut self.rate_limit {
             limit.on_flight(in_flight.into(), controller.cwnd());
         }

@@ -56,7 +56,7 @@ fn driver(reduces_at: Option<u64>) -> (Driver, Methods) {
     let first = Decision { cwnd: 10.0, ..Decision::default() };
     let controller = AnyController::ExternalController(CachedExternal::new(Box::new(noted), Ok(first)));
     sender.connection.reports = crate::connection::Reports::new(Signals::SAMPLES.and(Signals::RATE));
-    sender.connection.controller = controller;
+    sender.connection.controller = controller.into();
     (Driver::start(sender), methods)
 }
 
