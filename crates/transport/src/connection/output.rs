@@ -17,7 +17,8 @@ const TSO_LEAST: u64 = 2;
 #[inline(never)] // keeps the path without it short
 fn burst_segments(interval: Span, options: &Options) -> u32 {
     let segment = options.packet as u64;
-    let each_second = (segment as u128 * PS_PER_S as u128 / interval.ps().max(1) as u128) as u64;
+    // Of a segment of 18 MB, the most that 64 bits can count, a burst has the least number.
+    let each_second = segment.saturating_mul(PS_PER_S) / interval.ps().max(1);
     ((each_second >> options.pacing_shift).min(TSO_BYTES) / segment).max(TSO_LEAST) as u32
 }
 
@@ -48,23 +49,26 @@ impl Connection {
         if !self.paced {
             return true;
         }
-        let (now, mut pacer) = (context.now(), self.pacer);
-        let burst = || {
-            let quantum = self.controller.send_quantum().clamp(1, self.options.gso_max_segs);
-            if !self.options.tso {
-                return quantum;
-            }
-            let segments =
-                self.pacing_interval(recovery).map_or(1, |interval| burst_segments(interval, &self.options));
-            quantum.max(segments)
-        };
-        if let Err(at) = pacer.take(now, burst) {
+        let now = context.now();
+        if let Some(at) = self.pacer.next_after(now) {
             context.set_timer(FlowTimer::Pace, at);
             return false;
         }
-        pacer.charge(now, self.pacing_interval(recovery));
-        self.pacer = pacer;
+        let interval = self.pacing_interval(recovery);
+        if !self.pacer.continues(now) {
+            self.pacer.begin(now, self.burst(interval));
+        }
+        self.pacer.take(now, interval);
         true
+    }
+
+    /// Segments that the pacer releases at once if one of them takes `interval`.
+    fn burst(&self, interval: Option<Span>) -> u32 {
+        let quantum = self.controller.send_quantum().clamp(1, self.options.gso_max_segs);
+        match interval {
+            Some(interval) if self.options.tso => quantum.max(burst_segments(interval, &self.options)),
+            _ => quantum,
+        }
     }
 
     /// Whether the queue and the device of the host have room for a packet. If not, the pacing timer is set when they have.
@@ -87,13 +91,14 @@ impl Connection {
 
     /// The time of a segment at the pacing rate. The controller's rate counts the payload, or whole packets if routers grant
     /// it. Without one it is the window over the round-trip time, times 2 in slow start and 1.2 after it, as in Linux.
-    pub fn pacing_interval(&self, recovery: &impl LossRecovery) -> Option<Span> {
+    pub fn pacing_interval(&mut self, recovery: &impl LossRecovery) -> Option<Span> {
         if self.start_interval.is_some() {
             return self.start_interval;
         }
         if let Some(rate) = self.controller.pacing() {
             let granted = self.reports.has(Signals::ROUTER_RATE);
-            return Some(rate.time_for(if granted { self.wire_size } else { self.options.packet } as u64));
+            let size = if granted { self.wire_size } else { self.options.packet };
+            return Some(self.pacer.time_for(rate, size));
         }
         let rtt = self.rtt.smoothed(&self.options)?.seconds();
         let cwnd = self.controller.cwnd();
@@ -104,7 +109,7 @@ impl Connection {
             _ => (cwnd, self.wire_size),
         };
         let bps = gain * window * size as f64 * 8.0 / rtt;
-        (bps >= 1.0).then(|| Rate::from_bps(bps as u64).time_for(size as u64))
+        (bps >= 1.0).then(|| self.pacer.time_for(Rate::from_bps(bps as u64), size))
     }
 
     /// Sends segment `seq`. The caller moves `next`.

@@ -1,6 +1,6 @@
 //! The pacer of a sender.
 
-use units::{Span, Time};
+use units::{Rate, Span, Time};
 
 /// When packets may leave at the pacing rate.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,22 +12,45 @@ pub(crate) struct Pacer {
     burst_left: u32,
     /// What the last segment was charged.
     charged: Span,
+    /// The last rate and size of a segment, and its time at this rate: most segments have those of the one before.
+    rate: Rate,
+    bytes: u32,
+    time: Span,
 }
 
 impl Pacer {
-    /// Takes a segment from the burst at `now`, or begins one of `burst` segments if the time of the next one has come. If not,
-    /// returns when it comes.
+    /// When the next segment may leave, if it may not leave at `now`.
     #[inline]
-    pub fn take(&mut self, now: Time, burst: impl FnOnce() -> u32) -> Result<(), Time> {
-        if self.burst_left == 0 || self.burst_at != now {
-            if self.at > now {
-                return Err(self.at);
-            }
-            self.burst_at = now;
-            self.burst_left = burst();
+    pub fn next_after(&self, now: Time) -> Option<Time> {
+        (!self.continues(now) && self.at > now).then_some(self.at)
+    }
+
+    /// Whether the burst that began at `now` has segments left.
+    #[inline]
+    pub fn continues(&self, now: Time) -> bool {
+        self.burst_left > 0 && self.burst_at == now
+    }
+
+    /// A burst of `segments` segments begins at `now`.
+    #[inline]
+    pub fn begin(&mut self, now: Time, segments: u32) {
+        (self.burst_at, self.burst_left) = (now, segments);
+    }
+
+    /// The time that `bytes` bytes take at `rate`.
+    #[inline]
+    pub fn time_for(&mut self, rate: Rate, bytes: u32) -> Span {
+        if (rate, bytes) != (self.rate, self.bytes) {
+            (self.rate, self.bytes, self.time) = (rate, bytes, rate.time_for(bytes.into()));
         }
+        self.time
+    }
+
+    /// A segment of the burst leaves at `now`, which takes `interval` at the pacing rate.
+    #[inline]
+    pub fn take(&mut self, now: Time, interval: Option<Span>) {
         self.burst_left -= 1;
-        Ok(())
+        self.charge(now, interval);
     }
 
     /// A segment leaves at `now`, which takes `interval` at the pacing rate.

@@ -119,7 +119,8 @@ impl Rack {
                 let last = c.next - 1;
                 self.transmit_again(c, context, last, true);
                 if c.paced {
-                    c.pacer.charge(context.now(), c.pacing_interval(self));
+                    let interval = c.pacing_interval(self);
+                    c.pacer.charge(context.now(), interval);
                 }
             }
             self.probe = Some(Probe { high: c.next, retransmission: !new_data });
