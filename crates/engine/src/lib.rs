@@ -22,6 +22,7 @@ pub use lanes::LaneHint;
 pub use memory::{large_copy, large_vec, prefetch, prefetch_item};
 pub use random::Stream;
 pub use tie::Tie;
+pub use timers::MOST_TIMERS;
 
 /// Sort key of an item in one integer: time in picoseconds (64 bits), tie (56 bits), place (8 bits).
 pub(crate) type Key = u128;

@@ -22,14 +22,17 @@ const FEW: usize = 64;
 /// At most this many timers are all in the heap.
 const SMALL: usize = 256;
 /// Bits of the key of an entry that have the number of its timer.
-const NUMBER_BITS: u32 = 24;
+const NUMBER_BITS: u32 = 27;
 /// The timer number that stands for the end of the near interval.
 const BORDER: u32 = (1 << NUMBER_BITS) - 1;
+/// The largest number of timers of a run.
+pub const MOST_TIMERS: u32 = BORDER;
 
-/// Sort key of an entry: time in picoseconds (64 bits), order in which entries were made (40 bits), number (24 bits).
+/// Sort key of an entry: time in picoseconds (64 bits), order in which entries were made (37 bits, then from zero again),
+/// number (27 bits).
 #[inline]
 fn key(at: Time, order: u64, number: u32) -> Key {
-    debug_assert!(number <= BORDER && order < 1 << 40);
+    debug_assert!(number <= BORDER);
     (at.ps() as u128) << 64 | ((order << NUMBER_BITS) | number as u64) as u128
 }
 
@@ -80,7 +83,7 @@ impl Default for Timers {
 impl Timers {
     pub(crate) fn add(&mut self, count: u32) -> u32 {
         let first = self.timers.len() as u32;
-        assert!(self.timers.len() as u64 + (count as u64) < BORDER as u64, "too many timers");
+        assert!(self.timers.len() as u64 + u64::from(count) <= u64::from(MOST_TIMERS), "too many timers");
         if self.timers.is_empty() {
             self.timers = crate::large_vec(count as usize);
         }

@@ -17,7 +17,13 @@ pub(crate) fn room_for(flows: usize) -> Result<(), String> {
     available().map_or(Ok(()), |free| fits(flows, free))
 }
 
+/// The largest number of flows: each has its timers, and satellites, the radio and the warm-up have some of their own.
+const MOST_FLOWS: u32 = (engine::MOST_TIMERS - 16) / transport::FlowTimer::COUNT;
+
 fn fits(flows: usize, free: u64) -> Result<(), String> {
+    if flows > MOST_FLOWS as usize {
+        return Err(format!("{flows} flows are more than a run can have, {MOST_FLOWS}; use fewer flows"));
+    }
     let need = flows as u64 * FLOW;
     if need < SMALL || need + RESERVE < free {
         return Ok(());
@@ -104,6 +110,8 @@ mod tests {
             "1000000 flows need about 5.0 GB of memory, and 5.0 GB are free; use fewer flows"
         );
         assert_eq!(super::fits(1_000, 0), Ok(()));
+        let refused = super::fits(26_843_543, u64::MAX).unwrap_err();
+        assert_eq!(refused, "26843543 flows are more than a run can have, 26843542; use fewer flows");
         let text = "MemTotal:  9 kB\nMemAvailable:   12345 kB\ninactive_file 77\n";
         let sizes = ["MemAvailable", "inactive_file", "Mem", "file"].map(|word| super::field(text, word));
         assert_eq!(sizes, [Some(12_345), Some(77), None, None]);

@@ -37,6 +37,12 @@ impl Cut {
     }
 }
 
+/// Whether a network has so many links that two of them can have one number in the order of arrivals ([`Tie::scheduled`]), in which
+/// parts could then disagree.
+pub fn has_too_many_links(network: &Network) -> bool {
+    network.links.states.len() >= Tie::SOURCES
+}
+
 /// Whether a network can be cut: each of its routes is a list of links, which are not served in turns and count for the whole
 /// run, and no sender sees the queue of its host.
 pub fn can_be_cut(network: &Network) -> bool {
@@ -46,7 +52,6 @@ pub fn can_be_cut(network: &Network) -> bool {
         && network.links.sojourns.is_none()
         && network.links.beyond.is_empty()
         && network.links.local.is_empty()
-        && network.links.states.len() < Tie::SOURCES
         && !network.links.ingress.iter().any(|ingress| ingress.impairments.iter().any(Impair::serves_changes))
 }
 

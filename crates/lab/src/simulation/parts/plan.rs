@@ -3,7 +3,7 @@
 use super::part::Part;
 use super::partition::{WorkEdge, WorkGraph, partition, scatter};
 use net::LinkId;
-use net::cut::{can_be_cut, lookahead, route_links};
+use net::cut::{can_be_cut, has_too_many_links, lookahead, route_links};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use units::Span;
@@ -144,6 +144,7 @@ fn refusal(simulation: &Part) -> Option<&'static str> {
         (!simulation.attached.is_empty(), "ends outside the simulation need one thread"),
         (simulation.routes.len() < simulation.endpoints.len(), "a copy of a run needs one thread"),
         (!simulation.changes.is_empty(), "changes during a run need one thread"),
+        (has_too_many_links(&simulation.network), "4,194,304 links or more need one thread"),
         (
             !can_be_cut(&simulation.network),
             "warm-up, satellites, radio, Wi-Fi, cells, cable, small queues, recorded delays and links that can change \
