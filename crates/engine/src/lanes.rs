@@ -125,8 +125,8 @@ impl<T: Copy> Lanes<T> {
     #[inline(always)]
     pub(crate) fn push(&mut self, number: usize, at: Time, tie: Tie, item: &T) -> (&mut T, Option<Key>) {
         debug_assert!(self.tails[number] <= at.ps());
-        self.tails[number] = at.ps();
         let lane = &mut self.lanes[number];
+        self.tails[number] = at.ps();
         if lane.len == lane.ring.len() {
             lane.grow(Entry { key: EMPTY, item: *item });
         }

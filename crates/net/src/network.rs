@@ -266,7 +266,7 @@ impl Network {
                 return self.enqueue_impaired(event_queue, tap, entry, packet, accepted);
             }
         }
-        self.pass::<T, false>(event_queue, tap, LinkEntry { at: now, route, id }, packet)
+        self.pass(event_queue, tap, LinkEntry { at: now, route, id }, packet)
     }
 
     /// Number of packets that wait in queues that decide at each departure, or that a medium holds.

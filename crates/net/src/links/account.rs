@@ -6,7 +6,15 @@ use crate::link::{Beyond, IngressState, LinkAccount};
 use crate::sojourn::Sojourns;
 use crate::tap::DropReason;
 use crate::transmitter::Transmitter;
+use std::collections::BTreeMap;
 use units::{Span, Time};
+
+/// The sum of waiting times of link `id` has passed 2^64 ps: counts that in `carries`, [`Links::waited_carries`].
+#[cold]
+#[inline(never)]
+pub(crate) fn carry_waited(carries: &mut BTreeMap<u32, u64>, id: u32) {
+    *carries.entry(id).or_default() += 1;
+}
 
 impl Links {
     /// Records waiting times, for [`LinkAccount::p95_sojourn_s`]. Call it after adding the links and after
@@ -62,15 +70,8 @@ impl Links {
     #[inline(always)] // or a packet pays a call for it
     pub(crate) fn add_waited(&mut self, id: u32, time: Span) {
         if self.states[id as usize].add_waited(time) {
-            self.carry_waited(id);
+            carry_waited(&mut self.waited_carries, id);
         }
-    }
-
-    /// The sum of waiting times of link `id` has passed 2^64 ps.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn carry_waited(&mut self, id: u32) {
-        *self.waited_carries.entry(id).or_default() += 1;
     }
 
     /// The sum of waiting times of link `id` up to the horizon, ps.

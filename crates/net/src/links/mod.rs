@@ -16,6 +16,7 @@ use crate::rule::{Rule, RuleEvent};
 use crate::service::Unsent;
 use crate::sojourn::Sojourns;
 use crate::tap::{DropReason, Tap};
+pub(crate) use account::carry_waited;
 pub use change::NotPrepared;
 use engine::{LaneHint, large_vec, prefetch};
 pub(crate) use queue::TransmitterState;

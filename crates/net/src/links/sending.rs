@@ -1,11 +1,12 @@
 //! Transmission over a link.
 
-use super::Links;
+use super::{Links, carry_waited};
 use crate::ids::LinkId;
 use crate::impairment::Effect;
+use crate::link::Link;
 use crate::packet::Packet;
 use crate::tap::{PacketEvent, PacketStep, Tap};
-use units::{Span, Time};
+use units::{Rate, Span, Time};
 
 /// The times of a packet on a link.
 pub(crate) struct Sending {
@@ -18,42 +19,59 @@ pub(crate) struct Sending {
     pub arrival: Time,
 }
 
+impl Sending {
+    /// Reports the passage of `packet` through link `id`.
+    pub(crate) fn report<T: Tap>(&self, tap: &mut T, id: u32, packet: &Packet) {
+        let event = |at, step| PacketEvent { at, link: LinkId(id), step, packet: *packet, node: None };
+        tap.packet(&event(self.accepted, PacketStep::Enqueue));
+        tap.packet(&event(self.depart, PacketStep::Depart));
+    }
+}
+
+impl Link {
+    /// When it sends `size` bytes that it accepts at `now`, after all earlier ones. `rate` is called only for a new size.
+    #[inline(always)] // or a packet pays a call for it
+    pub(crate) fn sending(&mut self, now: Time, size: u32, rate: impl FnOnce() -> Rate) -> Sending {
+        let start = now.max(self.free_at);
+        let transmission = self.transmission_time(size, rate);
+        let depart = start + transmission;
+        Sending { accepted: now, start, transmission, depart, arrival: depart + self.delay }
+    }
+
+    /// Transmits a packet that departs not later than [`Links::simple_until`]. Returns whether the sum of waiting times has
+    /// passed 2^64 ps: [`carry_waited`].
+    #[inline(always)] // or a packet pays a call for it
+    pub(crate) fn transmit(&mut self, sending: &Sending) -> bool {
+        let Sending { accepted, start, transmission, depart, .. } = *sending;
+        self.free_at = depart;
+        self.accepted += 1;
+        self.busy = self.busy + transmission;
+        start > accepted && self.add_waited(start.since(accepted))
+    }
+}
+
 impl Links {
     /// When link `id` sends `size` bytes that it accepts at `now`, after all earlier ones.
     #[inline(always)] // or a packet pays a call for it
     pub(crate) fn sending(&mut self, id: u32, now: Time, size: u32) -> Sending {
-        let link = &mut self.states[id as usize];
-        let start = now.max(link.free_at);
-        let transmission = link.transmission_time(size, || self.rates[id as usize]);
-        let depart = start + transmission;
-        Sending { accepted: now, start, transmission, depart, arrival: depart + link.delay }
+        self.states[id as usize].sending(now, size, || self.rates[id as usize])
     }
 
-    /// Transmits a packet over link `id` at these times. `LATE`: it may depart after [`Links::simple_until`].
-    #[inline(always)] // or a packet pays a call for it
-    pub(crate) fn transmit<T: Tap, const LATE: bool>(
-        &mut self,
-        tap: &mut T,
-        id: u32,
-        sending: &Sending,
-        packet: &Packet,
-    ) {
-        let Sending { accepted, start, transmission, depart, .. } = *sending;
+    /// Transmits a packet over link `id` at these times, also after [`Links::simple_until`].
+    #[inline]
+    pub(crate) fn transmit<T: Tap>(&mut self, tap: &mut T, id: u32, sending: &Sending, packet: &Packet) {
         let link = &mut self.states[id as usize];
-        link.free_at = depart;
-        link.accepted += 1;
-        if !LATE || depart <= self.simple_until {
-            link.busy = link.busy + transmission;
-            if start > accepted && link.add_waited(start.since(accepted)) {
-                self.carry_waited(id);
+        if sending.depart <= self.simple_until {
+            if link.transmit(sending) {
+                carry_waited(&mut self.waited_carries, id);
             }
         } else {
-            self.transmit_late(id, accepted, start, depart);
+            link.free_at = sending.depart;
+            link.accepted += 1;
+            self.transmit_late(id, sending.accepted, sending.start, sending.depart);
         }
         if T::PACKETS {
-            let event = |at, step| PacketEvent { at, link: LinkId(id), step, packet: *packet, node: None };
-            tap.packet(&event(accepted, PacketStep::Enqueue));
-            tap.packet(&event(depart, PacketStep::Depart));
+            sending.report(tap, id, packet);
         }
     }
 
@@ -68,7 +86,7 @@ impl Links {
         size: u32,
     ) -> (Time, Time) {
         let sending = self.sending(id, now, size);
-        self.transmit::<T, true>(tap, id, &sending, packet);
+        self.transmit(tap, id, &sending, packet);
         (sending.start, sending.arrival)
     }
 

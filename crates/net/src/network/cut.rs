@@ -95,7 +95,7 @@ pub fn arrives_from<T: Tap>(
     let hop = network.routes[next as usize];
     if hop.is_fused() && at <= network.links.horizon {
         let entry = LinkEntry { at, route: next, id: hop.index() as u32 };
-        let arrival = network.pass::<T, false>(event_queue, tap, entry, packet);
+        let arrival = network.pass(event_queue, tap, entry, packet);
         return network.early.keep(arrival, packet);
     }
     network.links.note_repetition(link.0, at);

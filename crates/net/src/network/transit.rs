@@ -1,12 +1,13 @@
 //! The passage of a packet over links: its transmission, the fused links behind it, its arrival.
 
 use super::ahead::report_delivery;
-use super::{Arrival, Network};
+use super::{Arrival, EarlyArrivals, Network};
 use crate::link::Accepted;
+use crate::links::carry_waited;
 use crate::next_hop::{Hop, LastHop, LinkEntry, TransmissionStart};
 use crate::packet::Packet;
 use crate::tap::{DropReason, Tap};
-use engine::{EventQueue, Tie};
+use engine::{EventQueue, LaneHint, Tie};
 use units::Time;
 
 impl Network {
@@ -42,10 +43,54 @@ impl Network {
         Arrival::Forwarded
     }
 
-    /// Transmits a packet that a link accepts, and passes it on. Without `LATE` it leaves arrivals after `Links::simple_until` to
-    /// [`Network::pass_late`], which keeps this loop short.
+    /// Transmits a packet that a link accepts, and passes it on over the fused links behind it. From the first link on at whose
+    /// end it arrives after `Links::simple_until`, [`Network::pass_late`] does that.
     #[inline(always)] // or a packet pays a call for it
-    pub(super) fn pass<T: Tap, const LATE: bool>(
+    pub(super) fn pass<T: Tap>(
+        &mut self,
+        event_queue: &mut EventQueue<Packet>,
+        tap: &mut T,
+        mut entry: LinkEntry,
+        packet: &Packet,
+    ) -> Arrival {
+        loop {
+            let LinkEntry { at, route, id } = entry;
+            let hop = self.routes[route as usize + 1];
+            let link = &mut self.links.states[id as usize];
+            let sending = link.sending(at, packet.size, || self.links.rates[id as usize]);
+            let arrival = sending.arrival;
+            if arrival > self.links.simple_until {
+                return self.pass_late(event_queue, tap, entry, packet);
+            }
+            if link.transmit(&sending) {
+                carry_waited(&mut self.links.waited_carries, id);
+            }
+            if T::PACKETS {
+                sending.report(tap, id, packet);
+            }
+            if !hop.is_fused() {
+                let transmission = TransmissionStart { route, id, start: sending.start };
+                return leave(
+                    &mut link.hint,
+                    &mut self.early,
+                    event_queue,
+                    transmission,
+                    arrival,
+                    hop,
+                    packet,
+                );
+            }
+            if T::PACKETS {
+                report_delivery(tap, arrival, id, None, packet);
+            }
+            entry = LinkEntry { at: arrival, route: route + 1, id: hop.index() as u32 };
+        }
+    }
+
+    /// The same for arrivals at any time.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pass_late<T: Tap>(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
         tap: &mut T,
@@ -56,13 +101,9 @@ impl Network {
             let LinkEntry { at, route, id } = entry;
             let sending = self.links.sending(id, at, packet.size);
             let arrival = sending.arrival;
-            if !LATE && arrival > self.links.simple_until {
-                return self.pass_late(event_queue, tap, entry, packet);
-            }
-            self.links.transmit::<T, LATE>(tap, id, &sending, packet);
+            self.links.transmit(tap, id, &sending, packet);
             let hop = self.routes[route as usize + 1];
-            if !hop.is_fused() || LATE && arrival > self.links.border && self.links.arrives_late(id, arrival)
-            {
+            if !hop.is_fused() || arrival > self.links.border && self.links.arrives_late(id, arrival) {
                 let transmission = TransmissionStart { route, id, start: sending.start };
                 return self.leave(event_queue, transmission, arrival, hop, packet);
             }
@@ -71,18 +112,6 @@ impl Network {
             }
             entry = LinkEntry { at: arrival, route: route + 1, id: hop.index() as u32 };
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(super) fn pass_late<T: Tap>(
-        &mut self,
-        event_queue: &mut EventQueue<Packet>,
-        tap: &mut T,
-        entry: LinkEntry,
-        packet: &Packet,
-    ) -> Arrival {
-        self.pass::<T, true>(event_queue, tap, entry, packet)
     }
 
     /// Passes on a packet whose transmission ends at the `free_at` of its link.
@@ -106,11 +135,11 @@ impl Network {
             report_delivery(tap, arrival, id, None, packet);
         }
         let entry = LinkEntry { at: arrival, route: route + 1, id: hop.index() as u32 };
-        self.pass::<T, false>(event_queue, tap, entry, packet)
+        self.pass(event_queue, tap, entry, packet)
     }
 
-    /// Schedules the arrival, at `arrival`, of a packet at the end of its link; `hop`, which is no fused link, comes next.
-    #[inline(always)] // or a packet pays a call for it
+    /// Schedules the arrival of a packet that leaves a link: see [`leave`].
+    #[inline]
     fn leave(
         &mut self,
         event_queue: &mut EventQueue<Packet>,
@@ -119,18 +148,8 @@ impl Network {
         hop: Hop,
         packet: &Packet,
     ) -> Arrival {
-        let TransmissionStart { route, id, start } = transmission;
-        if hop == Hop::DELIVER_AHEAD {
-            self.early.last_hop = LastHop { route, began: start };
-            return Arrival::Ahead(arrival);
-        }
-        let tie = Tie::scheduled(arrival, start, id + 1);
-        let hint = &mut self.links.states[id as usize].hint;
-        event_queue.push(arrival, tie, packet, hint, |packet| {
-            packet.began = start;
-            packet.route = route;
-        });
-        Arrival::Forwarded
+        let hint = &mut self.links.states[transmission.id as usize].hint;
+        leave(hint, &mut self.early, event_queue, transmission, arrival, hop, packet)
     }
 
     /// Transmits an accepted packet that an impairment delays or duplicates, at the link with index `route` of its route.
@@ -162,4 +181,29 @@ impl Network {
             self.links.copying = false;
         }
     }
+}
+
+/// Schedules the arrival, at `arrival`, of a packet at the end of its link, which has `hint`; `hop`, which is no fused link, comes
+/// next.
+#[inline(always)] // or a packet pays a call for it
+fn leave(
+    hint: &mut LaneHint,
+    early: &mut EarlyArrivals,
+    event_queue: &mut EventQueue<Packet>,
+    transmission: TransmissionStart,
+    arrival: Time,
+    hop: Hop,
+    packet: &Packet,
+) -> Arrival {
+    let TransmissionStart { route, id, start } = transmission;
+    if hop == Hop::DELIVER_AHEAD {
+        early.last_hop = LastHop { route, began: start };
+        return Arrival::Ahead(arrival);
+    }
+    let tie = Tie::scheduled(arrival, start, id + 1);
+    event_queue.push(arrival, tie, packet, hint, |packet| {
+        packet.began = start;
+        packet.route = route;
+    });
+    Arrival::Forwarded
 }
