@@ -1,4 +1,7 @@
-"""Check for performance regressions: instructions per packet-hop, counted by callgrind.
+"""Check for performance regressions: instructions per data packet and per packet-hop, counted by callgrind.
+
+Per data packet, its acknowledgement and losses included, of what people run (docs/speed.md): the difference of two
+durations, so without the set-up. Per packet-hop, with the set-up, of the dumbbell that is compared with ns-2.
 
 Of the network as a library (docs/stacks.md): per datagram of a toy transport, and per step without an event.
 
@@ -30,6 +33,16 @@ CASES: dict[str, tuple[int, float, *tuple[str, ...]]] = {
     "CoDel 10": (10, 2.0, "100Mbps", "codel"),
 }
 
+PACKETS: dict[str, tuple[str, float, float]] = {
+    "BBR beside CUBIC": ("scenarios/bbr_cubic.toml", 10, 30),
+    "L4S": ("scenarios/l4s.toml", 10, 30),
+    "CUBIC with RACK": ("benches/cubic.toml", 5, 15),
+    "Wi-Fi": ("scenarios/wifi.toml", 3, 5),
+    "QUIC beside TCP": ("scenarios/quic.toml", 5, 15),
+}
+"""A scenario, and two durations, seconds."""
+DUMBBELL_PACKETS = {"NewReno": (), "RACK without losses": ("rack",)}
+"""The dumbbell of 100 flows: more arguments of its program."""
 STACKS = {"stack datagram": ("toy", "2"), "stack step": ("idle", "200000")}
 CALLS = {"registered Reno": "reno", "Reno as library": "libmine.so", "Reno as module": "mine.wasm"}
 """Of controllers in C (docs/native-controllers.md): per ACK, the controller's own included."""
@@ -42,6 +55,7 @@ flow = [{ name = "x", from = "a", to = "b", tcp = { congestion_control = "cubic"
 """
 EXAMPLES = {
     "dumbbell": "ackclock-lab",
+    "packet_cost": "ackclock-lab",
     "network_cost": "ackclock",
     "call_cost": "ackclock-foreign",
     "reading_cost": "ackclock-trace",
@@ -51,8 +65,8 @@ EXAMPLES = {
 RACK_MOST = 1.05
 
 
-def count(example: str, *arguments: object) -> float:
-    """Instructions per packet-hop, datagram or step of the whole process, including the set-up."""
+def counted(example: str, *arguments: object) -> tuple[int, dict[str, float]]:
+    """The instructions of a program, and what it prints."""
     binary = ROOT / "target" / "release" / "examples" / example
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary)]
     command += map(str, arguments)
@@ -60,7 +74,26 @@ def count(example: str, *arguments: object) -> float:
     found = re.search(r"Collected : (\d+)", done.stderr)
     if found is None:
         raise RuntimeError(f"callgrind counted nothing: {done.stderr[-300:]}")
-    return int(found[1]) / int(json.loads(done.stdout)["packet_hops"])
+    return int(found[1]), json.loads(done.stdout)
+
+
+def count(example: str, *arguments: object) -> float:
+    """Instructions per packet-hop, datagram, call or packet of the whole process, including the set-up."""
+    instructions, printed = counted(example, *arguments)
+    return instructions / printed["packet_hops"]
+
+
+def count_packets() -> dict[str, float]:
+    """Instructions per data packet without the set-up, of each case of `PACKETS` and `DUMBBELL_PACKETS`."""
+    counts = {}
+    for name, (file, *durations) in PACKETS.items():
+        (before, short), (after, long) = (counted("packet_cost", ROOT / file, seconds) for seconds in durations)
+        counts[name] = (after - before) / (long["data_packets"] - short["data_packets"])
+    for name, more in DUMBBELL_PACKETS.items():
+        (before, short), (after, long) = (counted("dumbbell", 100, seconds, "100Mbps", *more) for seconds in (1, 3))
+        # A data packet and its ACK have three links each.
+        counts[name] = 6 * (after - before) / (long["packet_hops"] - short["packet_hops"])
+    return {name: round(count) for name, count in counts.items()}
 
 
 def count_calls() -> dict[str, float]:
@@ -90,7 +123,8 @@ def main() -> int:
     for example, crate in EXAMPLES.items():
         build = ["cargo", "build", "--locked", "--quiet", "--release", "-p", crate, "--example", example]
         subprocess.run(build, cwd=ROOT, check=True)
-    counts = {name: round(count("dumbbell", *case), 1) for name, case in CASES.items()}
+    counts = count_packets()
+    counts |= {name: round(count("dumbbell", *case), 1) for name, case in CASES.items()}
     counts |= {name: round(count("network_cost", *case), 1) for name, case in STACKS.items()}
     counts |= count_calls()
     counts |= count_reading()
@@ -103,7 +137,8 @@ def main() -> int:
         off = found / bounds[name] - 1
         verdict = "ok" if abs(off) <= SLACK else ("MORE than the bound" if off > 0 else "less: lower the bound")
         broken += off > SLACK
-        print(f"{name:15} {found:7.1f} instructions per packet-hop ({off * 100:+.1f} % of the bound): {verdict}")
+        unit = "data packet" if name in PACKETS | DUMBBELL_PACKETS else "packet-hop"
+        print(f"{name:19} {found:7.1f} instructions per {unit} ({off * 100:+.1f} % of the bound): {verdict}")
     print(f"CoDel at the bottleneck: {counts['CoDel 10'] / counts['dumbbell 10']:.2f} times drop-tail")
     sack, rack = (count("dumbbell", 10, 2.0, "100Mbps", recovery) for recovery in ("sack", "rack"))
     print(f"recovery rack without losses: {rack / sack:.2f} times sack (at most {RACK_MOST})")
