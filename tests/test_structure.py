@@ -187,7 +187,7 @@ def test_folders_make_no_other_circles(root: Path) -> None:
 
 LAYERS = {
     "cc": [
-        "export factory",
+        "export factory with_window",
         "controllers",
         "dispatch",
         "boxed outside registry window",

@@ -191,7 +191,13 @@ impl Sender {
         {
             connection.notify_sample(context.now(), packet, 0);
         }
-        recovery.on_ack(connection, context, packet, options);
+        // With nothing outstanding it is no duplicate (RFC 5681 section 2); RACK distinguishes that itself.
+        let stray = packet.seq == connection.una
+            && connection.una == connection.high
+            && connection.options.recovery != Recovery::Rack;
+        if !stray {
+            recovery.on_ack(connection, context, packet, options);
+        }
         self.note(context, trigger);
         self.after(context);
     }

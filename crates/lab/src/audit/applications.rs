@@ -86,6 +86,17 @@ pub struct AuditedObject {
     pub parse: Span,
 }
 
+/// What a player meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlayerEvent {
+    /// The last byte of a chunk.
+    Chunk,
+    /// The viewer asks for nothing more.
+    Stop,
+    /// The end of the run.
+    End,
+}
+
 /// A player.
 #[derive(Clone, Copy, Debug)]
 pub struct AuditedPlayer {
@@ -117,6 +128,8 @@ pub struct AuditedApp {
     pub flows: Vec<u32>,
     /// When it starts.
     pub start: Time,
+    /// When it stops, if it does.
+    pub stop: Option<Time>,
     /// Its messages are responses.
     pub asks: bool,
     /// Payload of a request, and of the request of the set-up, bytes.
@@ -699,13 +712,19 @@ impl AppState {
         let (mut startup, mut played, mut stalled, mut stalls) = (Span::ZERO, Span::ZERO, Span::ZERO, 0);
         let (mut begun, mut plays, mut arrived) = (false, false, 0);
         let ends = seen.iter().filter(|chunk| chunk.is_complete()).filter_map(|chunk| chunk.last_arrived);
-        for (at, is_chunk) in ends.map(|at| (at, true)).chain([(end, false)]) {
+        let stop = app.stop.filter(|stop| (app.start..end).contains(stop));
+        let mut events: Vec<(Time, PlayerEvent)> = ends.map(|at| (at, PlayerEvent::Chunk)).collect();
+        events.extend(stop.map(|at| (at, PlayerEvent::Stop)));
+        events.sort_by_key(|(at, event)| (*at, *event != PlayerEvent::Stop)); // timers come first
+        events.push((end, PlayerEvent::End));
+        let mut chunks = player.chunks;
+        for (at, event) in events {
             let elapsed = at.since(now);
             now = now.max(at);
             if plays {
                 let shown = elapsed.min(buffer);
                 (buffer, played) = (buffer - shown, played + shown);
-                let over = arrived == player.chunks && buffer == Span::ZERO;
+                let over = arrived == chunks && buffer == Span::ZERO;
                 if elapsed > shown && !over {
                     (plays, stalls, stalled) = (false, stalls + 1, stalled + (elapsed - shown));
                 }
@@ -714,12 +733,17 @@ impl AppState {
             } else {
                 startup = startup + elapsed;
             }
-            if is_chunk {
+            if event == PlayerEvent::Stop {
+                // What was asked for still comes, and what is in the buffer is shown.
+                chunks = seen.len() as u64;
+                (plays, begun) = (plays || arrived == chunks, begun || arrived == chunks);
+            }
+            if event == PlayerEvent::Chunk {
                 (buffer, arrived) = (buffer + player.chunk, arrived + 1);
                 if buffer > player.buffer {
                     return Err(format!("the buffer has {} ps of media at {} s", buffer.ps(), at.seconds()));
                 }
-                let full = buffer + player.chunk > player.buffer || arrived == player.chunks;
+                let full = buffer + player.chunk > player.buffer || arrived == chunks;
                 if !plays && (full || buffer >= player.thresholds[begun as usize]) {
                     (plays, begun) = (true, true);
                 }
@@ -735,7 +759,7 @@ impl AppState {
             ));
         }
         let total: f64 = told.iter().sum();
-        let ended = arrived == player.chunks && buffer == Span::ZERO;
+        let ended = arrived == chunks && buffer == Span::ZERO;
         if !ended && (total - end.since(app.start).seconds()).abs() > 1e-9 {
             return Err(format!(
                 "startup, playing and stalls are {total} s of {} s",

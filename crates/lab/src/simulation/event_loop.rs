@@ -285,8 +285,12 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         let index = packet.flow as usize;
         if self.receivers.get(index).is_some_and(Receiver::delays_acks) {
             let timer = packet.flow * FlowTimer::COUNT + FlowTimer::AckDelay as u32;
-            let due = self.event_queue.timer(timer);
-            if due <= at {
+            // After merged segments (GRO) it is set again, to the end of the delay.
+            loop {
+                let due = self.event_queue.timer(timer);
+                if due > at {
+                    break;
+                }
                 self.event_queue.set_timer(timer, Time::NEVER);
                 self.network.links.timer_event();
                 self.receivers[index].on_ack_delay(&mut flow_context!(self, packet.flow, due));

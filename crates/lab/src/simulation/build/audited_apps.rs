@@ -20,6 +20,7 @@ pub(super) fn add(plan: &BuildPlan<'_>, layout: &Layout<'_>, flows: &Flows, audi
         auditor.add_application(AuditedApp {
             flows: numbers.collect(),
             start: flows.schedules[first as usize].start,
+            stop: Some(flows.schedules[first as usize].stop),
             requests_seen: wired,
             tcp: tcp(flow).filter(|_| wired),
             path: path(plan, flow, paths, auditor),
