@@ -23,8 +23,8 @@ describe('the core', () => {
       core.files(s.files);
       expect(core.check({ file: 'scenario.toml', text: s.text, set: [] }).duration_s, s.name).toBeGreaterThan(0);
       // A change of a scenario comes before the end.
-      const whole = s.text.includes('[[change]]') || s.text.includes('cbrgen');
-      const set = whole ? ['warmup=0s'] : ['duration=1s', 'warmup=0s'];
+      const short = s.text.includes('[[change]]') ? [] : [`duration=${s.text.includes('cbrgen') ? 10 : 1}s`];
+      const set = [...short, 'warmup=0s'];
       core.open({ file: 'scenario.toml', text: s.text, set, trace: 'off', packets: false, fingerprint: true });
       while (!core.advance(1e6));
       expect(core.outcome().engine.events, s.name).toBeGreaterThan(0);

@@ -7,8 +7,7 @@
 //! is used outside slow start. docs/specs/controllers-2.md section 9. Status: draft.
 
 use crate::descriptor::{Descriptor, Family, Status};
-use crate::detmath;
-use crate::detmath::{exp, ln};
+use crate::detmath::{self, exp, ln};
 use crate::estimators::{MinRtt, Round};
 use crate::parameters::{Params, number, switch};
 use crate::slow_start::SlowStart;

@@ -1,11 +1,12 @@
 //! Hops that are not links: the radio, and satellites by routing tables.
 
+use super::transit::schedule;
 use super::{Arrival, Network, places};
-use crate::next_hop::{Hop, NextHop};
+use crate::next_hop::{Hop, NextHop, TransmissionStart};
 use crate::packet::Packet;
 use crate::satellites::{LinkTransit, TableHop};
 use crate::tap::{DropReason, Tap};
-use engine::{EventQueue, Tie};
+use engine::EventQueue;
 use units::Time;
 
 impl Network {
@@ -121,11 +122,7 @@ impl Network {
             return false;
         }
         let route = tables.outgoing[port as usize].place + 2 * row;
-        let tie = Tie::scheduled(arrival, start, id + 1);
-        event_queue.push(arrival, tie, packet, &mut link.hint, |packet| {
-            packet.began = start;
-            packet.route = route;
-        });
+        schedule(&mut link.hint, event_queue, TransmissionStart { route, id, start }, arrival, packet);
         true
     }
 }

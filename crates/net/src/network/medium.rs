@@ -1,6 +1,7 @@
 //! Media: links whose packets leave when the medium that they share serves them.
 
 use super::Network;
+use super::transit::schedule;
 use crate::ids::LinkId;
 use crate::links::{Links, TransmitterState};
 use crate::medium::{Medium, MediumKind};
@@ -11,7 +12,7 @@ use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::transmitter::MediumDirection;
 use crate::turn::{Queues, Released};
-use engine::{EventQueue, Tie};
+use engine::EventQueue;
 use units::Time;
 
 /// The queues of the links while a medium serves them.
@@ -142,14 +143,12 @@ impl Network {
             sojourns.record_delay(id, released.packet.arrived, end);
         }
         let effect = &released.packet.effect;
+        let transmission = TransmissionStart { route: packet.route, id, start };
         if !effect.displaces() {
-            let transmission = TransmissionStart { route: packet.route, id, start };
             let arrival = self.propagate(event_queue, tap, transmission, packet);
             return self.early.keep(arrival, packet);
         }
         let arrival = self.links.displace(id, end, effect);
-        let link = &mut self.links.states[id as usize];
-        let tie = Tie::scheduled(arrival, start, id + 1);
-        event_queue.push(arrival, tie, packet, &mut link.hint, |packet| packet.began = start);
+        schedule(&mut self.links.states[id as usize].hint, event_queue, transmission, arrival, packet);
     }
 }

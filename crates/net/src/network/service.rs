@@ -5,6 +5,7 @@
 //! first, as on other links.
 
 use super::Network;
+use super::transit::schedule;
 use crate::ids::LinkId;
 use crate::impairment::Effect;
 use crate::links::{TransmitterState, report};
@@ -15,7 +16,7 @@ use crate::rule::Rule;
 use crate::service::Service;
 use crate::tap::{DropReason, PacketEvent, PacketStep, Tap};
 use crate::transmitter::Transmitter;
-use engine::{EventQueue, Tie};
+use engine::EventQueue;
 use units::Time;
 
 impl Network {
@@ -212,8 +213,7 @@ impl Network {
             return;
         }
         let arrival = self.links.displace(id, depart, &next.effect);
-        let link = &mut self.links.states[id as usize];
-        let tie = Tie::scheduled(arrival, now, id + 1);
-        event_queue.push(arrival, tie, &next.packet, &mut link.hint, |packet| packet.began = now);
+        let transmission = TransmissionStart { route: next.packet.route, id, start: now };
+        schedule(&mut self.links.states[id as usize].hint, event_queue, transmission, arrival, &next.packet);
     }
 }

@@ -138,7 +138,7 @@ impl Network {
         self.pass(event_queue, tap, entry, packet)
     }
 
-    /// Schedules the arrival of a packet that leaves a link: see [`leave`].
+    /// Has a packet arrive at the end of its link: see [`leave`].
     #[inline]
     fn leave(
         &mut self,
@@ -166,11 +166,8 @@ impl Network {
         let (start, _) = self.links.transmit_at(tap, id, now, packet, packet.size);
         let depart = self.links.states[id as usize].free_at;
         let arrival = self.links.displace(id, depart, &effect);
-        let link = &mut self.links.states[id as usize];
-        event_queue.push(arrival, Tie::scheduled(arrival, start, id + 1), packet, &mut link.hint, |packet| {
-            packet.began = start;
-            packet.route = route;
-        });
+        let hint = &mut self.links.states[id as usize].hint;
+        schedule(hint, event_queue, TransmissionStart { route, id, start }, arrival, packet);
         if effect.duplicate {
             self.links.copying = true;
             let accepted = self.enqueue(event_queue, tap, now, route, packet);
@@ -183,8 +180,8 @@ impl Network {
     }
 }
 
-/// Schedules the arrival, at `arrival`, of a packet at the end of its link, which has `hint`; `hop`, which is no fused link, comes
-/// next.
+/// Has a packet arrive at `arrival` at the end of its link, which has `hint`: before its time if `hop`, which is no fused link,
+/// permits that, and otherwise as an event.
 #[inline(always)] // or a packet pays a call for it
 fn leave(
     hint: &mut LaneHint,
@@ -195,15 +192,27 @@ fn leave(
     hop: Hop,
     packet: &Packet,
 ) -> Arrival {
-    let TransmissionStart { route, id, start } = transmission;
     if hop == Hop::DELIVER_AHEAD {
-        early.last_hop = LastHop { route, began: start };
+        early.last_hop = LastHop { route: transmission.route, began: transmission.start };
         return Arrival::Ahead(arrival);
     }
+    schedule(hint, event_queue, transmission, arrival, packet);
+    Arrival::Forwarded
+}
+
+/// Schedules the arrival, at `arrival`, of a packet at the end of its link, which has `hint`.
+#[inline(always)] // or a packet pays a call for it
+pub(super) fn schedule(
+    hint: &mut LaneHint,
+    event_queue: &mut EventQueue<Packet>,
+    transmission: TransmissionStart,
+    arrival: Time,
+    packet: &Packet,
+) {
+    let TransmissionStart { route, id, start } = transmission;
     let tie = Tie::scheduled(arrival, start, id + 1);
     event_queue.push(arrival, tie, packet, hint, |packet| {
         packet.began = start;
         packet.route = route;
     });
-    Arrival::Forwarded
 }

@@ -150,6 +150,7 @@ impl Algorithm for Bbr {
     };
     const STATES: &'static [&'static str] = &["startup", "drain", "probe_bw", "probe_rtt"];
     fn new(params: &Params, flow: &FlowInfo) -> Bbr {
+        let segment_bits = flow.packet as f64 * 8.0;
         Bbr {
             mode: Mode::Startup,
             transitions: Transitions::new(Self::STATES),
@@ -157,13 +158,13 @@ impl Algorithm for Bbr {
             ssthresh: f64::INFINITY,
             max_window: flow.max_window,
             initial_window: flow.initial_window,
-            segment_bits: flow.packet as f64 * 8.0,
-            largest_burst: detmath::floor(LARGEST_BURST_BITS / (flow.packet as f64 * 8.0)).min(MOST_AT_ONCE),
+            segment_bits,
+            largest_burst: detmath::floor(LARGEST_BURST_BITS / segment_bits).min(MOST_AT_ONCE),
             pacing: 0.0,
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             bandwidth: MaxOverRounds::default(),
-            long_term: params.switch("lt").then(|| LongTerm::new(flow.packet as f64 * 8.0)),
+            long_term: params.switch("lt").then(|| LongTerm::new(segment_bits)),
             rounds: 0,
             next_round: 0,
             round_start: false,

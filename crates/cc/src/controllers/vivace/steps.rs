@@ -1,7 +1,6 @@
 //! Bounded steps along the gradient of the utility.
 
-use crate::detmath;
-use crate::detmath::{exp, ln};
+use crate::detmath::{self, exp, ln};
 
 /// First bound of a change, as a part of the rate, and what each cut adds to it.
 const BOUND: f64 = 0.05;

@@ -301,7 +301,7 @@ impl Rack {
         if !self.validation.plain {
             self.validation.after_ack(c, &ack);
         }
-        if c.controller.limits_application() {
+        if c.reports.has_rate() && c.controller.limits_application() {
             c.reports.application_limits(segments.in_flight(c.outstanding()));
         }
         if c.controller.reduce_now() && self.state < State::Cwr {
