@@ -50,7 +50,7 @@ impl Tree {
     }
 
     /// Sets the key of a leaf and recomputes the winners above it. Which key is the smaller one cannot be predicted, so both
-    /// halves are selected without a branch.
+    /// halves are selected without a branch. (A comparison of whole keys becomes their minimum, and that a branch.)
     #[inline]
     fn set(&mut self, leaf: usize, key: Key) {
         let mut at = leaf % TREE;
@@ -59,15 +59,24 @@ impl Tree {
         while at > 1 {
             let other = (at ^ 1) % TREE;
             let (other_high, other_low) = (self.high[other], self.low[other]);
-            let of = |high: u64, low: u64| (high as Key) << 64 | low as Key;
-            let less = of(other_high, other_low) < of(high, low);
-            high = select_unpredictable(less, other_high, high);
-            low = select_unpredictable(less, other_low, low);
+            if other_high == high {
+                equal_times();
+                low = low.min(other_low);
+            } else {
+                let less = other_high < high;
+                high = select_unpredictable(less, other_high, high);
+                low = select_unpredictable(less, other_low, low);
+            }
             at /= 2;
             (self.high[at], self.low[at]) = (high, low);
         }
     }
 }
+
+/// Tells the compiler that two keys seldom have the same time.
+#[cold]
+#[inline(always)]
+fn equal_times() {}
 
 impl<T: Copy> Merge<T> {
     /// No items and no timer.
