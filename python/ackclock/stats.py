@@ -98,7 +98,12 @@ def geometric(logarithms: Sequence[float], level: float = LEVEL) -> Estimate:
 
 
 def over_runs(
-    values: Sequence[float], least: float = -math.inf, most: float = math.inf, *, by_logarithm: bool = False
+    values: Sequence[float],
+    least: float = -math.inf,
+    most: float = math.inf,
+    *,
+    by_logarithm: bool = False,
+    level: float = LEVEL,
 ) -> Estimate:
     """Mean of a metric over runs with its interval, which lies between the metric's bounds.
 
@@ -106,8 +111,8 @@ def over_runs(
     for 5 to 30 runs its coverage is 0.93 to 0.97. If a value is zero or less, as without it.
     """
     if by_logarithm and len(values) and min(values) > 0:
-        return geometric([math.log(x) for x in values])
-    return within(values, least, most)
+        return geometric([math.log(x) for x in values], level)
+    return within(values, least, most, level)
 
 
 def median_ranks(n: int, level: float = LEVEL) -> tuple[int, int] | None:

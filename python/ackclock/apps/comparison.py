@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import stats
 from ackclock._core import ENGINE
+from ackclock.apps import sequential
 from ackclock.apps.controls import check_controls, is_pattern
-from ackclock.apps.trials import RIVALS, Runs, Trials
+from ackclock.apps.sequential import Look
+from ackclock.apps.trials import RIVALS, Network, Runs, Trials
 from ackclock.base import tables
 from ackclock.base.assignment import control_table
 from ackclock.base.files import BadInput, own_folder, write_text
@@ -75,12 +77,12 @@ class Row:
     other: str
     of_first: stats.Estimate
     of_other: stats.Estimate
-    """Means with 95 % intervals over the pairs."""
+    """Means over the pairs, with 95 % intervals."""
     ratio: stats.Estimate
-    """First over other, paired by seed; 95 % interval."""
+    """First over other, paired by seed. As those of the means, its interval holds with 95 % at all looks together."""
     p: float | None
-    """p-value of the ratio (of the difference, where a value is zero), after Benjamini and Hochberg's correction over
-    all rows; None for fewer than two pairs."""
+    """p-value of the ratio (of the difference, where a value is zero) over all looks, after Benjamini and Hochberg's
+    correction over all rows; None for fewer than two pairs."""
     tolerance: float
     """The largest relative difference of the means that is ignored."""
 
@@ -88,6 +90,20 @@ class Row:
     def replaced(self) -> bool:
         """Whether the metric is the round-trip time instead of the queueing delay that was asked for."""
         return self.metric.name.removeprefix(RIVALS) == "rtt" != self.asked.removeprefix(RIVALS)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether more seeds would hardly change the verdict.
+
+        The difference is significant, and its interval outside the tolerance; or the interval is within the tolerance;
+        or all pairs are equal.
+        """
+        low, high = self.ratio.low, self.ratio.high
+        least, most = 1 - self.tolerance, 1 + self.tolerance
+        if low is None or high is None:
+            return self.p is not None and (self.p < LEVEL or self.p == 1.0)
+        outside = self.p is not None and self.p < LEVEL and (high < least or low > most)
+        return outside or least <= low <= high <= most
 
     @property
     def verdict(self) -> str:
@@ -130,6 +146,14 @@ class Comparison:
     """The controller of the flows that are not tested; empty: that of the scenarios."""
     remarks: list[str] = field(default_factory=list)
     """Which flows are tested where the user named none."""
+    looks: list[int] = field(default_factory=list)
+    """The numbers of seeds after which certain differences got no more of them; empty: all have every seed."""
+
+    @property
+    def pairs(self) -> tuple[int, int]:
+        """The least and the largest number of pairs of a row, which must exist."""
+        counts = [row.ratio.n for row in self.rows]
+        return min(counts), max(counts)
 
     @property
     def standard(self) -> str:
@@ -158,13 +182,15 @@ def compare(
     *,
     metrics: Sequence[str] = (),
     tolerance: float = 0.01,
+    early: bool = True,
     progress: Callable[[str], Progress | None] | None = None,
 ) -> Comparison:
     """Run the controllers on the networks and compare the first one with each other one.
 
     A controller is a name, `FILE.py:CLASS` or a table of TOML. `metrics` are by default those of `usual_metrics`.
-    Raises BadInput for less than two controllers or seeds, for a file that is a
-    study or has no TCP flow, and ScenarioError.
+    Unless `early` is false, two controllers whose differences in a network are all certain after a part of the seeds
+    get no more of them there (`sequential`). Raises BadInput for less than two controllers or seeds, for a file that is
+    a study or has no TCP flow, and ScenarioError.
     """
     if pattern := next(filter(is_pattern, named), None):
         raise BadInput(f"--control {pattern}: a pattern needs --against CONTROLLER, with which each one is compared")
@@ -174,36 +200,104 @@ def compare(
         trials.check_metric(name)
     trials.check()
     check_controls(named, allow_code=trials.allow_code)
+    schedule = sequential.looks(trials.seeds, early=early)
+    networks = trials.networks()
+    parts = {network.name: Part(network, list(metrics)) for network in networks}
     labels: list[str] = []
-    measured: list[Measured] = []
-    refused: list[str] = []
-    failed: list[str] = []
-    remarks: list[str] = []
-    for network in trials.networks():
-        folder = own_folder(trials.out, network.name)
-        runs = network.run(named, trials, folder, progress and progress(network.name))
-        labels = runs.labels
-        remarks += [network.remark] if network.remark else []
-        refused += [f"{network.name}: {label} was not run: {reason}" for label, reason in runs.refused.items()]
-        failed += [
-            f"{network.name}: {label} was not run: {len(errors)} of {trials.seeds} runs failed: {errors[0]}"
-            for label, errors in runs.errors.items()
+    rows: list[Row] = []
+    for look in schedule:
+        for part in parts.values():
+            part.run(named, trials, look, progress)
+        labels = next(iter(parts.values())).labels
+        measured = [measured for part in parts.values() for measured in part.measured]
+        rows = _compared(labels, measured, schedule, tolerance)
+        undecided = {(row.network, row.other) for row in rows if not row.is_certain}
+        for name, part in parts.items():
+            part.undecided = [other for other in labels[1:] if (name, other) in undecided]
+    remarks = [network.remark for network in networks if network.remark]
+    refused = [reason for part in parts.values() for reason in part.refused()]
+    failed = [reason for part in parts.values() for reason in part.failed()]
+    seen = [] if len(schedule) == 1 else [look.seeds for look in schedule]
+    return Comparison(labels[0], labels[1:], rows, refused, failed, trials.beside, remarks, seen)
+
+
+@dataclass
+class Part:
+    """A network of a comparison, with its runs so far."""
+
+    network: Network
+    metrics: list[str]
+    """Those that were asked for; empty: the usual ones."""
+    runs: Runs | None = None
+    undecided: list[str] | None = None
+    """The other controllers whose differences from the first one are not all certain; None before the first look."""
+
+    @property
+    def labels(self) -> list[str]:
+        """The controllers, once they have run."""
+        return [] if self.runs is None else self.runs.labels
+
+    def run(
+        self,
+        named: Sequence[str],
+        trials: Trials,
+        look: Look,
+        progress: Callable[[str], Progress | None] | None,
+    ) -> None:
+        """Run the seeds of a look for the first controller and the undecided ones, if there are any."""
+        before, undecided = self.runs, self.undecided
+        if undecided == []:
+            return
+
+        def seeds(label: str) -> int:
+            decided = before is not None and undecided is not None and label not in {before.labels[0], *undecided}
+            return before.seeds[label] if before is not None and decided else look.seeds
+
+        folder = own_folder(trials.out, self.network.name)
+        advance = progress and progress(f"{self.network.name}, {look.seeds} seeds")
+        self.runs = self.network.run(named, trials, folder, advance, seeds)
+
+    @property
+    def measured(self) -> list[Measured]:
+        """The values of the metrics."""
+        runs = self.runs
+        if runs is None or not runs.rows:
+            return []
+        names = self.metrics or usual_metrics(runs, apart=bool(self.network.tested))
+        with_metric = ((name, runs.metric(name)) for name in names)
+        return [
+            Measured(self.network.name, name, metric, runs.values(metric), runs.seeds)
+            for name, metric in with_metric
+            if metric is not None
         ]
-        for name in (metrics or usual_metrics(runs, apart=trials.apart)) if runs.rows else ():
-            metric = runs.metric(name)
-            if metric is None:
-                refused.append(f"{network.name}: {name.replace('_', ' ')}: there is no TCP flow beside the tested ones")
-                continue
-            values = runs.values(metric)
-            for label in labels:
-                count = len(values.get(label, ()))
-                if label not in {*runs.refused, *runs.errors} and count < trials.seeds:
-                    refused.append(
-                        f"{network.name}: {metric.words}: a value in {count} of {trials.seeds} runs with {label}"
-                    )
-            measured.append(Measured(network.name, name, metric, values))
-    rows = _compared(labels, measured, tolerance)
-    return Comparison(labels[0], labels[1:], rows, refused, failed, trials.beside, remarks)
+
+    def refused(self) -> list[str]:
+        """Why controllers were not run, metrics do not apply, and runs have no value of one."""
+        runs, name = self.runs, self.network.name
+        if runs is None:
+            return []
+        reasons = [f"{name}: {label} was not run: {reason}" for label, reason in runs.refused.items()]
+        asked = {measured.asked for measured in self.measured}
+        reasons += [
+            f"{name}: {metric.replace('_', ' ')}: there is no TCP flow beside the tested ones"
+            for metric in (self.metrics if runs.rows else ())
+            if metric not in asked
+        ]
+        for measured in self.measured:
+            for label in runs.labels:
+                count, seeds = len(measured.values.get(label, ())), runs.seeds[label]
+                if label not in {*runs.refused, *runs.errors} and count < seeds:
+                    reasons.append(f"{name}: {measured.metric.words}: a value in {count} of {seeds} runs with {label}")
+        return reasons
+
+    def failed(self) -> list[str]:
+        """How the runs of controllers have failed."""
+        runs, name = self.runs, self.network.name
+        return [
+            f"{name}: {label} was not run: {len(errors)} of {runs.seeds[label]} runs failed: {errors[0]}"
+            for label, errors in (runs.errors.items() if runs is not None else ())
+            if runs is not None
+        ]
 
 
 def usual_metrics(runs: Runs, *, apart: bool) -> list[str]:
@@ -250,28 +344,43 @@ class Measured:
     asked: str
     metric: RunMetric
     values: dict[str, dict[int, float]]
+    seeds: dict[str, int]
+    """The number of seeds of each controller."""
 
-    def pairs(self, first: str, other: str) -> tuple[list[float], list[float]]:
-        """The values of two controllers at the seeds that both have."""
+    def pairs(self, first: str, other: str, seeds: int) -> tuple[list[float], list[float]]:
+        """The values of two controllers at those of the first `seeds` seeds that both have."""
         x, y = self.values.get(first, {}), self.values.get(other, {})
-        seeds = sorted(x.keys() & y.keys())
-        return [x[seed] for seed in seeds], [y[seed] for seed in seeds]
+        both = [seed for seed in sorted(x.keys() & y.keys()) if seed <= seeds]
+        return [x[seed] for seed in both], [y[seed] for seed in both]
 
 
-def _compared(labels: Sequence[str], measured: Sequence[Measured], tolerance: float) -> list[Row]:
+def _compared(
+    labels: Sequence[str], measured: Sequence[Measured], schedule: Sequence[Look], tolerance: float
+) -> list[Row]:
     first, *others = labels
-    samples = [(values, other, *values.pairs(first, other)) for values in measured for other in others]
-    samples = [sample for sample in samples if sample[2]]
-    raw = [stats.p_value(stats.contrasts(x, y), 0.0) for *_, x, y in samples]
+    samples = [(values, other) for values in measured for other in others]
+    samples = [(values, other) for values, other in samples if values.pairs(first, other, values.seeds[other])[0]]
+    raw = [_p_value(values, first, other, schedule) for values, other in samples]
     rows = []
-    for (values, other, x, y), p in zip(samples, stats.corrected(raw, stats.false_discovery), strict=True):
-        metric = values.metric
-        of_first, of_other = (metric.estimate(numbers) for numbers in (x, y))
+    for (values, other), p in zip(samples, stats.corrected(raw, stats.false_discovery), strict=True):
+        metric, seeds = values.metric, values.seeds[other]
+        x, y = values.pairs(first, other, seeds)
+        level = sequential.level(schedule, seeds)
+        of_first, of_other = (metric.estimate(numbers, level) for numbers in (x, y))
         words = Words(metric.name, metric.words, metric.unit, metric.better)
         signed = min(*x, *y) < 0  # there is no ratio of values with a sign
-        ratio = stats.Estimate(math.nan, None, None, len(x)) if signed else stats.ratio_or_equal(x, y)
+        ratio = stats.Estimate(math.nan, None, None, len(x)) if signed else stats.ratio_or_equal(x, y, level)
         rows.append(Row(values.network, values.asked, words, other, of_first, of_other, ratio, p, tolerance))
     return rows
+
+
+def _p_value(values: Measured, first: str, other: str, schedule: Sequence[Look]) -> float | None:
+    """The p-value, over all looks, of a difference of two controllers."""
+
+    def of(seeds: int) -> float | None:
+        return stats.p_value(stats.contrasts(*values.pairs(first, other, seeds)), 0.0)
+
+    return sequential.p_value(of, schedule, values.seeds[other])
 
 
 def columns(result: Comparison, *, si: bool) -> list[tables.Column]:
@@ -337,6 +446,7 @@ def _command(result: Comparison, trials: Trials) -> list[str]:
     tolerance = max((row.tolerance for row in result.rows), default=0.01)
     command += [] if tolerance == 0.01 else ["--tolerance", f"{100 * tolerance:g}%"]
     command += ["--allow-code"] if trials.allow_code else []
+    command += ["--all-seeds"] if not result.looks and len(sequential.looks(trials.seeds)) > 1 else []
     return [*command, "--out", argument(str(trials.out))]
 
 

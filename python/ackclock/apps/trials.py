@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -124,23 +124,36 @@ class Network:
     remark: str = ""
     """What was chosen here without being asked for."""
 
-    def run(self, named: Sequence[str], trials: Trials, folder: Path, advance: Progress | None) -> Runs:
-        """Run controllers, each with every seed. A controller is a name, `FILE.py:CLASS` or a table of TOML."""
+    def run(
+        self,
+        named: Sequence[str],
+        trials: Trials,
+        folder: Path,
+        advance: Progress | None,
+        seeds: Callable[[str], int] | None = None,
+    ) -> Runs:
+        """Run controllers, each with as many seeds as `trials` has, or `seeds` for its label.
+
+        A controller is a name, `FILE.py:CLASS` or a table of TOML.
+        """
         scenario, chosen = self.scenario, controls(self.scenario, named, self.places)
         study = Study.read(scenario.source, [*scenario.overrides, *_plan(scenario, chosen, trials.seeds)])
         refused = {
             study.labels(point)[CONTROL]: reason.rpartition("congestion_control: ")[2]
             for point, reason in study.refused
         }
+        labels = {point: study.labels(point)[CONTROL] for point in range(study.points)}
+        counts = {label: trials.seeds if seeds is None else seeds(label) for label in labels.values()}
+        of_points = {point: range(1, counts[label] + 1) for point, label in labels.items()}
         with Store.create(folder) as store:
-            sweep(study, store, trials.executor, progress=advance, replace=True)
-            ids = {run.run_id: study.labels(run.point)[CONTROL] for run in study.runs()}
+            sweep(study, store, trials.executor, seeds=of_points, progress=advance, replace=True)
+            ids = {run.run_id: labels[run.point] for run in study.runs()}
             errors: dict[str, list[str]] = {}
             for run_id, error in store.failures():
                 if ids[run_id] not in refused:
                     errors.setdefault(ids[run_id], []).append(error)
             rows = [row for row in store.outcomes().to_dicts() if _label(row) not in errors]
-        return Runs(self, [control.label for control in chosen], rows, refused, errors)
+        return Runs(self, [control.label for control in chosen], rows, counts, refused, errors)
 
 
 @dataclass(frozen=True)
@@ -151,6 +164,8 @@ class Runs:
     labels: list[str]
     rows: list[dict[str, Any]]
     """The outcomes of the controllers of which no run failed."""
+    seeds: dict[str, int]
+    """The number of seeds of each controller."""
     refused: dict[str, str]
     """Why controllers cannot be run here."""
     errors: dict[str, list[str]]

@@ -48,15 +48,25 @@ class Outputs:
 
 
 def compare_networks(
-    trials: Trials, named: Sequence[str], metrics: Sequence[str], tolerance: float, outputs: Outputs, *, gate: bool
+    trials: Trials,
+    named: Sequence[str],
+    metrics: Sequence[str],
+    tolerance: float,
+    outputs: Outputs,
+    *,
+    early: bool,
+    gate: bool,
 ) -> int:
     """Compare controllers on networks; returns the exit status."""
-    from ackclock.apps import comparison
+    from ackclock.apps import comparison, sequential
 
     check_folder(trials.out)
     try:
-        with counted_progress("network", len(trials.files)) as progress:
-            result = comparison.compare(trials, named, metrics=metrics, tolerance=tolerance, progress=progress)
+        looks = len(sequential.looks(trials.seeds, early=early))
+        with counted_progress("part", looks * len(trials.files)) as progress:
+            result = comparison.compare(
+                trials, named, metrics=metrics, tolerance=tolerance, early=early, progress=progress
+            )
     except KeyboardInterrupt:
         return interrupted(trials.out)
     if result.rows:
@@ -81,13 +91,26 @@ def _print(result: Comparison, trials: Trials) -> None:
     """Print the table of a comparison, and what it says."""
     wide_console().print(_table(result))
     ratio = f"ratio: {result.first} over the other, paired by seed, with 95 % interval (not corrected)"
-    say(f"{trials.seeds} seeds; {ratio}.")
-    say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons.")
+    say(f"{_seeds(result, trials)}; {ratio}.")
+    looks = f", at all looks ({_listed(result.looks)} seeds) together" if result.looks else ""
+    say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons{looks}.")
     for share in filter(None, map(result.kept_in, result.rows)):
         part = f"{estimate(share.part)} of the goodput that they have beside {result.standard}"
         say(f"{share.network}: beside {share.control} the other flows keep {part}.")
     folders = ", ".join(str(trials.out / name) for name in dict.fromkeys(row.network for row in result.rows))
     say(f"The runs (ackclock results FOLDER): {folders}")
+
+
+def _seeds(result: Comparison, trials: Trials) -> str:
+    """The number of seeds, and the smaller one of pairs of controllers whose differences were certain early."""
+    least, _ = result.pairs
+    if not result.looks or least >= trials.seeds:
+        return f"{trials.seeds} seeds"
+    return f"{least} to {trials.seeds} seeds: more only where a difference was not certain (--all-seeds runs all)"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def _status(result: Comparison, *, gate: bool) -> int:
@@ -144,12 +167,13 @@ def _table(result: Comparison) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for head in ("network", "metric", result.first, "other", "", "ratio [95 %]", ""):
         table.add_column(head, justify="right" if head in {result.first, ""} else "left", no_wrap=head != "metric")
-    seen: tuple[str, str] = ("", "")
+    seen = ("", "", "")
     for row in result.rows:
         factor, unit = prefixed(row.metric.unit, _means(row))
         of_first, of_other = (f"{value(factor * mean)} {unit}".rstrip() for mean in _means(row))
-        place = (row.network, row.metric.name)
-        shown = (row.network, row.metric.name.replace("_", " "), of_first) if place != seen else ("", "", "")
+        place = (row.network, row.metric.name, of_first)
+        named = (row.network, row.metric.name.replace("_", " ")) if place[:2] != seen[:2] else ("", "")
+        shown = (*named, of_first if place != seen else "")  # with fewer seeds the mean is another one
         ratio = estimate(row.ratio) if math.isfinite(row.ratio.value) else "-"
         table.add_row(*shown, row.other, of_other, ratio, row.verdict)
         seen = place

@@ -39,11 +39,11 @@ class RunMetric:
     by_logarithm: bool = False
     """Whether means and intervals over runs are those of the logarithms."""
 
-    def estimate(self, values: Sequence[float]) -> stats.Estimate:
-        """The mean of values of runs with its 95 % interval, within the limits."""
+    def estimate(self, values: Sequence[float], level: float = 0.95) -> stats.Estimate:
+        """The mean of values of runs with its interval of this level, within the limits."""
         from ackclock import stats  # which needs numpy: a run does not
 
-        return stats.over_runs(values, *self.limits, by_logarithm=self.by_logarithm)
+        return stats.over_runs(values, *self.limits, by_logarithm=self.by_logarithm, level=level)
 
     def value(self, row: Row) -> float | None:
         """The metric of a run; None if it does not apply."""

@@ -60,12 +60,14 @@ def sweep(
     store: Store,
     executor: Executor,
     *,
+    seeds: Mapping[int, Sequence[int]] | None = None,
     until: Until | None = None,
     progress: Progress | None = None,
     replace: bool = False,
 ) -> Summary:
     """Run the missing runs of a study. Resumable: finished runs are kept.
 
+    `seeds` are those of each point; by default all points have those of the study, or the first ones with `until`.
     With `replace`, the plan of another study in the store is replaced, and its runs are kept. Raises BadInput if
     `until` names a metric that the outcomes do not have, or if the store holds another study and `replace` is false.
     """
@@ -73,12 +75,14 @@ def sweep(
     if not replace:
         store.check_study(study)
     first = study.seeds if until is None else list(range(1, until.least + 1))
-    seeds = dict.fromkeys(range(study.points), first)
+    seeds_of = (
+        dict.fromkeys(range(study.points), first) if seeds is None else {p: list(each) for p, each in seeds.items()}
+    )
     kept: set[str] = set()
     tried: set[str] = set()
     done = 0
     while True:
-        runs = study.runs(seeds)
+        runs = study.runs(seeds_of)
         wanted = list({run.run_id: run for run in runs}.values())
         labels = {run.point: study.labels(run.point) for run in runs}
         store.set_plan(study, [(run, labels[run.point]) for run in runs])
@@ -87,7 +91,7 @@ def sweep(
         kept |= {run.run_id for run in wanted} & finished - tried
         tried |= {run.run_id for run in missing}
         done += _run(study, missing, store, executor, progress, len(wanted))
-        if until is None or not _extend(store, runs, seeds, until):
+        if until is None or not _extend(store, runs, seeds_of, until):
             break
     return Summary(runs=len(wanted), kept=len(kept), done=done, failed=_without_result(store, wanted))
 

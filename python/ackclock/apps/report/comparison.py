@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from ackclock.apps import comparison
-from ackclock.apps.comparison import Comparison
+from ackclock.apps.comparison import Comparison, Stored
 from ackclock.apps.report import methods
 from ackclock.apps.report.document import NamedFigure, NamedTable, Report, RunLink
 
@@ -23,8 +23,8 @@ def of_folder(folder: Path) -> Report:
     beside = f" The other flows use {result.beside}." if result.beside else ""
     paragraph = (
         f"We ran {methods.listed([result.first, *result.others])} on {methods.networks_of(networks)} "
-        f"({methods.listed(networks)}), packet by packet, with {methods.program(stored.engine)} and {stored.seeds} "
-        f"seeds each.{beside} Runs with the same seed are a pair. Values are means with 95 % Student intervals; ratios "
+        f"({methods.listed(networks)}), packet by packet, with {methods.program(stored.engine)} and {_seeds(stored)}"
+        f".{beside} Runs with the same seed are a pair. Values are means with 95 % Student intervals; ratios "
         "are geometric means over pairs. Of all differences, at most 5 % of those called better or worse are false "
         "(Benjamini and Hochberg over all rows). Scenarios, seeds and engine reproduce every number bit for bit."
     )
@@ -42,6 +42,18 @@ def of_folder(folder: Path) -> Report:
         notes=[*result.failed, *result.refused, *result.remarks],
         command=shlex.join(stored.command),
         engines=[stored.engine],
+    )
+
+
+def _seeds(stored: Stored) -> str:
+    """The seeds of a controller, and the looks at which certain differences got no more of them."""
+    looks = stored.comparison.looks
+    if not looks:
+        return f"{stored.seeds} seeds each"
+    return (
+        f"up to {stored.seeds} seeds each: after {methods.listed(list(map(str, looks[:-1])))} seeds, two controllers "
+        "whose differences in a network were all certain got no more; the error of each test and of each interval is "
+        "divided among these looks"
     )
 
 

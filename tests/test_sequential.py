@@ -1,0 +1,105 @@
+"""Comparisons that stop early: the errors that they state, and which pairs of controllers get fewer seeds."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ackclock import stats
+from ackclock.apps import sequential
+from ackclock.apps.comparison import FILE, compare
+from ackclock.apps.sequential import Look, looks
+from ackclock.apps.trials import Trials
+from ackclock.cli.app import main
+from ackclock.study.executors import Local
+
+NETWORK = """
+duration = "4s"
+[[link]]
+name = "path"
+ends = ["a", "b"]
+rate = "5Mbps"
+delay = "10ms"
+queue = { kind = "droptail", limit = "30p" }
+loss = { kind = "bernoulli", rate = 0.01 }
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+"""
+TRIALS = 2000
+
+
+def test_the_looks_are_fixed_beforehand() -> None:
+    assert [look.seeds for look in looks(10)] == [4, 10]
+    assert [look.seeds for look in looks(30)] == [12, 30]
+    assert sum(look.part for look in looks(30)) == pytest.approx(1.0)
+    for seeds in (2, 5, 7):
+        assert looks(seeds) == [Look(seeds, 1.0)]
+    assert looks(10, early=False) == [Look(10, 1.0)]
+    assert sequential.level(looks(7), 7) == stats.LEVEL
+
+
+@pytest.mark.parametrize("seeds", [8, 10, 30])
+def test_equal_controllers_differ_in_at_most_5_percent_whatever_ends_the_runs(seeds: int) -> None:
+    """The worst rule ends the runs at the first look with a p-value below 0.05, or an interval without the mean."""
+    schedule = looks(seeds)
+    rng = np.random.default_rng(seeds)
+    false = outside = once = 0
+    for _ in range(TRIALS):
+        values = rng.normal(0.0, 1.0, seeds)
+        of = {look.seeds: stats.p_value(values[: look.seeds].tolist(), 0.0) for look in schedule}
+        p_values = [sequential.p_value(of.__getitem__, schedule, look.seeds) for look in schedule]
+        false += any(p is not None and p < 0.05 for p in p_values)
+        once += any(p is not None and p < 0.05 for p in of.values())
+        estimates = [
+            stats.mean(values[: look.seeds].tolist(), sequential.level(schedule, look.seeds)) for look in schedule
+        ]
+        outside += any(not (e.low or 0.0) <= 0.0 <= (e.high or 0.0) for e in estimates)
+    bound = 0.05 + 3 * math.sqrt(0.05 * 0.95 / TRIALS)
+    assert false / TRIALS < bound
+    assert outside / TRIALS < bound
+    assert once / TRIALS > bound, "without the parts the error is larger: this test can fail"
+
+
+def test_certain_pairs_get_fewer_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reno is equal to itself in all pairs; others need more seeds."""
+    (tmp_path / "net.toml").write_text(NETWORK)
+    monkeypatch.chdir(tmp_path)
+    named = ["reno", '{ kind = "reno" }  ', "westwood_plus", "cubic"]
+    trials = Trials([tmp_path / "net.toml"], tmp_path / "out", Local(2), seeds=10)
+    result = compare(trials, named, metrics=["goodput", "p95_queueing"])
+    assert result.looks == [4, 10]
+    pairs = {row.other.strip(): row.ratio.n for row in result.rows}
+    assert pairs['{ kind = "reno" }'] == 4
+    assert max(pairs.values()) > 4
+    every = compare(trials, named, metrics=["goodput", "p95_queueing"], early=False)
+    assert {row.ratio.n for row in every.rows} == {10}
+    assert every.looks == []
+    # The seeds are the first ones of all: what was not cut short has the same means.
+    for row, whole in zip(result.rows, every.rows, strict=True):
+        if row.ratio.n == 10:
+            assert row.of_other.value == whole.of_other.value
+            assert row.ratio.low is not None
+            assert whole.ratio.low is not None
+            assert row.ratio.low < whole.ratio.low, "the last look has a part of the error"
+
+
+def test_the_command_says_how_many_seeds_there_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "net.toml").write_text(NETWORK)
+    monkeypatch.chdir(tmp_path)
+    command = ["compare", "net.toml", "--control", "reno,westwood", "--metric", "p95_queueing", "--seeds", "8"]
+    assert main([*command, "--out", "early", "--tolerance", "0%"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "at all looks (4 and 8 seeds) together" in said
+    assert main([*command, "--out", "every", "--all-seeds"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "8 seeds; ratio" in said
+    assert "looks" not in said
+    assert "--all-seeds" in (tmp_path / "every" / FILE).read_text()
+    assert main(["report", "early"]) == 0
