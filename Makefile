@@ -22,7 +22,7 @@ USED_PGO = [ ! -f $(PGO) ] || echo $(PGO)
 $(shell [ "$$(cat $(VENV)/.built 2>/dev/null)" = "$$($(USED_PGO))" ] || rm -f $(VENV)/.built)
 
 .PHONY: build capi kernel pgo bpf web page run test test-times test-install test-rust-build test-rust test-wheel test-python \
-        test-page test-publish test-instructions nightly clippy lint format bench validate live fuzz docs site reference \
+        test-page test-publish test-instructions nightly clippy lint format bench peers validate live fuzz docs site reference \
         interface baselines scoreboard wheel locks clean
 
 build: $(VENV)/.built
@@ -196,6 +196,10 @@ bench: build
 	$(BIN)/ackclock bench
 	cargo bench --locked --quiet -p ackclock-engine --bench order
 	cargo bench --locked --quiet -p ackclock-cc --bench per_ack
+
+# The dumbbell beside ns-2, htsim and ns-3, as far as they are there: five minutes. HTSIM is a checkout of htsim.
+peers: build
+	$(BIN)/python benches/peers.py $(if $(HTSIM),--htsim "$(HTSIM)")
 
 # Beside ns-2 itself, where it is installed (Debian: ns2).
 validate: build

@@ -14,6 +14,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
@@ -72,16 +73,28 @@ print(json.dumps(found))
 """
 
 
-def _run(command: list[str]) -> Measurement:
+def output(command: list[str]) -> dict[str, Any]:
+    """What a program prints of one run: the JSON of its last line."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{command[0]} failed: {done.stderr.strip().splitlines()[-1:]}")
-    return Measurement(**json.loads(done.stdout.strip().splitlines()[-1]))
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
+
+
+def run(command: list[str]) -> Measurement:
+    """One run of a program."""
+    return Measurement(**output(command))
+
+
+def our_command(flows: int, seconds: float, rate_bps: int) -> list[str]:
+    """The benchmark in Ackclock, in a separate process, so that the process's peak memory is that of the run."""
+    return [sys.executable, "-c", CHILD, str(flows), str(seconds), str(rate_bps)]
 
 
 def ours(flows: int, seconds: float, rate_bps: int) -> Measurement:
-    """Run Ackclock in a separate process, so that the process's peak memory is that of the run."""
-    return _run([sys.executable, "-c", CHILD, str(flows), str(seconds), str(rate_bps)])
+    """Run Ackclock."""
+    return run(our_command(flows, seconds, rate_bps))
 
 
 def ns2_script() -> Path | None:
@@ -98,7 +111,7 @@ def ns2_command(flows: int, seconds: float, rate_bps: int, scheduler: str) -> li
 
 def fastest_scheduler(flows: int, seconds: float, rate_bps: int) -> str:
     """The scheduler with which ns-2 takes the least CPU time, from a fifth of the run."""
-    runs = {name: _run(ns2_command(flows, seconds / 5, rate_bps, name)) for name in SCHEDULERS}
+    runs = {name: run(ns2_command(flows, seconds / 5, rate_bps, name)) for name in SCHEDULERS}
     return max(runs, key=lambda name: runs[name].speed)
 
 
@@ -114,7 +127,7 @@ def measure(flows: int, repeat: int, quick: bool, console: PlainConsole) -> Flow
         for _ in range(repeat):
             mine.append(ours(flows, seconds, rate))
             if beside:
-                theirs.append(_run(ns2_command(flows, seconds, rate, scheduler)))
+                theirs.append(run(ns2_command(flows, seconds, rate, scheduler)))
     return FlowCountResult(flows, mine, theirs, scheduler)
 
 
