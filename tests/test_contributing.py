@@ -106,7 +106,7 @@ def _copy_libraries(source: Path, target: Path) -> None:
 def _cargo_test(folder: Path, *tests: str) -> None:
     """Run tests, with the features of `make test-rust`, so that the copied libraries are those that they need."""
     done = subprocess.run(
-        ["cargo", "test", "--offline", "--quiet", "--features", "ackclock-quic/tls"]
+        ["cargo", "test", "--offline", "--quiet", "--features", "ackclock-quic/tls,ackclock/conform"]
         + [word for test in tests for word in ("--test", test)],
         cwd=folder,
         env={**os.environ, "CARGO_TARGET_DIR": str(folder.parent / "target")},
