@@ -257,7 +257,7 @@ def test_every_module_that_the_pages_name_has_a_page(site: Path, root: Path) -> 
     package = root / "python" / "ackclock"
     apps = {path.stem for path in (package / "apps").iterdir() if not path.name.startswith("_")}
     internal = {"bench", "catalog", "controls", "division", "laboratory", "scenario_check", "score", "traces"}
-    internal |= {"trials", "view"}
+    internal |= {"sequential", "trials", "view"}
     assert {f"ackclock.apps.{name}" for name in apps - internal} <= modules, "a page, or a name in `internal`"
     pages = [*(root / "docs").rglob("*.md"), *root.glob("*.md"), *(root / "examples").rglob("*.py")]
     named = {

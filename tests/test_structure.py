@@ -115,7 +115,7 @@ APPS = [
     "conform suite trials why",
     "agree arima what_if",
     "controls kernel_module laboratory policy reach scenario_check score share",
-    "bench controller_check division radio replay satellites traces",
+    "bench controller_check division radio replay satellites sequential traces",
 ]
 """The same of the folder `apps`."""
 

@@ -101,7 +101,7 @@ class Row:
         low, high = self.ratio.low, self.ratio.high
         least, most = 1 - self.tolerance, 1 + self.tolerance
         if low is None or high is None:
-            return self.p is not None and (self.p < LEVEL or self.p == 1.0)
+            return self.p is not None and (self.p < LEVEL or self.of_first.value == self.of_other.value)
         outside = self.p is not None and self.p < LEVEL and (high < least or low > most)
         return outside or least <= low <= high <= most
 
