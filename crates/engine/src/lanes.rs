@@ -45,7 +45,12 @@ struct Lane<T> {
 
 /// Lanes from the start.
 const FIRST_LANES: usize = 3;
-pub(crate) const MAX_LANES: usize = OTHERS;
+/// More lanes cost a longer search than the calendar (docs/adr/0001).
+pub(crate) const MAX_LANES: usize = 63;
+/// Numbers of lanes, and [`OTHERS`].
+const PLACES: usize = OTHERS + 1;
+/// Of so many items of sources whose last item fitted into no lane one looks for a lane.
+const SEARCHES: u32 = 8;
 /// A ring of this many items does not fit into the L1 and L2 caches.
 const LARGE: usize = 4096;
 
@@ -53,13 +58,15 @@ const LARGE: usize = 4096;
 #[derive(Clone)]
 pub(crate) struct Lanes<T> {
     lanes: Vec<Lane<T>>,
-    /// Time of the last item of each lane; zero when empty.
-    tails: Vec<u64>,
+    /// Time of the last item of each lane; zero when empty, the latest time for places without a lane.
+    tails: Box<[u64; PLACES]>,
+    /// Items that [`Lanes::choose`] has given no lane without a search.
+    unsearched: u32,
 }
 
 impl<T: Copy> Lanes<T> {
     pub(crate) fn new() -> Lanes<T> {
-        let mut lanes = Lanes { lanes: Vec::new(), tails: Vec::new() };
+        let mut lanes = Lanes { lanes: Vec::new(), tails: Box::new([u64::MAX; PLACES]), unsearched: 0 };
         for _ in 0..FIRST_LANES {
             lanes.open();
         }
@@ -67,8 +74,8 @@ impl<T: Copy> Lanes<T> {
     }
 
     fn open(&mut self) {
+        self.tails[self.lanes.len()] = 0;
         self.lanes.push(Lane { ring: Vec::new(), head: 0, len: 0 });
-        self.tails.push(0);
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -100,11 +107,18 @@ impl<T: Copy> Lanes<T> {
             tail < at.ps() || tail == at.ps() && self.lanes[lane].last() <= key(at, tie, lane)
         };
         let hinted = hint.lane as usize;
-        if fits(hinted, self.tails[hinted]) {
+        if hinted == OTHERS {
+            // Most items of such a source fit into no lane, and one that repeats the last one must follow it.
+            self.unsearched = self.unsearched.wrapping_add(1);
+            if hint.repeats || !self.unsearched.is_multiple_of(SEARCHES) {
+                return OTHERS;
+            }
+        } else if fits(hinted, self.tails[hinted]) {
             return hinted;
         }
         let mut best = None;
-        for (lane, &tail) in self.tails.iter().enumerate().skip(if hint.repeats { hinted } else { 0 }) {
+        let lanes = self.tails[..self.lanes.len()].iter().enumerate();
+        for (lane, &tail) in lanes.skip(if hint.repeats { hinted } else { 0 }) {
             if fits(lane, tail) && best.is_none_or(|(_, latest)| tail > latest) {
                 best = Some((lane, tail));
             }
@@ -115,7 +129,7 @@ impl<T: Copy> Lanes<T> {
                 self.open();
                 self.lanes.len() - 1
             }
-            None => return usize::MAX,
+            None => OTHERS,
         };
         hint.lane = lane as u8;
         lane

@@ -8,6 +8,7 @@
 //! machine. docs/adr/0002-ties.md has the reasons.
 #![deny(unsafe_code)]
 
+mod calendar;
 mod event_queue;
 mod heap;
 mod lanes;

@@ -1,9 +1,9 @@
 //! Items with times in one total order.
 
+use crate::calendar::Calendar;
 use crate::lanes::{LaneHint, Lanes, MAX_LANES};
 use crate::{EMPTY, Key, OTHERS, Tie, key, time_of};
 use core::hint::select_unpredictable;
-use std::collections::BTreeMap;
 use units::Time;
 
 /// Items in the order of their times, and of their ties; among them the first timer.
@@ -13,9 +13,8 @@ use units::Time;
 #[derive(Clone)]
 pub(crate) struct Merge<T> {
     lanes: Lanes<T>,
-    /// Items that fit into no lane, as with some hundred links that have a backlog, with a number that makes keys different.
-    overflow: BTreeMap<(Key, u64), T>,
-    overflowed: u64,
+    /// Items that fit into no lane, where many links have a backlog.
+    overflow: Calendar<T>,
     timer: Key,
     /// Winner tree: node 1 has the least key, leaves start at `leaves`, a power of two. The first leaf is not a lane.
     tree: Box<Tree>,
@@ -86,8 +85,7 @@ impl<T: Copy> Merge<T> {
         let leaves = (LANES + lanes.count()).next_power_of_two();
         Merge {
             lanes,
-            overflow: BTreeMap::new(),
-            overflowed: 0,
+            overflow: Calendar::new(),
             timer: EMPTY,
             tree: Tree::empty(),
             leaves,
@@ -108,7 +106,7 @@ impl<T: Copy> Merge<T> {
     ) {
         let before = self.lanes.count();
         let lane = self.lanes.choose(at, tie, hint);
-        if lane == usize::MAX {
+        if lane == OTHERS {
             let mut item = *item;
             edit(&mut item);
             return self.push_overflow(at, tie, item);
@@ -126,11 +124,13 @@ impl<T: Copy> Merge<T> {
         }
     }
 
-    #[cold]
+    #[inline(never)] // keeps the path without it short
     fn push_overflow(&mut self, at: Time, tie: Tie, item: T) {
-        self.overflow.insert((key(at, tie, OTHERS), self.overflowed), item);
-        self.overflowed += 1;
-        self.update_others();
+        let key = key(at, tie, OTHERS);
+        self.overflow.push(key, item);
+        if self.overflow.first() == Some(key) {
+            self.update_others();
+        }
     }
 
     /// The first key.
@@ -171,11 +171,12 @@ impl<T: Copy> Merge<T> {
     }
 
     /// Removes the first overflow item.
-    #[cold]
+    #[inline(never)] // keeps the path without it short
     pub(crate) fn pop_overflow(&mut self) -> Option<T> {
-        let first = self.overflow.pop_first();
+        self.last_lane = OTHERS;
+        let first = self.overflow.pop();
         self.update_others();
-        first.map(|(_, item)| item)
+        first
     }
 
     /// The key of the first timer.
@@ -194,30 +195,36 @@ impl<T: Copy> Merge<T> {
     /// The item `places` behind the head of the lane of the last item, if any. Use it for prefetching only.
     #[inline]
     pub(crate) fn ahead(&self, places: usize) -> Option<&T> {
-        self.lanes.peek(self.last_lane, places)
+        if self.last_lane == OTHERS {
+            self.overflow.ahead(places)
+        } else {
+            self.lanes.peek(self.last_lane, places)
+        }
     }
 
     /// Prefetches the item that [`Merge::ahead`] reads.
     #[inline]
     pub(crate) fn prefetch_ahead(&self, places: usize) {
-        self.lanes.prefetch(self.last_lane, places);
+        if self.last_lane == OTHERS {
+            self.overflow.prefetch(places);
+        } else {
+            self.lanes.prefetch(self.last_lane, places);
+        }
     }
 
     /// Bytes that the next reallocation of a lane takes if many more items are added.
     pub(crate) fn growth(&self) -> usize {
-        self.lanes.growth()
+        self.lanes.growth().max(self.overflow.growth())
     }
 
     /// Every item with its time, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Time, &T)> {
-        let overflow = self.overflow.iter().map(|((key, _), item)| (*key, item));
-        self.lanes.iter().chain(overflow).map(|(key, item)| (time_of(key), item))
+        self.lanes.iter().chain(self.overflow.iter()).map(|(key, item)| (time_of(key), item))
     }
 
     #[inline]
     fn update_others(&mut self) {
-        let overflow = self.overflow.first_key_value().map_or(EMPTY, |((key, _), _)| *key);
-        self.update(0, self.timer.min(overflow));
+        self.update(0, self.timer.min(self.overflow.first().unwrap_or(EMPTY)));
     }
 
     #[inline]

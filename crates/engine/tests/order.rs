@@ -133,7 +133,7 @@ proptest! {
 
 #[test]
 fn more_sources_than_lanes() {
-    // Decreasing times: every item needs a lane of its own; the last ones go to the overflow heap.
+    // Decreasing times: every item needs a lane of its own; the last ones go to the calendar.
     let mut event_queue = EventQueue::new();
     let n = 600u64;
     for i in 0..n {
@@ -157,8 +157,15 @@ fn nothing_beyond_the_horizon() {
 #[test]
 fn items_of_one_source_and_one_tie_stay_in_their_order() {
     let mut stream = ackclock_engine::Stream::new(1, "order", "test");
-    for _ in 0..200 {
+    for round in 0..200 {
         let mut event_queue = EventQueue::new();
+        if round % 2 == 1 {
+            // No lane is free: later items precede those in all lanes, and go to the calendar.
+            for lane in 0..63 {
+                let at = Time::from_ps(1_000_000 - lane);
+                event_queue.push(at, Tie::counted(0), &(4, 0), &mut LaneHint::default(), |_| ());
+            }
+        }
         let mut hints = [LaneHint::default(); 4];
         let mut times = [0u64; 4]; // a link delivers in the order in which it sends
         let mut expected = Vec::new();
