@@ -33,7 +33,7 @@ impl Run {
         each!(&self.inner, simulation => {
             let tcp = simulation.senders.iter().map(transport::Sender::shown_window);
             let quic = simulation.quic.iter().map(|flow| flow.shown_window());
-            let windows = tcp.chain(quic).zip(&simulation.names);
+            let windows = tcp.chain(quic).zip(simulation.names.iter());
             windows.map(|((cwnd, ssthresh), name)| (name.clone(), cwnd, ssthresh)).collect()
         })
     }

@@ -6,6 +6,7 @@ use super::attached::{AttachedFlow, Waiting};
 use super::border::PartBorder;
 use super::datagrams::DatagramPool;
 use super::endpoints::{Endpoints, FlowSchedule, PathFacts, SimulationContext, TimerOwner, flow_context};
+use super::per_flow::PerFlow;
 use super::planned_start::PlannedStart;
 use super::quic::QuicEndpoints;
 use super::recorder::Recorder;
@@ -30,13 +31,13 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) cooldown: Span,
     pub(super) event_queue: EventQueue<Packet>,
     pub(super) network: Network,
-    pub(super) topology: Topology,
+    pub(super) topology: Arc<Topology>,
     pub(super) recorder: Recorder<WINDOWS, PACKETS>,
     pub(super) ack_options: AckOptionPool,
     /// Of each flow, by number.
-    pub(super) endpoints: Vec<Endpoints>,
-    pub(super) senders: Vec<Sender>,
-    pub(super) receivers: Vec<Receiver>,
+    pub(super) endpoints: Arc<[Endpoints]>,
+    pub(super) senders: PerFlow<Sender>,
+    pub(super) receivers: PerFlow<Receiver>,
     /// An empty list, to exchange for the packets that the network keeps for receivers.
     pub(super) receiving: Vec<(Time, Packet)>,
     pub(super) quic: Vec<QuicEndpoints>,
@@ -50,24 +51,24 @@ pub(super) struct Simulation<const WINDOWS: bool, const PACKETS: bool> {
     pub(super) lent: Option<u32>,
     /// Calls of [`Simulation::catch_up`].
     pub(super) steps: u64,
-    pub(super) schedules: Vec<FlowSchedule>,
+    pub(super) schedules: PerFlow<FlowSchedule>,
     /// The flows that start with saved values or a jump.
     pub(super) starts: Vec<PlannedStart>,
-    pub(super) names: Vec<String>,
-    pub(super) ends: Vec<[NodeId; 2]>,
-    pub(super) paths: Vec<PathFacts>,
+    pub(super) names: Arc<[String]>,
+    pub(super) ends: Arc<[[NodeId; 2]]>,
+    pub(super) paths: Arc<[PathFacts]>,
     /// Names of the duplex links in the scenario.
-    pub(super) given_names: Vec<Option<String>>,
+    pub(super) given_names: Arc<[Option<String>]>,
     /// Whether to prefetch memory for later events.
     pub(super) crowded: bool,
     pub(super) has_external: bool,
     /// For each flow, the first link of its data and of its ACKs.
-    pub(super) first_links: Vec<[LinkId; 2]>,
+    pub(super) first_links: Arc<[[LinkId; 2]]>,
     /// For each TCP and UDP flow the routes of its data and of its acknowledgements; none for the latter if it has none.
     #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "for the division of a run"))]
     pub(super) routes: Vec<(u32, Option<u32>)>,
     /// Numbers of the flows, in the order of the scenario.
-    pub(super) order: Vec<u32>,
+    pub(super) order: Arc<[u32]>,
     /// The owners of the timers after those of the flows.
     pub(super) network_timers: Vec<TimerOwner>,
     /// The future events of the satellites, if there are any.
@@ -176,7 +177,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if !self.has_external {
             return None;
         }
-        let each = self.names.iter().zip(&self.senders);
+        let each = self.names.iter().zip(self.senders.iter());
         let failed = each.filter_map(|(name, sender)| Some((name.as_str(), sender.controller().failure()?)));
         let each = self.names.iter().skip(self.senders.len()).zip(&self.quic);
         let quic = each.filter_map(|(name, flow)| Some((name.as_str(), flow.failure()?)));
@@ -197,11 +198,15 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             let flow = packet.flow as usize;
             match packet.kind {
                 PacketKind::Data => {
-                    engine::prefetch_item(&self.receivers[flow], size_of::<Receiver>());
+                    if let Some(receiver) = self.receivers.get(flow) {
+                        engine::prefetch_item(receiver, size_of::<Receiver>());
+                    }
                     self.network.links.prefetch(self.first_links[flow][1]);
                 }
                 PacketKind::Ack => {
-                    self.senders[flow].prefetch();
+                    if let Some(sender) = self.senders.get(flow) {
+                        sender.prefetch();
+                    }
                     self.event_queue.prefetch_timer(packet.flow * FlowTimer::COUNT);
                     self.network.links.prefetch(self.first_links[flow][0]);
                 }

@@ -1,9 +1,12 @@
 //! Copies of a run in progress.
 
+use super::endpoints::FlowSchedule;
 use super::event_loop::Simulation;
+use super::per_flow::PerFlow;
 use super::{Inner, Run};
 use std::collections::VecDeque;
 use std::fmt;
+use transport::{Receiver, Sender};
 
 /// Why a run cannot be copied. The caller can start the same run again and advance it to the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +36,19 @@ impl Run {
 
 impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
     pub(super) fn fork(&self) -> Result<Self, NotForkable> {
+        self.check_fork()?;
+        let copy = self.copy_with(self.schedules.copy(), self.senders.copy(), self.receivers.copy());
+        match (copy.failure(), self.failure()) {
+            (Some((flow, failure)), None) => Err(NotForkable(format!(
+                "the controller of flow \"{flow}\" cannot be copied: {}",
+                last_line(&failure.message)
+            ))),
+            _ => Ok(copy),
+        }
+    }
+
+    /// Fails if some part of the state, except for controllers, cannot be copied.
+    pub(super) fn check_fork(&self) -> Result<(), NotForkable> {
         if !self.quic.is_empty() {
             let name = &self.names[self.senders.len()]; // QUIC flows have the numbers after those of TCP flows
             return Err(NotForkable(format!("flow \"{name}\" is a QUIC flow, whose stack cannot be copied")));
@@ -46,7 +62,17 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
         if self.border.is_some() {
             return Err(NotForkable("a run on several threads cannot be copied".into()));
         }
-        let copy = Simulation {
+        Ok(())
+    }
+
+    /// A copy of all but these. It must be possible ([`Simulation::check_fork`]).
+    pub(super) fn copy_with(
+        &self,
+        schedules: PerFlow<FlowSchedule>,
+        senders: PerFlow<Sender>,
+        receivers: PerFlow<Receiver>,
+    ) -> Self {
+        Simulation {
             title: self.title.clone(),
             event_queue: self.event_queue.clone(),
             network: self.network.clone(),
@@ -54,8 +80,8 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             recorder: self.recorder.clone(),
             ack_options: self.ack_options.clone(),
             endpoints: self.endpoints.clone(),
-            senders: engine::large_copy(&self.senders),
-            receivers: engine::large_copy(&self.receivers),
+            senders,
+            receivers,
             receiving: Vec::new(),
             quic: Vec::new(),
             udp: self.udp.clone(),
@@ -63,7 +89,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             apps: self.apps.clone(),
             datagrams: self.datagrams.clone(),
             outbox: VecDeque::new(),
-            schedules: self.schedules.clone(),
+            schedules,
             starts: self.starts.clone(),
             names: self.names.clone(),
             ends: self.ends.clone(),
@@ -80,13 +106,6 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             prepared: self.prepared.clone(),
             round_trips: self.round_trips.clone(),
             ..*self
-        };
-        match (copy.failure(), self.failure()) {
-            (Some((flow, failure)), None) => Err(NotForkable(format!(
-                "the controller of flow \"{flow}\" cannot be copied: {}",
-                last_line(&failure.message)
-            ))),
-            _ => Ok(copy),
         }
     }
 }

@@ -31,6 +31,7 @@ mod outcome_schema;
 pub(crate) mod overview;
 #[cfg(not(target_family = "wasm"))]
 mod parts;
+mod per_flow;
 mod planned_start;
 pub(crate) mod policies;
 mod probes;

@@ -52,7 +52,7 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             cpu_s: self.cpu as f64 / 1e9,
             wall_s: self.wall as f64 / 1e9,
         };
-        let flows = self.senders.iter().zip(&self.receivers).zip(&self.schedules);
+        let flows = self.senders.iter().zip(self.receivers.iter()).zip(self.schedules.iter());
         let tcp: u64 =
             flows.map(|((sender, receiver), schedule)| delivered_bytes(sender, receiver, schedule)).sum();
         let bytes = tcp + self.quic.iter().map(|flow| flow.delivered_bytes()).sum::<u64>();

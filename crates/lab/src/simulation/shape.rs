@@ -1,5 +1,6 @@
 //! What the numbers in the logs of a run stand for.
 
+use super::per_flow::PerFlow;
 use super::quic::QuicEndpoints;
 use net::{Medium, NodeId, Topology};
 use transport::Sender;
@@ -26,7 +27,7 @@ impl Shape {
     pub(super) fn new(
         topology: &Topology,
         media: &[Medium],
-        senders: &[Sender],
+        senders: &PerFlow<Sender>,
         quic: &[QuicEndpoints],
         names: &[String],
         ends: &[[NodeId; 2]],

@@ -14,6 +14,7 @@ use super::Settings;
 use super::datagrams::DatagramPool;
 use super::endpoints::{Endpoints, TimerOwner};
 use super::event_loop::{Simulation, Warmup};
+use super::per_flow::PerFlow;
 use super::recorder::{AUDITS, Recorder};
 use super::satellites::ConstellationSchedule;
 use crate::audit::{AuditedLink, Auditor, RadioAuditor};
@@ -169,9 +170,9 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             network,
             recorder,
             ack_options: AckOptionPool::default(),
-            endpoints: flows.endpoints,
-            senders: flows.senders,
-            receivers: flows.receivers,
+            endpoints: flows.endpoints.into(),
+            senders: PerFlow::new(flows.senders),
+            receivers: PerFlow::new(flows.receivers),
             receiving: Vec::new(),
             quic: flows.quic,
             udp: flows.udp,
@@ -181,18 +182,18 @@ impl<const WINDOWS: bool, const PACKETS: bool> Simulation<WINDOWS, PACKETS> {
             outbox: VecDeque::new(),
             lent: None,
             steps: 0,
-            schedules: flows.schedules,
+            schedules: PerFlow::new(flows.schedules),
             starts: flows.starts,
-            names: flows.names,
-            ends: layout.ends,
-            topology: layout.topology,
+            names: flows.names.into(),
+            ends: layout.ends.into(),
+            topology: layout.topology.into(),
             has_external: scenario.has_external(),
-            paths: flows.paths,
+            paths: flows.paths.into(),
             given_names: scenario.links.iter().map(|link| link.name.clone()).collect(),
             crowded: plan.order.len() > 1000 && media.satellites.is_none() && scenario.radio.is_none(),
             first_links,
             routes: flows.receiving,
-            order: plan.order,
+            order: plan.order.into(),
             network_timers: media.timers,
             satellites: media.satellites,
             warmup: media.warmup,

@@ -69,9 +69,9 @@ impl Parts {
         };
         let plan = plan(simulation)?;
         let parts = plan.incoming.len();
-        memory::room_for((parts - 1) * simulation.endpoints.len())?;
-        let forks = (1..parts).map(|_| simulation.fork().map_err(|error| error.to_string()));
-        let others = forks.collect::<Result<Vec<Part>, String>>()?;
+        simulation.check_fork().map_err(|error| error.to_string())?;
+        memory::room_for((parts - 1) * simulation.endpoints.len() / COPIED)?;
+        let others = divide(simulation, &plan);
         let mut all = Parts {
             others,
             threads: parts.min(processors()),
@@ -212,13 +212,16 @@ impl Parts {
                 border.cut.join(&mut part.network);
             }
         }
-        for (number, part) in self.others.iter_mut().enumerate() {
+        for (number, mut part) in self.others.drain(..).enumerate() {
             let counts = in_flight(&part.network, &part.event_queue);
             elsewhere.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-            exchange_state(first, part, number + 1, &self.plan.of);
+            first.other_events += part.event_queue.events();
+            take_state(first, &mut part, number + 1, &self.plan.of);
+            first.schedules.join(part.schedules);
+            first.senders.join(part.senders);
+            first.receivers.join(part.receivers);
         }
         set_elsewhere(&mut first.network, elsewhere);
-        first.other_events = self.others.iter().map(|part| part.event_queue.events()).sum();
     }
 }
 
@@ -230,6 +233,9 @@ struct Speeds {
     several: f64,
     single: f64,
 }
+
+/// Each part has a copy of the links, the timers and the routes: one of so many parts of the memory of a flow.
+const COPIED: usize = 8;
 
 /// Calls after which both speeds are measured again.
 const CALLS: u32 = 16;
@@ -267,6 +273,20 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
+/// Divides a simulation, which becomes the first part; returns the others. Each has the ends of flows at its nodes.
+fn divide(simulation: &mut Part, plan: &PartPlan) -> Vec<Part> {
+    let (parts, ends) = (plan.incoming.len(), simulation.ends.clone());
+    let part_of = |flow: usize, end: usize| plan.of[ends[flow][end].0 as usize] as usize;
+    let schedules = simulation.schedules.divide(parts, |flow| part_of(flow, 0));
+    let senders = simulation.senders.divide(parts, |flow| part_of(flow, 0));
+    let receivers = simulation.receivers.divide(parts, |flow| part_of(flow, 1));
+    let mut own = schedules.into_iter().zip(senders).zip(receivers);
+    if let Some(((schedules, senders), receivers)) = own.next() {
+        (simulation.schedules, simulation.senders, simulation.receivers) = (schedules, senders, receivers);
+    }
+    own.map(|((schedules, senders), receivers)| simulation.copy_with(schedules, senders, receivers)).collect()
+}
+
 /// Makes a copy of a simulation part number `part`: it has the events at its nodes.
 fn set_up(simulation: &mut Part, part: usize, plan: &PartPlan, ends: &Arc<[u16]>) {
     use transport::FlowTimer;
@@ -284,8 +304,8 @@ fn set_up(simulation: &mut Part, part: usize, plan: &PartPlan, ends: &Arc<[u16]>
     simulation.border = Some(Box::new(Border { part, cut, ends: ends.clone(), outgoing }));
 }
 
-/// Exchanges between the first part and part `number` what belongs to the latter; `of` has the part of each node.
-fn exchange_state(first: &mut Part, part: &mut Part, number: usize, of: &[u16]) {
+/// Gives the first part the links and the ends of UDP flows of part `number`; `of` has the part of each node.
+fn take_state(first: &mut Part, part: &mut Part, number: usize, of: &[u16]) {
     use std::mem::swap;
     let is_theirs = |node: net::NodeId| of[node.0 as usize] as usize == number;
     for link in first.topology.link_ids() {
@@ -293,22 +313,13 @@ fn exchange_state(first: &mut Part, part: &mut Part, number: usize, of: &[u16]) 
             exchange_link(&mut first.network, &mut part.network, link);
         }
     }
-    let tcp = first.senders.len();
-    for (flow, [from, to]) in first.ends.iter().copied().enumerate() {
-        if is_theirs(from) {
-            swap(&mut first.schedules[flow], &mut part.schedules[flow]);
-            if flow < tcp {
-                swap(&mut first.senders[flow], &mut part.senders[flow]);
-            } else {
-                swap(&mut first.udp[flow - tcp].0, &mut part.udp[flow - tcp].0);
-            }
+    let ends = first.ends.iter().skip(first.senders.len());
+    for ((own, other), [from, to]) in first.udp.iter_mut().zip(&mut part.udp).zip(ends) {
+        if is_theirs(*from) {
+            swap(&mut own.0, &mut other.0);
         }
-        if is_theirs(to) {
-            if flow < tcp {
-                swap(&mut first.receivers[flow], &mut part.receivers[flow]);
-            } else {
-                swap(&mut first.udp[flow - tcp].1, &mut part.udp[flow - tcp].1);
-            }
+        if is_theirs(*to) {
+            swap(&mut own.1, &mut other.1);
         }
     }
 }

@@ -185,7 +185,7 @@ impl Load {
         };
         let (mut first, mut last, mut transfers) = (f64::INFINITY, 0.0f64, 0.0);
         for ((data, acknowledgements), (schedule, ends)) in
-            simulation.routes.iter().zip(simulation.schedules.iter().zip(&simulation.ends))
+            simulation.routes.iter().zip(simulation.schedules.iter().zip(simulation.ends.iter()))
         {
             let share =
                 |link: LinkId| network.links.rate(link).bps() as f64 / f64::from(users[link.0 as usize]);
