@@ -27,6 +27,8 @@ $(shell [ "$$(cat $(VENV)/.built 2>/dev/null)" = "$$($(USED_PGO))" ] || rm -f $(
 
 build: $(VENV)/.built
 	@echo "built: $(BIN)/ackclock, with the Python package of this folder; next: make run, or $(BIN)/ackclock --help"
+	@test -f "$(PGO)" || echo "it lacks a profile of the core: make pgo makes runs 1.2 times as fast"
+	@test -n "$(KERNEL)" || echo "it lacks the kernel bridge (ackclock run FILE --on kernel): install libelf-dev and zlib1g-dev, then make kernel"
 
 # What a build and a run need, pinned with hashes.
 $(VENV)/.installed: requirements.lock
