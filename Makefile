@@ -22,7 +22,7 @@ USED_PGO = [ ! -f $(PGO) ] || echo $(PGO)
 $(shell [ "$$(cat $(VENV)/.built 2>/dev/null)" = "$$($(USED_PGO))" ] || rm -f $(VENV)/.built)
 
 .PHONY: build capi kernel pgo bpf web page run test test-times test-install test-rust-build test-rust test-wheel test-python \
-        test-page test-publish test-instructions nightly clippy lint format bench peers validate live fuzz docs site reference \
+        test-page test-publish test-count-build test-instructions nightly clippy lint format bench peers validate live fuzz docs site reference \
         interface baselines scoreboard wheel locks clean
 
 build: $(VENV)/.built
@@ -135,6 +135,10 @@ test-publish:
 	RUSTDOCFLAGS="--deny warnings" cargo doc --locked --quiet --no-deps --package ackclock --features conform
 	cargo check --locked --quiet --package ackclock --no-default-features
 	cargo package --locked --offline --quiet --no-verify --allow-dirty --workspace $(PRIVATE)
+
+# The programs whose instructions are counted.
+test-count-build: $(VENV)/.dev
+	$(BIN)/python benches/instructions.py --build
 
 test-instructions: build $(VENV)/.dev
 	$(BIN)/python benches/instructions.py

@@ -39,13 +39,17 @@ class Part:
 STAGES = [
     [Part("test-install", "install the Python and Node packages"), Part("test-rust-build", "build the Rust tests")],
     [Part("build", "build the core (release)"), Part("clippy", "clippy")],
-    [Part("page", "build the page with the core as WebAssembly"), Part("lint", "formats, ruff, mypy")],
+    [
+        Part("page", "build the page with the core as WebAssembly"),
+        Part("test-count-build", "build the programs whose instructions are counted"),
+        Part("lint", "formats, ruff, mypy"),
+    ],
     [Part("test-publish", "document and package the crates")],
     [Part("test-rust", "run the Rust tests"), Part("test-wheel", "build the wheel of this machine")],
     [Part("test-python", "run the Python tests"), Part("test-page", "run the tests of the page")],
     [Part("test-instructions", "count instructions")],
 ]
-BUILDS = {"test-install", "test-rust-build", "build", "page", "test-wheel"}
+BUILDS = {"test-install", "test-rust-build", "build", "page", "test-count-build", "test-wheel"}
 """The parts that only install or build."""
 
 
