@@ -113,35 +113,35 @@ impl Scoreboard {
 
     /// Processes the cumulative part. Returns the round-trip sample for the retransmission timer.
     pub(super) fn advance(&mut self, c: &mut Connection, a: &mut Arrival, ack: u32) -> Option<Span> {
-        let acked = ack.saturating_sub(c.una);
+        let (acked, sack, now) = (ack.saturating_sub(c.una), c.options.sack, a.now);
         let (mut samples, mut reordered, mut retransmitted) = (Samples::default(), u32::MAX, false);
         a.advanced = acked > 0;
         let update = std::mem::take(&mut c.window_update);
         while c.una < ack {
             let seq = c.una;
-            let segment = self.segments.acknowledge(seq, c.options.sack);
+            let segment = self.segments.acknowledge(seq, sack);
             c.una += 1;
             if segment.ever_retransmitted() {
                 retransmitted = true;
             } else if !segment.reported() {
-                samples.take(a.now.since(segment.sent));
+                samples.take(now.since(segment.sent));
                 reordered = reordered.min(seq);
                 a.original |= seq < a.high_seq;
             }
             if !segment.reported() {
                 let spurious = segment.ever_retransmitted()
                     && a.echo.is_some_and(|echo| c.options.stamp(segment.sent) > c.options.stamp(echo));
-                if c.options.sack && !spurious {
-                    self.detection.delivered(a.now, seq, segment, self.min_rtt.map(|m| m.0));
+                if sack && !spurious {
+                    self.detection.delivered(now, seq, segment, self.min_rtt.map(|m| m.0));
                 }
-                c.reports.delivered(&mut c.controller, seq, a.now);
+                c.reports.delivered(&mut c.controller, seq, now);
             }
         }
         if a.advanced {
             c.dupacks = 0;
             a.rearm = true;
             self.segments.forget_reports(c.una);
-            if !c.options.sack {
+            if !sack {
                 self.remove_duplicates(c, acked);
                 a.original &= !retransmitted;
             } else if reordered < a.prior_highest {
@@ -153,7 +153,7 @@ impl Scoreboard {
             let sack_rtt = a.sack_rtt();
             if let Some(rtt) = sack_rtt
                 && c.outstanding() > 0
-                && rtt > a.now.since(self.segments.get(c.una).sent)
+                && rtt > now.since(self.segments.get(c.una).sent)
             {
                 // The reported segment was sent before the last transmission of the oldest one.
                 a.rearm = true;
