@@ -1,19 +1,23 @@
 //! Items in flight that fit into no lane, in the order of their times: a calendar.
 //!
 //! Time is divided into intervals of one length. The items of each later interval are in a list, in no order; those of the
-//! present one are sorted. An addition and a removal cost the same for any number of items: where thousands of links have a
-//! backlog, a tree or a heap would need a comparison for each power of two. See docs/adr/0001.
+//! present one are in a heap. An addition and a removal cost nearly the same for any number of items, unless many have one
+//! time: where thousands of links have a backlog, a heap of all items would need a comparison for each power of two. See
+//! docs/adr/0001.
 
 use crate::{Key, time_of};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Lists of intervals at the start, a power of two, and the most of them.
 const FIRST_LISTS: usize = 1 << 13;
-const MOST_LISTS: usize = 1 << 20;
+const MOST_LISTS: usize = 1 << 19;
 /// The length of an interval at the start: 2^22 ps, some 4 us.
 const FIRST_SHIFT: u32 = 22;
 /// Items of an interval above which intervals become shorter.
 const MANY: usize = 48;
+/// Items below which there are fewer lists. Below [`MANY`], or the two would alternate.
+const FEW: usize = MANY / 2;
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 
@@ -23,8 +27,8 @@ pub(crate) struct Calendar<T> {
     slots: Vec<Slot<T>>,
     /// The first of the free slots, which are a list.
     free: u32,
-    /// The items before the end of the present interval; the last one is the first.
-    present: Vec<Sorted>,
+    /// The items before the end of the present interval.
+    present: BinaryHeap<Reverse<Present>>,
     /// The first items of the lists of intervals, by the number of the interval modulo that of lists, a power of two.
     lists: Vec<u32>,
     /// Which lists have items.
@@ -51,19 +55,12 @@ struct Slot<T> {
     link: u32,
 }
 
-/// An item of the present interval.
-#[derive(Clone, Copy)]
-struct Sorted {
+/// An item of the present interval. Items are in the order of their keys and numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Present {
     key: Key,
     number: u64,
     slot: u32,
-}
-
-impl Sorted {
-    #[inline]
-    fn order(&self) -> (Key, u64) {
-        (self.key, self.number)
-    }
 }
 
 impl<T: Copy> Calendar<T> {
@@ -71,7 +68,7 @@ impl<T: Copy> Calendar<T> {
         Calendar {
             slots: Vec::new(),
             free: NONE,
-            present: Vec::new(),
+            present: BinaryHeap::new(),
             lists: Vec::new(), // until the first item: few runs have one
             used: Vec::new(),
             listed: 0,
@@ -85,8 +82,8 @@ impl<T: Copy> Calendar<T> {
 
     /// Adds an item.
     pub fn push(&mut self, key: Key, item: T) {
-        if self.lists.is_empty() {
-            self.divide(FIRST_SHIFT, FIRST_LISTS);
+        if self.lists.len() != FIRST_LISTS && self.present.is_empty() {
+            self.divide(FIRST_SHIFT, FIRST_LISTS); // there is no item
         }
         let number = self.added;
         self.added += 1;
@@ -95,9 +92,7 @@ impl<T: Copy> Calendar<T> {
             self.add_later(Slot { key, number, item, link: NONE }, interval);
         } else {
             let slot = self.place(Slot { key, number, item, link: NONE });
-            let sorted = Sorted { key, number, slot };
-            let place = self.present.partition_point(|other| other.order() > sorted.order());
-            self.present.insert(place, sorted);
+            self.present.push(Reverse(Present { key, number, slot }));
             if self.present.len() > 2 * self.many {
                 self.shorten();
             }
@@ -110,12 +105,12 @@ impl<T: Copy> Calendar<T> {
     /// The first key.
     #[inline]
     pub fn first(&self) -> Option<Key> {
-        self.present.last().map(|sorted| sorted.key)
+        self.present.peek().map(|Reverse(item)| item.key)
     }
 
     /// Removes the first item.
     pub fn pop(&mut self) -> Option<T> {
-        let Sorted { slot, .. } = self.present.pop()?;
+        let Reverse(Present { slot, .. }) = self.present.pop()?;
         let place = &mut self.slots[slot as usize];
         let item = place.item;
         place.link = self.free;
@@ -126,25 +121,24 @@ impl<T: Copy> Calendar<T> {
         Some(item)
     }
 
-    /// The item `places` behind the first one, if it is in the present interval.
+    /// About the item `places` behind the first one, if it is in the present interval. Use it for prefetching only.
     #[inline]
     pub fn ahead(&self, places: usize) -> Option<&T> {
-        let place = self.present.len().checked_sub(places + 1)?;
-        Some(&self.slots[self.present[place].slot as usize].item)
+        self.present.as_slice().get(places).map(|Reverse(item)| &self.slots[item.slot as usize].item)
     }
 
     /// Prefetches the item that [`Calendar::ahead`] reads.
     #[inline]
     pub fn prefetch(&self, places: usize) {
-        if let Some(place) = self.present.len().checked_sub(places + 1) {
-            crate::prefetch(&self.slots, self.present[place].slot as usize);
+        if let Some(Reverse(item)) = self.present.as_slice().get(places) {
+            crate::prefetch(&self.slots, item.slot as usize);
         }
     }
 
     /// Every item with its key, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         let listed = self.lists.iter().flat_map(|first| self.slots_of(*first));
-        let slots = self.present.iter().map(|sorted| sorted.slot).chain(listed);
+        let slots = self.present.iter().map(|Reverse(item)| item.slot).chain(listed);
         let held = slots.map(|slot| &self.slots[slot as usize]).map(|slot| (slot.key, &slot.item));
         held.chain(self.later.iter().map(|((key, _), item)| (*key, item)))
     }
@@ -214,11 +208,16 @@ impl<T: Copy> Calendar<T> {
             self.add_later(Slot { key, number, item, link: NONE }, of_item);
         }
         self.next = interval + 1;
-        self.sort(interval);
+        self.take_list(interval);
+        let (lists, items) = (self.lists.len(), self.present.len() + self.listed + self.later.len());
         if self.present.len() > self.many {
             self.shorten();
         } else if self.later.len() > 2 * (self.listed + MANY) {
             self.lengthen();
+        } else if lists > FIRST_LISTS && items < FEW {
+            self.divide(self.shift + 2, lists / 4);
+        } else if self.present.len() <= MANY {
+            self.many = MANY;
         }
     }
 
@@ -244,30 +243,30 @@ impl<T: Copy> Calendar<T> {
         Some(self.next + (list.wrapping_sub(first) & (lists - 1)) as u64)
     }
 
-    /// Sorts the items of an interval, which become the present ones.
-    fn sort(&mut self, interval: u64) {
+    /// The items of an interval become the present ones.
+    fn take_list(&mut self, interval: u64) {
         let list = interval as usize & (self.lists.len() - 1);
         let mut slot = std::mem::replace(&mut self.lists[list], NONE);
         self.used[list / 64] &= !(1 << (list % 64));
         while slot != NONE {
             let Slot { key, number, link, .. } = self.slots[slot as usize];
-            self.present.push(Sorted { key, number, slot });
+            self.present.push(Reverse(Present { key, number, slot }));
             self.listed -= 1;
             slot = link;
         }
-        self.present.sort_unstable_by_key(|sorted| std::cmp::Reverse(sorted.order()));
     }
 
     /// The present interval has many items: intervals become a quarter as long, and four times as many, if that divides them.
     #[cold]
     fn shorten(&mut self) {
-        let ends = self.present.first().zip(self.present.last());
-        let span = ends.map_or(0, |(last, first)| time_of(last.key).ps() - time_of(first.key).ps());
-        if span >> self.shift.saturating_sub(2) == 0 || self.shift < 2 || self.lists.len() >= MOST_LISTS {
-            self.many *= 2; // items of one time, which no length divides
-            return;
+        let first = self.first().map_or(0, |key| time_of(key).ps());
+        let last = self.present.iter().map(|Reverse(item)| time_of(item.key).ps()).max().unwrap_or(first);
+        let divides = self.shift >= 2 && (last - first) >> (self.shift - 2) > 0;
+        if divides && 4 * self.lists.len() <= MOST_LISTS {
+            self.divide(self.shift - 2, 4 * self.lists.len());
+        } else {
+            self.many *= 2; // until an interval has few items again
         }
-        self.divide(self.shift - 2, 4 * self.lists.len());
     }
 
     /// Most items are behind all lists: there are four times as many lists, or intervals are four times as long.
@@ -284,7 +283,7 @@ impl<T: Copy> Calendar<T> {
     /// Divides time anew.
     fn divide(&mut self, shift: u32, lists: usize) {
         let mut items: Vec<u32> = self.lists.iter().flat_map(|first| self.slots_of(*first)).collect();
-        items.extend(self.present.drain(..).map(|sorted| sorted.slot));
+        items.extend(self.present.drain().map(|Reverse(item)| item.slot));
         self.lists = vec![NONE; lists];
         self.used = vec![0; lists / 64];
         (self.listed, self.shift, self.many) = (0, shift, MANY);
@@ -347,6 +346,36 @@ mod tests {
         ) {
             agrees(spread, &steps);
         }
+    }
+
+    #[test]
+    fn intervals_and_lists_follow_the_items() {
+        let fill = |calendar: &mut Calendar<u64>, from: u64, step: u64, count: u64| {
+            for number in 0..count {
+                calendar.push(key(Time::from_ps(from + number * step), Tie::counted(number), OTHERS), number);
+            }
+        };
+        let mut calendar = Calendar::new();
+        fill(&mut calendar, 0, 1000, 100_000); // 4,000 in each of the first intervals
+        assert!(calendar.shift < FIRST_SHIFT && calendar.lists.len() > FIRST_LISTS);
+        assert!(calendar.present.len() <= 4 * MANY, "{}", calendar.present.len());
+        while calendar.pop().is_some() {}
+        fill(&mut calendar, 1 << 40, 1, 1);
+        assert_eq!((calendar.shift, calendar.lists.len()), (FIRST_SHIFT, FIRST_LISTS), "it was empty");
+        fill(&mut calendar, 1 << 40, 1 << 34, 1000); // 17 ms apart, 17 s in all
+        for _ in 0..500 {
+            assert!(calendar.pop().is_some());
+        }
+        assert!(calendar.shift > FIRST_SHIFT, "most were behind all lists");
+        // Items of one time are not divided, and the bound returns.
+        let mut calendar = Calendar::new();
+        fill(&mut calendar, 0, 0, 10_000);
+        assert!(calendar.many > 1000 && calendar.lists.len() == FIRST_LISTS);
+        fill(&mut calendar, 1 << 30, 1 << 30, 10);
+        for _ in 0..10_000 {
+            assert!(calendar.pop().is_some());
+        }
+        assert_eq!(calendar.many, MANY);
     }
 
     #[test]

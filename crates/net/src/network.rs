@@ -140,6 +140,10 @@ impl Network {
     /// Adds hops over links, and the hop after them; `before` takes the place of the link on which a packet arrives from
     /// another segment. Returns the first index.
     fn add_hops(&mut self, before: Option<Hop>, links: &[LinkId], last: Hop) -> u32 {
+        debug_assert!(
+            links.is_empty() || !self.upstream.is_empty(),
+            "a route after Network::complete_routes"
+        );
         let start = self.routes.len() as u32;
         self.routes.extend(before);
         let mut from = Upstream::Several;

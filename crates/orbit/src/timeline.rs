@@ -137,6 +137,7 @@ impl Timeline {
             isls: system.constellation.isls.iter().map(|isl| IslState { far: isl.b, up: true }).collect(),
             attached: vec![(rules.rule == SelectionRule::Ns2).then_some(0); system.terminals.len()],
         };
+        // The state at the start does not depend on `stop`.
         let mut line = Timeline::default();
         for (number, isl) in system.constellation.isls.iter().enumerate() {
             if isl.kind == IslKind::CrossSeam {

@@ -72,7 +72,7 @@ impl EarlyArrivals {
 }
 
 impl Network {
-    /// Completes the routes: call it after adding them. `flows` has, for each flow whose receiver does nothing but acknowledge,
+    /// Completes the routes: call it after adding all of them. `flows` has, for each flow whose receiver does nothing but acknowledge,
     /// the routes of its data and of its acknowledgements; none for the latter if it does not acknowledge either.
     pub fn complete_routes(&mut self, flows: impl Iterator<Item = (u32, Option<u32>)>) {
         self.upstream = Vec::new(); // the routes have what follows from it

@@ -118,7 +118,8 @@ impl Scenario {
     pub fn resolve(&self) -> ResolvedNetwork {
         let plan = BuildPlan::new(self, Settings::default());
         let radio_nodes = radio_names(self.radio.as_deref());
-        // Of satellites the positions at the start suffice; the changes of a long run take long.
+        // Of satellites the positions at the start suffice, which a timeline that is stopped has, too: all changes of a long
+        // run take long.
         let mut layout = Layout::new(&plan, &radio_nodes, &AtomicBool::new(true));
         let moving = layout.satellites.as_mut().map_or(Vec::new(), |s| std::mem::take(&mut s.directions));
         let wired: Vec<&Direction> = self.links.iter().flat_map(|link| &link.directions).collect();

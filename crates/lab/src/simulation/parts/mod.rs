@@ -234,8 +234,8 @@ struct Speeds {
     single: f64,
 }
 
-/// Each part has a copy of the links, the timers and the routes: one of so many parts of the memory of a flow.
-const COPIED: usize = 8;
+/// A copy of the links, the timers and the routes takes at most a quarter of the memory of the flows.
+const COPIED: usize = 4;
 
 /// Calls after which both speeds are measured again.
 const CALLS: u32 = 16;
