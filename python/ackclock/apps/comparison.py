@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from ackclock import stats
 from ackclock._core import ENGINE
 from ackclock.apps import sequential
 from ackclock.apps.controls import check_controls, is_pattern
-from ackclock.apps.sequential import Look
+from ackclock.apps.sequential import Stage
 from ackclock.apps.trials import RIVALS, Network, Runs, Trials
 from ackclock.base import tables
 from ackclock.base.assignment import control_table
@@ -79,31 +79,19 @@ class Row:
     of_other: stats.Estimate
     """Means over the pairs, with 95 % intervals."""
     ratio: stats.Estimate
-    """First over other, paired by seed. As those of the means, its interval holds with 95 % at all looks together."""
+    """First over other, paired by seed. As those of the means, its interval holds with 95 % at all stages together."""
     p: float | None
-    """p-value of the ratio (of the difference, where a value is zero) over all looks, after Benjamini and Hochberg's
+    """p-value of the ratio (of the difference, where a value is zero) over all stages, after Benjamini and Hochberg's
     correction over all rows; None for fewer than two pairs."""
     tolerance: float
     """The largest relative difference of the means that is ignored."""
+    certain: bool = True
+    """Whether more seeds would hardly change the verdict: `_certain`."""
 
     @property
     def replaced(self) -> bool:
         """Whether the metric is the round-trip time instead of the queueing delay that was asked for."""
         return self.metric.name.removeprefix(RIVALS) == "rtt" != self.asked.removeprefix(RIVALS)
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether more seeds would hardly change the verdict.
-
-        The difference is significant, and its interval outside the tolerance; or the interval is within the tolerance;
-        or all pairs are equal.
-        """
-        low, high = self.ratio.low, self.ratio.high
-        least, most = 1 - self.tolerance, 1 + self.tolerance
-        if low is None or high is None:
-            return self.p is not None and (self.p < LEVEL or self.of_first.value == self.of_other.value)
-        outside = self.p is not None and self.p < LEVEL and (high < least or low > most)
-        return outside or least <= low <= high <= most
 
     @property
     def verdict(self) -> str:
@@ -146,14 +134,11 @@ class Comparison:
     """The controller of the flows that are not tested; empty: that of the scenarios."""
     remarks: list[str] = field(default_factory=list)
     """Which flows are tested where the user named none."""
-    looks: list[int] = field(default_factory=list)
+    stages: list[int] = field(default_factory=list)
     """The numbers of seeds after which certain differences got no more of them; empty: all have every seed."""
 
-    @property
-    def pairs(self) -> tuple[int, int]:
-        """The least and the largest number of pairs of a row, which must exist."""
-        counts = [row.ratio.n for row in self.rows]
-        return min(counts), max(counts)
+    seeds: list[int] = field(default_factory=list)
+    """The least and the largest number of seeds of the other controllers in a network."""
 
     @property
     def standard(self) -> str:
@@ -200,29 +185,32 @@ def compare(
         trials.check_metric(name)
     trials.check()
     check_controls(named, allow_code=trials.allow_code)
-    schedule = sequential.looks(trials.seeds, early=early)
+    schedule = sequential.stages(trials.seeds, early=early)
     networks = trials.networks()
-    parts = {network.name: Part(network, list(metrics)) for network in networks}
+    parts = {network.name: NetworkRuns(network, list(metrics)) for network in networks}
     labels: list[str] = []
     rows: list[Row] = []
-    for look in schedule:
+    for stage in schedule:
         for part in parts.values():
-            part.run(named, trials, look, progress)
+            part.run(named, trials, stage, progress)
         labels = next(iter(parts.values())).labels
         measured = [measured for part in parts.values() for measured in part.measured]
         rows = _compared(labels, measured, schedule, tolerance)
-        undecided = {(row.network, row.other) for row in rows if not row.is_certain}
-        for name, part in parts.items():
-            part.undecided = [other for other in labels[1:] if (name, other) in undecided]
+        certain = {(row.network, row.asked, row.other) for row in rows if row.certain}
+        for part in parts.values():
+            part.decide(certain)
     remarks = [network.remark for network in networks if network.remark]
     refused = [reason for part in parts.values() for reason in part.refused()]
     failed = [reason for part in parts.values() for reason in part.failed()]
-    seen = [] if len(schedule) == 1 else [look.seeds for look in schedule]
-    return Comparison(labels[0], labels[1:], rows, refused, failed, trials.beside, remarks, seen)
+    seen = [] if len(schedule) == 1 else [stage.seeds for stage in schedule]
+    compared = {(row.network, row.other) for row in rows}
+    counts = [runs.seeds[other] for name, other in compared if (runs := parts[name].runs) is not None]
+    seeds = [min(counts), max(counts)] if counts else []
+    return Comparison(labels[0], labels[1:], rows, refused, failed, trials.beside, remarks, seen, seeds)
 
 
 @dataclass
-class Part:
+class NetworkRuns:
     """A network of a comparison, with its runs so far."""
 
     network: Network
@@ -230,7 +218,7 @@ class Part:
     """Those that were asked for; empty: the usual ones."""
     runs: Runs | None = None
     undecided: list[str] | None = None
-    """The other controllers whose differences from the first one are not all certain; None before the first look."""
+    """The other controllers whose differences from the first one are not all certain; None before the first stage."""
 
     @property
     def labels(self) -> list[str]:
@@ -241,20 +229,20 @@ class Part:
         self,
         named: Sequence[str],
         trials: Trials,
-        look: Look,
+        stage: Stage,
         progress: Callable[[str], Progress | None] | None,
     ) -> None:
-        """Run the seeds of a look for the first controller and the undecided ones, if there are any."""
+        """Run the seeds of a stage for the first controller and the undecided ones, if there are any."""
         before, undecided = self.runs, self.undecided
         if undecided == []:
             return
 
         def seeds(label: str) -> int:
             decided = before is not None and undecided is not None and label not in {before.labels[0], *undecided}
-            return before.seeds[label] if before is not None and decided else look.seeds
+            return before.seeds[label] if before is not None and decided else stage.seeds
 
         folder = own_folder(trials.out, self.network.name)
-        advance = progress and progress(f"{self.network.name}, {look.seeds} seeds")
+        advance = progress and progress(f"{self.network.name}, {stage.seeds} seeds")
         self.runs = self.network.run(named, trials, folder, advance, seeds)
 
     @property
@@ -270,6 +258,16 @@ class Part:
             for name, metric in with_metric
             if metric is not None
         ]
+
+    def decide(self, certain: Collection[tuple[str, str, str]]) -> None:
+        """Note which controllers get more seeds; `certain` has the network, metric and controller of certain rows."""
+        runs = self.runs
+        if runs is not None:
+            without = {*runs.refused, *runs.errors}
+            ran = [] if runs.labels[0] in without else [other for other in runs.labels[1:] if other not in without]
+            # A metric that no run has a value of yet is open, too.
+            rows = [(self.network.name, measured.asked) for measured in self.measured]
+            self.undecided = [other for other in ran if any((*row, other) not in certain for row in rows)]
 
     def refused(self) -> list[str]:
         """Why controllers were not run, metrics do not apply, and runs have no value of one."""
@@ -355,7 +353,7 @@ class Measured:
 
 
 def _compared(
-    labels: Sequence[str], measured: Sequence[Measured], schedule: Sequence[Look], tolerance: float
+    labels: Sequence[str], measured: Sequence[Measured], schedule: Sequence[Stage], tolerance: float
 ) -> list[Row]:
     first, *others = labels
     samples = [(values, other) for values in measured for other in others]
@@ -370,15 +368,38 @@ def _compared(
         words = Words(metric.name, metric.words, metric.unit, metric.better)
         signed = min(*x, *y) < 0  # there is no ratio of values with a sign
         ratio = stats.Estimate(math.nan, None, None, len(x)) if signed else stats.ratio_or_equal(x, y, level)
-        rows.append(Row(values.network, values.asked, words, other, of_first, of_other, ratio, p, tolerance))
+        certain = _certain(x, y, ratio, p, tolerance)
+        rows.append(Row(values.network, values.asked, words, other, of_first, of_other, ratio, p, tolerance, certain))
     return rows
 
 
-def _p_value(values: Measured, first: str, other: str, schedule: Sequence[Look]) -> float | None:
-    """The p-value, over all looks, of a difference of two controllers."""
+def _certain(x: Sequence[float], y: Sequence[float], ratio: stats.Estimate, p: float | None, tolerance: float) -> bool:
+    """Whether more seeds would hardly change a verdict.
+
+    All pairs are equal; or the difference is significant, and the interval of the ratio outside the tolerance; or that
+    is within it. Of values with a zero the interval is a bootstrap's, which is too narrow for few pairs: it decides
+    nothing.
+    """
+    if list(x) == list(y):
+        return True
+    significant = p is not None and p < LEVEL
+    if min(*x, *y) <= 0 or ratio.low is None or ratio.high is None:
+        return significant
+    least, most = 1 - tolerance, 1 + tolerance
+    outside = ratio.high < least or ratio.low > most
+    return (significant and outside) or least <= ratio.low <= ratio.high <= most
+
+
+def _p_value(values: Measured, first: str, other: str, schedule: Sequence[Stage]) -> float | None:
+    """The p-value, over all stages, of a difference of two controllers."""
 
     def of(seeds: int) -> float | None:
-        return stats.p_value(stats.contrasts(*values.pairs(first, other, seeds)), 0.0)
+        differences = stats.contrasts(*values.pairs(first, other, seeds))
+        p = stats.p_value(differences, 0.0)
+        if p is None or seeds == schedule[-1].seeds or not stats.same(differences):
+            return p
+        # Few equal differences, such as one packet, are not certain: a sign test.
+        return max(p, 2.0 ** (1 - len(differences)))
 
     return sequential.p_value(of, schedule, values.seeds[other])
 
@@ -446,7 +467,7 @@ def _command(result: Comparison, trials: Trials) -> list[str]:
     tolerance = max((row.tolerance for row in result.rows), default=0.01)
     command += [] if tolerance == 0.01 else ["--tolerance", f"{100 * tolerance:g}%"]
     command += ["--allow-code"] if trials.allow_code else []
-    command += ["--all-seeds"] if not result.looks and len(sequential.looks(trials.seeds)) > 1 else []
+    command += ["--all-seeds"] if not result.stages and len(sequential.stages(trials.seeds)) > 1 else []
     return [*command, "--out", argument(str(trials.out))]
 
 

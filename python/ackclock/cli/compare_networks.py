@@ -62,8 +62,8 @@ def compare_networks(
 
     check_folder(trials.out)
     try:
-        looks = len(sequential.looks(trials.seeds, early=early))
-        with counted_progress("part", looks * len(trials.files)) as progress:
+        stages = len(sequential.stages(trials.seeds, early=early))
+        with counted_progress("part", stages * len(trials.files)) as progress:
             result = comparison.compare(
                 trials, named, metrics=metrics, tolerance=tolerance, early=early, progress=progress
             )
@@ -92,8 +92,8 @@ def _print(result: Comparison, trials: Trials) -> None:
     wide_console().print(_table(result))
     ratio = f"ratio: {result.first} over the other, paired by seed, with 95 % interval (not corrected)"
     say(f"{_seeds(result, trials)}; {ratio}.")
-    looks = f", at all looks ({_listed(result.looks)} seeds) together" if result.looks else ""
-    say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons{looks}.")
+    stages = f", at all stages ({_listed(result.stages)} seeds) together" if result.stages else ""
+    say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons{stages}.")
     for share in filter(None, map(result.kept_in, result.rows)):
         part = f"{estimate(share.part)} of the goodput that they have beside {result.standard}"
         say(f"{share.network}: beside {share.control} the other flows keep {part}.")
@@ -103,10 +103,11 @@ def _print(result: Comparison, trials: Trials) -> None:
 
 def _seeds(result: Comparison, trials: Trials) -> str:
     """The number of seeds, and the smaller one of pairs of controllers whose differences were certain early."""
-    least, _ = result.pairs
-    if not result.looks or least >= trials.seeds:
+    least, most = result.seeds
+    if not result.stages or least == trials.seeds:
         return f"{trials.seeds} seeds"
-    return f"{least} to {trials.seeds} seeds: more only where a difference was not certain (--all-seeds runs all)"
+    numbers = f"{least} to {most}" if least < most else f"{least} of {trials.seeds}"
+    return f"{numbers} seeds: more only where a difference was not certain (--all-seeds runs all)"
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -46,14 +46,14 @@ def of_folder(folder: Path) -> Report:
 
 
 def _seeds(stored: Stored) -> str:
-    """The seeds of a controller, and the looks at which certain differences got no more of them."""
-    looks = stored.comparison.looks
-    if not looks:
+    """The seeds of a controller, and the stages at which certain differences got no more of them."""
+    stages = stored.comparison.stages
+    if not stages:
         return f"{stored.seeds} seeds each"
     return (
-        f"up to {stored.seeds} seeds each: after {methods.listed(list(map(str, looks[:-1])))} seeds, two controllers "
+        f"up to {stored.seeds} seeds each: after {methods.listed(list(map(str, stages[:-1])))} seeds, two controllers "
         "whose differences in a network were all certain got no more; the error of each test and of each interval is "
-        "divided among these looks"
+        "divided among these stages"
     )
 
 
