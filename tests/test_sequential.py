@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -139,3 +140,32 @@ def test_the_command_says_how_many_seeds_there_were(
     assert "stages" not in said
     assert "--all-seeds" in (tmp_path / "every" / FILE).read_text()
     assert main(["report", "early"]) == 0
+
+
+FAILS = """
+from ackclock import Controller
+
+
+class Fails(Controller):
+    def on_ack(self, ack):
+        raise ValueError("no window")
+"""
+
+
+def test_a_controller_that_fails_and_a_gate_beside_stages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A failed controller gets no more seeds, the others theirs; a gate judges what the last stage says."""
+    (tmp_path / "net.toml").write_text(NETWORK)
+    (tmp_path / "fails.py").write_text(FAILS)
+    monkeypatch.chdir(tmp_path)
+    command = ["compare", "net.toml", "--seeds", "8", "--metric", "p95_queueing", "--json"]
+    assert main([*command, "--control", "reno,fails.py:Fails,westwood_plus", "--out", "failed"]) == 1
+    output = capsys.readouterr()
+    assert {row["other"] for row in json.loads(output.out)} == {"westwood_plus"}
+    assert "fails.py:Fails was not run: 4 of 4 runs failed" in output.err
+    assert main([*command, "--control", "reno,vegas", "--gate", "--out", "gate"]) == 1
+    output = capsys.readouterr()
+    [row] = json.loads(output.out)
+    assert row["verdict"] == "worse"
+    assert "reno is worse than vegas" in output.err
