@@ -67,15 +67,19 @@ RACK_MOST = 1.05
 
 
 def counted(example: str, *arguments: object) -> tuple[int, dict[str, float]]:
-    """The instructions of a program, and what it prints."""
+    """The instructions of a program of the repository, and what it prints."""
     binary = ROOT / "target" / "release" / "examples" / example
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", str(binary)]
-    command += map(str, arguments)
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    if found is None:
-        raise RuntimeError(f"callgrind counted nothing: {done.stderr[-300:]}")
-    return int(found[1]), json.loads(done.stdout)
+    return callgrind([str(binary), *map(str, arguments)])
+
+
+def callgrind(command: list[str]) -> tuple[int, dict[str, float]]:
+    """The instructions of a command, and the JSON of the last line that it prints. Raises RuntimeError if it fails."""
+    valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    done = subprocess.run(valgrind, capture_output=True, text=True, check=False)
+    total = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode or total is None:
+        raise RuntimeError(f"callgrind of {command[0]}: {done.stderr[-300:]}")
+    return int(total[1]), json.loads(done.stdout.strip().splitlines()[-1])
 
 
 def count(example: str, *arguments: object) -> float:

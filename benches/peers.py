@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import re
 import shutil
 import statistics
 import subprocess
@@ -29,6 +28,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+
+from instructions import callgrind
 
 from ackclock.apps.bench import (
     RATE_BPS,
@@ -193,13 +194,13 @@ def find_ns3() -> Peer:
 
 def find_peers(htsim: Path | None) -> list[Peer]:
     """The other simulators that can run here; the others are named on stderr, with the remedy."""
-    found = []
+    peers = []
     for find in (find_ns2, partial(find_htsim, htsim), find_ns3):
         try:
-            found.append(find())
+            peers.append(find())
         except Missing as missing:
             print(f"left out: {missing}", file=sys.stderr)
-    return found
+    return peers
 
 
 def check_count(peer: Peer, flows: int, half: dict[str, float]) -> None:
@@ -248,12 +249,12 @@ def table(results: list[tuple[list[Measurement], list[Row]]], flows: Sequence[in
         "|---|---|---|---|---|---|---|",
     ]
     for number, (mine, rows) in zip(flows, results, strict=True):
-        speed = statistics.median(one.speed for one in mine) / 1e6
+        speed = statistics.median(measurement.speed for measurement in mine) / 1e6
         lines.append(f"| Ackclock | {number:,} | {OUR_SECONDS:g} | {speed:.1f} | | | |")
         for row in rows:
             ratios = row.pairs.ratios
             its, our = (bps / 1e6 for bps in row.goodputs_bps)
-            speed = statistics.median(one.speed for one in row.pairs.theirs) / 1e6
+            speed = statistics.median(measurement.speed for measurement in row.pairs.theirs) / 1e6
             digits = 0 if min(ratios) > 20 else 1
             cells = [
                 *(row.peer.name, f"{number:,}", f"{row.peer.seconds:g}", f"{speed:.2f}"),
@@ -266,19 +267,12 @@ def table(results: list[tuple[list[Measurement], list[Row]]], flows: Sequence[in
 
 def instructions(command: Command, flows: int, seconds: tuple[float, float]) -> float:
     """Instructions per packet-hop between two simulated times, counted by callgrind."""
-    BUILT.mkdir(parents=True, exist_ok=True)
-    counts, hops = [], []
+    totals = []
     for duration in seconds:
-        words = command(flows, duration)
-        words[0] = shutil.which(words[0]) or words[0]
-        log = BUILT / "callgrind.log"
-        valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={log}"]
-        hops.append(output([*valgrind, *words])["packet_hops"])
-        found = re.search(r"Collected : (\d+)", log.read_text(encoding="utf-8"))
-        if found is None:
-            raise RuntimeError("callgrind counted nothing")
-        counts.append(int(found[1]))
-    return (counts[1] - counts[0]) / float(hops[1] - hops[0])
+        program, *arguments = command(flows, duration)
+        totals.append(callgrind([shutil.which(program) or program, *arguments]))
+    (before, short), (after, long) = totals
+    return (after - before) / (long["packet_hops"] - short["packet_hops"])
 
 
 def instruction_table(peers: list[Peer], flows: Sequence[int]) -> str:
@@ -317,18 +311,18 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=at_least_one, default=ROUNDS, help=f"default: {ROUNDS}")
     parser.add_argument("--htsim", type=checkout, metavar="DIR", help="a checkout of htsim, instead of the fetched one")
     parser.add_argument("--instructions", action="store_true", help="count instructions, of 100 flows by default")
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     os.chdir(ROOT)
-    if given.instructions and shutil.which("valgrind") is None:
+    if arguments.instructions and shutil.which("valgrind") is None:
         print("error: valgrind is not installed; Debian: apt-get install valgrind", file=sys.stderr)
         return 2
-    peers = find_peers(given.htsim)
+    peers = find_peers(arguments.htsim)
     try:
-        if given.instructions:
-            print(instruction_table(peers, given.flows or (100,)))
+        if arguments.instructions:
+            print(instruction_table(peers, arguments.flows or (100,)))
         else:
-            flows = given.flows or FLOWS
-            print(table([measure(peers, number, given.rounds) for number in flows], flows))
+            flows = arguments.flows or FLOWS
+            print(table([measure(peers, number, arguments.rounds) for number in flows], flows))
     except RuntimeError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

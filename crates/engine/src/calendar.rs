@@ -111,10 +111,7 @@ impl<T: Copy> Calendar<T> {
     /// Removes the first item.
     pub fn pop(&mut self) -> Option<T> {
         let Reverse(Present { slot, .. }) = self.present.pop()?;
-        let place = &mut self.slots[slot as usize];
-        let item = place.item;
-        place.link = self.free;
-        self.free = slot;
+        let item = self.release(slot);
         if self.present.is_empty() {
             self.advance();
         }
@@ -170,6 +167,14 @@ impl<T: Copy> Calendar<T> {
         self.free = place.link;
         *place = slot;
         number
+    }
+
+    /// Frees a slot; returns its item.
+    #[inline]
+    fn release(&mut self, slot: u32) -> T {
+        let place = &mut self.slots[slot as usize];
+        place.link = std::mem::replace(&mut self.free, slot);
+        place.item
     }
 
     /// Puts an item into the list of an interval after the present one, or behind all lists.
@@ -289,14 +294,13 @@ impl<T: Copy> Calendar<T> {
         (self.listed, self.shift, self.many) = (0, shift, MANY);
         self.next = items.iter().map(|slot| self.interval(self.slots[*slot as usize].key)).min().unwrap_or(0);
         for slot in items {
-            let place = &self.slots[slot as usize];
-            let Slot { key, number, item, .. } = *place;
+            let Slot { key, number, .. } = self.slots[slot as usize];
             let interval = self.interval(key);
             if interval < self.next + lists as u64 {
                 self.list(interval, slot);
             } else {
+                let item = self.release(slot);
                 self.later.insert((key, number), item);
-                self.slots[slot as usize].link = std::mem::replace(&mut self.free, slot);
             }
         }
         if self.listed > 0 {

@@ -385,9 +385,9 @@ def _certain(x: Sequence[float], y: Sequence[float], ratio: stats.Estimate, p: f
     significant = p is not None and p < LEVEL
     if min(*x, *y) <= 0 or ratio.low is None or ratio.high is None:
         return significant
-    least, most = 1 - tolerance, 1 + tolerance
-    outside = ratio.high < least or ratio.low > most
-    return (significant and outside) or least <= ratio.low <= ratio.high <= most
+    lower, upper = 1 - tolerance, 1 + tolerance
+    outside = ratio.high < lower or ratio.low > upper
+    return (significant and outside) or lower <= ratio.low <= ratio.high <= upper
 
 
 def _p_value(values: Measured, first: str, other: str, schedule: Sequence[Stage]) -> float | None:

@@ -92,7 +92,7 @@ def _print(result: Comparison, trials: Trials) -> None:
     wide_console().print(_table(result))
     ratio = f"ratio: {result.first} over the other, paired by seed, with 95 % interval (not corrected)"
     say(f"{_seeds(result, trials)}; {ratio}.")
-    stages = f", at all stages ({_listed(result.stages)} seeds) together" if result.stages else ""
+    stages = f", at all stages ({' and '.join(map(str, result.stages))} seeds) together" if result.stages else ""
     say(f"Verdicts: at most 5 % of the differences are false over {len(result.rows)} comparisons{stages}.")
     for share in filter(None, map(result.kept_in, result.rows)):
         part = f"{estimate(share.part)} of the goodput that they have beside {result.standard}"
@@ -103,15 +103,11 @@ def _print(result: Comparison, trials: Trials) -> None:
 
 def _seeds(result: Comparison, trials: Trials) -> str:
     """The number of seeds, and the smaller one of pairs of controllers whose differences were certain early."""
-    least, most = result.seeds
-    if not result.stages or least == trials.seeds:
+    fewest, largest = result.seeds
+    if not result.stages or fewest == trials.seeds:
         return f"{trials.seeds} seeds"
-    numbers = f"{least} to {most}" if least < most else f"{least} of {trials.seeds}"
+    numbers = f"{fewest} to {largest}" if fewest < largest else f"{fewest} of {trials.seeds}"
     return f"{numbers} seeds: more only where a difference was not certain (--all-seeds runs all)"
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def _status(result: Comparison, *, gate: bool) -> int:
